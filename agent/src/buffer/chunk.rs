@@ -1,0 +1,108 @@
+//! Chunks: blocks of records, each written by one thread and read by the writer thread.
+//!
+//! A chunk starts with a header of 64 bytes and is otherwise words of [`super::record`]. While a thread
+//! fills it, the header belongs to that thread; handing it over through a channel passes it on.
+
+use std::ptr::NonNull;
+
+/// Bytes of a chunk of the pool, header included.
+pub(crate) const CHUNK_BYTES: usize = 256 << 10;
+/// Bytes of a thread's own reserve chunk, header included.
+pub(crate) const RESERVE_BYTES: usize = 16 << 10;
+
+/// First bytes of a chunk.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(crate) struct Header {
+    /// Bytes of the whole chunk.
+    pub(crate) bytes: u32,
+    /// Words in use, set when the chunk is handed over.
+    pub(crate) used: u32,
+    /// Full time at which the chunk was begun.
+    pub(crate) start: u64,
+    /// Number of the thread that its first records belong to.
+    pub(crate) running: u32,
+    /// A thread's reserve, not one of the pool.
+    pub(crate) is_reserve: bool,
+}
+
+const HEADER_BYTES: usize = size_of::<Header>();
+const _: () = assert!(HEADER_BYTES == 64 && RESERVE_BYTES > HEADER_BYTES);
+
+/// A chunk's address. Whoever holds it in its hands (thread, channel, writer) owns the chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Chunk(NonNull<Header>);
+
+// SAFETY: a chunk is plain memory; who may touch it is passed on through channels.
+unsafe impl Send for Chunk {}
+
+impl Chunk {
+    /// A chunk on `bytes` bytes of memory at `at`.
+    ///
+    /// # Safety
+    /// The memory is writable, zeroed, aligned to 64, used by nobody else, and stays for ever.
+    pub(crate) unsafe fn new(at: NonNull<u8>, bytes: usize, is_reserve: bool) -> Self {
+        let header = at.cast::<Header>();
+        let bytes = u32::try_from(bytes).expect("chunks are small");
+        // SAFETY: the caller's promise.
+        unsafe { header.write(Header { bytes, used: 0, start: 0, running: 0, is_reserve }) };
+        Self(header)
+    }
+
+    /// A chunk from its address.
+    ///
+    /// # Safety
+    /// The address comes from [`Self::as_ptr`].
+    pub(crate) unsafe fn from_ptr(header: *mut Header) -> Option<Self> {
+        NonNull::new(header).map(Self)
+    }
+
+    pub(crate) fn as_ptr(self) -> *mut Header {
+        self.0.as_ptr()
+    }
+
+    /// The header.
+    ///
+    /// # Safety
+    /// The caller owns the chunk, or reads fields that its owner does not change.
+    pub(crate) unsafe fn header<'a>(self) -> &'a Header {
+        // SAFETY: the memory stays for ever; the rest is the caller's promise.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The header, to change it.
+    ///
+    /// # Safety
+    /// The caller owns the chunk, and holds no other reference to its header.
+    pub(crate) unsafe fn header_mut<'a>(self) -> &'a mut Header {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.0.as_ptr() }
+    }
+
+    /// Address of the first word.
+    pub(crate) fn first(self) -> usize {
+        self.0.as_ptr() as usize + HEADER_BYTES
+    }
+
+    /// Address behind the last word that fits.
+    pub(crate) fn end(self) -> usize {
+        // SAFETY: `bytes` is written once, in `new`.
+        self.0.as_ptr() as usize + unsafe { self.header() }.bytes as usize
+    }
+
+    /// Whether `address` can be a cursor of this chunk.
+    pub(crate) fn holds(self, address: usize) -> bool {
+        (self.first()..=self.end()).contains(&address)
+    }
+
+    /// The first `count` words.
+    ///
+    /// # Safety
+    /// They were written, and published to this thread (by the cursor, or by handing the chunk over),
+    /// and the chunk is not used anew while the answer lives.
+    pub(crate) unsafe fn words<'a>(self, count: usize) -> &'a [u64] {
+        debug_assert!(count * 8 <= self.end() - self.first());
+        // SAFETY: the caller's promise; the words lie inside the chunk, and are aligned to 8.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(1).cast::<u64>(), count) }
+    }
+}

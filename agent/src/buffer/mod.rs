@@ -1,0 +1,15 @@
+//! Where application threads record: chunks of memory, one at a time for each thread, handed to the
+//! writer when full.
+
+mod chunk;
+mod pool;
+mod published;
+pub(crate) mod record;
+mod thread;
+pub(crate) mod tls;
+
+pub(crate) use chunk::Chunk;
+#[cfg(test)]
+pub(crate) use chunk::CHUNK_BYTES;
+pub(crate) use pool::create as create_pool;
+pub(crate) use thread::{Exchange, Full, ThreadBuffer, WhenFull};

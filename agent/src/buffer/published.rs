@@ -1,0 +1,150 @@
+//! What a thread lets the writer see: its chunk, and how far it is filled.
+//!
+//! The owner moves the cursor with release order behind what it stored. It sends a full chunk to the writer
+//! *before* it takes it out of view, so whoever sees no chunk, or a later one, finds the earlier ones in the channel.
+//! Built with `--cfg jtrail_loom`, the tests below try every interleaving.
+
+use super::chunk::Header;
+
+#[cfg(jtrail_loom)]
+use loom::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+#[cfg(not(jtrail_loom))]
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// A chunk's address, and the address behind its last published word.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Published {
+    /// 0 while there is no chunk.
+    cursor: AtomicUsize,
+    chunk: AtomicPtr<Header>,
+}
+
+impl Published {
+    /// No chunk.
+    pub(crate) fn new() -> Self {
+        Self { cursor: AtomicUsize::new(0), chunk: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// For the owner: where the next word goes; 0 while there is no chunk.
+    #[inline(always)]
+    pub(crate) fn cursor(&self) -> usize {
+        self.cursor.load(Ordering::Relaxed)
+    }
+
+    /// For the owner: its chunk, or null.
+    pub(crate) fn chunk(&self) -> *mut Header {
+        self.chunk.load(Ordering::Relaxed)
+    }
+
+    /// For the owner: all words before `cursor` are stored.
+    #[inline(always)]
+    pub(crate) fn advance(&self, cursor: usize) {
+        self.cursor.store(cursor, Ordering::Release);
+    }
+
+    /// For the owner: a new, empty chunk is in view.
+    pub(crate) fn begin(&self, chunk: *mut Header, first: usize) {
+        self.chunk.store(chunk, Ordering::Release);
+        self.cursor.store(first, Ordering::Release);
+    }
+
+    /// For the owner: the chunk is handed over, and out of view.
+    pub(crate) fn retire(&self) {
+        self.cursor.store(0, Ordering::Release);
+        self.chunk.store(std::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// For the writer: the chunk in view, and its cursor. `holds` says whether a cursor belongs to a chunk.
+    ///
+    /// `None`: the owner has no chunk; all that it filled before was handed over.
+    pub(crate) fn view(&self, holds: impl Fn(*mut Header, usize) -> bool) -> Option<(*mut Header, usize)> {
+        loop {
+            let chunk = self.chunk.load(Ordering::Acquire);
+            let cursor = self.cursor.load(Ordering::Acquire);
+            if chunk.is_null() || cursor == 0 {
+                return None;
+            }
+            // Only the writer gives chunks back, so the same address before and behind is the same use.
+            if self.chunk.load(Ordering::Acquire) == chunk && holds(chunk, cursor) {
+                return Some((chunk, cursor));
+            }
+            #[cfg(jtrail_loom)]
+            loom::thread::yield_now();
+            #[cfg(not(jtrail_loom))]
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[cfg(all(test, jtrail_loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::{Arc, Mutex};
+    use loom::thread;
+
+    const WORDS: usize = 2;
+
+    /// Chunk `n` stands for the addresses from 1000 n.
+    fn chunk(n: usize) -> *mut Header {
+        std::ptr::without_provenance_mut(n * 1000)
+    }
+
+    fn holds(chunk: *mut Header, cursor: usize) -> bool {
+        (chunk.addr() + 1..=chunk.addr() + 1 + WORDS).contains(&cursor)
+    }
+
+    #[test]
+    fn what_is_not_in_view_was_handed_over() {
+        loom::model(|| {
+            let published = Arc::new(Published::new());
+            let handed_over = Arc::new(Mutex::new(Vec::new()));
+            let owner = {
+                let (published, handed_over) = (Arc::clone(&published), Arc::clone(&handed_over));
+                thread::spawn(move || {
+                    for n in 1..=2 {
+                        published.begin(chunk(n), chunk(n).addr() + 1);
+                        for word in 1..=WORDS {
+                            published.advance(chunk(n).addr() + 1 + word);
+                        }
+                        handed_over.lock().unwrap().push(n);
+                        published.retire();
+                    }
+                })
+            };
+            let view = published.view(holds);
+            let full = handed_over.lock().unwrap().clone();
+            match view {
+                // The cursor is one of this very chunk, and all chunks before it are in the channel.
+                Some((seen, cursor)) => {
+                    assert!(holds(seen, cursor));
+                    let n = seen.addr() / 1000;
+                    assert!((1..n).all(|earlier| full.contains(&earlier)), "{n}, {full:?}");
+                }
+                None => assert!(full.len() <= 2),
+            }
+            owner.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_later_view_never_shows_less() {
+        loom::model(|| {
+            let published = Arc::new(Published::new());
+            let owner = {
+                let published = Arc::clone(&published);
+                thread::spawn(move || {
+                    published.begin(chunk(1), chunk(1).addr() + 1);
+                    published.advance(chunk(1).addr() + 2);
+                })
+            };
+            let first = published.view(holds);
+            let second = published.view(holds);
+            if let Some((_, before)) = first {
+                assert!(second.is_some_and(|(_, after)| after >= before));
+            }
+            owner.join().unwrap();
+            assert_eq!(published.view(holds), Some((chunk(1), chunk(1).addr() + 2)));
+        });
+    }
+}

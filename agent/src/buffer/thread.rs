@@ -1,0 +1,432 @@
+//! One thread's place to record: its chunk, and the way to the next one.
+//!
+//! The owning thread stores a record and then moves the cursor behind it; the writer may read all words before
+//! the cursor (see [`super::published`]). There is no lock, and nothing else that the two share
+//! while a chunk is being filled.
+
+use super::chunk::Chunk;
+use super::pool;
+use super::published::Published;
+use super::record::{self, Code, epoch, word};
+use crossbeam_channel::{Receiver, Sender, bounded, select_biased};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a thread does when no chunk is empty.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WhenFull {
+    /// Waits for the writer. Nothing is lost.
+    Block,
+    /// Goes on, and counts what it could not record.
+    Drop,
+}
+
+/// A chunk on its way to the writer.
+#[derive(Debug)]
+pub(crate) struct Full {
+    /// Number of the buffer that it was filled for.
+    pub(crate) buffer: u64,
+    /// The chunk; none if the buffer ended without one.
+    pub(crate) chunk: Option<Chunk>,
+    /// The buffer's owner is gone; nothing follows.
+    pub(crate) last: bool,
+}
+
+/// Where a buffer gets chunks from, and where it hands them to.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    pub(crate) empty: Receiver<Chunk>,
+    pub(crate) full: Sender<Full>,
+    pub(crate) when_full: WhenFull,
+}
+
+/// One operating-system thread's buffer.
+#[repr(C)]
+pub(crate) struct ThreadBuffer {
+    published: Published,
+    owner: UnsafeCell<Owner>,
+    number: u64,
+    /// Events lost that no record tells of yet.
+    unwritten: AtomicU64,
+    /// The writer gives the reserve back through this.
+    reserve_return: Sender<Chunk>,
+}
+
+// SAFETY: `owner` is only touched by the owning thread (see `Self::owner`), all else is atomic or
+// never changes.
+unsafe impl Sync for ThreadBuffer {}
+// SAFETY: the writer frees the buffer when its owner is gone.
+unsafe impl Send for ThreadBuffer {}
+
+/// What only the owning thread touches.
+struct Owner {
+    /// Address behind the last word of the chunk; 0 while there is no chunk.
+    end: usize,
+    /// Epoch of the last full time in the chunk.
+    epoch: u64,
+    /// Thread that records belong to now.
+    running: u32,
+    /// Thread that the operating-system thread itself is.
+    base: u32,
+    reserve: Option<Chunk>,
+    reserve_back: Receiver<Chunk>,
+    exchange: Exchange,
+    /// Losses not yet written down, by thread.
+    gaps: Vec<(u32, Gap)>,
+}
+
+/// What happened on a thread while nothing could be recorded.
+#[derive(Default)]
+struct Gap {
+    events: u64,
+    /// Calls that were open before the gap, and are not any more.
+    closed: u64,
+    /// Calls that began in the gap and are still open, outermost first.
+    open: Vec<u32>,
+}
+
+/// Most calls that a gap remembers as open: deeper ones end the chance to go on recording until the
+/// stack is flat enough again, as they must fit into a chunk together.
+const GAP_OPEN_LIMIT: usize = 512;
+
+impl ThreadBuffer {
+    /// A buffer for the operating-system thread that is `thread`.
+    pub(crate) fn new(number: u64, thread: u32, exchange: Exchange) -> Box<Self> {
+        let (reserve_return, reserve_back) = bounded(1);
+        Box::new(Self {
+            published: Published::new(),
+            number,
+            unwritten: AtomicU64::new(0),
+            reserve_return,
+            owner: UnsafeCell::new(Owner {
+                end: 0,
+                epoch: 0,
+                running: thread,
+                base: thread,
+                reserve: Some(pool::allocate_reserve()),
+                reserve_back,
+                exchange,
+                gaps: Vec::new(),
+            }),
+        })
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// # Safety
+    /// Only the owning thread calls this, and drops the answer before it calls again.
+    #[expect(clippy::mut_from_ref, reason = "the cell is how the owner alone changes its part")]
+    unsafe fn owner(&self) -> &mut Owner {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.owner.get() }
+    }
+
+    /// Records an enter or leave, when that needs nothing but a store. Otherwise `false`, and
+    /// [`Self::record`] has to do it.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    #[inline(always)]
+    pub(crate) unsafe fn try_record(&self, now: u64, low: u64) -> bool {
+        let cursor = self.published.cursor();
+        // SAFETY: the caller's promise.
+        let owner = unsafe { self.owner() };
+        if cursor == owner.end || epoch(now) != owner.epoch {
+            return false;
+        }
+        // SAFETY: a cursor before the end of the chunk is the address of a word of it.
+        unsafe { (cursor as *mut u64).write(word(now, low)) };
+        self.published.advance(cursor + 8);
+        true
+    }
+
+    /// Records an enter or leave, in a new chunk if need be.
+    ///
+    /// Returns `false` when recording has ended for good.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    #[cold]
+    pub(crate) unsafe fn record(&self, now: u64, low: u64) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.write(now, low, None) }
+    }
+
+    /// Records something in two words. In drop mode, control records (all but calls) wait for room.
+    ///
+    /// Returns `false` when recording has ended for good.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    pub(crate) unsafe fn record_coded(&self, now: u64, code: Code, payload: u64) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.write(now, record::coded(code), Some(payload)) }
+    }
+
+    /// From now on, records belong to `thread`; `None`: to the operating-system thread's own.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    pub(crate) unsafe fn switch_to(&self, now: u64, thread: Option<u32>) -> bool {
+        // SAFETY: the caller's promise.
+        let owner = unsafe { self.owner() };
+        let thread = thread.unwrap_or(owner.base);
+        if owner.running == thread {
+            return true;
+        }
+        owner.running = thread;
+        if self.published.cursor() == 0 {
+            return true; // the next chunk's header says it
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.record_coded(now, Code::Running, u64::from(thread)) }
+    }
+
+    /// Hands over what there is, for ever. The writer frees the buffer; the caller forgets it.
+    ///
+    /// # Safety
+    /// The owning thread calls it, and then no more method of this buffer.
+    pub(crate) unsafe fn finish(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.hand_over(true) };
+    }
+
+    /// # Safety
+    /// The owning thread calls it.
+    unsafe fn write(&self, now: u64, low: u64, payload: Option<u64>) -> bool {
+        let needed = if payload.is_some() { 2 } else { 1 };
+        loop {
+            // SAFETY: the caller's promise; dropped before `refill` takes its own.
+            let owner = unsafe { self.owner() };
+            let room = (owner.end - self.published.cursor()) / 8;
+            let new_epoch = room > 0 && epoch(now) != owner.epoch;
+            if room >= needed + if new_epoch { 2 } else { 0 } {
+                if new_epoch {
+                    self.push(&[word(now, record::coded(Code::Time)), now]);
+                    owner.epoch = epoch(now);
+                }
+                match payload {
+                    Some(payload) => self.push(&[word(now, low), payload]),
+                    None => self.push(&[word(now, low)]),
+                }
+                return true;
+            }
+            let may_drop = match record::kind(low) {
+                Some(record::Kind::Coded(code)) => matches!(
+                    code,
+                    Code::LeaveByException | Code::Caught | Code::SuperCall | Code::SuperReturned
+                ),
+                _ => true,
+            };
+            // SAFETY: the caller's promise.
+            match unsafe { self.refill(now, may_drop) } {
+                Refill::Done => {}
+                Refill::NoRoom => {
+                    // SAFETY: the caller's promise.
+                    let owner = unsafe { self.owner() };
+                    owner.gap().count(low, payload);
+                    self.note_unwritten(owner);
+                    return true;
+                }
+                Refill::Ended => return false,
+            }
+        }
+    }
+
+    /// Stores words that fit, and publishes them together.
+    fn push(&self, words: &[u64]) {
+        let cursor = self.published.cursor();
+        for (i, w) in words.iter().enumerate() {
+            // SAFETY: `write` made sure that they lie in the chunk.
+            unsafe { (cursor as *mut u64).add(i).write(*w) };
+        }
+        self.published.advance(cursor + 8 * words.len());
+    }
+
+    /// # Safety
+    /// The owning thread calls it.
+    unsafe fn hand_over(&self, last: bool) {
+        // SAFETY: the chunk was set by `begin`, and is ours until it is sent.
+        let chunk = unsafe { Chunk::from_ptr(self.published.chunk()) };
+        if let Some(chunk) = chunk {
+            let used = (self.published.cursor() - chunk.first()) / 8;
+            // SAFETY: the chunk is ours; the writer reads `used` only once it has received it.
+            unsafe { (*chunk.as_ptr()).used = used as u32 };
+        }
+        // SAFETY: the caller's promise.
+        let owner = unsafe { self.owner() };
+        owner.end = 0;
+        // A writer that is gone needs no chunk.
+        if chunk.is_some() || last {
+            let _ = owner.exchange.full.send(Full { buffer: self.number, chunk, last });
+        }
+        self.published.retire();
+    }
+
+    /// Hands over the chunk, and gets an empty one.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    unsafe fn refill(&self, now: u64, may_drop: bool) -> Refill {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { self.hand_over(false) };
+        let owner = unsafe { self.owner() };
+        if let Ok(chunk) = owner.reserve_back.try_recv() {
+            owner.reserve = Some(chunk);
+        }
+        let chunk = match owner.exchange.empty.try_recv() {
+            Ok(chunk) => chunk,
+            Err(crossbeam_channel::TryRecvError::Disconnected) => return Refill::Ended,
+            Err(crossbeam_channel::TryRecvError::Empty) => match owner.reserve.take() {
+                Some(chunk) => chunk,
+                None if may_drop && owner.exchange.when_full == WhenFull::Drop => return Refill::NoRoom,
+                None => select_biased! {
+                    recv(owner.exchange.empty) -> chunk => match chunk {
+                        Ok(chunk) => chunk,
+                        Err(_) => return Refill::Ended,
+                    },
+                    recv(owner.reserve_back) -> chunk => match chunk {
+                        Ok(chunk) => chunk,
+                        Err(_) => return Refill::Ended,
+                    },
+                },
+            },
+        };
+        if owner.gaps.iter().any(|(_, gap)| gap.open.len() > GAP_OPEN_LIMIT) && may_drop {
+            owner.give_back(chunk);
+            return Refill::NoRoom;
+        }
+        // SAFETY: we own the chunk until it is handed over, and hold no other reference to it.
+        let header = unsafe { chunk.header_mut() };
+        header.start = now;
+        header.used = 0;
+        header.running = owner.running;
+        owner.end = chunk.end();
+        owner.epoch = epoch(now);
+        self.published.begin(chunk.as_ptr(), chunk.first());
+        self.write_gaps(owner, now);
+        Refill::Done
+    }
+
+    /// Writes down what is missing at this place, for each thread that it is missing for, and enters
+    /// anew the calls that are still open, so that nesting stays exact.
+    fn write_gaps(&self, owner: &mut Owner, now: u64) {
+        let mut running = owner.running;
+        for (thread, gap) in std::mem::take(&mut owner.gaps) {
+            let words = 4 + gap.open.len();
+            if (owner.end - self.published.cursor()) / 8 < words + 2 {
+                owner.gaps.push((thread, gap)); // with the next chunk
+                continue;
+            }
+            if running != thread {
+                self.push(&[word(now, record::coded(Code::Running)), u64::from(thread)]);
+                running = thread;
+            }
+            let lost = gap.events - gap.open.len() as u64;
+            self.push(&[word(now, record::coded(Code::Lost)), record::lost(lost, gap.closed)]);
+            for method in gap.open {
+                self.push(&[word(now, record::enter(method))]);
+            }
+        }
+        if running != owner.running {
+            self.push(&[word(now, record::coded(Code::Running)), u64::from(owner.running)]);
+        }
+        self.note_unwritten(owner);
+    }
+
+    fn note_unwritten(&self, owner: &Owner) {
+        let events = owner.gaps.iter().map(|(_, gap)| gap.events).sum();
+        self.unwritten.store(events, Ordering::Relaxed);
+    }
+
+    /// For the writer, at the end of the trace: events that were lost since the last record.
+    pub(crate) fn unwritten(&self) -> u64 {
+        self.unwritten.load(Ordering::Relaxed)
+    }
+
+    /// For the writer: the chunk being filled, and how many of its words may be read.
+    ///
+    /// `None`: the thread has no chunk; all that it recorded before is in the channel of full ones.
+    pub(crate) fn published(&self) -> Option<(Chunk, usize)> {
+        // SAFETY: only `refill` brings chunks into view, with the address of one.
+        let of = |chunk| unsafe { Chunk::from_ptr(chunk) };
+        let (chunk, cursor) =
+            self.published.view(|chunk, cursor| of(chunk).is_some_and(|c| c.holds(cursor)))?;
+        let chunk = of(chunk)?;
+        Some((chunk, (cursor - chunk.first()) / 8))
+    }
+
+    /// For the writer: gives back the reserve chunk that it has read.
+    pub(crate) fn return_reserve(&self, chunk: Chunk) {
+        // There is one reserve a buffer, and room for it; nobody waits for it when the owner is gone.
+        let _ = self.reserve_return.try_send(chunk);
+    }
+}
+
+impl Drop for ThreadBuffer {
+    fn drop(&mut self) {
+        let owner = self.owner.get_mut();
+        for chunk in owner.reserve.take().into_iter().chain(owner.reserve_back.try_iter()) {
+            // SAFETY: a reserve that lies here is in nobody's hands.
+            unsafe { pool::free_reserve(chunk) };
+        }
+    }
+}
+
+enum Refill {
+    Done,
+    /// Nothing is empty, and the record may be dropped.
+    NoRoom,
+    /// The writer is gone.
+    Ended,
+}
+
+impl Owner {
+    fn gap(&mut self) -> &mut Gap {
+        let running = self.running;
+        let at = self.gaps.iter().position(|(thread, _)| *thread == running).unwrap_or_else(|| {
+            self.gaps.push((running, Gap::default()));
+            self.gaps.len() - 1
+        });
+        &mut self.gaps[at].1
+    }
+
+    fn give_back(&mut self, chunk: Chunk) {
+        // SAFETY: `is_reserve` is written once, when the chunk is made.
+        if unsafe { chunk.header() }.is_reserve {
+            self.reserve = Some(chunk);
+        } else {
+            // The pool's own sender is the writer's; an empty chunk can go to it as a full one without records.
+            let _ = self.exchange.full.send(Full { buffer: 0, chunk: Some(chunk), last: false });
+        }
+    }
+}
+
+impl Gap {
+    fn count(&mut self, low: u64, payload: Option<u64>) {
+        match record::kind(low) {
+            Some(record::Kind::Enter(method)) => {
+                self.events += 1;
+                self.open.push(method);
+            }
+            Some(record::Kind::Leave(method)) => self.left(method),
+            Some(record::Kind::Coded(Code::LeaveByException)) => {
+                self.left(payload.unwrap_or_default() as u32);
+            }
+            _ => {} // marks only help to read what is there
+        }
+    }
+
+    fn left(&mut self, method: u32) {
+        self.events += 1;
+        match self.open.iter().rposition(|open| *open == method) {
+            Some(at) => self.open.truncate(at),
+            None => {
+                self.closed += 1;
+                self.open.clear();
+            }
+        }
+    }
+}

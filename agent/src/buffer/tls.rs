@@ -1,0 +1,90 @@
+//! The running thread's buffer, found without a call.
+//!
+//! Rust gives a `thread_local!` in a shared library the general-dynamic model, which calls
+//! `__tls_get_addr` at each access. The hook is a few instructions long, so on x86-64 Linux we spell out
+//! the initial-exec model: one load of the variable's offset, one load of the variable. Eight bytes
+//! fit into the room that the loader keeps for libraries opened later.
+
+use super::thread::ThreadBuffer;
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod imp {
+    use super::ThreadBuffer;
+    use core::arch::{asm, global_asm};
+
+    global_asm!(
+        ".pushsection .tbss,\"awT\",@nobits",
+        ".globl jtrail_thread_buffer",
+        ".hidden jtrail_thread_buffer",
+        ".type jtrail_thread_buffer,@object",
+        ".size jtrail_thread_buffer,8",
+        ".p2align 3",
+        "jtrail_thread_buffer:",
+        ".zero 8",
+        ".popsection",
+    );
+
+    #[inline(always)]
+    pub(crate) fn get() -> *mut ThreadBuffer {
+        let buffer;
+        // SAFETY: reads this thread's copy of the variable defined above, and nothing else.
+        unsafe {
+            asm!(
+                "mov {0}, qword ptr [rip + jtrail_thread_buffer@GOTTPOFF]",
+                "mov {0}, qword ptr fs:[{0}]",
+                out(reg) buffer,
+                options(nostack, readonly, preserves_flags, pure),
+            );
+        }
+        buffer
+    }
+
+    pub(crate) fn set(buffer: *mut ThreadBuffer) {
+        // SAFETY: writes this thread's copy of the variable defined above, and nothing else.
+        unsafe {
+            asm!(
+                "mov {0}, qword ptr [rip + jtrail_thread_buffer@GOTTPOFF]",
+                "mov qword ptr fs:[{0}], {1}",
+                out(reg) _,
+                in(reg) buffer,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod imp {
+    use super::ThreadBuffer;
+    use std::cell::Cell;
+
+    thread_local! {
+        static BUFFER: Cell<*mut ThreadBuffer> = const { Cell::new(std::ptr::null_mut()) };
+    }
+
+    #[inline(always)]
+    pub(crate) fn get() -> *mut ThreadBuffer {
+        BUFFER.get()
+    }
+
+    pub(crate) fn set(buffer: *mut ThreadBuffer) {
+        BUFFER.set(buffer);
+    }
+}
+
+pub(crate) use imp::{get, set};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thread_has_its_own() {
+        let mark = std::ptr::without_provenance_mut(64);
+        set(mark);
+        assert_eq!(get(), mark);
+        std::thread::spawn(|| assert!(get().is_null())).join().expect("no panic");
+        set(std::ptr::null_mut());
+        assert!(get().is_null());
+    }
+}

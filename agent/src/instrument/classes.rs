@@ -1,0 +1,330 @@
+//! The classes seen so far, with the numbers of their methods.
+//!
+//! A class is known by its loader and its name. When it passes the load hook again (another agent
+//! retransforms it), its methods keep their numbers.
+
+use super::loader::{Loader, Loaders};
+use super::never;
+use crate::agent::Agent;
+use crate::buffer::record::METHOD_LIMIT;
+use crate::jvmti::Jvmti;
+use crate::writer::{Announcement, ClassInfo, Marks, MethodInfo};
+use jni::sys::{JNIEnv, jmethodID, jobject};
+use jtrail_classfile::{Class, Hooks, Method, instrument};
+use jtrail_options::ClassVerdict;
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const HOOKS: Hooks<'_> = Hooks {
+    class: "java/lang/JtrailHook",
+    enter: "enter",
+    leave: "leave",
+    leave_by_exception: "leaveByException",
+    caught: "caught",
+    super_call: "superCall",
+    super_returned: "superReturned",
+};
+
+const ACC_NATIVE: u16 = 0x0100;
+const ACC_ABSTRACT: u16 = 0x0400;
+
+/// All classes with traced methods.
+#[derive(Default)]
+pub(crate) struct Classes {
+    loaders: Loaders,
+    /// Whether the hook is there, so that classes can be rewritten.
+    open: AtomicBool,
+    known: Mutex<Known>,
+    /// For the JVM's own events: the number of each method seen; none if it is filtered away.
+    by_jmethod: RwLock<FxHashMap<usize, Option<u32>>>,
+}
+
+#[derive(Default)]
+struct Known {
+    classes: FxHashMap<(Loader, Box<str>), ClassEntry>,
+    methods: u32,
+}
+
+struct ClassEntry {
+    number: u32,
+    /// Name and descriptor, in one.
+    methods: FxHashMap<Box<str>, u32>,
+}
+
+impl Known {
+    /// The class's entry, which is made and announced by `announce` if there is none.
+    fn class(&mut self, loader: Loader, name: &str, announce: impl FnOnce(u32)) -> &mut ClassEntry {
+        let number = self.classes.len() as u32;
+        self.classes.entry((loader, name.into())).or_insert_with(|| {
+            announce(number);
+            ClassEntry { number, methods: FxHashMap::default() }
+        })
+    }
+
+    /// A method's number; whether it is new. `None` when there are no numbers left.
+    fn method(&mut self, loader: Loader, class: &str, method: &str) -> Option<(u32, bool)> {
+        let entry = self.classes.get_mut(&(loader, class.into()))?;
+        if let Some(number) = entry.methods.get(method) {
+            return Some((*number, false));
+        }
+        let number = self.methods;
+        if number >= METHOD_LIMIT {
+            return None;
+        }
+        self.methods += 1;
+        entry.methods.insert(method.into(), number);
+        Some((number, true))
+    }
+}
+
+impl Classes {
+    /// From now on, classes are rewritten.
+    pub(crate) fn open(&self) {
+        self.open.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn find_platform_loader(&self, jvmti: Jvmti, env: *mut JNIEnv) {
+        self.loaders.find_platform(jvmti, env);
+    }
+
+    /// # Safety
+    /// `object` is null or a live reference to a class loader.
+    pub(crate) unsafe fn loader(&self, jvmti: Jvmti, object: jobject) -> Loader {
+        // SAFETY: the caller's promise.
+        unsafe { self.loaders.of(jvmti, object) }
+    }
+
+    /// Whether a class (`a/b/C`) passed the load hook before, and was included.
+    pub(crate) fn is_known(&self, loader: Loader, name: &str) -> bool {
+        self.known.lock().classes.contains_key(&(loader, name.into()))
+    }
+
+    /// The class file with hooks in the methods that the filters include; `None` to leave it as it is.
+    /// `again`: the class exists, and gets new code.
+    pub(crate) fn rewrite(
+        &self,
+        agent: &Agent,
+        loader: Loader,
+        name: Option<&str>,
+        bytes: &[u8],
+        again: bool,
+    ) -> Option<Vec<u8>> {
+        // Most classes are none of ours: decide by the name, before anything is read.
+        if let Some(name) = name
+            && self.verdict(agent, loader, name) == ClassVerdict::None
+        {
+            return None;
+        }
+        let class = match Class::parse(bytes) {
+            Ok(class) => class,
+            Err(error) => {
+                uncovered(agent, name.unwrap_or("unknown"), "", &error.to_string());
+                return None;
+            }
+        };
+        let name = class.name();
+        let verdict = self.verdict(agent, loader, &name);
+        if verdict == ClassVerdict::None {
+            return None;
+        }
+        if let Some(reason) = never::class(&name) {
+            uncovered(agent, &name, "", reason);
+            return None;
+        }
+        let plan = Plan::of(self, agent, loader, &class, &name, verdict);
+        let numbers = &plan.numbers;
+        let result = instrument(&class, &HOOKS, |at, _| numbers[at]);
+        let rewritten = match result {
+            Ok(rewritten) => rewritten,
+            Err(refusal) => {
+                uncovered(agent, &name, "", &refusal.to_string());
+                return None;
+            }
+        };
+        let mut instrumented = 0;
+        for (at, outcome) in &rewritten.outcomes {
+            match outcome {
+                Ok(()) => instrumented += 1,
+                Err(refusal) if !again => {
+                    uncovered(agent, &name, &full_name(&class.methods()[*at]), &refusal.to_string());
+                }
+                Err(_) => {}
+            }
+        }
+        if plan.is_new {
+            agent.announce(Announcement::Instrumented { methods: instrumented });
+        }
+        (instrumented > 0).then_some(rewritten.bytes)
+    }
+
+    fn verdict(&self, agent: &Agent, loader: Loader, name: &str) -> ClassVerdict {
+        agent.options.filter.class(&name.replace('/', "."), loader.is_jdk(name))
+    }
+
+    /// The number of the method that the JVM calls so; `None` if the filters exclude it.
+    ///
+    /// # Safety
+    /// `method` is alive.
+    pub(crate) unsafe fn method_of(&self, agent: &Agent, method: jmethodID) -> Option<u32> {
+        if let Some(number) = self.by_jmethod.read().get(&(method as usize)) {
+            return *number;
+        }
+        // SAFETY: the caller's promise.
+        let number = unsafe { self.find(agent, method) };
+        self.by_jmethod.write().insert(method as usize, number);
+        number
+    }
+
+    /// # Safety
+    /// `method` is alive.
+    unsafe fn find(&self, agent: &Agent, method: jmethodID) -> Option<u32> {
+        let jvmti = agent.jvmti;
+        // SAFETY: the caller's promise, and references that the JVM just gave us, here and below.
+        let class = unsafe { jvmti.declaring_class(method) }.ok()?;
+        let signature = unsafe { jvmti.class_signature(class) }.ok()?;
+        let name = signature.strip_prefix('L')?.strip_suffix(';')?;
+        let loader = unsafe { self.loader(jvmti, jvmti.class_loader(class).ok()?) };
+        let (method_name, descriptor) = unsafe { jvmti.method_name(method) }.ok()?;
+        let dotted = class_name(name);
+        if never::class(name).is_some()
+            || !agent.options.filter.method(&dotted, &method_name, loader.is_jdk(name))
+        {
+            return None;
+        }
+        let source_file = unsafe { jvmti.source_file(class) }.unwrap_or_default();
+        let lines = unsafe { jvmti.lines(method) };
+        let mut known = self.known.lock();
+        let class = known
+            .class(loader, name, |number| {
+                agent.announce(Announcement::Class(ClassInfo {
+                    number,
+                    name: dotted.into(),
+                    super_name: "".into(),
+                    source_file: source_file.into(),
+                }));
+            })
+            .number;
+        let (number, is_new) = known.method(loader, name, &format!("{method_name}{descriptor}"))?;
+        if is_new {
+            agent.announce(Announcement::Methods {
+                class,
+                methods: vec![MethodInfo {
+                    number,
+                    name: method_name.into(),
+                    descriptor: descriptor.into(),
+                    lines,
+                    marks: Marks::None, // this engine tells every exit
+                }],
+            });
+        }
+        Some(number)
+    }
+}
+
+/// Which methods of a class are rewritten.
+struct Plan {
+    /// By place in the class file.
+    numbers: Vec<Option<u32>>,
+    /// The class was not seen before.
+    is_new: bool,
+}
+
+impl Plan {
+    fn of(
+        classes: &Classes,
+        agent: &Agent,
+        loader: Loader,
+        class: &Class<'_>,
+        name: &str,
+        verdict: ClassVerdict,
+    ) -> Self {
+        let dotted = class_name(name);
+        let jdk = loader.is_jdk(name);
+        let super_name = class.super_name().map(|s| class_name(&s)).unwrap_or_default();
+        let mut known = classes.known.lock();
+        let mut is_new = false;
+        let number = known
+            .class(loader, name, |number| {
+                is_new = true;
+                agent.announce(Announcement::Class(ClassInfo {
+                    number,
+                    name: dotted.as_str().into(),
+                    super_name: super_name.as_str().into(),
+                    source_file: class.source_file().unwrap_or_default().into(),
+                }));
+            })
+            .number;
+        let mut infos = Vec::new();
+        let mut choose = |method: &Method<'_>| {
+            if verdict == ClassVerdict::ByMethod
+                && !agent.options.filter.method(&dotted, &method.name(), jdk)
+            {
+                return None;
+            }
+            if let Some(reason) = refusal(method, jdk) {
+                if is_new && !reason.is_empty() {
+                    uncovered(agent, name, &full_name(method), reason);
+                }
+                return None;
+            }
+            let Some((number, is_new)) = known.method(loader, name, &full_name(method)) else {
+                uncovered(agent, name, &full_name(method), "there are no numbers left for methods");
+                return None;
+            };
+            if is_new {
+                let (first, last) = method.lines().unwrap_or_default();
+                infos.push(MethodInfo {
+                    number,
+                    name: method.name().into(),
+                    descriptor: method.descriptor().into(),
+                    lines: (first.into(), last.into()),
+                    marks: Marks::None,
+                });
+            }
+            Some(number)
+        };
+        let numbers = class.methods().iter().map(&mut choose).collect();
+        if !infos.is_empty() {
+            agent.announce(Announcement::Methods { class: number, methods: infos });
+        }
+        Self { numbers, is_new }
+    }
+}
+
+/// Why a method is not even tried; empty if that needs no mention.
+fn refusal(method: &Method<'_>, jdk: bool) -> Option<&'static str> {
+    if method.access_flags() & ACC_ABSTRACT != 0 {
+        return Some("");
+    }
+    if method.access_flags() & ACC_NATIVE != 0 {
+        return Some("native method: only engine=jvmti sees it");
+    }
+    let annotated = |(annotation, _): &&(&str, &str)| method.has_annotation(annotation);
+    let annotation = if jdk { never::ANNOTATIONS.iter().find(annotated) } else { None };
+    annotation.map(|(_, reason)| *reason)
+}
+
+/// As `Class.getName` prints it; the suffix of a hidden class, behind a dot here, follows a slash there.
+fn class_name(internal: &str) -> String {
+    match internal.split_once('.') {
+        Some((name, suffix)) => format!("{}/{suffix}", name.replace('/', ".")),
+        None => internal.replace('/', "."),
+    }
+}
+
+fn full_name(method: &Method<'_>) -> String {
+    format!("{}{}", method.name(), method.descriptor())
+}
+
+fn uncovered(agent: &Agent, class: &str, method: &str, reason: &str) {
+    agent.announce(Announcement::Uncovered {
+        class: class_name(class).into(),
+        method: method.into(),
+        reason: reason.into(),
+    });
+}

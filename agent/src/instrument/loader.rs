@@ -1,0 +1,83 @@
+//! Class loaders, told apart by a tag on their object.
+
+use crate::jvmti::Jvmti;
+use jni::sys::{JNIEnv, jobject};
+use parking_lot::Mutex;
+
+/// A class loader, for as long as the JVM runs: numbers are not given twice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Loader(i64);
+
+impl Loader {
+    pub(crate) const BOOT: Self = Self(0);
+    const PLATFORM: Self = Self(1);
+    const FIRST_OTHER: i64 = 2;
+
+    /// Whether a class of that name (`a/b/C`) is the JDK's own, not the application's. The tools
+    /// of the JDK (javac and others) come from the application's loader, so their packages count as well.
+    pub(crate) fn is_jdk(self, name: &str) -> bool {
+        const PACKAGES: [&str; 5] = ["java/", "jdk/", "sun/", "com/sun/", "jtrail/"];
+        self == Self::BOOT || self == Self::PLATFORM || PACKAGES.iter().any(|p| name.starts_with(p))
+    }
+}
+
+/// Gives loaders their numbers.
+#[derive(Debug)]
+pub(crate) struct Loaders(Mutex<i64>);
+
+impl Default for Loaders {
+    fn default() -> Self {
+        Self(Mutex::new(Loader::FIRST_OTHER))
+    }
+}
+
+impl Loaders {
+    /// The loader that `object` is; null is the boot loader.
+    ///
+    /// # Safety
+    /// `object` is null or a live reference.
+    pub(crate) unsafe fn of(&self, jvmti: Jvmti, object: jobject) -> Loader {
+        if object.is_null() {
+            return Loader::BOOT;
+        }
+        // SAFETY: the caller's promise, here and below.
+        match unsafe { jvmti.tag(object) } {
+            Ok(0) | Err(_) => {}
+            Ok(tag) => return Loader(tag),
+        }
+        let mut next = self.0.lock();
+        if let Ok(tag @ 1..) = unsafe { jvmti.tag(object) } {
+            return Loader(tag); // another thread was faster
+        }
+        let loader = Loader(*next);
+        *next += 1;
+        let _ = unsafe { jvmti.set_tag(object, loader.0) };
+        loader
+    }
+
+    /// Finds out which loader is the platform's.
+    pub(crate) fn find_platform(&self, jvmti: Jvmti, env: *mut JNIEnv) {
+        // A JVM without one has all of its classes in the boot loader.
+        let _ = crate::jni::with_platform_loader(env, |loader| {
+            if !loader.is_null() {
+                // SAFETY: a local reference that the JVM just gave us.
+                let _ = unsafe { jvmti.set_tag(loader, Loader::PLATFORM.0) };
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jdk_is_told_from_the_application() {
+        let app = Loader(Loader::FIRST_OTHER);
+        assert!(Loader::BOOT.is_jdk("org/example/Main"));
+        assert!(Loader::PLATFORM.is_jdk("javax/sql/DataSource"));
+        assert!(app.is_jdk("com/sun/tools/javac/Main"));
+        assert!(!app.is_jdk("org/example/Main"));
+        assert!(!app.is_jdk("javafx/Main"));
+    }
+}

@@ -1,0 +1,24 @@
+//! What is never instrumented, whatever the filters say, and why.
+
+/// Why no method of a class is ever traced; `name` with slashes.
+pub(crate) fn class(name: &str) -> Option<&'static str> {
+    match name {
+        // Every constructor of every class runs its constructor, and its empty finalizer must stay empty.
+        "java/lang/Object" => Some("java.lang.Object is what everything else is made of"),
+        "java/lang/JtrailHook" => Some("it is the hook itself"),
+        _ => None,
+    }
+}
+
+/// Annotations of the JDK on methods that must stay as they are, and why.
+pub(crate) const ANNOTATIONS: [(&str, &str); 6] = [
+    ("Ljdk/internal/vm/annotation/IntrinsicCandidate;", INTRINSIC),
+    ("Ljdk/internal/HotSpotIntrinsicCandidate;", INTRINSIC),
+    ("Ljdk/internal/vm/annotation/JvmtiMountTransition;", TRANSITION),
+    ("Ljdk/internal/vm/annotation/JvmtiHideEvents;", TRANSITION),
+    ("Ljdk/internal/vm/annotation/ChangesCurrentThread;", TRANSITION),
+    ("Ljava/lang/invoke/LambdaForm$Compiled;", "compiled code takes its place"),
+];
+
+const INTRINSIC: &str = "compiled code replaces it, and would drop the hook silently";
+const TRANSITION: &str = "it runs while a virtual thread changes its carrier";

@@ -1,0 +1,99 @@
+//! The few things that the agent asks of Java itself.
+
+use jni::objects::{JClass, JClassLoader};
+use jni::sys::{JNIEnv, jclass, jobject};
+use jni::{EnvUnowned, Outcome, NativeMethod, jni_sig, jni_str};
+use std::ffi::c_void;
+
+/// Bytes of `java.lang.JtrailHook`, compiled by the build script.
+const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
+
+/// The hook's functions.
+pub(crate) struct HookFunctions {
+    pub(crate) enter: *mut c_void,
+    pub(crate) leave: *mut c_void,
+    pub(crate) leave_by_exception: *mut c_void,
+    pub(crate) caught: *mut c_void,
+    pub(crate) super_call: *mut c_void,
+    pub(crate) super_returned: *mut c_void,
+}
+
+/// Runs `f` with a safe environment; what goes wrong is told as text, and no exception stays behind.
+fn with<T>(
+    env: *mut JNIEnv,
+    f: impl FnOnce(&mut jni::Env<'_>) -> Result<T, jni::errors::Error>,
+) -> Result<T, String> {
+    if env.is_null() {
+        return Err("the JVM gave no environment".into());
+    }
+    // SAFETY: callbacks and native methods get the running thread's environment from the JVM.
+    let mut env = unsafe { EnvUnowned::from_raw(env) };
+    let outcome = env.with_env_no_catch(|env| -> Result<_, jni::errors::Error> {
+        let result = f(env).map_err(|e| e.to_string());
+        if result.is_err() && env.exception_check() {
+            env.exception_clear();
+        }
+        Ok(result)
+    });
+    match outcome.into_outcome() {
+        Outcome::Ok(result) => result,
+        Outcome::Err(error) => Err(error.to_string()),
+        Outcome::Panic(panic) => std::panic::resume_unwind(panic), // up to our own guard
+    }
+}
+
+/// Defines the hook class into the boot loader, and has it bind its methods.
+pub(crate) fn define_hook(env: *mut JNIEnv) -> Result<(), String> {
+    with(env, |env| {
+        let class =
+            env.define_class(Some(jni_str!("java/lang/JtrailHook")), JClassLoader::null(), HOOK_CLASS)?;
+        env.call_static_method(class, jni_str!("bind"), jni_sig!("()V"), &[])?.v()
+    })
+}
+
+/// Binds the methods of the hook class.
+///
+/// # Safety
+/// The functions are static native methods of Java with one `int`.
+pub(crate) unsafe fn bind_hook(
+    env: *mut JNIEnv,
+    class: jclass,
+    functions: &HookFunctions,
+) -> Result<(), String> {
+    with(env, |env| {
+        let methods = [
+            (jni_str!("enter"), functions.enter),
+            (jni_str!("leave"), functions.leave),
+            (jni_str!("leaveByException"), functions.leave_by_exception),
+            (jni_str!("caught"), functions.caught),
+            (jni_str!("superCall"), functions.super_call),
+            (jni_str!("superReturned"), functions.super_returned),
+        ]
+        // SAFETY: the caller's promise.
+        .map(|(name, function)| unsafe {
+            NativeMethod::from_raw_parts(name, jni_str!("(I)V"), function)
+        });
+        // SAFETY: the JVM's own reference.
+        let class = unsafe { JClass::from_raw(env, class) };
+        // SAFETY: the caller's promise.
+        unsafe { env.register_native_methods(class, &methods) }
+    })
+}
+
+/// `ClassLoader.getPlatformClassLoader()`, handed to `f` as a local reference.
+pub(crate) fn with_platform_loader<T>(
+    env: *mut JNIEnv,
+    f: impl FnOnce(jobject) -> T,
+) -> Result<T, String> {
+    with(env, |env| {
+        let loader = env
+            .call_static_method(
+                jni_str!("java/lang/ClassLoader"),
+                jni_str!("getPlatformClassLoader"),
+                jni_sig!("()Ljava/lang/ClassLoader;"),
+                &[],
+            )?
+            .l()?;
+        Ok(f(loader.as_raw()))
+    })
+}

@@ -1,0 +1,256 @@
+//! JVMTI as the JVM's header lays it out: functions by slot, events by number, capabilities by bit.
+//!
+//! `jvmti-sys` knows JVMTI 1.2 and returns errors as a closed enum, which is undefined behaviour for
+//! any code that is newer. So its plain structs are used here, and its tables are not; a test holds our slot numbers against
+//! them where both know a function.
+
+use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jvmti_sys::{jvmtiExtensionEventInfo, jvmtiLineNumberEntry, jvmtiThreadGroupInfo, jvmtiThreadInfo};
+use std::ffi::{c_char, c_uchar, c_void};
+
+/// What every function takes first: a pointer to the pointer to the function table.
+pub(crate) type RawEnv = *mut *const Table;
+
+/// Functions are at their slot less one.
+pub(crate) type Table = [*const c_void; 156];
+
+/// What a function returns. Not an enum: the JVM may know codes that we don't.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub(crate) struct Error(pub(crate) i32);
+
+impl Error {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const WRONG_PHASE: Self = Self(112);
+    pub(crate) const UNMODIFIABLE_CLASS: Self = Self(79);
+    pub(crate) const ABSENT_INFORMATION: Self = Self(101);
+}
+
+/// A capability: a bit of the header's bit field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Capability {
+    TagObjects = 0,
+    GetSourceFileName = 11,
+    GetLineNumbers = 12,
+    GenerateMethodEntryEvents = 24,
+    GenerateMethodExitEvents = 25,
+    GenerateAllClassHookEvents = 26,
+    GenerateGarbageCollectionEvents = 31,
+    RetransformClasses = 37,
+    RetransformAnyClass = 38,
+    SupportVirtualThreads = 44,
+}
+
+/// The header's bit field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Capabilities([u32; 4]);
+
+const _: () = assert!(size_of::<Capabilities>() == size_of::<jvmti_sys::jvmtiCapabilities>());
+
+impl Capabilities {
+    fn place(capability: Capability) -> (usize, u32) {
+        let bit = capability as u32;
+        // Compilers for big-endian targets fill bit fields from the top.
+        let shift = if cfg!(target_endian = "big") { 31 - bit % 32 } else { bit % 32 };
+        ((bit / 32) as usize, 1 << shift)
+    }
+
+    pub(crate) fn add(&mut self, capability: Capability) {
+        let (word, mask) = Self::place(capability);
+        self.0[word] |= mask;
+    }
+
+    pub(crate) fn has(&self, capability: Capability) -> bool {
+        let (word, mask) = Self::place(capability);
+        self.0[word] & mask != 0
+    }
+}
+
+/// An event's number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i32)]
+pub(crate) enum Event {
+    VmInit = 50,
+    VmDeath = 51,
+    ThreadStart = 52,
+    ThreadEnd = 53,
+    ClassFileLoadHook = 54,
+    VmStart = 57,
+    MethodEntry = 65,
+    MethodExit = 66,
+    GarbageCollectionStart = 81,
+    GarbageCollectionFinish = 82,
+    VirtualThreadStart = 87,
+    VirtualThreadEnd = 88,
+}
+
+const FIRST_EVENT: usize = 50;
+const LAST_EVENT: usize = 88;
+
+/// The table of callbacks: one place for each event number.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Callbacks([*const c_void; LAST_EVENT - FIRST_EVENT + 1]);
+
+impl Default for Callbacks {
+    fn default() -> Self {
+        Self([std::ptr::null(); LAST_EVENT - FIRST_EVENT + 1])
+    }
+}
+
+impl Callbacks {
+    /// Sets the callback of an event.
+    ///
+    /// # Safety
+    /// `callback` has the signature that the header gives this event's callback.
+    pub(crate) unsafe fn set(&mut self, event: Event, callback: *const c_void) {
+        self.0[event as usize - FIRST_EVENT] = callback;
+    }
+}
+
+macro_rules! functions {
+    ($($slot:literal $name:ident($($arg:ident: $ty:ty),*);)*) => {
+        $(
+            /// Calls the function of that name in the JVM's table.
+            ///
+            /// # Safety
+            /// The environment is alive, and the arguments are what the specification asks for.
+            #[inline]
+            pub(crate) unsafe fn $name(env: RawEnv $(, $arg: $ty)*) -> Error {
+                type Function = unsafe extern "system" fn(RawEnv $(, $ty)*) -> Error;
+                // SAFETY: the table is the JVM's own, and the slot's function has this type.
+                unsafe {
+                    let function: Function = std::mem::transmute((**env)[$slot - 1]);
+                    function(env $(, $arg)*)
+                }
+            }
+        )*
+
+        #[cfg(test)]
+        const SLOTS: &[(usize, &str)] = &[$(($slot, stringify!($name))),*];
+    };
+}
+
+functions! {
+    2 set_event_notification_mode(mode: jint, event: jint, thread: jobject);
+    4 get_all_threads(count: *mut jint, threads: *mut *mut jobject);
+    9 get_thread_info(thread: jobject, info: *mut jvmtiThreadInfo);
+    14 get_thread_group_info(group: jobject, info: *mut jvmtiThreadGroupInfo);
+    16 get_frame_count(thread: jobject, count: *mut jint);
+    45 is_modifiable_class(class: jclass, answer: *mut c_uchar);
+    47 deallocate(memory: *mut c_uchar);
+    48 get_class_signature(class: jclass, signature: *mut *mut c_char, generic: *mut *mut c_char);
+    50 get_source_file_name(class: jclass, name: *mut *mut c_char);
+    57 get_class_loader(class: jclass, loader: *mut jobject);
+    64 get_method_name(method: jmethodID, name: *mut *mut c_char, descriptor: *mut *mut c_char, generic: *mut *mut c_char);
+    65 get_method_declaring_class(method: jmethodID, class: *mut jclass);
+    70 get_line_number_table(method: jmethodID, count: *mut jint, table: *mut *mut jvmtiLineNumberEntry);
+    78 get_loaded_classes(count: *mut jint, classes: *mut *mut jclass);
+    102 get_thread_local_storage(thread: jobject, data: *mut *mut c_void);
+    103 set_thread_local_storage(thread: jobject, data: *const c_void);
+    106 get_tag(object: jobject, tag: *mut jlong);
+    107 set_tag(object: jobject, tag: jlong);
+    122 set_event_callbacks(callbacks: *const Callbacks, size: jint);
+    125 get_extension_events(count: *mut jint, events: *mut *mut jvmtiExtensionEventInfo);
+    126 set_extension_event_callback(index: jint, callback: *const c_void);
+    133 get_phase(phase: *mut jint);
+    140 get_potential_capabilities(capabilities: *mut Capabilities);
+    142 add_capabilities(capabilities: *const Capabilities);
+    152 retransform_classes(count: jint, classes: *const jclass);
+}
+
+/// Callback types, as the header has them.
+pub(crate) mod callback {
+    use super::*;
+
+    pub(crate) type Vm = unsafe extern "system" fn(RawEnv, *mut JNIEnv);
+    pub(crate) type Thread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject);
+    pub(crate) type Gc = unsafe extern "system" fn(RawEnv);
+    pub(crate) type MethodEntry = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID);
+    /// The last argument is a `jvalue`, which we never look at; on our targets it is passed as a word.
+    pub(crate) type MethodExit =
+        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, c_uchar, u64);
+    pub(crate) type ClassFileLoadHook = unsafe extern "system" fn(
+        RawEnv,
+        *mut JNIEnv,
+        jclass,
+        jobject,
+        *const c_char,
+        jobject,
+        jint,
+        *const c_uchar,
+        *mut jint,
+        *mut *mut c_uchar,
+    );
+}
+
+/// Slot 46, whose memory the JVM frees.
+///
+/// # Safety
+/// As for all functions here.
+pub(crate) unsafe fn allocate(env: RawEnv, size: jlong, memory: *mut *mut c_uchar) -> Error {
+    type Function = unsafe extern "system" fn(RawEnv, jlong, *mut *mut c_uchar) -> Error;
+    // SAFETY: the table is the JVM's own, and the slot's function has this type.
+    unsafe {
+        let function: Function = std::mem::transmute((**env)[46 - 1]);
+        function(env, size, memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jvmti_sys::jvmtiInterface_1 as Theirs;
+    use std::mem::offset_of;
+
+    #[test]
+    fn slots_are_those_of_jvmti_sys() {
+        macro_rules! theirs {
+            ($($ours:literal = $theirs:ident),* $(,)?) => {
+                &[$(($ours, offset_of!(Theirs, $theirs) / size_of::<usize>() + 1)),*]
+            };
+        }
+        let theirs: &[(&str, usize)] = theirs![
+            "set_event_notification_mode" = SetEventNotificationMode,
+            "get_all_threads" = GetAllThreads,
+            "get_thread_info" = GetThreadInfo,
+            "get_thread_group_info" = GetThreadGroupInfo,
+            "get_frame_count" = GetFrameCount,
+            "is_modifiable_class" = IsModifiableClass,
+            "deallocate" = Deallocate,
+            "get_class_signature" = GetClassSignature,
+            "get_source_file_name" = GetSourceFileName,
+            "get_class_loader" = GetClassLoader,
+            "get_method_name" = GetMethodName,
+            "get_method_declaring_class" = GetMethodDeclaringClass,
+            "get_line_number_table" = GetLineNumberTable,
+            "get_loaded_classes" = GetLoadedClasses,
+            "get_thread_local_storage" = GetThreadLocalStorage,
+            "set_thread_local_storage" = SetThreadLocalStorage,
+            "get_tag" = GetTag,
+            "set_tag" = SetTag,
+            "set_event_callbacks" = SetEventCallbacks,
+            "get_extension_events" = GetExtensionEvents,
+            "set_extension_event_callback" = SetExtensionEventCallback,
+            "get_phase" = GetPhase,
+            "get_potential_capabilities" = GetPotentialCapabilities,
+            "add_capabilities" = AddCapabilities,
+            "retransform_classes" = RetransformClasses,
+        ];
+        assert_eq!(SLOTS.len(), theirs.len());
+        for (slot, name) in SLOTS {
+            assert!(theirs.contains(&(name, *slot)), "{name} is not at slot {slot}");
+        }
+        assert_eq!(offset_of!(Theirs, Allocate) / size_of::<usize>() + 1, 46);
+    }
+
+    #[test]
+    fn capabilities_are_single_bits() {
+        let mut capabilities = Capabilities::default();
+        capabilities.add(Capability::RetransformClasses);
+        assert!(capabilities.has(Capability::RetransformClasses));
+        assert!(!capabilities.has(Capability::RetransformAnyClass));
+    }
+}

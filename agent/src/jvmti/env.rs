@@ -1,0 +1,438 @@
+//! JVMTI's functions as safe Rust: memory of the JVM is copied and freed, errors are values.
+//!
+//! Object references are plain pointers here (`jobject`), as callbacks get them. Passing one that is not
+//! alive is the one thing that this module can't check; the functions that take one are `unsafe` for it.
+
+use super::abi::{self, Callbacks, Capabilities, Error, Event, RawEnv};
+use jni::sys::{JavaVM, jclass, jint, jmethodID, jobject};
+use jvmti_sys::{jvmtiThreadGroupInfo, jvmtiThreadInfo};
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt;
+use std::ptr;
+
+/// A JVMTI environment.
+#[derive(Clone, Copy)]
+pub(crate) struct Jvmti(RawEnv);
+
+// SAFETY: an environment may be used on any thread.
+unsafe impl Send for Jvmti {}
+// SAFETY: likewise, at the same time.
+unsafe impl Sync for Jvmti {}
+
+/// For `SetEventNotificationMode`.
+const ENABLE: jint = 1;
+
+/// A function of the JVM that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Failure {
+    pub(crate) function: &'static str,
+    pub(crate) error: Error,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the JVM's {} answered error {}", self.function, self.error.0)
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+fn check(function: &'static str, error: Error) -> Result<()> {
+    if error == Error::NONE { Ok(()) } else { Err(Failure { function, error }) }
+}
+
+/// The phases of the JVM's life that matter here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Before Java code can run, or already over.
+    Other,
+    /// Java code runs, the program does not.
+    Start,
+    /// The program runs.
+    Live,
+}
+
+/// An event that only some JVMs have.
+pub(crate) struct ExtensionEvent {
+    pub(crate) index: jint,
+    pub(crate) id: String,
+}
+
+/// What a thread is called, and where it belongs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ThreadNames {
+    pub(crate) name: String,
+    pub(crate) group: String,
+    pub(crate) parent_group: String,
+}
+
+/// Text in the JVM's own spelling of UTF-8.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    simd_cesu8::mutf8::decode_lossy(bytes).into_owned()
+}
+
+impl Jvmti {
+    /// A new environment of `vm`.
+    ///
+    /// # Safety
+    /// `vm` is the running JVM.
+    ///
+    /// # Errors
+    /// The JVM's code, when it has no JVMTI 1.2.
+    pub(crate) unsafe fn of(vm: *mut JavaVM) -> std::result::Result<Self, jint> {
+        let mut env: *mut c_void = ptr::null_mut();
+        let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
+        // SAFETY: the caller's promise; `env` takes the answer.
+        match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, version) } {
+            0 if !env.is_null() => Ok(Self(env.cast())),
+            code => Err(code),
+        }
+    }
+
+    /// Frees memory that the JVM gave us.
+    ///
+    /// # Safety
+    /// It did, and nobody uses it any more.
+    unsafe fn free<T>(self, memory: *mut T) {
+        if !memory.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { abi::deallocate(self.0, memory.cast()) };
+        }
+    }
+
+    /// Copies and frees a string of the JVM's.
+    ///
+    /// # Safety
+    /// It is null, or a string that the JVM gave us.
+    unsafe fn take_text(self, string: *mut c_char) -> String {
+        if string.is_null() {
+            return String::new();
+        }
+        // SAFETY: the caller's promise.
+        let copy = text(unsafe { CStr::from_ptr(string) }.to_bytes());
+        // SAFETY: likewise.
+        unsafe { self.free(string) };
+        copy
+    }
+
+    /// Copies and frees an array of the JVM's.
+    ///
+    /// # Safety
+    /// The JVM gave it to us, with that many elements.
+    unsafe fn take_array<T: Copy>(self, count: jint, array: *mut T) -> Vec<T> {
+        if array.is_null() {
+            return Vec::new();
+        }
+        let count = usize::try_from(count).unwrap_or_default();
+        // SAFETY: the caller's promise.
+        let copy = unsafe { std::slice::from_raw_parts(array, count) }.to_vec();
+        // SAFETY: likewise.
+        unsafe { self.free(array) };
+        copy
+    }
+
+    pub(crate) fn potential_capabilities(self) -> Result<Capabilities> {
+        let mut capabilities = Capabilities::default();
+        // SAFETY: it takes the answer.
+        check("GetPotentialCapabilities", unsafe {
+            abi::get_potential_capabilities(self.0, &mut capabilities)
+        })?;
+        Ok(capabilities)
+    }
+
+    pub(crate) fn add_capabilities(self, capabilities: Capabilities) -> Result<()> {
+        // SAFETY: it is read during the call.
+        check("AddCapabilities", unsafe { abi::add_capabilities(self.0, &capabilities) })
+    }
+
+    /// Sets all callbacks.
+    pub(crate) fn set_callbacks(self, callbacks: &Callbacks) -> Result<()> {
+        let size = size_of::<Callbacks>() as jint;
+        // SAFETY: the table is read during the call; `Callbacks::set` vouches for its entries.
+        check("SetEventCallbacks", unsafe { abi::set_event_callbacks(self.0, callbacks, size) })
+    }
+
+    /// Switches an event on for all threads.
+    pub(crate) fn enable(self, event: Event) -> Result<()> {
+        // SAFETY: a null thread means all.
+        check("SetEventNotificationMode", unsafe {
+            abi::set_event_notification_mode(self.0, ENABLE, event as jint, ptr::null_mut())
+        })
+    }
+
+    pub(crate) fn phase(self) -> Phase {
+        const START: jint = 6;
+        const LIVE: jint = 4;
+        let mut phase = 0;
+        // SAFETY: it takes the answer.
+        match (unsafe { abi::get_phase(self.0, &mut phase) }, phase) {
+            (Error::NONE, START) => Phase::Start,
+            (Error::NONE, LIVE) => Phase::Live,
+            _ => Phase::Other,
+        }
+    }
+
+    /// All live platform threads, as local references.
+    pub(crate) fn all_threads(self) -> Result<Vec<jobject>> {
+        let (mut count, mut threads) = (0, ptr::null_mut());
+        // SAFETY: they take the answer.
+        check("GetAllThreads", unsafe { abi::get_all_threads(self.0, &mut count, &mut threads) })?;
+        // SAFETY: the JVM's array.
+        Ok(unsafe { self.take_array(count, threads) })
+    }
+
+    /// Names of a thread and its groups.
+    ///
+    /// # Safety
+    /// `thread` is a live reference to a thread; null means the running one.
+    pub(crate) unsafe fn thread_names(self, thread: jobject) -> Result<ThreadNames> {
+        let mut info = jvmtiThreadInfo::default();
+        // SAFETY: the caller's promise; `info` takes the answer.
+        check("GetThreadInfo", unsafe { abi::get_thread_info(self.0, thread, &mut info) })?;
+        // SAFETY: the JVM's string.
+        let name = unsafe { self.take_text(info.name) };
+        // SAFETY: references that the JVM gave us.
+        let (group, parent) = unsafe { self.group(info.thread_group) };
+        // SAFETY: likewise.
+        let (parent_group, _) = unsafe { self.group(parent) };
+        Ok(ThreadNames { name, group, parent_group })
+    }
+
+    /// Name and parent of a thread group; nothing for a thread that has died.
+    ///
+    /// # Safety
+    /// `group` is null or a live reference to a thread group.
+    unsafe fn group(self, group: jobject) -> (String, jobject) {
+        let mut info = jvmtiThreadGroupInfo::default();
+        // SAFETY: the caller's promise; `info` takes the answer.
+        if group.is_null() || unsafe { abi::get_thread_group_info(self.0, group, &mut info) } != Error::NONE {
+            return (String::new(), ptr::null_mut());
+        }
+        // SAFETY: the JVM's string.
+        (unsafe { self.take_text(info.name) }, info.parent)
+    }
+
+    /// The number that we keep with a thread; 0 if none.
+    ///
+    /// # Safety
+    /// `thread` is a live reference to a thread; null means the running one.
+    pub(crate) unsafe fn thread_number(self, thread: jobject) -> Result<u32> {
+        let mut data = ptr::null_mut();
+        // SAFETY: the caller's promise; `data` takes the answer.
+        check("GetThreadLocalStorage", unsafe {
+            abi::get_thread_local_storage(self.0, thread, &mut data)
+        })?;
+        Ok(data as usize as u32)
+    }
+
+    /// Keeps a number with a thread.
+    ///
+    /// # Safety
+    /// As for [`Self::thread_number`].
+    pub(crate) unsafe fn set_thread_number(self, thread: jobject, number: u32) -> Result<()> {
+        let data = ptr::without_provenance::<c_void>(number as usize);
+        // SAFETY: the caller's promise; the JVM only keeps the value.
+        check("SetThreadLocalStorage", unsafe {
+            abi::set_thread_local_storage(self.0, thread, data)
+        })
+    }
+
+    /// How many frames the running thread has.
+    pub(crate) fn frame_count(self) -> Result<i32> {
+        let mut count = 0;
+        // SAFETY: a null thread is the running one; `count` takes the answer.
+        check("GetFrameCount", unsafe { abi::get_frame_count(self.0, ptr::null_mut(), &mut count) })?;
+        Ok(count)
+    }
+
+    /// The number that we keep with an object; 0 if none.
+    ///
+    /// # Safety
+    /// `object` is a live reference, not null.
+    pub(crate) unsafe fn tag(self, object: jobject) -> Result<i64> {
+        let mut tag = 0;
+        // SAFETY: the caller's promise; `tag` takes the answer.
+        check("GetTag", unsafe { abi::get_tag(self.0, object, &mut tag) })?;
+        Ok(tag)
+    }
+
+    /// Keeps a number with an object.
+    ///
+    /// # Safety
+    /// `object` is a live reference, not null.
+    pub(crate) unsafe fn set_tag(self, object: jobject, tag: i64) -> Result<()> {
+        // SAFETY: the caller's promise.
+        check("SetTag", unsafe { abi::set_tag(self.0, object, tag) })
+    }
+
+    /// All loaded classes, as local references.
+    pub(crate) fn loaded_classes(self) -> Result<Vec<jclass>> {
+        let (mut count, mut classes) = (0, ptr::null_mut());
+        // SAFETY: they take the answer.
+        check("GetLoadedClasses", unsafe {
+            abi::get_loaded_classes(self.0, &mut count, &mut classes)
+        })?;
+        // SAFETY: the JVM's array.
+        Ok(unsafe { self.take_array(count, classes) })
+    }
+
+    /// Whether a class may be retransformed.
+    ///
+    /// # Safety
+    /// `class` is a live reference to a class.
+    pub(crate) unsafe fn is_modifiable(self, class: jclass) -> Result<bool> {
+        let mut answer = 0;
+        // SAFETY: the caller's promise; `answer` takes the answer.
+        check("IsModifiableClass", unsafe { abi::is_modifiable_class(self.0, class, &mut answer) })?;
+        Ok(answer != 0)
+    }
+
+    /// A class's signature (`Ljava/lang/String;`, `[I`).
+    ///
+    /// # Safety
+    /// `class` is a live reference to a class.
+    pub(crate) unsafe fn class_signature(self, class: jclass) -> Result<String> {
+        let mut signature = ptr::null_mut();
+        // SAFETY: the caller's promise; `signature` takes the answer.
+        check("GetClassSignature", unsafe {
+            abi::get_class_signature(self.0, class, &mut signature, ptr::null_mut())
+        })?;
+        // SAFETY: the JVM's string.
+        Ok(unsafe { self.take_text(signature) })
+    }
+
+    /// A class's source file, empty if it does not say.
+    ///
+    /// # Safety
+    /// `class` is a live reference to a class.
+    pub(crate) unsafe fn source_file(self, class: jclass) -> Result<String> {
+        let mut name = ptr::null_mut();
+        // SAFETY: the caller's promise; `name` takes the answer.
+        match unsafe { abi::get_source_file_name(self.0, class, &mut name) } {
+            Error::ABSENT_INFORMATION => return Ok(String::new()),
+            error => check("GetSourceFileName", error)?,
+        }
+        // SAFETY: the JVM's string.
+        Ok(unsafe { self.take_text(name) })
+    }
+
+    /// A class's loader as a local reference, null for the boot loader.
+    ///
+    /// # Safety
+    /// `class` is a live reference to a class.
+    pub(crate) unsafe fn class_loader(self, class: jclass) -> Result<jobject> {
+        let mut loader = ptr::null_mut();
+        // SAFETY: the caller's promise; `loader` takes the answer.
+        check("GetClassLoader", unsafe { abi::get_class_loader(self.0, class, &mut loader) })?;
+        Ok(loader)
+    }
+
+    /// A method's name and descriptor.
+    ///
+    /// # Safety
+    /// `method` is alive.
+    pub(crate) unsafe fn method_name(self, method: jmethodID) -> Result<(String, String)> {
+        let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the caller's promise; they take the answers.
+        check("GetMethodName", unsafe {
+            abi::get_method_name(self.0, method, &mut name, &mut descriptor, ptr::null_mut())
+        })?;
+        // SAFETY: the JVM's strings.
+        Ok(unsafe { (self.take_text(name), self.take_text(descriptor)) })
+    }
+
+    /// A method's class, as a local reference.
+    ///
+    /// # Safety
+    /// `method` is alive.
+    pub(crate) unsafe fn declaring_class(self, method: jmethodID) -> Result<jclass> {
+        let mut class = ptr::null_mut();
+        // SAFETY: the caller's promise; `class` takes the answer.
+        check("GetMethodDeclaringClass", unsafe {
+            abi::get_method_declaring_class(self.0, method, &mut class)
+        })?;
+        Ok(class)
+    }
+
+    /// Smallest and largest source line of a method; zeros if it does not say, or is native.
+    ///
+    /// # Safety
+    /// `method` is alive.
+    pub(crate) unsafe fn lines(self, method: jmethodID) -> (u32, u32) {
+        let (mut count, mut table) = (0, ptr::null_mut());
+        // SAFETY: the caller's promise; they take the answers.
+        if unsafe { abi::get_line_number_table(self.0, method, &mut count, &mut table) } != Error::NONE {
+            return (0, 0);
+        }
+        // SAFETY: the JVM's array.
+        let table = unsafe { self.take_array(count, table) };
+        let lines = table.iter().map(|entry| entry.line_number.max(0) as u32);
+        (lines.clone().min().unwrap_or(0), lines.max().unwrap_or(0))
+    }
+
+    /// Has classes pass the load hook again.
+    ///
+    /// # Safety
+    /// They are live references to classes.
+    pub(crate) unsafe fn retransform(self, classes: &[jclass]) -> Result<()> {
+        let count = jint::try_from(classes.len()).unwrap_or(jint::MAX);
+        // SAFETY: the caller's promise; the array is read during the call.
+        check("RetransformClasses", unsafe {
+            abi::retransform_classes(self.0, count, classes.as_ptr())
+        })
+    }
+
+    /// Copies bytes into memory that the JVM will free.
+    pub(crate) fn copy_for_jvm(self, bytes: &[u8]) -> Result<*mut u8> {
+        let mut memory = ptr::null_mut();
+        // SAFETY: it takes the answer.
+        check("Allocate", unsafe { abi::allocate(self.0, bytes.len() as i64, &mut memory) })?;
+        // SAFETY: fresh memory of that length.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
+        Ok(memory)
+    }
+
+    /// The events that this JVM has beyond the specification.
+    pub(crate) fn extension_events(self) -> Result<Vec<ExtensionEvent>> {
+        let (mut count, mut events) = (0, ptr::null_mut());
+        // SAFETY: they take the answer.
+        check("GetExtensionEvents", unsafe {
+            abi::get_extension_events(self.0, &mut count, &mut events)
+        })?;
+        // SAFETY: the JVM's array, of strings and arrays that are ours to free.
+        let events = unsafe { self.take_array(count, events) };
+        let take = |event: jvmti_sys::jvmtiExtensionEventInfo| {
+            // SAFETY: likewise.
+            unsafe {
+                self.free(event.short_description);
+                let params = usize::try_from(event.param_count).unwrap_or_default();
+                for i in 0..params {
+                    self.free((*event.params.add(i)).name);
+                }
+                self.free(event.params);
+                ExtensionEvent { index: event.extension_event_index, id: self.take_text(event.id) }
+            }
+        };
+        Ok(events.into_iter().map(take).collect())
+    }
+
+    /// Sets the callback of such an event, and switches it on.
+    ///
+    /// # Safety
+    /// `callback` has the signature that this event wants.
+    pub(crate) unsafe fn set_extension_callback(
+        self,
+        event: &ExtensionEvent,
+        callback: *const c_void,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        check("SetExtensionEventCallback", unsafe {
+            abi::set_extension_event_callback(self.0, event.index, callback)
+        })?;
+        // HotSpot's own extension events are switched on like the others, by their index.
+        // SAFETY: a null thread means all.
+        check("SetEventNotificationMode", unsafe {
+            abi::set_event_notification_mode(self.0, ENABLE, event.index, ptr::null_mut())
+        })
+    }
+}

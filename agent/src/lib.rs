@@ -1,0 +1,87 @@
+//! The jtrail agent: a shared library that a JVM loads with `-agentpath:libjtrail.so=OPTIONS`.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `agent` | what lives as long as the JVM, and how it begins and ends |
+//! | `jvmti`, `jni` | the JVM's interfaces, made safe |
+//! | `hooks` | what the JVM and instrumented code call: callback to record |
+//! | `instrument` | which methods are rewritten, and their numbers |
+//! | `buffer` | where application threads record |
+//! | `writer` | the thread that makes a trace of the records |
+//! | `clock`, `guard`, `log` | time stamps; panics; messages |
+//!
+//! How it all works together is told in `docs/architecture.md`.
+
+mod agent;
+mod buffer;
+mod clock;
+mod guard;
+mod hooks;
+mod instrument;
+mod jni;
+mod jvmti;
+mod log;
+mod writer;
+
+use ::jni::sys::{JNIEnv, JavaVM, jclass, jint};
+use std::ffi::{CStr, c_char, c_void};
+
+const JNI_OK: jint = 0;
+const JNI_ERR: jint = -1;
+
+/// The JVM calls this when it starts with `-agentpath` or `-agentlib`.
+///
+/// # Safety
+/// Only the JVM calls it: `vm` is alive, and `options` null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // A panic is reported by the guard, in one line.
+    std::panic::set_hook(Box::new(|_| {}));
+    let options = match options.is_null() {
+        true => String::new(),
+        // SAFETY: the caller's promise.
+        false => unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned(),
+    };
+    // SAFETY: the caller's promise.
+    guard::run("start-up", || match unsafe { agent::load(vm, &options) } {
+        agent::Loaded::Go => JNI_OK,
+        agent::Loaded::Refuse => JNI_ERR,
+    })
+}
+
+/// The JVM calls this when the agent is loaded into a running JVM.
+///
+/// # Safety
+/// Only the JVM calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnAttach(
+    _vm: *mut JavaVM,
+    _options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    log::say("attaching to a running JVM is not available in this version; start it with -agentpath");
+    JNI_ERR
+}
+
+/// The JVM calls this when it is done with the agent.
+///
+/// # Safety
+/// Only the JVM calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
+    guard::run("shutdown", agent::unload);
+}
+
+/// The native method `bindNatives` of the hook class, which the JVM finds by this name.
+///
+/// # Safety
+/// Only the JVM calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Java_java_lang_JtrailHook_bindNatives(env: *mut JNIEnv, class: jclass) {
+    // SAFETY: the caller's promise.
+    unsafe { hooks::bind_hook(env, class) };
+}

@@ -1,0 +1,96 @@
+//! What the rest of the agent tells the writer besides records: buffers, threads, classes, methods.
+//!
+//! An announcement is sent before any record that uses it can exist; the writer reads this channel
+//! before it decodes records, so definitions always come first.
+
+use crate::buffer::ThreadBuffer;
+
+/// A message on the announcements' channel.
+pub(crate) enum Announcement {
+    /// A thread began to record.
+    Buffer(Box<BufferHandle>),
+    /// A Java thread, by its number.
+    Thread(ThreadInfo),
+    /// A class, by its number. Numbers come in any order, and without gaps in the end.
+    Class(ClassInfo),
+    /// Methods of one class.
+    Methods { class: u32, methods: Vec<MethodInfo> },
+    /// A class of which something is instrumented.
+    Instrumented { methods: u64 },
+    /// Something that the filters include and that is not traced; `method` is empty for a whole class.
+    Uncovered { class: Box<str>, method: Box<str>, reason: Box<str> },
+}
+
+/// A thread's buffer, shared between its thread and the writer, who frees it in the end.
+pub(crate) struct BufferHandle(*mut ThreadBuffer);
+
+// SAFETY: the pointee is `Sync`, and only the writer frees it.
+unsafe impl Send for BufferHandle {}
+
+impl BufferHandle {
+    /// Shares a buffer: the handle for the writer, and the pointer for the recording thread, which may
+    /// use it until it calls [`ThreadBuffer::finish`].
+    pub(crate) fn share(buffer: Box<ThreadBuffer>) -> (Self, *mut ThreadBuffer) {
+        let buffer = Box::into_raw(buffer);
+        (Self(buffer), buffer)
+    }
+
+    /// The buffer.
+    pub(crate) fn get(&self) -> &ThreadBuffer {
+        // SAFETY: it lives until `free`, which consumes the handle.
+        unsafe { &*self.0 }
+    }
+
+    /// Frees the buffer.
+    ///
+    /// # Safety
+    /// Its thread has called [`ThreadBuffer::finish`].
+    pub(crate) unsafe fn free(self) {
+        // SAFETY: made by `Box::into_raw`; the other user of the pointer is gone.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// A Java thread when it was first seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ThreadInfo {
+    pub(crate) number: u32,
+    pub(crate) name: Box<str>,
+    pub(crate) group: Box<str>,
+    pub(crate) parent_group: Box<str>,
+}
+
+/// A class that has traced methods.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClassInfo {
+    pub(crate) number: u32,
+    /// As `Class.getName` prints it.
+    pub(crate) name: Box<str>,
+    /// Name of the superclass, likewise; empty where there is none.
+    pub(crate) super_name: Box<str>,
+    /// Source file; empty if unknown.
+    pub(crate) source_file: Box<str>,
+}
+
+/// A traced method.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MethodInfo {
+    pub(crate) number: u32,
+    pub(crate) name: Box<str>,
+    pub(crate) descriptor: Box<str>,
+    /// Smallest and largest source line; zeros if unknown.
+    pub(crate) lines: (u32, u32),
+    pub(crate) marks: Marks,
+}
+
+/// Which marks an instrumented constructor records around its call of `this(...)` or `super(...)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Marks {
+    /// None: not a constructor, or one whose superclass is `Object`.
+    #[default]
+    None,
+    /// One behind the call. Nothing before the call can run other code.
+    Behind,
+    /// One before and one behind the call.
+    Around,
+}

@@ -1,0 +1,110 @@
+//! All streams as one, in the order of time.
+
+use super::announce::BufferHandle;
+use super::stream::{Sink, Stream};
+use crate::buffer::{Chunk, Full};
+use crossbeam_channel::Sender;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// The streams of all threads that record.
+pub(crate) struct Merge {
+    streams: HashMap<u64, Stream>,
+    /// Where read chunks go.
+    empty: Sender<Chunk>,
+    /// For the merge, kept for its memory.
+    heads: BinaryHeap<Reverse<(u64, u64)>>,
+}
+
+impl Merge {
+    pub(crate) fn new(empty: Sender<Chunk>) -> Self {
+        Self { streams: HashMap::new(), empty, heads: BinaryHeap::new() }
+    }
+
+    pub(crate) fn add_buffer(&mut self, buffer: BufferHandle) {
+        let stream = Stream::new(buffer);
+        self.streams.insert(stream.number(), stream);
+    }
+
+    /// What each thread has published now.
+    pub(crate) fn published(&self) -> Vec<(u64, Chunk, usize)> {
+        let of = |s: &Stream| s.published().map(|(chunk, words)| (s.number(), chunk, words));
+        self.streams.values().filter_map(of).collect()
+    }
+
+    pub(crate) fn add_full(&mut self, full: &Full) {
+        match self.streams.get_mut(&full.buffer) {
+            Some(stream) => stream.add_full(full),
+            // An empty chunk that a thread could not use after all.
+            None => drop(full.chunk.map(|chunk| self.empty.try_send(chunk))),
+        }
+    }
+
+    pub(crate) fn add_published(&mut self, published: Vec<(u64, Chunk, usize)>) {
+        for (number, chunk, words) in published {
+            if let Some(stream) = self.streams.get_mut(&number) {
+                stream.add_published(chunk, words);
+            }
+        }
+    }
+
+    /// Whether few chunks are empty, so that holding records back would stop the program.
+    pub(crate) fn is_short_of_chunks(&self) -> bool {
+        let capacity = self.empty.capacity().unwrap_or(usize::MAX);
+        self.empty.len() <= capacity / 4
+    }
+
+    /// Hands all records up to the time `limit` to `sink`, in the order of time.
+    pub(crate) fn run(&mut self, limit: u64, sink: &mut impl Sink) {
+        let empty = &self.empty;
+        let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty);
+        for (number, stream) in &mut self.streams {
+            if let Some(time) = stream.head(&mut release)
+                && time <= limit
+            {
+                self.heads.push(Reverse((time, *number)));
+            }
+        }
+        while let Some(Reverse((_, number))) = self.heads.pop() {
+            let others = self.heads.peek().map_or(limit, |Reverse((time, _))| *time);
+            let Some(stream) = self.streams.get_mut(&number) else { continue };
+            if let Some(next) = stream.run(others.min(limit), sink, &mut release)
+                && next <= limit
+            {
+                self.heads.push(Reverse((next, number)));
+            }
+        }
+        self.free_done();
+    }
+
+    /// By thread, how many events were lost since its last record.
+    pub(crate) fn unwritten(&self) -> Vec<(u32, u64)> {
+        self.streams.values().map(Stream::unwritten).filter(|(_, events)| *events > 0).collect()
+    }
+
+    /// Gives all chunks that were handed over back unread.
+    pub(crate) fn discard(&mut self) {
+        let empty = &self.empty;
+        for stream in self.streams.values_mut() {
+            stream.skip(&mut |stream, chunk| release(stream, chunk, empty));
+        }
+        self.free_done();
+    }
+
+    fn free_done(&mut self) {
+        for (_, stream) in self.streams.extract_if(|_, stream| stream.is_done()) {
+            stream.free();
+        }
+    }
+}
+
+/// Sends a chunk that was read back to where it came from.
+fn release(stream: &Stream, chunk: Chunk, empty: &Sender<Chunk>) {
+    // SAFETY: a chunk that is released is ours; `is_reserve` never changes.
+    if unsafe { chunk.header() }.is_reserve {
+        stream.return_reserve(chunk);
+    } else {
+        let sent = empty.try_send(chunk);
+        debug_assert!(sent.is_ok(), "there is room for each chunk");
+    }
+}

@@ -1,0 +1,308 @@
+//! The writer: one thread that reads full and published chunks, merges them by time, and writes the trace.
+//!
+//! Application threads only wait for it when no chunk is empty. It touches no Java object and is not
+//! attached to the JVM, so no safepoint waits for it.
+
+mod announce;
+mod merge;
+mod output;
+mod preamble;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod translate;
+
+pub(crate) use announce::{Announcement, BufferHandle, ClassInfo, Marks, MethodInfo, ThreadInfo};
+pub(crate) use output::Output;
+pub(crate) use preamble::hostname;
+
+use crate::buffer::record::Code;
+use crate::buffer::{Chunk, Full};
+use crate::clock::Timeline;
+use crate::log;
+use crossbeam_channel::{Receiver, Sender, select, unbounded};
+use jtrail_formats::Format;
+use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd};
+use jtrail_options::Options;
+use merge::Merge;
+use parking_lot::Mutex;
+use preamble::Identity;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use translate::Translator;
+
+/// How long published records may wait when no chunk is full.
+const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
+/// How long records are held back, so that one that was stamped, and stored a little later, still finds its
+/// place among those of other threads.
+const MERGE_WINDOW: Duration = Duration::from_millis(10);
+/// Bytes of output that are collected before they are written.
+const OUTPUT_BYTES: usize = 1 << 20;
+
+/// The agent's end of the writer.
+pub(crate) struct Writer {
+    commands: Sender<Command>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+enum Command {
+    Live(Timeline),
+    Stop,
+}
+
+/// What the writer works on.
+pub(crate) struct Setup {
+    pub(crate) options: Arc<Options>,
+    /// Its format; none to write nothing.
+    pub(crate) format: Option<Format>,
+    pub(crate) output: Option<Output>,
+    /// For messages.
+    pub(crate) target: String,
+    pub(crate) now: fn() -> u64,
+    /// Tick at which the agent was loaded.
+    pub(crate) loaded: u64,
+    pub(crate) announcements: Receiver<Announcement>,
+    pub(crate) full: Receiver<Full>,
+    pub(crate) empty: Sender<Chunk>,
+}
+
+impl Writer {
+    /// Starts the thread. It only collects until [`Self::live`].
+    ///
+    /// # Errors
+    /// When the system has no thread for it.
+    pub(crate) fn start(setup: Setup) -> io::Result<Self> {
+        let (commands, receiver) = unbounded();
+        let thread = without_signals(|| {
+            std::thread::Builder::new()
+                .name("jtrail writer".into())
+                .spawn(move || crate::guard::run("the writer", || Work::new(setup).run(&receiver)))
+        })?;
+        Ok(Self { commands, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// The JVM is ready; recording begins.
+    pub(crate) fn live(&self, timeline: Timeline) {
+        let _ = self.commands.send(Command::Live(timeline));
+    }
+
+    /// Writes all that is recorded, closes the trace, and waits for that. Only the first call does something.
+    pub(crate) fn stop(&self) {
+        let _ = self.commands.send(Command::Stop);
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Runs `f` with all signals blocked, so that a thread it starts leaves them to the JVM's threads.
+fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: the sets are initialised before they are read; the old mask is put back.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut old: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        let result = f();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
+        result
+    }
+}
+
+struct Work {
+    setup: Setup,
+    merge: Merge,
+    /// There is one from the moment that the JVM is live, while the output takes what we write.
+    trace: Option<Trace>,
+    /// Announcements that came before there was a trace.
+    waiting: Vec<Announcement>,
+}
+
+struct Trace {
+    translator: Translator,
+    identity: Identity,
+    timeline: Timeline,
+    window: u64,
+}
+
+impl Work {
+    fn new(setup: Setup) -> Self {
+        let merge = Merge::new(setup.empty.clone());
+        Self { setup, merge, trace: None, waiting: Vec::new() }
+    }
+
+    fn run(mut self, commands: &Receiver<Command>) {
+        let mut full = Vec::new();
+        loop {
+            select! {
+                recv(commands) -> command => match command {
+                    Ok(Command::Live(timeline)) => self.begin(timeline),
+                    Ok(Command::Stop) | Err(_) => break,
+                },
+                recv(self.setup.full) -> message => full.extend(message),
+                default(DRAIN_INTERVAL) => {}
+            }
+            self.pass(&mut full, false);
+            if self.setup.output.is_none() && self.setup.format.is_some() {
+                break; // it failed; without us, no chunk is supplied, and recording ends
+            }
+        }
+        self.pass(&mut full, true);
+        self.end();
+    }
+
+    /// Reads what there is to read. The last pass leaves nothing.
+    fn pass(&mut self, full: &mut Vec<Full>, last: bool) {
+        self.take_announcements();
+        // In this order: all that a thread stored before the first moment is published by the second, and
+        // all that it published before is in the chunks that are in the channel by the third.
+        let before = (self.setup.now)();
+        let published = self.merge.published();
+        full.extend(self.setup.full.try_iter());
+        self.take_announcements();
+        for message in full.drain(..) {
+            self.merge.add_full(&message);
+        }
+        let Some(trace) = &self.trace else {
+            if self.setup.format.is_none() {
+                self.merge.discard();
+            }
+            return;
+        };
+        self.merge.add_published(published);
+        let window = if last || self.merge.is_short_of_chunks() { 0 } else { trace.window };
+        let limit = if last { u64::MAX } else { before.saturating_sub(window) };
+        let Some(trace) = &mut self.trace else { return };
+        self.merge.run(limit, &mut Flushing { translator: &mut trace.translator, setup: &mut self.setup });
+        self.flush();
+    }
+
+    fn take_announcements(&mut self) {
+        for announcement in self.setup.announcements.try_iter() {
+            match announcement {
+                Announcement::Buffer(buffer) => self.merge.add_buffer(*buffer),
+                other => match &mut self.trace {
+                    Some(trace) => trace.announce(other),
+                    None if self.setup.output.is_some() => self.waiting.push(other),
+                    None => {}
+                },
+            }
+        }
+    }
+
+    fn begin(&mut self, timeline: Timeline) {
+        let Some(format) = self.setup.format else { return };
+        let mut translator = Translator::new(format.encoder(), timeline);
+        translator.begin();
+        let loaded = Timestamp(timeline.at(self.setup.loaded));
+        let started = Timestamp(timeline.at((self.setup.now)()));
+        let options = Arc::clone(&self.setup.options);
+        let identity =
+            preamble::opening(&options, loaded, started, |event| translator.event(event));
+        let window = timeline.ticks_in(MERGE_WINDOW);
+        let mut trace = Trace { translator, identity, timeline, window };
+        for announcement in self.waiting.drain(..) {
+            trace.announce(announcement);
+        }
+        self.trace = Some(trace);
+        self.flush();
+    }
+
+    fn end(&mut self) {
+        if self.trace.is_none() && self.setup.output.is_some() {
+            // The JVM ended before it was ready.
+            let first = crate::clock::Reading::take(self.setup.now);
+            self.begin(Timeline::since(first, self.setup.now));
+        }
+        if let Some(trace) = &mut self.trace {
+            let now = (self.setup.now)();
+            let time = Timestamp(trace.timeline.at(now));
+            let translator = &mut trace.translator;
+            for (thread, events) in self.merge.unwritten() {
+                translator.lost_at_end(thread, now, events);
+            }
+            translator.totals();
+            translator.event(&Event::TraceEnd(TraceEnd { trace_id: "".into(), time }));
+            let agent_id = (&*trace.identity.agent_id).into();
+            translator.event(&Event::AgentDestroy(AgentDestroy { agent_id, time }));
+            translator.end();
+        }
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            write(&mut self.setup, &mut trace.translator.out);
+            if self.setup.output.is_none() {
+                self.trace = None;
+            }
+        }
+    }
+}
+
+impl Trace {
+    fn announce(&mut self, announcement: Announcement) {
+        let translator = &mut self.translator;
+        match announcement {
+            Announcement::Buffer(_) => unreachable!("buffers are the merge's"),
+            Announcement::Thread(info) => translator.add_thread(info),
+            Announcement::Class(info) => translator.add_class(info),
+            Announcement::Methods { class, methods } => translator.add_methods(class, methods),
+            Announcement::Instrumented { methods } => translator.count_instrumented(methods),
+            Announcement::Uncovered { class, method, reason } => {
+                translator.uncovered(&class, &method, &reason);
+            }
+        }
+    }
+}
+
+/// Writes what is encoded. When that fails, says so once, and gives the output up.
+fn write(setup: &mut Setup, bytes: &mut Vec<u8>) {
+    if let Some(output) = &mut setup.output
+        && !bytes.is_empty()
+        && let Err(error) = output.write(bytes)
+    {
+        log::say(&format!(
+            "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read",
+            setup.target
+        ));
+        setup.output = None;
+    }
+    bytes.clear();
+}
+
+/// The translator, which writes its output whenever there is much of it.
+struct Flushing<'a> {
+    translator: &'a mut Translator,
+    setup: &'a mut Setup,
+}
+
+impl Flushing<'_> {
+    #[inline(always)]
+    fn check(&mut self) {
+        if self.translator.out.len() >= OUTPUT_BYTES {
+            write(self.setup, &mut self.translator.out);
+        }
+    }
+}
+
+impl stream::Sink for Flushing<'_> {
+    #[inline]
+    fn enter(&mut self, thread: u32, time: u64, method: u32) {
+        self.translator.enter(thread, time, method);
+        self.check();
+    }
+
+    #[inline]
+    fn leave(&mut self, thread: u32, time: u64, method: u32) {
+        self.translator.leave(thread, time, method);
+        self.check();
+    }
+
+    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: u64) {
+        self.translator.coded(thread, time, code, payload);
+        self.check();
+    }
+}

@@ -1,0 +1,110 @@
+//! Compiles the Java sides with the `javac` that it finds: the hook class, which the agent carries inside,
+//! and the harness, which the tests run. At run time the agent needs nothing but itself.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const HOOK: &str = "agent/src/java/java/lang/JtrailHook.java";
+const HARNESS: &str = "java-harness";
+/// Releases of the harness's source sets: each in a folder `srcN`, compiled for JDK N.
+const RELEASES: [u32; 3] = [11, 17, 21];
+
+fn main() {
+    for path in [HOOK, HARNESS] {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    println!("cargo::rerun-if-env-changed=JAVA_HOME");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let javac = Javac::find();
+
+    let hook = out.join("hook");
+    // Release 8 has no modules, so the compiler lets us add to java.lang.
+    javac.compile(8, &hook, &[PathBuf::from(HOOK)], &[]);
+    let class = hook.join("java/lang/JtrailHook.class");
+    println!("cargo::rustc-env=JTRAIL_HOOK_CLASS={}", class.display());
+
+    // Beside the programs, so that people and scripts find it: `target/<profile>/harness`.
+    let profile = out.ancestors().nth(3).expect("OUT_DIR is four levels below the target folder");
+    let harness = profile.join("harness");
+    let mut earlier: Vec<PathBuf> = Vec::new();
+    for release in RELEASES.into_iter().filter(|r| *r <= javac.version) {
+        let sources = java_files(&Path::new(HARNESS).join(format!("src{release}")));
+        let classes = harness.join(release.to_string());
+        let _ = fs::remove_dir_all(&classes); // classes whose source is gone
+        fs::create_dir_all(&classes).expect("the output folder can be written");
+        if !sources.is_empty() {
+            javac.compile(release, &classes, &sources, &earlier);
+        }
+        earlier.push(classes);
+    }
+    println!("cargo::rustc-env=JTRAIL_HARNESS={}", harness.display());
+}
+
+struct Javac {
+    path: PathBuf,
+    version: u32,
+}
+
+impl Javac {
+    /// The newest that `JAVA_HOME`, `JAVA_HOME_*`, the system's JVM folder and `PATH` have.
+    fn find() -> Self {
+        let homes = env::vars_os()
+            .filter(|(key, _)| key == "JAVA_HOME" || key.to_string_lossy().starts_with("JAVA_HOME_"))
+            .map(|(_, home)| PathBuf::from(home));
+        let system = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|e| e.path());
+        let programs = homes.chain(system).map(|home| home.join("bin/javac")).filter(|p| p.exists());
+        programs
+            .chain([PathBuf::from("javac")])
+            .filter_map(|path| Some(Self { version: version_of(&path)?, path }))
+            .max_by_key(|javac| javac.version)
+            .filter(|javac| javac.version >= 11)
+            .unwrap_or_else(|| {
+                eprintln!("jtrail is built with the help of a Java compiler, and none was found.");
+                eprintln!("Install a JDK (11 or later), or let JAVA_HOME name one.");
+                std::process::exit(1);
+            })
+    }
+
+    fn compile(&self, release: u32, out: &Path, sources: &[PathBuf], class_path: &[PathBuf]) {
+        let mut command = Command::new(&self.path);
+        command.args(["-nowarn", "-Xlint:-options", "-g", "-encoding", "UTF-8"]);
+        command.arg("--release").arg(release.to_string()).arg("-d").arg(out);
+        if !class_path.is_empty() {
+            command.arg("-cp").arg(env::join_paths(class_path).expect("no separator in the paths"));
+        }
+        let output = command.args(sources).output().expect("javac ran before");
+        if !output.status.success() {
+            eprintln!("{} failed:\n{}", self.path.display(), String::from_utf8_lossy(&output.stderr));
+            std::process::exit(1);
+        }
+    }
+}
+
+/// The feature version, from lines like `javac 17.0.15` and `javac 25-ea`.
+fn version_of(javac: &Path) -> Option<u32> {
+    let output = Command::new(javac).arg("-version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let number = text.split_whitespace().skip_while(|word| *word != "javac").nth(1)?;
+    let mut parts = number.split(['.', '-', '+']);
+    match parts.next()?.parse().ok()? {
+        1 => parts.next()?.parse().ok(), // 1.8.0
+        version => Some(version),
+    }
+}
+
+fn java_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(java_files(&path));
+        } else if path.extension() == Some(OsStr::new("java")) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,278 @@
+//! The constant pool: read in place, and only ever appended to.
+//!
+//! [`Pool`] is a table of offsets into the class file. [`PoolEditor`] collects the entries that a rewrite adds: the
+//! old pool is copied byte for byte and the new entries follow it, so no index in the rest of the class changes.
+
+use std::collections::HashMap;
+
+use crate::reader::{Reader, u2_at};
+use crate::{ParseError, Refusal, mutf8};
+
+const UTF8: u8 = 1;
+const INTEGER: u8 = 3;
+const FLOAT: u8 = 4;
+const LONG: u8 = 5;
+const DOUBLE: u8 = 6;
+const CLASS: u8 = 7;
+const METHODREF: u8 = 10;
+const NAME_AND_TYPE: u8 = 12;
+
+/// The offset in the file of each entry's tag; 0 for entry 0 and for the second half of a long or double.
+pub(crate) struct Pool<'a> {
+    bytes: &'a [u8],
+    offsets: Vec<u32>,
+    end: usize,
+}
+
+impl<'a> Pool<'a> {
+    /// Reads the pool of the class file `bytes`; the reader stands at `constant_pool_count`.
+    pub(crate) fn parse(bytes: &'a [u8], r: &mut Reader<'a>) -> Result<Pool<'a>, ParseError> {
+        let start = r.offset();
+        let count = usize::from(r.u2()?);
+        if count == 0 {
+            return Err(ParseError::Malformed {
+                what: "a constant pool count of 0",
+                offset: start,
+            });
+        }
+        let mut offsets = Vec::with_capacity(count);
+        offsets.push(0);
+        while offsets.len() < count {
+            let offset = r.offset();
+            offsets.push(offset as u32);
+            let tag = r.u1()?;
+            let len = match tag {
+                UTF8 => usize::from(r.u2()?),
+                INTEGER | FLOAT | 9 | METHODREF | 11 | NAME_AND_TYPE | 17 | 18 => 4,
+                LONG | DOUBLE => 8,
+                CLASS | 8 | 16 | 19 | 20 => 2,
+                15 => 3,
+                _ => return Err(ParseError::UnknownConstant { tag, offset }),
+            };
+            r.take(len)?;
+            if len == 8 && matches!(tag, LONG | DOUBLE) {
+                if offsets.len() == count {
+                    return Err(ParseError::Malformed {
+                        what: "a long or double as the pool's last entry",
+                        offset,
+                    });
+                }
+                offsets.push(0);
+            }
+        }
+        Ok(Pool {
+            bytes,
+            offsets,
+            end: r.offset(),
+        })
+    }
+
+    /// The offset of the first byte behind the pool.
+    pub(crate) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// `constant_pool_count`: one more than the highest index.
+    fn count(&self) -> u16 {
+        self.offsets.len() as u16
+    }
+
+    /// The entry's tag and the bytes from its contents to the end of the file.
+    fn entry(&self, index: u16) -> Option<(u8, &'a [u8])> {
+        let offset = *self.offsets.get(usize::from(index))? as usize;
+        let (tag, contents) = self.bytes.get(offset..)?.split_first()?;
+        (offset != 0).then_some((*tag, contents))
+    }
+
+    pub(crate) fn tag(&self, index: u16) -> Option<u8> {
+        self.entry(index).map(|(tag, _)| tag)
+    }
+
+    /// The two 16-bit fields of an entry of the given kinds.
+    fn pair(&self, index: u16, tags: &[u8]) -> Option<(u16, u16)> {
+        let (tag, contents) = self.entry(index)?;
+        (tags.contains(&tag) && contents.len() >= 4)
+            .then(|| (u2_at(contents, 0), u2_at(contents, 2)))
+    }
+
+    pub(crate) fn utf8(&self, index: u16) -> Option<&'a [u8]> {
+        let (tag, contents) = self.entry(index)?;
+        if tag != UTF8 {
+            return None;
+        }
+        let len = usize::from(u16::from_be_bytes(*contents.first_chunk()?));
+        contents.get(2..2 + len)
+    }
+
+    pub(crate) fn class_name(&self, index: u16) -> Option<&'a [u8]> {
+        let (tag, contents) = self.entry(index)?;
+        if tag != CLASS {
+            return None;
+        }
+        self.utf8(u16::from_be_bytes(*contents.first_chunk()?))
+    }
+
+    /// Name and descriptor of a field, method, interface method, dynamic constant or call site.
+    pub(crate) fn member(&self, index: u16) -> Option<(&'a [u8], &'a [u8])> {
+        let (_, name_and_type) = self.pair(index, &[9, METHODREF, 11, 17, 18])?;
+        let (name, descriptor) = self.pair(name_and_type, &[NAME_AND_TYPE])?;
+        Some((self.utf8(name)?, self.utf8(descriptor)?))
+    }
+
+    /// The class that a field or method reference names.
+    pub(crate) fn member_class(&self, index: u16) -> Option<&'a [u8]> {
+        let (class, _) = self.pair(index, &[9, METHODREF, 11])?;
+        self.class_name(class)
+    }
+
+    /// The index of an entry that consists of exactly these bytes, tag included.
+    fn find(&self, entry: &[u8]) -> Option<u16> {
+        let holds = |&offset: &u32| {
+            offset != 0
+                && self
+                    .bytes
+                    .get(offset as usize..)
+                    .is_some_and(|at| at.starts_with(entry))
+        };
+        self.offsets
+            .iter()
+            .position(holds)
+            .map(|index| index as u16)
+    }
+}
+
+/// The additions to a pool. An entry that is there already is reused.
+pub(crate) struct PoolEditor<'p, 'a> {
+    pool: &'p Pool<'a>,
+    added: Vec<u8>,
+    /// Where each added entry begins in `added`.
+    starts: Vec<u32>,
+    /// Integers of the old pool and the added ones; built when the first is asked for.
+    integers: Option<HashMap<i32, u16>>,
+}
+
+/// A state of a [`PoolEditor`] to go back to.
+#[derive(Clone, Copy)]
+pub(crate) struct Checkpoint {
+    entries: usize,
+    bytes: usize,
+}
+
+impl<'p, 'a> PoolEditor<'p, 'a> {
+    pub(crate) fn new(pool: &'p Pool<'a>) -> Self {
+        PoolEditor {
+            pool,
+            added: Vec::new(),
+            starts: Vec::new(),
+            integers: None,
+        }
+    }
+
+    /// The new `constant_pool_count`.
+    pub(crate) fn count(&self) -> u16 {
+        self.pool.count() + self.starts.len() as u16
+    }
+
+    /// The bytes to put behind the old pool.
+    pub(crate) fn added(&self) -> &[u8] {
+        &self.added
+    }
+
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            entries: self.starts.len(),
+            bytes: self.added.len(),
+        }
+    }
+
+    /// Takes back everything that was added since.
+    pub(crate) fn roll_back(&mut self, to: Checkpoint) {
+        self.starts.truncate(to.entries);
+        self.added.truncate(to.bytes);
+        let count = self.count();
+        if let Some(integers) = &mut self.integers {
+            integers.retain(|_, &mut index| index < count);
+        }
+    }
+
+    pub(crate) fn utf8(&mut self, bytes: &[u8]) -> Result<u16, Refusal> {
+        let len = u16::try_from(bytes.len()).map_err(|_| Refusal::HookName)?;
+        self.intern(&[&[UTF8][..], &len.to_be_bytes(), bytes].concat(), true)
+    }
+
+    /// A `CONSTANT_Class` of this internal name.
+    pub(crate) fn class(&mut self, name: &[u8]) -> Result<u16, Refusal> {
+        let name = self.utf8(name)?;
+        let [a, b] = name.to_be_bytes();
+        self.intern(&[CLASS, a, b], self.is_old(name))
+    }
+
+    pub(crate) fn method(
+        &mut self,
+        class: &str,
+        name: &str,
+        descriptor: &str,
+    ) -> Result<u16, Refusal> {
+        let class = self.class(&mutf8::encode(class))?;
+        let name = self.utf8(&mutf8::encode(name))?;
+        let descriptor = self.utf8(&mutf8::encode(descriptor))?;
+        let name_and_type = self.pair(NAME_AND_TYPE, name, descriptor)?;
+        self.pair(METHODREF, class, name_and_type)
+    }
+
+    fn pair(&mut self, tag: u8, first: u16, second: u16) -> Result<u16, Refusal> {
+        let ([a, b], [c, d]) = (first.to_be_bytes(), second.to_be_bytes());
+        self.intern(
+            &[tag, a, b, c, d],
+            self.is_old(first) && self.is_old(second),
+        )
+    }
+
+    pub(crate) fn integer(&mut self, value: i32) -> Result<u16, Refusal> {
+        let pool = self.pool;
+        let integers = self.integers.get_or_insert_with(|| {
+            let integer = |index| match pool.entry(index) {
+                Some((INTEGER, contents)) => {
+                    Some((i32::from_be_bytes(*contents.first_chunk()?), index))
+                }
+                _ => None,
+            };
+            (1..pool.count()).rev().filter_map(integer).collect()
+        });
+        if let Some(&index) = integers.get(&value) {
+            return Ok(index);
+        }
+        let [a, b, c, d] = value.to_be_bytes();
+        let index = self.push(&[INTEGER, a, b, c, d])?;
+        if let Some(integers) = &mut self.integers {
+            integers.insert(value, index);
+        }
+        Ok(index)
+    }
+
+    fn is_old(&self, index: u16) -> bool {
+        index < self.pool.count()
+    }
+
+    /// Finds or adds an entry. What refers to an added entry cannot be in the old pool: `maybe_old` is false then.
+    fn intern(&mut self, entry: &[u8], maybe_old: bool) -> Result<u16, Refusal> {
+        if maybe_old && let Some(index) = self.pool.find(entry) {
+            return Ok(index);
+        }
+        let holds = |&start: &u32| self.added[start as usize..].starts_with(entry);
+        match self.starts.iter().position(holds) {
+            Some(at) => Ok(self.pool.count() + at as u16),
+            None => self.push(entry),
+        }
+    }
+
+    fn push(&mut self, entry: &[u8]) -> Result<u16, Refusal> {
+        let index = self.count();
+        if index == u16::MAX {
+            return Err(Refusal::PoolFull);
+        }
+        self.starts.push(self.added.len() as u32);
+        self.added.extend_from_slice(entry);
+        Ok(index)
+    }
+}

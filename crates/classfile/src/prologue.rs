@@ -1,0 +1,385 @@
+//! Which part of a constructor runs before its `this(...)` or `super(...)` call, which behind it, and where the call is.
+//!
+//! The call cannot be found by counting: the prologue may create other objects, branch, call on several paths, loop
+//! and (since Java 22) catch exceptions. So the paths from the entry are followed with a small abstract state: how deep the
+//! stack is, and which stack slots and locals hold `this`, not yet initialized. `invokespecial <init>` on such a
+//! slot is the call. What lies behind it only needs to be reached, not understood.
+
+use std::collections::HashMap;
+
+use crate::Refusal;
+use crate::opcodes::*;
+use crate::pool::Pool;
+use crate::reader::u2_at;
+use crate::relocate::{Exceptions, START, jump_targets};
+
+/// The instruction is reached before the call.
+pub(crate) const BEFORE: u8 = 1;
+/// The instruction is reached behind the call.
+pub(crate) const BEHIND: u8 = 2;
+/// Local 0 does not hold `this` there before the call.
+pub(crate) const LOST_THIS: u8 = 4;
+/// The instruction is the call.
+pub(crate) const CALL: u8 = 8;
+
+/// What is known of a constructor.
+pub(crate) struct Prologue {
+    /// Per pc: the flags above.
+    pub(crate) states: Vec<u8>,
+    /// The calls, with the index of the method they name.
+    pub(crate) calls: Vec<(usize, u16)>,
+    /// Whether anything before the calls may run other Java code.
+    pub(crate) runs_java: bool,
+}
+
+/// Work allowed for one constructor; real ones need less than a hundredth.
+const BUDGET: usize = 1 << 24;
+/// How many copies of `this` may be around before the call; javac makes one or two.
+const MAX_COPIES: usize = 64;
+/// Stack slots are numbered from here, locals from 0.
+const STACK: u32 = 1 << 16;
+
+/// The abstract state before an instruction.
+#[derive(Clone)]
+struct State {
+    depth: u32,
+    /// The slots that hold the uninitialized `this`.
+    this: Vec<u32>,
+}
+
+impl State {
+    fn pop(&mut self, count: u32) -> Option<()> {
+        self.depth = self.depth.checked_sub(count)?;
+        let top = STACK + self.depth;
+        self.this.retain(|&slot| slot < top);
+        Some(())
+    }
+
+    fn push(&mut self, is_this: bool) -> Option<()> {
+        if is_this {
+            self.add(STACK + self.depth)?;
+        }
+        self.depth = Some(self.depth + 1).filter(|&depth| depth <= u32::from(u16::MAX))?;
+        Some(())
+    }
+
+    fn add(&mut self, slot: u32) -> Option<()> {
+        self.this.push(slot);
+        (self.this.len() <= MAX_COPIES).then_some(())
+    }
+
+    /// Whether the slot `below` the top of the stack holds `this`.
+    fn peek(&self, below: u32) -> bool {
+        self.depth
+            .checked_sub(below + 1)
+            .is_some_and(|slot| self.this.contains(&(STACK + slot)))
+    }
+
+    fn store(&mut self, local: u32, slots: u32, is_this: bool) -> Option<()> {
+        self.this
+            .retain(|slot| !(local..local + slots).contains(slot));
+        if is_this { self.add(local) } else { Some(()) }
+    }
+
+    /// Takes `take` slots and puts back those of `order`: 0 is the lowest of them.
+    fn shuffle(&mut self, take: u32, order: &[u8]) -> Option<()> {
+        let mut taken = [false; 4];
+        for slot in 0..take {
+            taken[slot as usize] = self.peek(take - 1 - slot);
+        }
+        self.pop(take)?;
+        order
+            .iter()
+            .try_for_each(|&slot| self.push(taken[usize::from(slot)]))
+    }
+}
+
+/// Follows the constructor's paths. `marks` has [`START`] at each instruction.
+pub(crate) fn analyze(
+    pool: &Pool<'_>,
+    code: &[u8],
+    marks: &[u8],
+    exceptions: Exceptions<'_>,
+) -> Result<Prologue, Refusal> {
+    let mut joins = vec![false; code.len()];
+    let mut returns_of_jsr = Vec::new();
+    let mut pc = 0;
+    while let Some(len) = length(code, pc) {
+        for target in jump_targets(code, marks, pc) {
+            joins[target?] = true;
+        }
+        pc += len;
+        if matches!(code[pc - len], JSR | JSR_W) && pc < code.len() {
+            joins[pc] = true;
+            returns_of_jsr.push(pc);
+        }
+    }
+    for entry in exceptions.iter() {
+        joins[entry.handler] = true;
+    }
+    let walk = Walk {
+        pool,
+        code,
+        marks,
+        exceptions,
+        joins,
+        returns_of_jsr,
+        states: vec![0; code.len()],
+        calls: Vec::new(),
+        runs_java: false,
+        known: HashMap::new(),
+        before: Vec::new(),
+        behind: Vec::new(),
+        budget: BUDGET,
+    };
+    walk.run()
+}
+
+struct Walk<'w> {
+    pool: &'w Pool<'w>,
+    code: &'w [u8],
+    marks: &'w [u8],
+    exceptions: Exceptions<'w>,
+    /// Where paths may meet.
+    joins: Vec<bool>,
+    returns_of_jsr: Vec<usize>,
+    states: Vec<u8>,
+    calls: Vec<(usize, u16)>,
+    runs_java: bool,
+    /// The state at each join that was reached before the call.
+    known: HashMap<usize, State>,
+    /// Joins to go on from, before and behind the call.
+    before: Vec<usize>,
+    behind: Vec<usize>,
+    budget: usize,
+}
+
+impl Walk<'_> {
+    fn run(mut self) -> Result<Prologue, Refusal> {
+        self.path_before(
+            0,
+            State {
+                depth: 0,
+                this: vec![0],
+            },
+        )?;
+        while let Some(pc) = self.before.pop() {
+            if let Some(state) = self.known.get(&pc).cloned() {
+                self.path_before(pc, state)?;
+            }
+        }
+        while let Some(pc) = self.behind.pop() {
+            self.path_behind(pc)?;
+        }
+        self.calls.sort_unstable();
+        self.calls.dedup();
+        Ok(Prologue {
+            states: self.states,
+            calls: self.calls,
+            runs_java: self.runs_java,
+        })
+    }
+
+    fn spend(&mut self, work: usize) -> Result<(), Refusal> {
+        self.budget = self.budget.checked_sub(work).ok_or(Refusal::TooComplex)?;
+        Ok(())
+    }
+
+    /// Follows one path, from `pc` on, until it ends, meets what is known, or comes to the call.
+    fn path_before(&mut self, mut pc: usize, mut state: State) -> Result<(), Refusal> {
+        let broken = |pc| Refusal::Malformed {
+            what: "a constructor that does not verify",
+            pc,
+        };
+        let mut fresh = false;
+        loop {
+            // A path that was just taken from the list has its state stored already.
+            if fresh && self.joins[pc] {
+                self.meet(pc, &state)?;
+                return Ok(());
+            }
+            if pc == 0 && self.joins[0] && !self.known.contains_key(&0) {
+                self.known.insert(0, state.clone());
+            }
+            fresh = true;
+            self.states[pc] |= if state.this.contains(&0) {
+                BEFORE
+            } else {
+                BEFORE | LOST_THIS
+            };
+            self.spend(1 + self.exceptions.len())?;
+            for entry in self.exceptions.iter().filter(|entry| entry.covers(pc)) {
+                let mut caught = state.clone();
+                caught.pop(caught.depth).ok_or(broken(pc))?;
+                caught.push(false).ok_or(broken(pc))?;
+                self.meet(entry.handler, &caught)?;
+            }
+            let op = self.code[pc];
+            let next = pc + length(self.code, pc).ok_or(broken(pc))?;
+            if op == INVOKESPECIAL
+                && let index = u2_at(self.code, pc + 1)
+                && let Some((b"<init>", descriptor)) = self.pool.member(index)
+                && let (slots, _) = call_slots(descriptor).ok_or(broken(pc))?
+                && state.peek(slots)
+            {
+                self.states[pc] |= CALL;
+                self.calls.push((pc, index));
+                self.reach_behind(next);
+                return Ok(());
+            }
+            self.runs_java |= self.runs_java(pc);
+            self.step(&mut state, pc).ok_or(broken(pc))?;
+            for target in jump_targets(self.code, self.marks, pc) {
+                self.meet(target?, &state)?;
+            }
+            if op == RET || (op == WIDE && self.code[pc + 1] == RET) {
+                for at in 0..self.returns_of_jsr.len() {
+                    self.spend(1)?;
+                    self.meet(self.returns_of_jsr[at], &state)?;
+                }
+                return Ok(());
+            }
+            if ends_block(op) {
+                return Ok(());
+            }
+            if next == self.code.len() {
+                return Err(broken(pc));
+            }
+            pc = next;
+        }
+    }
+
+    /// A path comes to a join: what holds there from now on is what holds on both paths.
+    fn meet(&mut self, pc: usize, state: &State) -> Result<(), Refusal> {
+        self.spend(1 + state.this.len())?;
+        match self.known.get_mut(&pc) {
+            None => {
+                self.known.insert(pc, state.clone());
+                self.before.push(pc);
+            }
+            Some(known) if known.depth != state.depth => {
+                return Err(Refusal::Malformed {
+                    what: "paths that meet with stacks of different depth",
+                    pc,
+                });
+            }
+            Some(known) => {
+                let copies = known.this.len();
+                known.this.retain(|slot| state.this.contains(slot));
+                if known.this.len() < copies {
+                    self.before.push(pc);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn runs_java(&self, pc: usize) -> bool {
+        let constant = match self.code[pc] {
+            LDC => u16::from(self.code[pc + 1]),
+            LDC_W | LDC2_W => u2_at(self.code, pc + 1),
+            op => return PROPERTIES[usize::from(op)] & RUNS_JAVA != 0,
+        };
+        // Class, method handle, method type and dynamic constants; numbers and strings do not.
+        matches!(self.pool.tag(constant), Some(7 | 15 | 16 | 17))
+    }
+
+    /// The state behind an instruction that is not the call.
+    fn step(&self, state: &mut State, pc: usize) -> Option<()> {
+        let code = self.code;
+        let op = code[pc];
+        let local = |narrow: usize| match op {
+            WIDE => u32::from(u2_at(code, pc + 2)),
+            _ => u32::from(code[pc + narrow]),
+        };
+        match if op == WIDE { code[pc + 1] } else { op } {
+            ALOAD => state.push(state.this.contains(&local(1))),
+            ALOAD_0..=ALOAD_3 => state.push(state.this.contains(&u32::from(op - ALOAD_0))),
+            store @ 54..=ASTORE_3 => {
+                // Five kinds: int, long, float, double, reference; first the general forms, then four of each.
+                let (kind, local) = if store <= ASTORE {
+                    (store - 54, local(1))
+                } else {
+                    ((store - 59) / 4, u32::from((store - 59) % 4))
+                };
+                let slots = if matches!(kind, 1 | 3) { 2 } else { 1 };
+                let is_this = kind == 4 && state.peek(0);
+                state.pop(slots)?;
+                state.store(local, slots, is_this)
+            }
+            DUP => state.shuffle(1, &[0, 0]),
+            90 => state.shuffle(2, &[1, 0, 1]),
+            91 => state.shuffle(3, &[2, 0, 1, 2]),
+            92 => state.shuffle(2, &[0, 1, 0, 1]),
+            93 => state.shuffle(3, &[1, 2, 0, 1, 2]),
+            94 => state.shuffle(4, &[2, 3, 0, 1, 2, 3]),
+            SWAP => state.shuffle(2, &[1, 0]),
+            MULTIANEWARRAY => {
+                state.pop(u32::from(code[pc + 3]))?;
+                state.push(false)
+            }
+            GETSTATIC..=INVOKEDYNAMIC => {
+                let (_, descriptor) = self.pool.member(u2_at(code, pc + 1))?;
+                let (takes, gives) = if op <= PUTFIELD {
+                    let (slots, _) = field_slots(descriptor)?;
+                    match op {
+                        GETSTATIC => (0, slots),
+                        PUTSTATIC => (slots, 0),
+                        GETFIELD => (1, slots),
+                        _ => (1 + slots, 0),
+                    }
+                } else {
+                    let (arguments, result) = call_slots(descriptor)?;
+                    (
+                        arguments + u32::from(!matches!(op, INVOKESTATIC | INVOKEDYNAMIC)),
+                        result,
+                    )
+                };
+                state.pop(takes)?;
+                (0..gives).try_for_each(|_| state.push(false))
+            }
+            plain => {
+                let (takes, gives) = stack_effect(plain)?;
+                state.pop(u32::from(takes))?;
+                (0..gives).try_for_each(|_| state.push(false))
+            }
+        }
+    }
+
+    fn reach_behind(&mut self, pc: usize) {
+        if let Some(state) = self.states.get_mut(pc)
+            && *state & BEHIND == 0
+        {
+            *state |= BEHIND;
+            self.behind.push(pc);
+        }
+    }
+
+    /// Follows one path behind the call: everything that it can reach.
+    fn path_behind(&mut self, mut pc: usize) -> Result<(), Refusal> {
+        loop {
+            self.spend(1 + self.exceptions.len())?;
+            for entry in self.exceptions.iter().filter(|entry| entry.covers(pc)) {
+                self.reach_behind(entry.handler);
+            }
+            let op = self.code[pc];
+            for target in jump_targets(self.code, self.marks, pc) {
+                self.reach_behind(target?);
+            }
+            let Some(len) = length(self.code, pc) else {
+                return Ok(());
+            };
+            pc += len;
+            // A subroutine that is reached returns behind its call.
+            let ends = ends_block(op) && !matches!(op, JSR | JSR_W);
+            if ends
+                || pc >= self.code.len()
+                || self.states[pc] & BEHIND != 0
+                || self.marks[pc] & START == 0
+            {
+                return Ok(());
+            }
+            self.states[pc] |= BEHIND;
+        }
+    }
+}

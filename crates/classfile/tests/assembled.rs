@@ -1,0 +1,630 @@
+//! Classes that no compiler makes, put together by hand, rewritten, verified and run in each installed JDK.
+
+mod support;
+
+use jtrail_classfile::{Class, Refusal, instrument};
+use support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
+use support::{Jdk, Program, RECORDER};
+
+/// Versions without frames, with either, and with frames only.
+const VERSIONS: [u16; 4] = [45, 50, 51, 61];
+
+/// A class, its name, and what its method `test` must give: the result and the events.
+struct Case {
+    class: Vec<u8>,
+    name: String,
+    expected: String,
+}
+
+impl Case {
+    fn new(class: Vec<u8>, name: &str, expected: &str) -> Case {
+        Case {
+            class,
+            name: name.into(),
+            expected: expected.into(),
+        }
+    }
+}
+
+/// Runs all cases in every JDK.
+fn check(cases: &[Case]) {
+    check_with_ids(cases, &[1000]);
+}
+
+/// The same with ids from each of these values on.
+fn check_with_ids(cases: &[Case], first_ids: &[u32]) {
+    for jdk in Jdk::all() {
+        for &first_id in first_ids {
+            let mut program = Program::new(&jdk, first_id);
+            for case in cases {
+                program.add(&case.class);
+            }
+            assert_eq!(program.refused, Vec::<String>::new());
+            let methods: Vec<String> = cases
+                .iter()
+                .map(|case| format!("{}.test", case.name))
+                .collect();
+            let lines = program.call(
+                &jdk,
+                &methods.iter().map(|method| &**method).collect::<Vec<_>>(),
+            );
+            for (line, Case { name, expected, .. }) in lines.iter().zip(cases) {
+                assert_eq!(
+                    *line,
+                    format!("{name}.test = {expected}"),
+                    "JDK {}",
+                    jdk.version
+                );
+            }
+            assert_eq!(lines.len(), cases.len());
+        }
+    }
+}
+
+/// `public static int test()` that adds up `f(arg)` for some arguments.
+fn add_test(class: &mut ClassAsm, name: &str, arguments: &[i8]) {
+    let f = class.method_ref(name, "f", "(I)I");
+    let mut test = CodeAsm::new(3, 0);
+    test.op(&[op::ICONST_0]);
+    for &argument in arguments {
+        test.op(&[op::BIPUSH, argument as u8])
+            .op2(op::INVOKESTATIC, f)
+            .op(&[op::IADD]);
+    }
+    test.op(&[op::IRETURN]);
+    class.method(PUBLIC | STATIC, "test", "()I", Some(test));
+}
+
+fn build(
+    major: u16,
+    name: &str,
+    arguments: &[i8],
+    f: impl FnOnce(&mut ClassAsm) -> CodeAsm,
+) -> Vec<u8> {
+    let mut class = ClassAsm::new(major, name, "java/lang/Object");
+    let code = f(&mut class);
+    class.method(STATIC, "f", "(I)I", Some(code));
+    add_test(&mut class, name, arguments);
+    class.finish()
+}
+
+/// `if (n < 0) return 3`, which brings a leave probe into the code.
+fn return_if_negative(code: &mut CodeAsm) {
+    let next = code.label();
+    code.op(&[op::ILOAD_0])
+        .jump(op::IFGE, next)
+        .op(&[op::ICONST_1, op::IRETURN]);
+    code.frame(next, &[Vt::Int], &[]);
+}
+
+#[test]
+fn far_forward_conditional_jump() {
+    let cases = VERSIONS.map(|major| {
+        let name = format!("Forward{major}");
+        // f(0) = 2 by the far jump, f(-1) = 1, f(1) = 0: 2 + 1 + 0 + 2.
+        let class = build(major, &name, &[0, -1, 1, 0], |_| {
+            let mut code = CodeAsm::new(1, 1);
+            let end = code.label();
+            code.op(&[op::ILOAD_0]).jump(op::IFEQ, end);
+            return_if_negative(&mut code);
+            code.nops(32_740).op(&[op::ICONST_0, op::IRETURN]);
+            code.frame(end, &[Vt::Int], &[])
+                .op(&[op::ICONST_2, op::IRETURN]);
+            code
+        });
+        Case::new(class, &name, "5 | >test >f <f >f <f >f <f >f <f <test")
+    });
+    check(&cases);
+}
+
+/// A loop over the whole method, to its very beginning: no frame but at pc 0, and a conditional jump back that no
+/// longer reaches.
+#[test]
+fn far_backward_jumps_to_the_beginning() {
+    let mut cases = Vec::new();
+    for major in VERSIONS {
+        for unconditional in [false, true] {
+            let name = format!("Backward{major}{unconditional}");
+            let class = build(major, &name, &[3], |_| {
+                let mut code = CodeAsm::new(1, 1);
+                let start = code.label();
+                code.frame(start, &[Vt::Int], &[]).op(&[op::IINC, 0, 0xff]);
+                return_if_negative(&mut code);
+                code.nops(32_720).op(&[op::ILOAD_0]);
+                if unconditional {
+                    let out = code.label();
+                    code.jump(op::IFEQ, out)
+                        .jump(op::GOTO, start)
+                        .frame(out, &[Vt::Int], &[]);
+                } else {
+                    code.jump(op::IFGT, start);
+                }
+                code.op(&[op::ICONST_2, op::IRETURN]);
+                code
+            });
+            cases.push(Case::new(class, &name, "2 | >test >f <f <test"));
+        }
+    }
+    check(&cases);
+}
+
+/// Far jumps out of both halves of a method of nearly 64 KiB, so that islands are at its beginning and end, with a
+/// value on the stack.
+#[test]
+fn islands_on_both_ends() {
+    let mut cases = Vec::new();
+    for major in VERSIONS {
+        let name = format!("Islands{major}");
+        let class = build(major, &name, &[0, 1, 2], |_| {
+            let mut code = CodeAsm::new(3, 1);
+            let [far, back, over] = [0; 3].map(|_| code.label());
+            code.op(&[op::ICONST_1, op::ILOAD_0])
+                .jump(op::IFEQ, far)
+                .op(&[op::POP]);
+            code.nops(32_250).op(&[op::ICONST_0]).jump(op::GOTO, over);
+            let back_pc = code.bytes.len();
+            code.frame(back, &[Vt::Int], &[Vt::Int])
+                .op(&[op::ICONST_2, op::IADD, op::IRETURN]);
+            code.frame(over, &[Vt::Int], &[Vt::Int]).op(&[op::POP]);
+            return_if_negative(&mut code);
+            code.nops(2 + 32_767 - 1 - code.bytes.len())
+                .op(&[op::ICONST_0]);
+            code.frame(far, &[Vt::Int], &[Vt::Int]);
+            code.nops(back_pc + 32_768 - 1 - code.bytes.len())
+                .op(&[op::ILOAD_0])
+                .jump(op::IFNE, back);
+            code.op(&[op::IRETURN]);
+            code
+        });
+        // f(0) = 1, f(1) = f(2) = 2.
+        cases.push(Case::new(class, &name, "5 | >test >f <f >f <f >f <f <test"));
+    }
+    check(&cases);
+}
+
+/// A far conditional jump over which an object is carried that is not initialized yet.
+#[test]
+fn island_with_an_uninitialized_object() {
+    let class = build(61, "Carried", &[0, 1], |class| {
+        let object = class.class("java/lang/Integer");
+        let init = class.method_ref("java/lang/Integer", "<init>", "(I)V");
+        let value = class.method_ref("java/lang/Integer", "intValue", "()I");
+        let mut code = CodeAsm::new(4, 1);
+        let far = code.label();
+        let new = code.here();
+        code.op2(op::NEW, object)
+            .op(&[op::DUP, op::ICONST_1, op::ILOAD_0])
+            .jump(op::IFEQ, far);
+        return_with(&mut code, new);
+        code.nops(32_740).op(&[op::POP, op::ICONST_2]);
+        let stack = [Vt::Uninit(new), Vt::Uninit(new), Vt::Int];
+        code.frame(far, &[Vt::Int], &stack)
+            .op2(op::INVOKESPECIAL, init)
+            .op2(op::INVOKEVIRTUAL, value);
+        code.op(&[op::IRETURN]);
+        code
+    });
+    fn return_with(code: &mut CodeAsm, new: Label) {
+        let next = code.label();
+        code.op(&[op::ILOAD_0])
+            .jump(op::IFGE, next)
+            .op(&[op::ICONST_1, op::IRETURN]);
+        code.frame(
+            next,
+            &[Vt::Int],
+            &[Vt::Uninit(new), Vt::Uninit(new), Vt::Int],
+        );
+    }
+    check(&[Case::new(class, "Carried", "3 | >test >f <f >f <f <test")]);
+}
+
+#[test]
+fn subroutines() {
+    let mut cases = Vec::new();
+    for major in [45, 49, 50] {
+        for (far, wide) in [(0, false), (32_740, false), (0, true), (32_740, true)] {
+            let name = format!("Sub{major}{far}{wide}");
+            // Two calls of a subroutine that adds 1 to the argument; the second is the far one.
+            let class = build(major, &name, &[0, -5], |_| {
+                let mut code = CodeAsm::new(1, 2);
+                let sub = code.label();
+                let jsr = if wide { op::JSR_W } else { op::JSR };
+                code.jump(jsr, sub);
+                return_if_negative(&mut code);
+                code.jump(jsr, sub)
+                    .op(&[op::ILOAD_0, op::IRETURN])
+                    .nops(far);
+                code.place(sub)
+                    .op(&[op::ASTORE_1, op::IINC, 0, 1, op::RET, 1]);
+                code
+            });
+            cases.push(Case::new(class, &name, "3 | >test >f <f >f <f <test"));
+        }
+    }
+    check(&cases);
+}
+
+/// Switches at every alignment, with probes of four, five and six bytes in front, and garbage in the padding.
+#[test]
+fn switches_at_every_alignment() {
+    let mut cases = Vec::new();
+    for major in [49, 61] {
+        for phase in 0..4 {
+            let name = format!("Switch{major}{phase}");
+            let class = build(major, &name, &[-1, 0, 1, 2, 100], |_| {
+                let mut code = CodeAsm::new(1, 1);
+                let labels: Vec<Label> = (0..4).map(|_| code.label()).collect();
+                code.nops(phase);
+                return_if_negative(&mut code);
+                code.op(&[op::ILOAD_0])
+                    .tableswitch(0, &[labels[0], labels[1]], labels[2]);
+                code.frame(labels[0], &[Vt::Int], &[])
+                    .op(&[op::ICONST_0, op::IRETURN]);
+                code.frame(labels[1], &[Vt::Int], &[])
+                    .op(&[op::ICONST_1, op::IRETURN]);
+                code.frame(labels[2], &[Vt::Int], &[]).op(&[op::ILOAD_0]);
+                code.lookupswitch(&[(0, labels[0]), (100, labels[1])], labels[3]);
+                code.frame(labels[3], &[Vt::Int], &[])
+                    .op(&[op::ICONST_2, op::IRETURN]);
+                code
+            });
+            // 1 + 0 + 1 + 2 + 1
+            cases.push(Case::new(
+                class,
+                &name,
+                "5 | >test >f <f >f <f >f <f >f <f >f <f <test",
+            ));
+        }
+    }
+    check_with_ids(&cases, &[0, 6, 200, 40_000]);
+}
+
+#[test]
+fn wide_locals_and_255_arguments() {
+    let mut class = ClassAsm::new(61, "Wide", "java/lang/Object");
+    let descriptor = format!("({})I", "I".repeat(255));
+    let mut f = CodeAsm::new(2, 300);
+    f.op(&[op::WIDE, 21, 0, 254])
+        .op(&[op::WIDE, 54, 1, 43])
+        .op(&[op::WIDE, op::IINC, 1, 43, 1, 0]);
+    f.op(&[op::WIDE, 21, 1, 43, op::IRETURN]);
+    class.method(STATIC, "f", &descriptor, Some(f));
+    let f = class.method_ref("Wide", "f", &descriptor);
+    let mut test = CodeAsm::new(255, 0);
+    for n in 0..255 {
+        test.op(&[17, 0, n]);
+    }
+    test.op2(op::INVOKESTATIC, f).op(&[op::IRETURN]);
+    class.method(PUBLIC | STATIC, "test", "()I", Some(test));
+    check(&[Case::new(class.finish(), "Wide", "510 | >test >f <f <test")]);
+}
+
+/// Two `super(...)` calls on different paths, behind them a jump into the middle, and a return on one path only.
+#[test]
+fn super_calls_on_two_paths() {
+    let mut cases = Vec::new();
+    for major in VERSIONS {
+        let name = format!("Paths{major}");
+        let mut class = ClassAsm::new(major, &name, "java/lang/Exception");
+        let this = class.class(&name);
+        let plain = class.method_ref("java/lang/Exception", "<init>", "()V");
+        let text = class.method_ref("java/lang/Exception", "<init>", "(Ljava/lang/String;)V");
+        let f = class.method_ref(&name, "f", "(I)I");
+        let mut code = CodeAsm::new(3, 2);
+        let (other, join, end) = (code.label(), code.label(), code.label());
+        let before = [Vt::UninitThis, Vt::Int];
+        let behind = [Vt::Object(this), Vt::Int];
+        code.op(&[op::ILOAD_1]).jump(op::IFEQ, other);
+        code.op(&[op::ALOAD_0])
+            .op2(op::INVOKESPECIAL, plain)
+            .jump(op::GOTO, join);
+        code.frame(other, &before, &[])
+            .op(&[op::ALOAD_0, op::ACONST_NULL])
+            .op2(op::INVOKESPECIAL, text);
+        code.frame(join, &behind, &[])
+            .op(&[op::ILOAD_1])
+            .op2(op::INVOKESTATIC, f)
+            .jump(op::IFEQ, end);
+        code.op(&[op::RETURN])
+            .frame(end, &behind, &[])
+            .op(&[op::RETURN]);
+        class.method(0, "<init>", "(I)V", Some(code));
+        let mut code = CodeAsm::new(1, 1);
+        code.op(&[op::ILOAD_0, op::IRETURN]);
+        class.method(STATIC, "f", "(I)I", Some(code));
+        let init = class.method_ref(&name, "<init>", "(I)V");
+        let mut test = CodeAsm::new(3, 0);
+        for n in [op::ICONST_0, op::ICONST_1] {
+            test.op2(op::NEW, this)
+                .op(&[op::DUP, n])
+                .op2(op::INVOKESPECIAL, init)
+                .op(&[op::POP]);
+        }
+        test.op(&[op::ICONST_1, op::IRETURN]);
+        class.method(PUBLIC | STATIC, "test", "()I", Some(test));
+        let c = format!("{name}(I)");
+        let once = format!(">{c} ){c} >f <f <{c}");
+        cases.push(Case::new(
+            class.finish(),
+            &name,
+            &format!("1 | >test {once} {once} <test"),
+        ));
+    }
+    check(&cases);
+}
+
+/// A prologue with a loop, `this` in two locals and twice on the stack, a nested object of the same class, and a
+/// handler of its own.
+#[test]
+fn prologue_with_everything() {
+    let mut cases = Vec::new();
+    for major in VERSIONS {
+        let name = format!("Prologue{major}");
+        let mut class = ClassAsm::new(major, &name, "java/lang/Exception");
+        let this = class.class(&name);
+        let throwable = class.class("java/lang/Throwable");
+        let plain = class.method_ref("java/lang/Exception", "<init>", "()V");
+        let init = class.method_ref(&name, "<init>", "(I)V");
+        let f = class.method_ref(&name, "f", "(I)I");
+        let mut code = CodeAsm::new(8, 3);
+        let labels: Vec<Label> = (0..8).map(|_| code.label()).collect();
+        let [again, out, start, end, handler, on, nested, done] = labels[..] else {
+            unreachable!()
+        };
+        let before = [Vt::UninitThis, Vt::Int, Vt::UninitThis];
+        // local 2 = this; while (n > 2) n--;
+        code.op(&[op::ALOAD_0, op::ASTORE_2]);
+        code.frame(again, &before, &[])
+            .op(&[op::ILOAD_1, op::ICONST_2, 100])
+            .jump(op::IFLT, out);
+        code.op(&[op::IINC, 1, 0xff]).jump(op::GOTO, again);
+        // try { f(n) } catch (Throwable t) { n = -1 }, where f(1) throws.
+        code.frame(out, &before, &[]).place(start);
+        code.op(&[op::ILOAD_1])
+            .op2(op::INVOKESTATIC, f)
+            .op(&[op::POP])
+            .place(end)
+            .jump(op::GOTO, on);
+        code.frame(handler, &before, &[Vt::Object(throwable)])
+            .op(&[op::POP, 2, op::ISTORE_1]);
+        code.catch(start, end, handler, 0);
+        // if (n == 0) new Prologue(1); this, this on the stack; super()
+        code.frame(on, &before, &[])
+            .op(&[op::ALOAD_0, 44, op::ILOAD_1])
+            .jump(op::IFEQ, nested);
+        code.jump(op::GOTO, done);
+        code.frame(nested, &before, &[Vt::UninitThis, Vt::UninitThis]);
+        code.op2(op::NEW, this)
+            .op(&[op::DUP, op::ICONST_1])
+            .op2(op::INVOKESPECIAL, init)
+            .op(&[op::POP]);
+        code.frame(done, &before, &[Vt::UninitThis, Vt::UninitThis]);
+        code.op2(op::INVOKESPECIAL, plain)
+            .op(&[op::POP])
+            .op(&[op::RETURN]);
+        class.method(0, "<init>", "(I)V", Some(code));
+        // f(n): n == 1 → throw null
+        let mut code = CodeAsm::new(1, 1);
+        let fine = code.label();
+        code.op(&[op::ILOAD_0, op::ICONST_1]).max_stack = 2;
+        code.op(&[100])
+            .jump(op::IFNE, fine)
+            .op(&[op::ACONST_NULL, op::ATHROW]);
+        code.frame(fine, &[Vt::Int], &[])
+            .op(&[op::ILOAD_0, op::IRETURN]);
+        class.method(STATIC, "f", "(I)I", Some(code));
+        let mut test = CodeAsm::new(3, 0);
+        for n in [5, 0] {
+            test.op2(op::NEW, this)
+                .op(&[op::DUP, op::BIPUSH, n])
+                .op2(op::INVOKESPECIAL, init)
+                .op(&[op::POP]);
+        }
+        test.op(&[op::ICONST_1, op::IRETURN]);
+        class.method(PUBLIC | STATIC, "test", "()I", Some(test));
+        let c = format!("{name}(I)");
+        // 5 goes down to 1, where f throws; the handler sets -1. 0 makes another one.
+        let five = format!(">{c} >f !f ({c} ){c} <{c}");
+        let zero = format!(">{c} >f <f >{c} >f !f ({c} ){c} <{c} ({c} ){c} <{c}");
+        cases.push(Case::new(
+            class.finish(),
+            &name,
+            &format!("1 | >test {five} {zero} <test"),
+        ));
+    }
+    check(&cases);
+}
+
+/// Handlers that are covered by themselves get no mark, nor do those that first leave a monitor.
+#[test]
+fn which_handlers_are_marked() {
+    let mut class = ClassAsm::new(49, "Handlers", "java/lang/Object");
+    let thrown = class.method_ref("Handlers", "thrown", "()V");
+    let object = class.class("java/lang/Object");
+    let init = class.method_ref("java/lang/Object", "<init>", "()V");
+    let mut code = CodeAsm::new(1, 0);
+    code.op(&[op::ACONST_NULL, op::ATHROW]);
+    class.method(STATIC, "thrown", "()V", Some(code));
+    for name in ["plain", "covered", "circle", "monitor"] {
+        let mut code = CodeAsm::new(2, 1);
+        let [start, handler, second, end] = [0; 4].map(|_| code.label());
+        if name == "monitor" {
+            code.op2(op::NEW, object)
+                .op(&[op::DUP])
+                .op2(op::INVOKESPECIAL, init);
+            code.op(&[op::DUP, op::ASTORE_0, op::MONITORENTER]);
+        }
+        code.place(start)
+            .op2(op::INVOKESTATIC, thrown)
+            .op(&[op::ICONST_0, op::IRETURN]);
+        code.place(handler).op(&[op::POP]);
+        if name == "monitor" {
+            code.op(&[op::ALOAD_0, op::MONITOREXIT]);
+        }
+        code.op(&[op::ICONST_1, op::IRETURN]);
+        code.place(second)
+            .op(&[op::POP, op::ICONST_2, op::IRETURN])
+            .place(end);
+        code.catch(start, handler, handler, 0);
+        match name {
+            "covered" => _ = code.catch(handler, second, handler, 0),
+            "circle" => {
+                _ = code
+                    .catch(handler, second, second, 0)
+                    .catch(second, end, handler, 0)
+            }
+            _ => {}
+        }
+        class.method(PUBLIC | STATIC, name, "()I", Some(code));
+    }
+    let class = class.finish();
+    for jdk in Jdk::all() {
+        let mut program = Program::new(&jdk, 0);
+        program.add(&class);
+        assert_eq!(program.refused, Vec::<String>::new());
+        let names = [
+            "Handlers.plain",
+            "Handlers.covered",
+            "Handlers.circle",
+            "Handlers.monitor",
+        ];
+        let lines = program.call(&jdk, &names);
+        assert_eq!(
+            lines[0],
+            "Handlers.plain = 1 | >plain >thrown !thrown ^plain <plain"
+        );
+        assert_eq!(
+            lines[1],
+            "Handlers.covered = 1 | >covered >thrown !thrown <covered"
+        );
+        assert_eq!(
+            lines[2],
+            "Handlers.circle = 1 | >circle >thrown !thrown ^circle <circle"
+        );
+        assert_eq!(
+            lines[3],
+            "Handlers.monitor = 1 | >monitor >thrown !thrown <monitor"
+        );
+    }
+}
+
+/// A method that has no room for its probes stays as it was; the others of the class do not mind.
+#[test]
+fn method_of_nearly_64_kib() {
+    let mut class = ClassAsm::new(61, "Large", "java/lang/Object");
+    for (name, len) in [("large", 65_534), ("fits", 65_500)] {
+        let mut code = CodeAsm::new(1, 0);
+        code.nops(len - 2).op(&[op::ICONST_1, op::IRETURN]);
+        class.method(PUBLIC | STATIC, name, "()I", Some(code));
+    }
+    let class = class.finish();
+    for jdk in Jdk::all() {
+        let mut program = Program::new(&jdk, 100);
+        program.add(&class);
+        assert_eq!(
+            program.refused,
+            ["Large.large: the method would grow over 64 KiB"]
+        );
+        let lines = program.call(&jdk, &["Large.large", "Large.fits"]);
+        assert_eq!(
+            lines,
+            ["Large.large = 1 | ", "Large.fits = 1 | >fits <fits"]
+        );
+    }
+}
+
+/// A pool with room for fewer and fewer entries: methods are rewritten as far as it goes, and every result links.
+#[test]
+fn pool_of_nearly_65535_entries() {
+    let jdk = Jdk::newest();
+    let mut program = Program::new(&jdk, 1);
+    let (mut names, mut refused) = (Vec::new(), Vec::new());
+    for room in 0..24 {
+        let name = format!("Full{room}");
+        let mut class = ClassAsm::new(61, &name, "java/lang/Object");
+        for method in ["a", "b"] {
+            let mut code = CodeAsm::new(1, 0);
+            code.op(&[op::ICONST_1, op::IRETURN]);
+            class.method(PUBLIC | STATIC, method, "()I", Some(code));
+        }
+        // A method with a handler, and so with a frame.
+        let a = class.method_ref(&name, "a", "()I");
+        let mut code = CodeAsm::new(1, 0);
+        code.op2(op::INVOKESTATIC, a).op(&[op::IRETURN]);
+        class.method(PUBLIC | STATIC, "c", "()I", Some(code));
+        let free = 65_535 - room;
+        for n in 0.. {
+            if class.pool_count() == free {
+                break;
+            }
+            class.int(1_000_000 + n);
+        }
+        let class = class.finish();
+        let outcomes = program.add(&class);
+        assert!(
+            outcomes
+                .iter()
+                .flatten()
+                .all(|refusal| *refusal == Refusal::PoolFull),
+            "{outcomes:?}"
+        );
+        refused.push(outcomes.iter().flatten().count());
+        names.push(format!("{name}.c"));
+    }
+    // Enter and leave need a class, two names, a descriptor and two methods: nine entries in all. The handler's frame
+    // and its hook need some more.
+    assert_eq!(refused[..9], [3; 9]);
+    assert_eq!(*refused.last().unwrap(), 0);
+    assert!(refused.is_sorted_by(|a, b| a >= b), "{refused:?}");
+    for (line, refused) in program
+        .call(&jdk, &names.iter().map(|n| &**n).collect::<Vec<_>>())
+        .iter()
+        .zip(refused)
+    {
+        let events = ["1 | >c >a <a <c", "1 | >a <a", "", "1 | "][refused];
+        assert!(line.ends_with(&format!(" = {events}")), "{line}: {refused}");
+    }
+}
+
+/// The handler at pc 0 of a method cannot be run, but it must not confuse anybody.
+#[test]
+fn handler_at_the_beginning() {
+    let mut code = CodeAsm::new(1, 1);
+    let [start, end] = [0; 2].map(|_| code.label());
+    code.place(start)
+        .op(&[op::ILOAD_0])
+        .place(end)
+        .op(&[op::IRETURN]);
+    code.catch(start, end, start, 0);
+    let mut class = ClassAsm::new(49, "Zero", "java/lang/Object");
+    class.method(STATIC, "f", "(I)I", Some(code));
+    let class = class.finish();
+    let class = Class::parse(&class).unwrap();
+    let rewritten = instrument(&class, &RECORDER, |_, _| Some(1)).unwrap();
+    assert_eq!(rewritten.outcomes, [(0, Ok(()))]);
+    Class::parse(&rewritten.bytes).unwrap();
+}
+
+#[test]
+fn what_is_never_touched() {
+    let mut class = ClassAsm::new(61, "Never", "java/lang/Object");
+    class.method(PUBLIC | 0x400, "abstractOne", "()V", None);
+    let empty = |class: &mut ClassAsm, name: &str, descriptor: &str| {
+        let mut code = CodeAsm::new(0, 2);
+        code.op(&[op::RETURN]);
+        class.method(PUBLIC, name, descriptor, Some(code));
+    };
+    empty(&mut class, "finalize", "()V");
+    empty(&mut class, "finalize", "(I)V");
+    let bytes = class.finish();
+    let class = Class::parse(&bytes).unwrap();
+    let rewritten = instrument(&class, &RECORDER, |_, _| Some(1)).unwrap();
+    let expected = [
+        (0, Err(Refusal::NoCode)),
+        (1, Err(Refusal::EmptyFinalizer)),
+        (2, Ok(())),
+    ];
+    assert_eq!(rewritten.outcomes, expected);
+    let rewritten = instrument(&class, &RECORDER, |index, _| (index < 2).then_some(1)).unwrap();
+    assert_eq!(rewritten.bytes, bytes);
+}

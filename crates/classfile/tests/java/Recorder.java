@@ -1,0 +1,24 @@
+/** The hooks of the behaviour tests: they write down what happens, in order. */
+public final class Recorder {
+    private static final StringBuilder events = new StringBuilder();
+
+    private Recorder() {}
+
+    public static void enter(int id) { add('>', id); }
+    public static void leave(int id) { add('<', id); }
+    public static void leaveByException(int id) { add('!', id); }
+    public static void caught(int id) { add('^', id); }
+    public static void superCall(int id) { add('(', id); }
+    public static void superReturned(int id) { add(')', id); }
+
+    private static void add(char kind, int id) {
+        if (events.length() < 100_000) events.append(' ').append(kind).append(id);
+    }
+
+    /** What has happened since the last time. */
+    public static String take() {
+        String taken = events.toString().trim();
+        events.setLength(0);
+        return taken;
+    }
+}

@@ -1,0 +1,492 @@
+//! Every table that holds pcs, checked against the JDK's own disassembler: `javap` lists a class before and after, the
+//! two listings are matched instruction by instruction, and each row must have moved with its instruction.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jtrail_classfile::{Class, instrument};
+use support::{Jdk, RECORDER, class_files, java_sources, run};
+
+/// An instruction of a listing; jump targets are kept apart from the text.
+#[derive(Debug)]
+struct Instruction {
+    pc: usize,
+    text: String,
+    targets: Vec<usize>,
+    hook: Option<String>,
+}
+
+/// A method of a listing: its code, and the lines of each table below it.
+#[derive(Default, Debug)]
+struct Listing {
+    name: String,
+    code: Vec<Instruction>,
+    tables: BTreeMap<String, Vec<String>>,
+}
+
+/// Splits what `javap -v -p` prints into the methods with code.
+fn listings(text: &str) -> Vec<Listing> {
+    let mut methods: Vec<Listing> = Vec::new();
+    let (mut section, mut name) = (String::new(), String::new());
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let line = line.trim();
+        match indent {
+            0..=4 if line == "Code:" => {
+                methods.push(Listing {
+                    name: name.clone(),
+                    ..Listing::default()
+                });
+                section = "Code".into();
+            }
+            0..=4 => {
+                section.clear();
+                if indent == 2 {
+                    name = line.to_string();
+                }
+            }
+            6 if is_header(&section, line) => {
+                section = line.split(':').next().unwrap().to_string();
+                methods
+                    .last_mut()
+                    .unwrap()
+                    .tables
+                    .insert(section.clone(), Vec::new());
+            }
+            _ if section == "Code" && !line.starts_with("stack=") => {
+                code_line(line, methods.last_mut().unwrap())
+            }
+            _ if section.is_empty() => {}
+            _ => {
+                if let Some(rows) = methods.last_mut().unwrap().tables.get_mut(&section) {
+                    rows.push(line.to_string());
+                }
+            }
+        }
+    }
+    methods
+}
+
+/// The title of a table; a pc of four digits stands in the same column.
+fn is_header(section: &str, line: &str) -> bool {
+    !section.is_empty() && line.starts_with(|c: char| c.is_ascii_uppercase()) && line.contains(':')
+}
+
+fn code_line(line: &str, method: &mut Listing) {
+    let (code, comment) = line.split_once("//").unwrap_or((line, ""));
+    let Some((head, rest)) = code.split_once(':') else {
+        return;
+    };
+    let rest = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A row of a switch stands between braces.
+    let in_switch = method
+        .code
+        .last()
+        .is_some_and(|last| last.text.ends_with('{'));
+    if in_switch {
+        let last = method.code.last_mut().unwrap();
+        last.targets
+            .push(rest.trim_end_matches(" }").parse().unwrap());
+        if head == "default" {
+            last.text.pop();
+        } else {
+            last.text
+                .insert_str(last.text.len() - 1, &format!("{head} "));
+        }
+        return;
+    }
+    let hook = comment
+        .trim()
+        .strip_prefix("Method Recorder.")
+        .and_then(|hook| hook.strip_suffix(":(I)V"))
+        .map(str::to_string);
+    let is_jump = ["if", "goto", "jsr"].iter().any(|op| rest.starts_with(op));
+    let (text, targets) = match rest.rsplit_once(' ') {
+        Some((op, target)) if is_jump => (op.to_string(), vec![target.parse().unwrap()]),
+        _ => (rest, Vec::new()),
+    };
+    method.code.push(Instruction {
+        pc: head.parse().unwrap(),
+        text,
+        targets,
+        hook,
+    });
+}
+
+/// Where an old pc is now.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    before: usize,
+    target: usize,
+    instruction: usize,
+}
+
+/// A method before and after, and what lies where.
+struct Match {
+    places: BTreeMap<usize, Place>,
+    /// pc ranges of the probes, by hook.
+    probes: Vec<(String, usize, usize)>,
+    handlers: Vec<usize>,
+}
+
+/// Matches the instructions one by one.
+fn matched(old: &Listing, new: &Listing) -> Match {
+    let mut m = Match {
+        places: BTreeMap::new(),
+        probes: Vec::new(),
+        handlers: Vec::new(),
+    };
+    let mut at = 0;
+    let probes_from = |at: &mut usize, probes: &mut Vec<(String, usize, usize)>| {
+        let first = probes.len();
+        while let Some(hook) = new.code.get(*at + 1).and_then(|call| call.hook.clone()) {
+            probes.push((hook, new.code[*at].pc, new.code[*at + 1].pc + 3));
+            *at += 2;
+        }
+        first
+    };
+    for instruction in &old.code {
+        let first = probes_from(&mut at, &mut m.probes);
+        let here = new
+            .code
+            .get(at)
+            .unwrap_or_else(|| panic!("{}: {instruction:?} is missing", old.name))
+            .pc;
+        let leads = |hook: &str| matches!(hook, "caught" | "superCall" | "leave");
+        let target = m.probes[first..]
+            .iter()
+            .find(|(hook, ..)| leads(hook))
+            .map_or(here, |(_, start, _)| *start);
+        let before = m.probes.get(first).map_or(here, |(_, start, _)| *start);
+        m.places.insert(
+            instruction.pc,
+            Place {
+                before,
+                target,
+                instruction: here,
+            },
+        );
+        at += 1;
+    }
+    // The end of the code is a place, too: where our handlers begin, or nothing.
+    let end = new.code.get(at).map_or(usize::MAX, |handler| handler.pc);
+    m.places.insert(
+        usize::MAX,
+        Place {
+            before: end,
+            target: end,
+            instruction: end,
+        },
+    );
+    while at < new.code.len() {
+        let first = probes_from(&mut at, &mut m.probes);
+        assert!(
+            first < m.probes.len(),
+            "{}: {:?} is new",
+            old.name,
+            new.code[at]
+        );
+        assert_eq!(m.probes[first].0, "leaveByException", "{}", new.name);
+        assert_eq!(new.code[at].text, "athrow");
+        m.handlers.push(m.probes[first].1);
+        at += 1;
+    }
+    // Now that all places are known: the same instructions, with jumps to the same places.
+    let new_code: BTreeMap<usize, &Instruction> = new.code.iter().map(|i| (i.pc, i)).collect();
+    for instruction in &old.code {
+        let moved = new_code[&m.places[&instruction.pc].instruction];
+        assert_eq!(moved.text, instruction.text, "{}", old.name);
+        let targets: Vec<usize> = instruction
+            .targets
+            .iter()
+            .map(|pc| m.places[pc].target)
+            .collect();
+        assert_eq!(moved.targets, targets, "{}: {instruction:?}", old.name);
+    }
+    m
+}
+
+impl Match {
+    fn place(&self, pc: usize) -> Place {
+        *self.places.get(&pc).unwrap_or(&self.places[&usize::MAX])
+    }
+
+    /// Start of a row, and its length.
+    fn row(&self, start: usize, len: usize) -> (usize, usize) {
+        let new_start = if start == 0 {
+            0
+        } else {
+            self.place(start).target
+        };
+        let end = if start + len == 0 {
+            0
+        } else {
+            self.place(start + len).before
+        };
+        // Without handlers the end is not known from the listing; callers look at the start only.
+        (new_start, end.saturating_sub(new_start))
+    }
+
+    fn line(&self, row: &str) -> String {
+        let (line, pc) = row.split_once(": ").unwrap();
+        let pc = pc.parse().unwrap();
+        format!(
+            "{line}: {}",
+            if pc == 0 { 0 } else { self.place(pc).target }
+        )
+    }
+
+    fn variable(&self, row: &str) -> (usize, usize, String) {
+        let mut fields = row.split_whitespace();
+        let mut number = || fields.next().unwrap().parse().unwrap();
+        let (start, len) = (number(), number());
+        (start, len, fields.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Replaces the number behind `key` in a line.
+fn replace(line: &str, key: &str, new: impl Fn(usize) -> usize) -> String {
+    let Some((head, tail)) = line.split_once(key) else {
+        return line.to_string();
+    };
+    let digits = tail.chars().take_while(char::is_ascii_digit).count();
+    format!(
+        "{head}{key}{}{}",
+        new(tail[..digits].parse().unwrap()),
+        &tail[digits..]
+    )
+}
+
+fn number(line: &str, key: &str) -> usize {
+    let tail = line.split_once(key).unwrap().1;
+    tail[..tail.chars().take_while(char::is_ascii_digit).count()]
+        .parse()
+        .unwrap()
+}
+
+/// The frames as pc and description, without kinds and deltas.
+fn frames(rows: &[String]) -> Vec<(usize, Vec<String>)> {
+    let mut frames: Vec<(usize, Vec<String>)> = Vec::new();
+    let mut last: i64 = -1;
+    for row in rows {
+        if let Some(kind) = row.strip_prefix("frame_type = ") {
+            let tag: i64 = kind.split(' ').next().unwrap().parse().unwrap();
+            // Short forms hold the delta; it follows for the others.
+            if tag < 128 {
+                last += tag % 64 + 1;
+            }
+            let kind = kind.split(['*', ' ']).find(|word| word.len() > 3).unwrap();
+            frames.push((
+                last as usize,
+                vec![kind.replace("_frame_extended", "").replace("_extended", "")],
+            ));
+        } else if let Some(delta) = row.strip_prefix("offset_delta = ") {
+            last += delta.parse::<i64>().unwrap() + 1;
+            frames.last_mut().unwrap().0 = last as usize;
+        } else {
+            frames.last_mut().unwrap().1.push(row.clone());
+        }
+    }
+    frames
+}
+
+fn check(old: &Listing, new: &Listing) {
+    let context = &old.name;
+    let m = matched(old, new);
+    let known_end = !m.handlers.is_empty();
+    let of =
+        |listing: &Listing, table: &str| listing.tables.get(table).cloned().unwrap_or_default();
+    // Lines.
+    let lines: Vec<String> = of(old, "LineNumberTable")
+        .iter()
+        .map(|row| m.line(row))
+        .collect();
+    assert_eq!(of(new, "LineNumberTable"), lines, "{context}");
+    // Variables.
+    for table in ["LocalVariableTable", "LocalVariableTypeTable"] {
+        for (old, new) in of(old, table).iter().zip(of(new, table)).skip(1) {
+            let ((start, len, old), (new_start, new_len, new)) =
+                (m.variable(old), m.variable(&new));
+            assert_eq!(old, new, "{context}");
+            let moved = m.row(start, len);
+            assert_eq!(new_start, moved.0, "{context} {old}");
+            assert!(
+                new_len == moved.1 || !known_end,
+                "{context} {old}: {new_len} {}",
+                moved.1
+            );
+        }
+        assert_eq!(of(old, table).len(), of(new, table).len());
+    }
+    // Exceptions: the old ones first, then ours.
+    let entry = |row: &String| -> (Vec<usize>, String) {
+        let fields: Vec<&str> = row.split_whitespace().collect();
+        (
+            fields[..3].iter().map(|pc| pc.parse().unwrap()).collect(),
+            fields[3..].join(" "),
+        )
+    };
+    let (old_entries, new_entries) = (of(old, "Exception table"), of(new, "Exception table"));
+    let mut ours = new_entries.iter().skip(1).map(entry);
+    for (pcs, class) in old_entries.iter().skip(1).map(entry) {
+        let moved = vec![
+            m.place(pcs[0]).target,
+            m.place(pcs[1]).before,
+            m.place(pcs[2]).target,
+        ];
+        let (new_pcs, new_class) = ours.next().unwrap();
+        assert!(
+            new_pcs == moved || (!known_end && new_pcs[0] == moved[0]),
+            "{context}: {new_pcs:?} {moved:?}"
+        );
+        assert_eq!(new_class, class);
+    }
+    let ours: Vec<Vec<usize>> = ours.map(|(pcs, _)| pcs).collect();
+    assert!(
+        ours.iter().all(|pcs| m.handlers.contains(&pcs[2])),
+        "{context}"
+    );
+    assert_eq!(ours.is_empty(), m.handlers.is_empty(), "{context}");
+    let covered = |pc: usize| ours.iter().any(|range| (range[0]..range[1]).contains(&pc));
+    for (hook, start, end) in &m.probes {
+        let outside = matches!(&**hook, "enter" | "leave" | "leaveByException");
+        assert!(
+            (*start..*end).all(|pc| covered(pc) != outside),
+            "{context}: {hook} at {start}"
+        );
+    }
+    for instruction in &new.code {
+        assert!(
+            !(covered(instruction.pc) && instruction.text.ends_with("return")),
+            "{context}"
+        );
+    }
+    let is_constructor =
+        m.probes.iter().any(|(hook, ..)| hook.starts_with("super")) || m.handlers.len() > 1;
+    for instruction in old
+        .code
+        .iter()
+        .filter(|i| i.text.starts_with("invoke") && !is_constructor)
+    {
+        let is_call_of_object = instruction.text.starts_with("invokespecial");
+        assert!(
+            covered(m.place(instruction.pc).instruction) || is_call_of_object,
+            "{context}: {instruction:?}"
+        );
+    }
+    // Frames.
+    let (old_frames, new_frames) = (
+        frames(&of(old, "StackMapTable")),
+        frames(&of(new, "StackMapTable")),
+    );
+    assert_eq!(
+        new_frames.len(),
+        old_frames.len() + m.handlers.len(),
+        "{context}"
+    );
+    for ((pc, old), (new_pc, new)) in old_frames.iter().zip(&new_frames) {
+        assert_eq!(*new_pc, m.place(*pc).target, "{context}");
+        let moved = |row: &String| {
+            let words = row.split("uninitialized ").enumerate().map(|(n, part)| {
+                let digits = part.chars().take_while(char::is_ascii_digit).count();
+                if n == 0 || digits == 0 {
+                    return part.to_string();
+                }
+                let pc = part[..digits].parse().unwrap();
+                format!("{}{}", m.place(pc).instruction, &part[digits..])
+            });
+            words.collect::<Vec<_>>().join("uninitialized ")
+        };
+        assert_eq!(*new, old.iter().map(moved).collect::<Vec<_>>(), "{context}");
+    }
+    let handlers: Vec<usize> = new_frames[old_frames.len()..]
+        .iter()
+        .map(|(pc, _)| *pc)
+        .collect();
+    assert_eq!(handlers, m.handlers, "{context}");
+    // Type annotations.
+    for table in [
+        "RuntimeVisibleTypeAnnotations",
+        "RuntimeInvisibleTypeAnnotations",
+    ] {
+        let moved = of(old, table).into_iter().map(|row| {
+            let row = replace(&row, ", offset=", |pc| m.place(pc).instruction);
+            if !row.contains("{start_pc=") {
+                return row;
+            }
+            let (start, len) = m.row(number(&row, "start_pc="), number(&row, "length="));
+            replace(&replace(&row, "start_pc=", |_| start), "length=", |_| len)
+        });
+        assert_eq!(of(new, table), moved.collect::<Vec<_>>(), "{context}");
+    }
+}
+
+/// Disassembles all files before and after; gives the number of methods.
+fn check_files(jdk: &Jdk, files: &[PathBuf]) -> usize {
+    let dir = tempfile::tempdir().unwrap();
+    let mut new_files = Vec::new();
+    for (n, file) in files.iter().enumerate() {
+        let bytes = fs::read(file).unwrap();
+        let class = Class::parse(&bytes).unwrap();
+        let rewritten = instrument(&class, &RECORDER, |index, _| Some(index as u32 * 999)).unwrap();
+        let new = dir.path().join(format!("{n}.class"));
+        fs::write(&new, rewritten.bytes).unwrap();
+        new_files.push(new);
+    }
+    let list = |files: &[PathBuf]| run(jdk.tool("javap").args(["-v", "-p"]).args(files));
+    let (old, new) = (listings(&list(files)), listings(&list(&new_files)));
+    assert_eq!(old.len(), new.len());
+    let touched = old
+        .iter()
+        .zip(&new)
+        .filter(|(old, _)| !is_empty_finalizer(old));
+    touched.for_each(|(old, new)| check(old, new));
+    old.len()
+}
+
+fn is_empty_finalizer(method: &Listing) -> bool {
+    method.name.contains(" finalize()") && method.code.len() == 1
+}
+
+#[test]
+fn tables_of_compiled_sources() {
+    for jdk in Jdk::all() {
+        let dir = tempfile::tempdir().unwrap();
+        for source in [
+            "Annotated.java",
+            "Samples.java",
+            "Constructors.java",
+            "Old.java",
+        ] {
+            let sources = java_sources().display().to_string();
+            jdk.compile(
+                &java_sources().join(source),
+                dir.path(),
+                &["-g", "-nowarn", "-sourcepath", &sources],
+            );
+        }
+        fs::remove_file(dir.path().join("Recorder.class")).unwrap();
+        let methods = check_files(&jdk, &class_files(dir.path()));
+        assert!(methods > 80, "{methods}");
+    }
+}
+
+#[test]
+fn tables_of_the_jdk() {
+    for jdk in Jdk::all() {
+        let util = jdk.classes().join("java.base/java/util");
+        let files: Vec<PathBuf> = class_files(&util)
+            .into_iter()
+            .filter(|file| is_directly_in(file, &util))
+            .collect();
+        let methods = check_files(&jdk, &files);
+        assert!(methods > 3000, "{methods}");
+    }
+}
+
+fn is_directly_in(file: &Path, dir: &Path) -> bool {
+    file.parent() == Some(dir)
+}

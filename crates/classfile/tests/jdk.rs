@@ -1,0 +1,208 @@
+//! All classes of each installed JDK, rewritten, and verified and linked by that JDK.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jtrail_classfile::{Class, Refusal, instrument};
+use support::asm::{ClassAsm, CodeAsm, PUBLIC, STATIC, op};
+use support::{HOOKS, Jdk, class_files, java_sources, run};
+
+const HOOK: &str = "package java.lang;
+public final class JtrailHook {
+    public static long calls;
+    public static void enter(int id) { calls++; }
+    public static void leave(int id) { calls++; }
+    public static void leaveByException(int id) { calls++; }
+    public static void caught(int id) { calls++; }
+    public static void superCall(int id) { calls++; }
+    public static void superReturned(int id) { calls++; }
+}";
+
+/// A run over many classes.
+#[derive(Default)]
+struct Corpus {
+    classes: usize,
+    bytes: usize,
+    methods: usize,
+    rewritten: usize,
+    refused: Vec<String>,
+    /// The names of the classes to link, a line each.
+    names: String,
+}
+
+impl Corpus {
+    /// Rewrites all classes below `from` into `to`.
+    fn add(&mut self, from: &Path, to: &Path) {
+        for file in class_files(from) {
+            let path = file.strip_prefix(from).unwrap();
+            if path.ends_with("module-info.class") || path.starts_with("META-INF") {
+                continue;
+            }
+            let new = self.rewrite(&fs::read(&file).unwrap(), &path.display().to_string());
+            self.write(to, path.with_extension("").to_str().unwrap(), &new);
+        }
+    }
+
+    fn write(&mut self, to: &Path, name: &str, class: &[u8]) {
+        let file = to.join(name).with_extension("class");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(to.join(format!("{name}.class")), class).unwrap();
+        self.names += &name.replace('/', ".");
+        self.names += "\n";
+    }
+
+    /// Rewrites all of a class that may be rewritten; checks on the way that nothing chosen means nothing changed.
+    fn rewrite(&mut self, old: &[u8], path: &str) -> Vec<u8> {
+        let class = Class::parse(old).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let same = instrument(&class, &HOOKS, |_, _| None).unwrap();
+        assert!(same.bytes == old, "{path}: changed without need");
+        self.classes += 1;
+        self.bytes += old.len();
+        self.methods += class
+            .methods()
+            .iter()
+            .filter(|method| method.has_code())
+            .count();
+        let rewritten = instrument(&class, &HOOKS, |index, method| {
+            let is_intrinsic =
+                method.has_annotation("Ljdk/internal/vm/annotation/IntrinsicCandidate;");
+            // Ids of all sizes.
+            let id = (index as u32) << (index % 5 * 5);
+            (class.name() != "java/lang/Object" && !is_intrinsic).then_some(id)
+        });
+        let rewritten = rewritten.unwrap();
+        for (index, outcome) in &rewritten.outcomes {
+            match outcome {
+                Ok(()) => self.rewritten += 1,
+                Err(Refusal::NoCode | Refusal::EmptyFinalizer) => {}
+                Err(refusal) => self.refused.push(format!(
+                    "{path} {}: {refusal}",
+                    class.methods()[*index].name()
+                )),
+            }
+        }
+        let again =
+            Class::parse(&rewritten.bytes).unwrap_or_else(|e| panic!("{path}, rewritten: {e}"));
+        assert_eq!(again.methods().len(), class.methods().len(), "{path}");
+        rewritten.bytes
+    }
+
+    /// Adds classes that must not verify, to show that the verifiers are awake; gives their names.
+    fn add_broken(&mut self, to: &Path) -> Vec<String> {
+        let broken = [49, 61].map(|major| {
+            let name = format!("java/lang/Broken{major}");
+            let mut class = ClassAsm::new(major, &name, "java/lang/Object");
+            let mut code = CodeAsm::new(1, 0);
+            code.op(&[op::POP, op::RETURN]);
+            class.method(PUBLIC | STATIC, "f", "()V", Some(code));
+            self.write(to, &name, &class.finish());
+            name.replace('/', ".")
+        });
+        broken.into()
+    }
+
+    /// Links all classes; gives the names of those that do not verify.
+    fn link(&self, jdk: &Jdk, mut java: Command, class_path: &[PathBuf]) -> Vec<String> {
+        let work = tempfile::tempdir().unwrap();
+        jdk.compile(&java_sources().join("Link.java"), work.path(), &[]);
+        let list = work.path().join("classes.txt");
+        fs::write(&list, &self.names).unwrap();
+        let paths = [work.path()]
+            .into_iter()
+            .chain(class_path.iter().map(|path| &**path));
+        let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+        let out = run(java.arg("-cp").arg(paths.join(":")).arg("Link").arg(list));
+        println!(
+            "JDK {}: {} classes, {} bytes; {} of {} methods with code rewritten; {}",
+            jdk.version,
+            self.classes,
+            self.bytes,
+            self.rewritten,
+            self.methods,
+            out.lines().last().unwrap_or_default()
+        );
+        println!("refused: {:#?}", self.refused);
+        out.lines()
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, _)| name.to_string())
+            .collect()
+    }
+}
+
+/// `java`, with all verification that there is.
+fn java(jdk: &Jdk) -> Command {
+    let mut java = jdk.tool("java");
+    java.args(["-Xshare:off", "-XX:+UnlockDiagnosticVMOptions"]);
+    java.args([
+        "-XX:+BytecodeVerificationLocal",
+        "-XX:+BytecodeVerificationRemote",
+    ]);
+    java
+}
+
+#[test]
+fn every_class_of_every_jdk_links() {
+    for jdk in Jdk::all() {
+        let classes = jdk.classes();
+        let patched = tempfile::tempdir().unwrap();
+        let mut corpus = Corpus::default();
+        let mut java = java(&jdk);
+        java.args(["--add-modules", "ALL-SYSTEM"]);
+        for module in fs::read_dir(&classes)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name())
+        {
+            let to = patched.path().join(&module);
+            corpus.add(&classes.join(&module), &to);
+            java.arg("--patch-module")
+                .arg(format!("{}={}", module.display(), to.display()));
+        }
+        let base = patched.path().join("java.base");
+        let broken = corpus.add_broken(&base);
+        jdk.compile_hook(HOOK, &base);
+        assert_eq!(corpus.link(&jdk, java, &[]), broken);
+        assert_eq!(corpus.refused, Vec::<String>::new());
+        assert!(corpus.classes > 20_000);
+    }
+}
+
+/// Jars of old and foreign compilers, named in `JTRAIL_TEST_JARS` (paths with `:` in between).
+#[test]
+fn every_class_of_given_jars_links() {
+    let Some(jars) = std::env::var_os("JTRAIL_TEST_JARS") else {
+        println!("JTRAIL_TEST_JARS is not set: no jars to test");
+        return;
+    };
+    let jars: Vec<PathBuf> = std::env::split_paths(&jars).collect();
+    for jdk in Jdk::all() {
+        let patched = tempfile::tempdir().unwrap();
+        jdk.compile_hook(HOOK, patched.path());
+        let mut corpus = Corpus::default();
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for (n, jar) in jars.iter().enumerate() {
+            let (from, to) = (
+                patched.path().join(format!("{n}.old")),
+                patched.path().join(format!("{n}.new")),
+            );
+            fs::create_dir_all(&from).unwrap();
+            run(jdk.tool("jar").arg("xf").arg(jar).current_dir(&from));
+            corpus.add(&from, &to);
+            old.push(from);
+            new.push(to);
+        }
+        let java = || {
+            let mut java = java(&jdk);
+            java.arg("--patch-module")
+                .arg(format!("java.base={}", patched.path().display()));
+            java
+        };
+        // Not all of a heap of jars fits together.
+        let wrong = corpus.link(&jdk, java(), &old);
+        println!("{} do not verify as they are", wrong.len());
+        assert_eq!(corpus.link(&jdk, java(), &new), wrong);
+    }
+}

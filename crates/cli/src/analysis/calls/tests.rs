@@ -1,0 +1,220 @@
+use super::*;
+use jtrail_model::{AggregatedLeave, ClassId, Duration, ThreadEnd};
+
+/// Feeds events written as `t1>m2@5` (thread 1 enters method 2 at 5) and `t1<m2@9`. Tickets are
+/// counted as the agent counts them.
+fn calls(script: &str) -> Calls {
+    let mut calls = Calls::default();
+    let mut tickets: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut stacks: FxHashMap<u64, Vec<(u64, u32)>> = FxHashMap::default();
+    for word in script.split_whitespace() {
+        let (who, time) = word.split_once('@').expect("@");
+        let time = Timestamp(time.parse().expect("time"));
+        let enter = who.contains('>');
+        let (thread, method) = who.split_once(['>', '<']).expect("> or <");
+        let number = |text: &str| text[1..].parse::<u64>().expect("number");
+        let (thread, method) = (number(thread), number(method));
+        let stack = stacks.entry(thread).or_default();
+        let (t, m) = (ThreadId(thread), MethodId(method));
+        let event = if enter {
+            let ticket = tickets.entry(thread).or_insert(0);
+            *ticket += 1;
+            stack.push((method, *ticket));
+            Event::MethodEnter(MethodEnter {
+                thread: t,
+                time,
+                method: m,
+                class: ClassId(1),
+                ticket: *ticket,
+                ..MethodEnter::default()
+            })
+        } else {
+            let at = stack.iter().rposition(|(open, _)| *open == method);
+            let ticket = at.map_or(u32::MAX, |at| stack[at].1);
+            stack.truncate(at.unwrap_or(stack.len()));
+            let leave = MethodLeave {
+                thread: t,
+                time,
+                method: m,
+                ticket,
+                ..MethodLeave::default()
+            };
+            Event::MethodLeave(leave)
+        };
+        calls.event(&event, |_| true);
+    }
+    calls
+}
+
+/// `method: calls total self`
+fn methods(calls: &Calls) -> Vec<(u64, u64, i64, i64)> {
+    calls
+        .methods()
+        .iter()
+        .map(|m| (m.method.0, m.calls, m.total, m.own))
+        .collect()
+}
+
+/// `caller's index, method: calls total self`
+fn paths(calls: &Calls) -> Vec<(i64, u64, u64, i64, i64)> {
+    let row = calls.paths().iter().map(|p| {
+        let parent = p.parent.map_or(-1, i64::from);
+        (
+            parent,
+            p.stat.method.0,
+            p.stat.calls,
+            p.stat.total,
+            p.stat.own,
+        )
+    });
+    row.collect()
+}
+
+#[test]
+fn self_time_is_without_callees() {
+    let calls = calls("t1>m1@0 t1>m2@10 t1<m2@30 t1>m2@40 t1<m2@45 t1<m1@100");
+    assert_eq!(methods(&calls), [(1, 1, 100, 75), (2, 2, 25, 25)]);
+    assert_eq!(paths(&calls), [(-1, 1, 1, 100, 75), (0, 2, 2, 25, 25)]);
+    assert_eq!(calls.threads()[0].busy, 100);
+    assert_eq!(calls.count(), 3);
+}
+
+#[test]
+fn recursion_is_not_counted_twice() {
+    // m1 calls itself directly, and once more by m2.
+    let calls = calls("t1>m1@0 t1>m1@10 t1>m2@20 t1>m1@30 t1<m1@40 t1<m2@50 t1<m1@60 t1<m1@100");
+    assert_eq!(methods(&calls), [(1, 3, 100, 50 + 20 + 10), (2, 1, 30, 20)]);
+    assert_eq!(
+        paths(&calls),
+        [
+            (-1, 1, 1, 100, 50),
+            (0, 1, 1, 50, 20),
+            (1, 2, 1, 30, 20),
+            (2, 1, 1, 10, 10)
+        ]
+    );
+}
+
+#[test]
+fn threads_are_apart_and_their_paths_together() {
+    let calls = calls("t1>m1@0 t2>m1@5 t1>m2@10 t2<m1@15 t1<m2@20 t1<m1@30");
+    assert_eq!(methods(&calls), [(1, 2, 40, 30), (2, 1, 10, 10)]);
+    assert_eq!(paths(&calls).len(), 2);
+    let threads: Vec<_> = calls
+        .threads()
+        .iter()
+        .map(|t| (t.thread.0, t.calls, t.busy))
+        .collect();
+    assert_eq!(threads, [(1, 2, 30), (2, 1, 10)]);
+}
+
+#[test]
+fn open_calls_end_with_their_thread_or_the_trace() {
+    let mut calls = calls("t1>m1@0 t1>m2@10 t2>m1@0");
+    let end = ThreadEnd {
+        thread: ThreadId(1),
+        time: Timestamp(20),
+    };
+    calls.event(&Event::ThreadEnd(end), |_| true);
+    calls.event(
+        &Event::ThreadEnd(ThreadEnd {
+            thread: ThreadId(9),
+            ..end
+        }),
+        |_| true,
+    );
+    calls.finish(Timestamp(50));
+    assert_eq!(methods(&calls), [(1, 2, 70, 60), (2, 1, 10, 10)]);
+    assert_eq!((calls.open, calls.cut, calls.unmatched), (3, 0, 0));
+}
+
+#[test]
+fn a_leave_ends_what_is_open_above_it() {
+    let calls = calls("t1>m1@0 t1>m2@10 t1>m3@20 t1<m1@30");
+    assert_eq!(
+        methods(&calls),
+        [(1, 1, 30, 10), (2, 1, 20, 10), (3, 1, 10, 10)]
+    );
+    assert_eq!((calls.cut, calls.unmatched), (2, 0));
+}
+
+#[test]
+fn a_leave_without_enter_is_passed_over() {
+    let mut calls = calls("t1<m1@5 t1>m1@10 t1<m2@15 t1<m1@20");
+    calls.finish(Timestamp(99));
+    assert_eq!(methods(&calls), [(1, 1, 10, 10)]);
+    assert_eq!((calls.cut, calls.unmatched, calls.open), (0, 2, 0));
+}
+
+#[test]
+fn time_that_falls_counts_as_nothing() {
+    let calls = calls("t1>m1@10 t1>m2@20 t1<m2@15 t1<m1@12");
+    assert_eq!(methods(&calls), [(1, 1, 2, 2), (2, 1, 0, 0)]);
+}
+
+#[test]
+fn extreme_times_do_not_overflow() {
+    let script = format!(
+        "t1>m1@{} t1>m2@{} t1<m2@{} t1<m1@{}",
+        i64::MIN,
+        i64::MIN,
+        i64::MAX,
+        i64::MAX
+    );
+    assert_eq!(
+        methods(&calls(&script)),
+        [(1, 1, i64::MAX, 0), (2, 1, i64::MAX, i64::MAX)]
+    );
+}
+
+#[test]
+fn threads_that_are_not_wanted_are_left_out() {
+    let mut calls = Calls::default();
+    for thread in [1, 2, 1] {
+        let enter = MethodEnter {
+            thread: ThreadId(thread),
+            method: MethodId(1),
+            ..MethodEnter::default()
+        };
+        calls.event(&Event::MethodEnter(enter), |id| id == ThreadId(2));
+    }
+    assert_eq!(calls.count(), 1);
+}
+
+#[test]
+fn aggregated_calls_count_as_the_calls_they_stand_for() {
+    let mut calls = Calls::default();
+    let enter = |method, base, calls| {
+        Event::AggregatedEnter(AggregatedEnter {
+            thread: ThreadId(1),
+            method: MethodId(method),
+            base_time: Duration(base),
+            calls,
+            ..AggregatedEnter::default()
+        })
+    };
+    let leave = |method| {
+        Event::AggregatedLeave(AggregatedLeave {
+            thread: ThreadId(1),
+            method: MethodId(method),
+        })
+    };
+    let events = [
+        enter(1, 10, 1),
+        enter(2, 5, 7),
+        enter(1, 3, 2),
+        leave(1),
+        leave(2),
+        leave(1),
+        leave(1),
+    ];
+    for event in events {
+        calls.event(&event, |_| true);
+    }
+    assert_eq!(methods(&calls), [(1, 3, 18, 13), (2, 7, 8, 5)]);
+    assert_eq!(
+        paths(&calls),
+        [(-1, 1, 1, 18, 10), (0, 2, 7, 8, 5), (1, 1, 2, 3, 3)]
+    );
+    assert_eq!((calls.threads()[0].busy, calls.unmatched), (18, 1));
+}

@@ -1,0 +1,89 @@
+//! What a trace says, summed up. No input or output here: events in, figures out.
+//!
+//! | Module | Sums up |
+//! |---|---|
+//! | `names` | names of threads, classes and methods, as the trace announces them |
+//! | `calls` | calls by method and by path, with total and self time |
+//! | `collections` | pauses by garbage collection |
+//!
+//! Memory grows with threads, open calls, definitions and distinct call paths, never with the
+//! number of calls.
+
+mod calls;
+mod collections;
+mod names;
+
+pub use calls::{Calls, MethodStat, PathStat, ThreadCalls};
+pub use collections::{Collections, Pause};
+pub use names::{MethodName, Names, ThreadName, readable_signature};
+
+use jtrail_model::{Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered};
+
+/// Everything that a report tells.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    /// Names.
+    pub names: Names,
+    /// Calls.
+    pub calls: Calls,
+    /// Collections.
+    pub collections: Collections,
+    /// Gaps in the trace.
+    pub lost: Vec<Lost<'static>>,
+    /// Methods that should be in the trace and are not.
+    pub uncovered: Vec<Uncovered<'static>>,
+    /// What the agent counted itself, in a trace that ended well.
+    pub totals: Option<Totals>,
+    /// The first time that the trace names, and the latest. Definitions may be older than the first,
+    /// and a time of 0 is none.
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// The trace says itself that collection ended.
+    pub ended: bool,
+}
+
+impl Analysis {
+    /// Takes the next event. `wanted` says whether the calls of a thread count.
+    pub fn event(&mut self, event: &Event<'_>, wanted: impl Fn(&Names, ThreadId) -> bool) {
+        if let Some(time) = event.time().filter(|time| *time != Timestamp::default()) {
+            let (_, last) = self.span.get_or_insert((time, time));
+            *last = time.max(*last);
+        }
+        match event {
+            Event::MethodEnter(_)
+            | Event::MethodLeave(_)
+            | Event::AggregatedEnter(_)
+            | Event::AggregatedLeave(_) => {
+                let names = &self.names;
+                self.calls.event(event, |thread| wanted(names, thread));
+            }
+            Event::ThreadEnd(_) => {
+                self.names.event(event);
+                self.calls.event(event, |_| true);
+            }
+            Event::GcStart(_) | Event::GcFinish(_) => self.collections.event(event),
+            Event::TraceEnd(_) => self.ended = true,
+            Event::Custom(custom) => match Note::parse(&custom.body) {
+                Some(Note::Lost(lost)) => self.lost.push(lost),
+                Some(Note::Uncovered(uncovered)) => self.uncovered.push(uncovered),
+                Some(Note::Totals(totals)) => self.totals = Some(totals),
+                _ => {}
+            },
+            _ => self.names.event(event),
+        }
+    }
+
+    /// Ends the calls that are still open, at the last moment of the trace.
+    pub fn finish(&mut self) {
+        let (_, last) = self.span.unwrap_or_default();
+        self.calls.finish(last);
+    }
+
+    /// Enters and leaves that the trace says it lost.
+    pub fn lost_events(&self) -> u64 {
+        let noted = self
+            .lost
+            .iter()
+            .fold(0_u64, |sum, l| sum.saturating_add(l.events));
+        noted.max(self.totals.map_or(0, |t| t.lost))
+    }
+}

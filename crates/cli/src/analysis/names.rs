@@ -1,0 +1,183 @@
+//! Names of threads, classes and methods.
+
+use jtrail_model::{ClassId, Event, MethodId, ThreadId, Timestamp};
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+
+/// All names that a trace announced so far.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Threads in the order of their ids.
+    pub threads: std::collections::BTreeMap<ThreadId, ThreadName>,
+    classes: FxHashMap<ClassId, String>,
+    methods: FxHashMap<MethodId, MethodName>,
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ThreadName {
+    /// Its name when it was announced.
+    pub name: String,
+    /// Its group.
+    pub group: String,
+    /// When it started.
+    pub start: Timestamp,
+    /// When it ended, if it did.
+    pub end: Option<Timestamp>,
+}
+
+/// A method.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MethodName {
+    /// Id of its class.
+    pub class: ClassId,
+    /// Its name.
+    pub name: String,
+    /// Its VM descriptor.
+    pub signature: String,
+}
+
+impl Names {
+    /// Takes what a definition announces; other events are passed over.
+    pub fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ThreadStart(e) => {
+                let thread = ThreadName {
+                    name: e.name.to_string(),
+                    group: e.group.to_string(),
+                    start: e.time,
+                    end: None,
+                };
+                self.threads.insert(e.thread, thread);
+            }
+            Event::ThreadEnd(e) => {
+                if let Some(thread) = self.threads.get_mut(&e.thread) {
+                    thread.end = Some(e.time);
+                }
+            }
+            Event::ClassDef(e) => {
+                self.classes.insert(e.class, e.name.to_string());
+            }
+            Event::MethodDef(e) => {
+                let method = MethodName {
+                    class: e.class,
+                    name: e.name.to_string(),
+                    signature: e.signature.to_string(),
+                };
+                self.methods.insert(e.method, method);
+            }
+            _ => {}
+        }
+    }
+
+    /// How many classes were announced.
+    pub fn class_count(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// The class's name, or `class-7` where the trace never announced it.
+    pub fn class(&self, id: ClassId) -> String {
+        self.classes
+            .get(&id)
+            .cloned()
+            .unwrap_or_else(|| format!("class-{id}"))
+    }
+
+    /// The class's name, if the trace announced it.
+    pub fn known_class(&self, id: ClassId) -> Option<&str> {
+        self.classes.get(&id).map(String::as_str)
+    }
+
+    /// The method, if the trace announced it.
+    pub fn method(&self, id: MethodId) -> Option<&MethodName> {
+        self.methods.get(&id)
+    }
+
+    /// `class.method(descriptor)result`, or `method-7` where the trace never announced it.
+    pub fn raw_method(&self, id: MethodId) -> String {
+        match self.methods.get(&id) {
+            Some(m) => format!("{}.{}{}", self.class(m.class), m.name, m.signature),
+            None => format!("method-{id}"),
+        }
+    }
+
+    /// The same for people: `class.method(int, String)`.
+    pub fn readable_method(&self, id: MethodId) -> String {
+        match self.methods.get(&id) {
+            Some(m) => {
+                format!(
+                    "{}.{}{}",
+                    self.class(m.class),
+                    m.name,
+                    readable_signature(&m.signature)
+                )
+            }
+            None => format!("method-{id}"),
+        }
+    }
+}
+
+/// The parameters of a VM descriptor with simple names: `(int, String[])`. A text that is no
+/// descriptor stays as it is.
+pub fn readable_signature(signature: &str) -> String {
+    parameters(signature).unwrap_or_else(|| signature.to_owned())
+}
+
+fn parameters(signature: &str) -> Option<String> {
+    let (mut rest, _) = signature.strip_prefix('(')?.split_once(')')?;
+    let mut out = String::from("(");
+    while !rest.is_empty() {
+        if out.len() > 1 {
+            out.push_str(", ");
+        }
+        let element = rest.trim_start_matches('[');
+        let dimensions = rest.len() - element.len();
+        let name = match element.chars().next()? {
+            'B' => "byte",
+            'C' => "char",
+            'D' => "double",
+            'F' => "float",
+            'I' => "int",
+            'J' => "long",
+            'S' => "short",
+            'Z' => "boolean",
+            'L' => {
+                let (class, behind) = element[1..].split_once(';')?;
+                rest = behind;
+                class.rsplit('/').next()?
+            }
+            _ => return None,
+        };
+        if !element.starts_with('L') {
+            rest = &element[1..];
+        }
+        let _ = write!(out, "{name}{}", "[]".repeat(dimensions)); // a String takes everything
+    }
+    out.push(')');
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures() {
+        for (descriptor, expected) in [
+            ("()V", "()"),
+            ("(I)V", "(int)"),
+            ("(ILjava/lang/String;)V", "(int, String)"),
+            (
+                "([[J[Ljava/util/Map$Entry;Z)I",
+                "(long[][], Map$Entry[], boolean)",
+            ),
+            ("", ""),
+            ("(", "("),
+            ("(Lx)V", "(Lx)V"),
+            ("(é)V", "(é)V"),
+            ("([)V", "([)V"),
+        ] {
+            assert_eq!(readable_signature(descriptor), expected, "{descriptor}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `jtrail convert`: a trace in another format.
+
+use crate::Streams;
+use crate::input::{Ending, Input, same_file};
+use anyhow::{Context, anyhow, bail};
+use jtrail_formats::Format;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Write a trace in another format
+///
+/// Runs in bounded memory, whatever the trace's size. A file is written under a name that ends in
+/// .part, and gets its own name when it is whole. What the other format can't hold is counted.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The trace, in any format; - for standard input
+    input: PathBuf,
+    /// The file to write; - for standard output
+    output: PathBuf,
+    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin)
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
+    to: Option<String>,
+}
+
+fn format_names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(Format::ALL.map(Format::name))
+}
+
+/// Encoded bytes that are gathered before they are written.
+const CHUNK: usize = 256 << 10;
+
+pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    let format = format(args)?;
+    let to_stdout = args.output == Path::new("-");
+    if !to_stdout && same_file(&args.input, &args.output) {
+        bail!("{} can't be read and written at once", args.input.display());
+    }
+    let mut input = Input::open(&args.input, true)?;
+    let (ending, dropped) = if to_stdout {
+        encode(&mut input, format, &mut *streams.out)?
+    } else {
+        let mut file = Output::create(&args.output)?;
+        let done = encode(&mut input, format, &mut file.file)
+            .with_context(|| format!("can't write {}", args.output.display()))?;
+        file.finish()?;
+        done
+    };
+    ending.tell(&args.input, streams)?;
+    if dropped > 0 {
+        writeln!(
+            streams.err,
+            "jtrail: {dropped} of {} events have no place in {}",
+            ending.events,
+            format.name()
+        )?;
+    }
+    Ok(ending.code())
+}
+
+fn format(args: &Args) -> anyhow::Result<Format> {
+    let known = || Format::ALL.map(Format::name).join(" or ");
+    if let Some(name) = &args.to {
+        return Format::by_name(name).ok_or_else(|| anyhow!("no format {name:?}"));
+    }
+    let extension = args
+        .output
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
+    Format::by_extension(extension).ok_or_else(|| {
+        anyhow!(
+            "the name {} tells no format; add --to {}",
+            args.output.display(),
+            known()
+        )
+    })
+}
+
+/// Reads to the end; answers how reading ended, and how many events had no place.
+fn encode(input: &mut Input, format: Format, out: &mut dyn Write) -> anyhow::Result<(Ending, u64)> {
+    let mut encoder = format.encoder();
+    let mut buffer = Vec::with_capacity(CHUNK + (CHUNK >> 2));
+    encoder.begin(&mut buffer);
+    let ending = input.events(|event| {
+        encoder.event(event, &mut buffer);
+        if buffer.len() >= CHUNK {
+            out.write_all(&buffer)?;
+            buffer.clear();
+        }
+        Ok(())
+    })?;
+    // A trace that breaks off still does so in the other format.
+    if !ending.truncated && ending.error.is_none() {
+        encoder.end(&mut buffer);
+    }
+    out.write_all(&buffer)?;
+    out.flush()?;
+    Ok((ending, encoder.dropped()))
+}
+
+/// A file that gets its name when it is whole.
+struct Output {
+    file: File,
+    /// The name until then; none for what is no regular file, such as a pipe.
+    part: Option<PathBuf>,
+    path: PathBuf,
+}
+
+impl Output {
+    fn create(path: &Path) -> anyhow::Result<Self> {
+        let special = fs::metadata(path).is_ok_and(|about| !about.is_file());
+        let part = (!special).then(|| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".part");
+            PathBuf::from(name)
+        });
+        let file = File::create(part.as_deref().unwrap_or(path))
+            .with_context(|| format!("can't write {}", path.display()))?;
+        Ok(Self {
+            file,
+            part,
+            path: path.to_owned(),
+        })
+    }
+
+    fn finish(mut self) -> anyhow::Result<()> {
+        if let Some(part) = self.part.take() {
+            fs::rename(&part, &self.path)
+                .with_context(|| format!("can't give {} its name", self.path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            // Half a file is of no use; if it can't be removed, its name tells what it is.
+            let _ = fs::remove_file(part);
+        }
+    }
+}

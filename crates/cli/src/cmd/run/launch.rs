@@ -1,0 +1,273 @@
+//! Finds the agent, puts it into a command, and runs that.
+
+use anyhow::{Context, anyhow, bail};
+use std::env::{self, consts};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+
+/// The variable that every JVM reads.
+const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+
+/// Whether the program is a java launcher, which takes the agent as an argument.
+pub(super) fn is_java(program: &OsStr) -> bool {
+    matches!(
+        Path::new(program).file_stem().and_then(OsStr::to_str),
+        Some("java" | "javaw")
+    )
+}
+
+/// The agent's library: as given, by `JTRAIL_AGENT`, or beside this program.
+pub(super) fn find_agent(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let named = given.map(|p| (p, "--agent")).or_else(|| {
+        let path = env::var_os("JTRAIL_AGENT").filter(|p| !p.is_empty())?;
+        Some((PathBuf::from(path), "JTRAIL_AGENT"))
+    });
+    if let Some((path, by)) = named {
+        return path
+            .canonicalize()
+            .with_context(|| format!("no agent at {} (named by {by})", path.display()));
+    }
+    let name = format!("{}jtrail{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
+    let program = env::current_exe()
+        .and_then(|p| p.canonicalize())
+        .context("can't find out where this program is; name the agent with --agent")?;
+    let folder = program.parent().unwrap_or(Path::new("/"));
+    let places = [folder.join(&name), folder.join("../lib").join(&name)];
+    places
+        .iter()
+        .find_map(|p| p.canonicalize().ok())
+        .ok_or_else(|| {
+            anyhow!(
+                "no {name} in {} or its ../lib; name it with --agent or JTRAIL_AGENT",
+                folder.display()
+            )
+        })
+}
+
+/// `-agentpath:PATH=OPTIONS`
+pub(super) fn agent_path(agent: &Path, options: &str) -> anyhow::Result<String> {
+    let path = agent
+        .to_str()
+        .ok_or_else(|| anyhow!("the agent's path is not UTF-8"))?;
+    if path.contains('=') {
+        bail!("the JVM can't load an agent whose path has a \"=\" in it: {path}");
+    }
+    Ok(format!("-agentpath:{path}={options}"))
+}
+
+/// The command with the agent in it.
+pub(super) fn command(
+    program: &OsStr,
+    arguments: &[OsString],
+    agent_path: &str,
+    direct: bool,
+) -> anyhow::Result<Command> {
+    let mut command = Command::new(program);
+    if direct {
+        command.arg(agent_path).args(arguments);
+        return Ok(command);
+    }
+    let mut value = match env::var(TOOL_OPTIONS) {
+        Ok(before) if !before.trim().is_empty() => before + " ",
+        Ok(_) | Err(env::VarError::NotPresent) => String::new(),
+        Err(env::VarError::NotUnicode(_)) => bail!("{TOOL_OPTIONS} is not UTF-8"),
+    };
+    value.push_str(&quoted(agent_path));
+    command.args(arguments).env(TOOL_OPTIONS, value);
+    Ok(command)
+}
+
+/// A word as the JVM splits its variables: blanks part words, either kind of quotation mark holds
+/// the other kind and blanks, and there are no escapes.
+fn quoted(word: &str) -> String {
+    if !word.contains([' ', '\t', '\n', '\r', '\'', '"']) {
+        return word.to_owned();
+    }
+    let pieces = word.split('\'').map(|piece| match piece {
+        "" => String::new(),
+        _ => format!("'{piece}'"),
+    });
+    pieces.collect::<Vec<_>>().join("\"'\"")
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ended {
+    pub(super) pid: u32,
+    /// Its exit code, or 128 and the signal that ended it.
+    pub(super) code: u8,
+}
+
+/// Runs the command to its end. Signals that ask this program to stop go to the command.
+pub(super) fn run(command: &mut Command) -> io::Result<Ended> {
+    // Signals are caught before the start, so that none can end us and leave the program alone.
+    let signals = signals::Caught::new()?;
+    let mut child = command.spawn()?;
+    let pid = child.id();
+    let status = signals.pass_on_while(&mut child, Child::wait)?;
+    Ok(Ended {
+        pid,
+        code: code(status),
+    })
+}
+
+fn code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
+    }
+    // Systems with wider codes keep the low byte, as a Unix shell does.
+    status.code().map_or(u8::MAX, |code| (code & 0xff) as u8)
+}
+
+#[cfg(unix)]
+mod signals {
+    use rustix::process::{Pid, Signal, kill_process};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use std::io;
+    use std::process::Child;
+    use std::thread;
+
+    /// The signals that are passed on. Ctrl-C reaches the program by the terminal too, and twice
+    /// the same request does a JVM no harm; nor does a second thread dump by SIGQUIT.
+    pub(super) struct Caught(Signals);
+
+    impl Caught {
+        pub(super) fn new() -> io::Result<Self> {
+            Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]).map(Self)
+        }
+
+        pub(super) fn pass_on_while<T>(
+            mut self,
+            child: &mut Child,
+            wait: impl FnOnce(&mut Child) -> io::Result<T>,
+        ) -> io::Result<T> {
+            let pid = Pid::from_child(child);
+            let handle = self.0.handle();
+            let passer = thread::Builder::new()
+                .name("signals".to_owned())
+                .spawn(move || {
+                    for signal in self.0.forever() {
+                        if let Some(signal) = named(signal) {
+                            // It fails only when the program has just ended.
+                            let _ = kill_process(pid, signal);
+                        }
+                    }
+                })?;
+            let result = wait(child);
+            handle.close();
+            // The thread does nothing that panics.
+            let _ = passer.join();
+            result
+        }
+    }
+
+    fn named(signal: i32) -> Option<Signal> {
+        Some(match signal {
+            SIGINT => Signal::INT,
+            SIGTERM => Signal::TERM,
+            SIGHUP => Signal::HUP,
+            SIGQUIT => Signal::QUIT,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    use std::io;
+    use std::process::Child;
+
+    /// The console itself tells all its programs; there is nothing to pass on.
+    pub(super) struct Caught;
+
+    impl Caught {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(super) fn pass_on_while<T>(
+            self,
+            child: &mut Child,
+            wait: impl FnOnce(&mut Child) -> io::Result<T>,
+        ) -> io::Result<T> {
+            wait(child)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn java_is_known_by_its_name() {
+        for (program, expected) in [
+            ("java", true),
+            ("/opt/jdk/bin/java", true),
+            ("java.exe", true),
+            ("javac", false),
+            ("mvn", false),
+            ("./java.d/run", false),
+        ] {
+            assert_eq!(is_java(OsStr::new(program)), expected, "{program}");
+        }
+    }
+
+    #[test]
+    fn words_are_quoted_for_the_jvm() {
+        for (word, expected) in [
+            ("-a=b", "-a=b"),
+            ("a b", "'a b'"),
+            ("a\"b", "'a\"b'"),
+            ("it's a", "'it'\"'\"'s a'"),
+            ("'", "\"'\""),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+
+    #[test]
+    fn the_agent_goes_behind_java_or_into_the_variable() {
+        let arguments = [OsString::from("-cp"), OsString::from("x")];
+        let direct =
+            command(OsStr::new("java"), &arguments, "-agentpath:A=B", true).expect("right");
+        assert_eq!(
+            direct.get_args().collect::<Vec<_>>(),
+            ["-agentpath:A=B", "-cp", "x"]
+        );
+        let other = command(OsStr::new("mvn"), &arguments, "-agentpath:A=B", false).expect("right");
+        assert_eq!(other.get_args().collect::<Vec<_>>(), ["-cp", "x"]);
+        let value = other
+            .get_envs()
+            .find(|(key, _)| *key == TOOL_OPTIONS)
+            .and_then(|(_, v)| v);
+        let value = value.and_then(OsStr::to_str).expect("set");
+        assert!(value.ends_with("-agentpath:A=B"), "{value}");
+    }
+
+    #[test]
+    fn an_agent_path_with_an_equals_sign_is_refused() {
+        assert!(agent_path(Path::new("/a=b/libjtrail.so"), "").is_err());
+        let path = agent_path(Path::new("/a/libjtrail.so"), "format=xml").expect("right");
+        assert_eq!(path, "-agentpath:/a/libjtrail.so=format=xml");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn exit_codes_and_signals_come_through() {
+        for (script, expected) in [
+            ("exit 0", 0),
+            ("exit 42", 42),
+            ("kill -9 $$", 137),
+            ("kill -TERM $$", 143),
+        ] {
+            let ended = run(Command::new("sh").args(["-c", script])).expect("sh starts");
+            assert_eq!(ended.code, expected, "{script}");
+        }
+        assert!(run(&mut Command::new("/no/such/program")).is_err());
+    }
+}

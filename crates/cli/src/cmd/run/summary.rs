@@ -1,0 +1,226 @@
+//! What `run` says when the program has ended.
+//!
+//! Counts are read back from the trace, so they say what is in the file and not what should be. Of a
+//! large trace only the end is read, where the agent wrote down its own totals.
+
+use crate::Streams;
+use crate::analysis::Analysis;
+use crate::input::Input;
+use crate::output::{bytes, count, time};
+use jtrail_model::{Note, Totals};
+use jtrail_options::{Options, OutputFormat, Pattern};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A program that ran.
+pub(super) struct Ran<'a> {
+    pub(super) options: &'a Options,
+    pub(super) pid: u32,
+    /// It is the JVM itself, so its process id is the one in the file's name.
+    pub(super) direct: bool,
+    pub(super) start: SystemTime,
+    pub(super) took: Duration,
+}
+
+/// Traces larger than this are not read as a whole.
+const READ_WHOLE: u64 = 256 << 20;
+
+pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
+    let took = time(i64::try_from(ran.took.as_nanos()).unwrap_or(i64::MAX));
+    let pattern = ran.options.file.text();
+    if ran.options.format == OutputFormat::None || pattern == "-" {
+        writeln!(
+            streams.err,
+            "jtrail: ran {took}; no trace file was asked for"
+        )?;
+        return Ok(());
+    }
+    let files = files(ran);
+    if files.is_empty() {
+        writeln!(
+            streams.err,
+            "jtrail: ran {took}; there is no trace at {pattern}"
+        )?;
+        writeln!(
+            streams.err,
+            "jtrail: did a JVM start, and did the agent say something above?"
+        )?;
+        return Ok(());
+    }
+    for (path, size) in files {
+        let line = match one(&path, size) {
+            Ok(line) => line,
+            Err(error) => format!("{error:#}"),
+        };
+        writeln!(streams.err, "jtrail: {line}, time: {took}")?;
+        writeln!(streams.err, "jtrail: {} ({})", path.display(), bytes(size))?;
+    }
+    Ok(())
+}
+
+/// The trace files of the run, and their sizes.
+fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
+    let pattern = ran.options.file.text();
+    let mut name = pattern.replace("%%", "\0");
+    if ran.direct {
+        name = name.replace("%p", &ran.pid.to_string());
+    }
+    let fresh = |path: &Path| {
+        let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        // File systems may keep coarser times than the clock.
+        let modified = about.modified().ok()? + Duration::from_secs(2);
+        (modified >= ran.start).then_some(about.len())
+    };
+    if !["%p", "%t", "%h"]
+        .iter()
+        .any(|letters| name.contains(letters))
+    {
+        let path = PathBuf::from(name.replace('\0', "%"));
+        return fresh(&path).map(|size| (path, size)).into_iter().collect();
+    }
+    // The rest only the agent knows: look for what fits.
+    let path = PathBuf::from(&name);
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
+    else {
+        return Vec::new();
+    };
+    let stars = ["%p", "%t", "%h"]
+        .iter()
+        .fold(name.to_owned(), |n, letters| n.replace(letters, "*"));
+    let wanted = Pattern::new(&stars.replace('\0', "%"));
+    let folder = PathBuf::from(folder.to_string_lossy().replace('\0', "%"));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries
+        .filter(|entry| {
+            entry
+                .file_name()
+                .to_str()
+                .is_some_and(|name| wanted.matches(name))
+        })
+        .filter_map(|entry| Some((entry.path(), fresh(&entry.path())?)))
+        .collect();
+    found.sort();
+    found
+}
+
+/// What is in one trace, as one line.
+fn one(path: &Path, size: u64) -> anyhow::Result<String> {
+    if size > READ_WHOLE
+        && let Some(totals) = totals_at_end(path)?
+    {
+        return Ok(format!(
+            "calls: {}, classes: {}, events lost: {}, methods not covered: {}",
+            count(totals.enters),
+            count(totals.classes),
+            count(totals.lost),
+            count(totals.uncovered)
+        ));
+    }
+    let mut analysis = Analysis::default();
+    let ending = Input::open(path, true)?.events(|event| {
+        analysis.event(event, |_, _| true);
+        Ok(())
+    })?;
+    analysis.finish();
+    let mut line = format!(
+        "calls: {}, threads: {}, classes: {}, events lost: {}, methods not covered: {}",
+        count(analysis.calls.count()),
+        count(analysis.names.threads.len() as u64),
+        count(analysis.names.class_count() as u64),
+        count(analysis.lost_events()),
+        count(analysis.uncovered_methods())
+    );
+    if ending.code() != crate::SOUND {
+        line += ", the trace is damaged (see `jtrail verify`)";
+    } else if !analysis.ended {
+        line += ", the trace has no end (the JVM was stopped from outside, or crashed)";
+    }
+    Ok(line)
+}
+
+/// The agent's totals from the last bytes of a trace. They are the last thing in it but for the end
+/// marks, and plain ASCII in every format.
+fn totals_at_end(path: &Path) -> io::Result<Option<Totals>> {
+    const TAIL: u64 = 4_096;
+    let mut file = File::open(path)?;
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    let text = String::from_utf8_lossy(&tail);
+    let Some(at) = text.rfind("jtrail totals ") else {
+        return Ok(None);
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '=');
+    let end = text[at..]
+        .find(|c| !plain(c))
+        .map_or(text.len(), |n| at + n);
+    Ok(match Note::parse(&text[at..end]) {
+        Some(Note::Totals(totals)) => Some(totals),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_found_at_the_end() {
+        let totals = Totals {
+            enters: 12,
+            leaves: 11,
+            lost: 3,
+            open: 1,
+            ..Totals::default()
+        };
+        let note = Note::Totals(totals).to_string();
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        let before = "x".repeat(10_000);
+        for behind in ["", "\0\x04\x00", "\"/>\n</TRACE>\n"] {
+            fs::write(&path, format!("{before}{note}{behind}")).expect("written");
+            assert_eq!(
+                totals_at_end(&path).expect("read"),
+                Some(totals),
+                "{behind:?}"
+            );
+        }
+        fs::write(&path, "short").expect("written");
+        assert_eq!(totals_at_end(&path).expect("read"), None);
+    }
+
+    #[test]
+    fn trace_files_are_found_by_their_pattern() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        for name in ["a-7.trcbin", "a-8.trcbin", "a-x.trcxml", "b%7.trcbin"] {
+            fs::write(at(name), "x").expect("written");
+        }
+        for (pattern, direct, expected) in [
+            ("a-%p.trcbin", true, &["a-7.trcbin"][..]),
+            ("a-%p.trcbin", false, &["a-7.trcbin", "a-8.trcbin"]),
+            ("a-%t%h.trcbin", true, &["a-7.trcbin", "a-8.trcbin"]),
+            ("b%%%p.trcbin", true, &["b%7.trcbin"]),
+            ("c", true, &[]),
+        ] {
+            let text = format!(
+                "file={}",
+                jtrail_options::escape(at(pattern).to_str().expect("UTF-8"))
+            );
+            let options = jtrail_options::parse(&text, &|_| Ok(String::new())).expect("right");
+            let ran = Ran {
+                options: &options,
+                pid: 7,
+                direct,
+                start: SystemTime::now(),
+                took: Duration::ZERO,
+            };
+            let found: Vec<_> = files(&ran).into_iter().map(|(path, _)| path).collect();
+            let expected: Vec<_> = expected.iter().map(|name| at(name)).collect();
+            assert_eq!(found, expected, "{pattern}");
+        }
+    }
+}

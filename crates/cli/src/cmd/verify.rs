@@ -1,0 +1,201 @@
+//! `jtrail verify`: is a trace sound?
+//!
+//! The decoder tells what is wrong with the bytes, the checker what is wrong with the events.
+
+use crate::input::Input;
+use crate::output::count;
+use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED};
+use jtrail_formats::{Checker, Severity};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Check that traces are sound: structure, references, order, balance of calls, losses
+///
+/// Exits with 0 when all are sound, 1 when one has faults, 3 when one breaks off and what came before
+/// is sound, 2 when one can't be read at all. Of several, the worst counts: 2, then 1, then 3.
+/// Events that the trace itself says it lost are told, and are no fault.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The traces, in any format; - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Findings to show of each trace, 0 for all that are kept
+    #[arg(long, default_value_t = 20)]
+    top: usize,
+    /// Write JSON: an array with an object for each trace
+    #[arg(long)]
+    json: bool,
+}
+
+/// Exit codes, the better before the worse.
+const BY_BADNESS: [u8; 4] = [SOUND, TRUNCATED, FAULTY, FAILED];
+
+pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    let mut worst = 0;
+    let mut objects = Vec::new();
+    for path in &args.files {
+        let verdict = check(path).unwrap_or_else(|error| Verdict::unreadable(&error));
+        worst = worst.max(
+            BY_BADNESS
+                .iter()
+                .position(|c| *c == verdict.code)
+                .unwrap_or(0),
+        );
+        if args.json {
+            objects.push(verdict.json(path, args.top));
+        } else {
+            verdict.write(path, args.top, streams)?;
+        }
+    }
+    if args.json {
+        serde_json::to_writer_pretty(&mut *streams.out, &objects).map_err(io::Error::from)?;
+        writeln!(streams.out)?;
+    }
+    Ok(BY_BADNESS[worst])
+}
+
+/// What is known about one trace in the end.
+struct Verdict {
+    code: u8,
+    /// None for one that can't be read at all.
+    format: Option<&'static str>,
+    events: u64,
+    /// Events that the trace says it lost.
+    lost: u64,
+    faults: u64,
+    /// The first findings of all kinds, in the order of the trace.
+    findings: Vec<Finding>,
+    /// Why it can't be read, or not to its end.
+    error: Option<String>,
+}
+
+/// A finding of decoder or checker.
+struct Finding {
+    offset: u64,
+    severity: Severity,
+    /// The rule that is broken; `structure` for the decoder's.
+    rule: &'static str,
+    message: String,
+}
+
+fn check(path: &Path) -> anyhow::Result<Verdict> {
+    let mut input = Input::open(path, true)?;
+    let mut checker = Checker::default();
+    let ending = input.events_with_place(|place, event| checker.event(place, event))?;
+    let checked = checker.finish();
+    let code = match ending.code() {
+        SOUND | TRUNCATED if checked.faults() > 0 => FAULTY,
+        code => code,
+    };
+    let structure = ending.remarks.into_iter().map(|r| Finding {
+        offset: r.offset,
+        severity: r.severity,
+        rule: "structure",
+        message: r.message,
+    });
+    let meaning = checked.findings.iter().map(|f| Finding {
+        offset: f.offset,
+        severity: f.severity,
+        rule: f.rule.name(),
+        message: f.message.clone(),
+    });
+    let mut findings: Vec<Finding> = structure.chain(meaning).collect();
+    findings.sort_by_key(|f| f.offset);
+    Ok(Verdict {
+        code,
+        format: Some(input.format().name()),
+        events: ending.events,
+        lost: checked.counts.lost,
+        faults: ending.faults + checked.faults(),
+        findings,
+        error: ending.error,
+    })
+}
+
+const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Truncated => "truncated",
+        Severity::Fault => "fault",
+    }
+}
+
+impl Verdict {
+    fn unreadable(error: &anyhow::Error) -> Self {
+        Self {
+            code: FAILED,
+            format: None,
+            events: 0,
+            lost: 0,
+            faults: 0,
+            findings: Vec::new(),
+            error: Some(format!("{error:#}")),
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self.code {
+            SOUND => "sound",
+            FAULTY => "faulty",
+            TRUNCATED => "truncated",
+            _ => "unreadable",
+        }
+    }
+
+    fn shown(&self, top: usize) -> &[Finding] {
+        let n = if top == 0 {
+            self.findings.len()
+        } else {
+            self.findings.len().min(top)
+        };
+        &self.findings[..n]
+    }
+
+    fn write(&self, path: &Path, top: usize, streams: &mut Streams<'_>) -> io::Result<()> {
+        let mut text = format!("{}: {}", path.display(), self.word());
+        // Writing to a String can't fail.
+        if let Some(format) = self.format {
+            let _ = write!(text, " ({format}, {} events", count(self.events));
+            if self.faults > 0 {
+                let _ = write!(text, ", faults: {}", count(self.faults));
+            }
+            let _ = write!(text, ", events lost: {})", count(self.lost));
+        }
+        for finding in self.shown(top) {
+            let (kind, message) = (severity(finding.severity), &finding.message);
+            let (offset, rule) = (finding.offset, finding.rule);
+            let _ = write!(text, "\n  at byte {offset}: {kind} ({rule}): {message}");
+        }
+        let more = self.findings.len() - self.shown(top).len();
+        if more > 0 {
+            let _ = write!(text, "\n  … {more} more; --top 0 shows them");
+        }
+        if let Some(error) = &self.error {
+            let _ = write!(text, "\n  {error}");
+        }
+        writeln!(streams.out, "{text}")
+    }
+
+    fn json(&self, path: &Path, top: usize) -> Value {
+        let finding = |f: &Finding| {
+            json!({
+                "offset": f.offset,
+                "severity": severity(f.severity),
+                "rule": f.rule,
+                "message": f.message,
+            })
+        };
+        json!({
+            "file": path.display().to_string(),
+            "verdict": self.word(),
+            "format": self.format,
+            "events": self.events,
+            "lost": self.lost,
+            "faults": self.faults,
+            "findings": self.shown(top).iter().map(finding).collect::<Vec<_>>(),
+            "error": self.error,
+        })
+    }
+}

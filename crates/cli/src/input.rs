@@ -1,0 +1,271 @@
+//! Opens a trace, drives its decoder, and shows progress.
+
+use crate::{FAULTY, SOUND, Streams, TRUNCATED};
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use jtrail_formats::{Format, Item, ReadError, Reader, Remark, Severity};
+use jtrail_model::Event;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How reading a trace ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    /// Events handed out.
+    pub(crate) events: u64,
+    /// Places where the trace is damaged, and something of it is missing.
+    pub(crate) faults: u64,
+    /// Things that were passed over.
+    pub(crate) infos: u64,
+    /// The trace breaks off.
+    pub(crate) truncated: bool,
+    /// The first remarks, worst first where there were too many.
+    pub(crate) remarks: Vec<Remark>,
+    /// Why nothing behind a place could be read.
+    pub(crate) error: Option<String>,
+}
+
+/// Remarks kept for the user to read; all are counted.
+const REMARKS_KEPT: usize = 100;
+
+impl Ending {
+    pub(crate) fn remark(&mut self, remark: Remark) {
+        match remark.severity {
+            Severity::Fault => self.faults += 1,
+            Severity::Truncated => self.truncated = true,
+            Severity::Info => self.infos += 1,
+        }
+        if self.remarks.len() < REMARKS_KEPT {
+            self.remarks.push(remark);
+        } else if remark.severity > Severity::Info {
+            // One that matters takes the place of one that does not.
+            if let Some(place) = self
+                .remarks
+                .iter_mut()
+                .find(|r| r.severity == Severity::Info)
+            {
+                *place = remark;
+            }
+        }
+    }
+
+    /// Nothing behind a place could be read. Where nothing came before it either, that is a failure.
+    fn with_error(mut self, error: ReadError, named: &str) -> anyhow::Result<Self> {
+        if self.events == 0 || matches!(error, ReadError::Io(_)) {
+            return Err(error).context(named.to_owned());
+        }
+        self.error = Some(error.to_string());
+        Ok(self)
+    }
+
+    /// The exit code that this ending calls for.
+    pub(crate) fn code(&self) -> u8 {
+        if self.faults > 0 || self.error.is_some() {
+            FAULTY
+        } else if self.truncated {
+            TRUNCATED
+        } else {
+            SOUND
+        }
+    }
+
+    /// Tells the user what of the trace could not be read.
+    pub(crate) fn tell(&self, path: &Path, streams: &mut Streams<'_>) -> io::Result<()> {
+        const SHOWN: usize = 5;
+        let path = path.display();
+        let bad = || self.remarks.iter().filter(|r| r.severity > Severity::Info);
+        for remark in bad().take(SHOWN) {
+            writeln!(
+                streams.err,
+                "jtrail: {path}: at byte {}: {}",
+                remark.offset, remark.message
+            )?;
+        }
+        if let Some(error) = &self.error {
+            writeln!(
+                streams.err,
+                "jtrail: {path}: {error}; what came before is used"
+            )?;
+        }
+        let more = self.faults.saturating_sub(SHOWN as u64);
+        if more > 0 {
+            writeln!(
+                streams.err,
+                "jtrail: {path}: {more} more; `jtrail verify` lists them"
+            )?;
+        }
+        if self.infos > 0 {
+            writeln!(
+                streams.err,
+                "jtrail: {path}: {} unknown items passed over",
+                self.infos
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A trace to read.
+pub(crate) struct Input {
+    reader: Reader<Progress<Box<dyn Read>>>,
+    /// `can't read …`, for errors.
+    named: String,
+}
+
+impl Input {
+    /// Opens a file, or standard input for `-`. `progress`: show a bar when it takes long.
+    pub(crate) fn open(path: &Path, progress: bool) -> anyhow::Result<Self> {
+        let named = || format!("can't read {}", path.display());
+        let (source, size): (Box<dyn Read>, _) = if path == Path::new("-") {
+            (Box::new(io::stdin().lock()), None)
+        } else {
+            let file = File::open(path).with_context(named)?;
+            let about = file.metadata().with_context(named)?;
+            if about.is_dir() {
+                bail!("{}: it is a directory; name the trace file in it", named());
+            }
+            (Box::new(file), about.is_file().then_some(about.len()))
+        };
+        let reader = Reader::new(Progress::new(source, size, progress)).with_context(named)?;
+        Ok(Self {
+            reader,
+            named: named(),
+        })
+    }
+
+    /// The trace's format.
+    pub(crate) fn format(&self) -> Format {
+        self.reader.format()
+    }
+
+    /// Hands all events to `visit`; `Err` ends reading.
+    ///
+    /// # Errors
+    /// Those of `visit`, and failures of the stream. Faults of the trace are in the answer.
+    pub(crate) fn events(
+        &mut self,
+        mut visit: impl FnMut(&Event<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Ending> {
+        let mut ending = Ending::default();
+        let result = self.reader.for_each(|item| {
+            match item {
+                Item::Event(event) => {
+                    ending.events += 1;
+                    if let Err(error) = visit(&event) {
+                        return ControlFlow::Break(error);
+                    }
+                }
+                Item::Remark(remark) => ending.remark(remark),
+            }
+            ControlFlow::Continue(())
+        });
+        match result {
+            Ok(None) => Ok(ending),
+            Ok(Some(error)) => Err(error),
+            Err(error) => ending.with_error(error, &self.named),
+        }
+    }
+
+    /// As [`Self::events`], with the byte of the trace where each event starts, or where the white
+    /// space and headers before it do.
+    pub(crate) fn events_with_place(
+        &mut self,
+        mut visit: impl FnMut(u64, &Event<'_>),
+    ) -> anyhow::Result<Ending> {
+        let mut ending = Ending::default();
+        loop {
+            let place = self.reader.offset();
+            let result = self.reader.for_each(|item| {
+                match item {
+                    Item::Event(event) => {
+                        ending.events += 1;
+                        visit(place, &event);
+                    }
+                    Item::Remark(remark) => ending.remark(remark),
+                }
+                ControlFlow::Break(())
+            });
+            match result {
+                Ok(Some(())) => {}
+                Ok(None) => return Ok(ending),
+                Err(error) => return ending.with_error(error, &self.named),
+            }
+        }
+    }
+}
+
+/// Whether both names lead to the same file.
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
+    let real = |p: &Path| -> Option<PathBuf> { p.canonicalize().ok() };
+    matches!((real(a), real(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// A stream that shows on a terminal how far it was read, once that takes longer than a second.
+struct Progress<R> {
+    inner: R,
+    size: Option<u64>,
+    done: u64,
+    begin: Instant,
+    bar: Option<ProgressBar>,
+    wanted: bool,
+}
+
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl<R> Progress<R> {
+    fn new(inner: R, size: Option<u64>, wanted: bool) -> Self {
+        let wanted = wanted && io::stderr().is_terminal();
+        Self {
+            inner,
+            size,
+            done: 0,
+            begin: Instant::now(),
+            bar: None,
+            wanted,
+        }
+    }
+
+    fn show(&mut self) {
+        if self.begin.elapsed() < PATIENCE {
+            return;
+        }
+        let (size, begin) = (self.size, self.begin);
+        let bar = self.bar.get_or_insert_with(|| {
+            let (bar, style) = match size {
+                Some(size) => (
+                    ProgressBar::new(size),
+                    "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta}",
+                ),
+                None => (
+                    ProgressBar::no_length(),
+                    "{spinner} {bytes} {bytes_per_sec}",
+                ),
+            };
+            // Both styles are constants that parse.
+            bar.set_style(
+                ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()),
+            );
+            bar.with_elapsed(begin.elapsed())
+        });
+        bar.set_position(self.done);
+    }
+}
+
+impl<R: Read> Read for Progress<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.done += n as u64;
+        if self.wanted {
+            self.show();
+            if n == 0
+                && let Some(bar) = &self.bar
+            {
+                bar.finish_and_clear();
+            }
+        }
+        Ok(n)
+    }
+}

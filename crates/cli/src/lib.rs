@@ -1,0 +1,148 @@
+//! The jtrail command line: a file for each verb in `cmd/`, and what they share.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `cmd` | the verbs: their arguments, and what each does |
+//! | `analysis` | sums over a trace's events, without input or output |
+//! | `input` | opens a trace, drives its decoder, shows progress |
+//! | `output` | figures as table, TSV or JSON |
+//! | `select` | which threads and classes are meant |
+//!
+//! Exit codes: 0 done and sound; 1 the trace has faults; 2 the command line is wrong or something
+//! failed; 3 the trace breaks off, and what came before is sound. `run` has the program's own code.
+//!
+//! Standard output carries results, standard error everything said about them. When the reader of
+//! standard output goes away, that is no error.
+
+#![forbid(unsafe_code)]
+
+pub mod analysis;
+mod cmd;
+mod input;
+mod output;
+mod select;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Done, and the trace is sound.
+pub const SOUND: u8 = 0;
+/// The trace has faults.
+pub const FAULTY: u8 = 1;
+/// The command line is wrong, or something failed.
+pub const FAILED: u8 = 2;
+/// The trace breaks off; what came before is sound.
+pub const TRUNCATED: u8 = 3;
+
+/// Traces Java programs, and reads the traces.
+#[derive(Parser, Debug)]
+#[command(name = "jtrail", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    Run(cmd::run::Args),
+    Report(cmd::report::Args),
+    Dump(cmd::dump::Args),
+    Convert(cmd::convert::Args),
+    Verify(cmd::verify::Args),
+    /// Print the completion script of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// Where a verb writes.
+struct Streams<'a> {
+    out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+}
+
+/// Runs the command line `args` (the program's name first), as the program itself does.
+///
+/// `run` starts its program with this process's own standard streams.
+pub fn main_with(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let text = error.render().to_string();
+            // Nothing more can be done when this fails.
+            let _ = if error.use_stderr() {
+                err.write_all(text.as_bytes())
+            } else {
+                out.write_all(text.as_bytes())
+            };
+            return ExitCode::from(if error.use_stderr() { FAILED } else { SOUND });
+        }
+    };
+    let mut streams = Streams { out, err };
+    let result = match cli.verb {
+        Verb::Run(args) => cmd::run::run(args, &mut streams),
+        Verb::Report(args) => cmd::report::run(&args, &mut streams),
+        Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
+        Verb::Convert(args) => cmd::convert::run(&args, &mut streams),
+        Verb::Verify(args) => cmd::verify::run(&args, &mut streams),
+        Verb::Completions { shell } => completions(shell, streams.out),
+        Verb::Man => manual(streams.out),
+    };
+    let result = result.and_then(|code| {
+        streams.out.flush()?;
+        Ok(code)
+    });
+    ExitCode::from(match result {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => SOUND,
+        Err(error) => {
+            let _ = writeln!(streams.err, "jtrail: {error:#}");
+            FAILED
+        }
+    })
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn completions(shell: clap_complete::Shell, out: &mut dyn Write) -> anyhow::Result<u8> {
+    // The generators panic when a write fails, so they get a buffer.
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "jtrail", &mut text);
+    out.write_all(&text)?;
+    Ok(SOUND)
+}
+
+/// The page of the program, then those of its verbs, as one document.
+fn manual(out: &mut dyn Write) -> anyhow::Result<u8> {
+    let mut command = Cli::command();
+    command.build();
+    clap_mangen::Man::new(command.clone()).render(out)?;
+    for verb in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        clap_mangen::Man::new(verb.clone()).render(out)?;
+    }
+    Ok(SOUND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,62 @@
+//! Figures as table for people, TSV or JSON for programs.
+//!
+//! A result is a list of [`Section`]s, each with columns and rows; the three writers know nothing of
+//! what they mean.
+
+mod human;
+mod write;
+
+pub(crate) use human::{bytes, count, time};
+pub(crate) use write::write;
+
+/// How figures are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Style {
+    /// Columns for people
+    Table,
+    /// Tab-separated values; times in ns
+    Tsv,
+    /// One JSON object; times in ns
+    Json,
+}
+
+/// One table.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Section {
+    /// Key in JSON, and head of the table.
+    pub(crate) name: &'static str,
+    pub(crate) columns: &'static [Column],
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// Rows that were left out.
+    pub(crate) more: usize,
+    /// It has one row; people see it as a list, programs as an object.
+    pub(crate) vertical: bool,
+}
+
+/// A column of a [`Section`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Column {
+    /// Name in TSV and JSON.
+    pub(crate) key: &'static str,
+    /// Head in a table; empty for a column that tables don't show.
+    pub(crate) head: &'static str,
+}
+
+/// One value.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Cell {
+    Text(String),
+    /// A name with a spelling for programs and one for people.
+    Name {
+        raw: String,
+        readable: String,
+    },
+    Count(u64),
+    /// Nanoseconds.
+    Time(i64),
+    /// Bytes; 0 is unknown.
+    Bytes(i64),
+    /// Part of a whole, 0 to 1.
+    Share(f64),
+    None,
+}

@@ -1,0 +1,121 @@
+//! `jtrail convert`.
+
+mod common;
+
+use common::{Folder, encode, jtrail, sample};
+use jtrail_formats::Format;
+use std::fs;
+
+#[test]
+fn there_and_back_is_the_same() {
+    let folder = Folder::new();
+    for (from, to) in [
+        (Format::TptpBinary, Format::TptpXml),
+        (Format::TptpXml, Format::TptpBinary),
+    ] {
+        let first = folder.sample(from);
+        let path = |name: &str, format: Format| {
+            folder
+                .at(name)
+                .with_extension(format.extension())
+                .to_str()
+                .expect("UTF-8")
+                .to_owned()
+        };
+        let (second, third) = (path("second", to), path("third", from));
+        for (input, output) in [(&first, &second), (&second, &third)] {
+            let done = jtrail(&["convert", input, output]);
+            assert_eq!(
+                (done.code, done.out.as_str(), done.err.as_str()),
+                (0, "", "")
+            );
+        }
+        assert_eq!(fs::read(&second).expect("there"), encode(to, &sample()));
+        assert_eq!(
+            fs::read(&first).expect("there"),
+            fs::read(&third).expect("there")
+        );
+    }
+}
+
+#[test]
+fn the_format_is_as_asked_whatever_the_name() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    let output = folder.at("x.trcbin");
+    let output = output.to_str().expect("UTF-8");
+    assert_eq!(jtrail(&["convert", &file, output, "--to", "xml"]).code, 0);
+    assert_eq!(
+        fs::read(output).expect("there"),
+        encode(Format::TptpXml, &sample())
+    );
+    let done = jtrail(&["convert", &file, "-", "--to", "xml"]);
+    assert_eq!(done.out.as_bytes(), encode(Format::TptpXml, &sample()));
+}
+
+#[test]
+fn a_trace_is_not_written_over_itself() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    let before = fs::read(&file).expect("there");
+    let same = folder.path().join(".").join("sample.trcbin");
+    let done = jtrail(&[
+        "convert",
+        &file,
+        same.to_str().expect("UTF-8"),
+        "--to",
+        "xml",
+    ]);
+    assert_eq!(done.code, 2);
+    assert!(
+        done.err.contains("can't be read and written at once"),
+        "{}",
+        done.err
+    );
+    assert_eq!(fs::read(&file).expect("there"), before);
+}
+
+#[test]
+fn what_comes_before_damage_is_converted() {
+    let folder = Folder::new();
+    let whole = encode(Format::TptpBinary, &sample());
+    let cut = folder.put("cut.trcbin", &whole[..whole.len() - 10]);
+    let output = folder.at("cut.trcxml");
+    let done = jtrail(&["convert", &cut, output.to_str().expect("UTF-8")]);
+    assert_eq!(done.code, 3, "{}", done.err);
+    assert!(done.err.contains(&cut), "{}", done.err);
+    let text = fs::read_to_string(&output).expect("there");
+    assert!(text.contains("<traceEnd"), "{text}");
+    // It breaks off there too: nothing is made up.
+    assert!(
+        !text.contains("</TRACE>") && !text.contains("<agentDestroy"),
+        "{text}"
+    );
+    assert!(!folder.at("cut.trcxml.part").exists());
+}
+
+#[test]
+fn a_target_that_can_not_be_written_is_an_error() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    let output = folder.at("no/such/folder/x.trcxml");
+    let done = jtrail(&["convert", &file, output.to_str().expect("UTF-8")]);
+    assert_eq!(done.code, 2);
+    assert!(
+        done.err.contains("can't write") && done.err.contains("No such file"),
+        "{}",
+        done.err
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn special_files_are_written_to_directly() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    assert_eq!(
+        jtrail(&["convert", &file, "/dev/null", "--to", "xml"]).code,
+        0
+    );
+    assert!(!std::path::Path::new("/dev/null.part").exists());
+}

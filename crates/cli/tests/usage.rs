@@ -1,0 +1,234 @@
+//! Command lines that are wrong, files that can't be read, and what help there is.
+
+mod common;
+
+use common::{Folder, jtrail};
+use jtrail_formats::Format;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+#[test]
+fn wrong_command_lines_say_what_is_wrong() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "Usage: jtrail <COMMAND>"),
+        (&["reprot", "x"], "unrecognized subcommand 'reprot'"),
+        (&["report"], "<FILE>"),
+        (&["report", "x", "y"], "unexpected argument 'y'"),
+        (
+            &["report", "x", "--format", "csv"],
+            "[possible values: table, tsv, json]",
+        ),
+        (
+            &["report", "x", "--sort", "time"],
+            "[possible values: self, total, calls, name]",
+        ),
+        (&["report", "x", "--top", "-1"], "'-1'"),
+        (&["report", "x", "--top", "many"], "invalid value 'many'"),
+        (&["report", "x", "--depth", "x"], "invalid value 'x'"),
+        (
+            &["report", "x", "--min", "1"],
+            "write a part like 1% or a time like 500us, 10ms, 2s",
+        ),
+        (
+            &["report", "x", "--only", "calls"],
+            "[possible values: trace, threads,",
+        ),
+        (
+            &["report", "x", "--thread", ""],
+            "an id or a name is needed",
+        ),
+        (
+            &["report", "x", "--thread", "99999999999999999999"],
+            "too large for an id",
+        ),
+        (
+            &["dump", "x", "--from", "1s"],
+            "write seconds like 12 or 0.005",
+        ),
+        (
+            &["dump", "x", "--to", "soon"],
+            "write seconds like 12 or 0.005",
+        ),
+        (&["dump", "x", "--class", ""], "a class name is needed"),
+        (&["dump", "x", "--colour"], "unexpected argument '--colour'"),
+        (&["convert", "x"], "<OUTPUT>"),
+        (
+            &["convert", "x", "y.txt"],
+            "the name y.txt tells no format; add --to xml or binary",
+        ),
+        (
+            &["convert", "x", "-"],
+            "the name - tells no format; add --to xml or binary",
+        ),
+        (
+            &["convert", "x", "y", "--to", "pdf"],
+            "[possible values: xml, binary]",
+        ),
+        (&["verify"], "<FILE>..."),
+        (&["run"], "<COMMAND>..."),
+        (&["run", "java"], "unexpected argument 'java'"),
+        (
+            &["run", "--fromat", "xml", "--", "java"],
+            "a similar argument exists: '--format'",
+        ),
+        (
+            &["run", "--format", "xml", "--format", "xml", "--", "java"],
+            "cannot be used multiple times",
+        ),
+        (
+            &["run", "--format", "pdf", "--", "java"],
+            "--format: no such value \"pdf\"; allowed are xml, binary, none",
+        ),
+        (
+            &["run", "--format", "trail", "--", "java"],
+            "--format: \"trail\" is not available in this version",
+        ),
+        (
+            &["run", "--include", "a/b", "--", "java"],
+            "--include: class names have dots, not slashes; did you mean \"a.b\"?",
+        ),
+        (
+            &["run", "--filters", "no-such-file", "--", "java"],
+            "--filters: can't read \"no-such-file\"",
+        ),
+        (
+            &["run", "--buffer", "1", "--", "java"],
+            "--buffer: \"1\" is out of bounds",
+        ),
+        (
+            &["run", "--agent", "no-such-agent.so", "--", "java"],
+            "no agent at no-such-agent.so (named by --agent)",
+        ),
+        (
+            &["completions", "cmd"],
+            "[possible values: bash, elvish, fish, powershell, zsh]",
+        ),
+    ];
+    for (args, expected) in cases {
+        let done = jtrail(args);
+        assert_eq!(done.code, 2, "{args:?}: {}", done.err);
+        assert!(done.err.contains(expected), "{args:?}: {}", done.err);
+        assert_eq!(done.out, "", "{args:?}");
+    }
+}
+
+#[test]
+fn files_that_are_no_traces_are_told_apart() {
+    let folder = Folder::new();
+    let directory = folder.path().to_str().expect("UTF-8").to_owned();
+    let files = [
+        (
+            folder.at("missing").to_str().expect("UTF-8").to_owned(),
+            "No such file",
+        ),
+        (directory, "it is a directory"),
+        (folder.put("empty", b""), "not a trace: it is empty"),
+        (folder.put("zip", b"PK\x03\x04....."), "it is a ZIP archive"),
+        (
+            folder.put("text", b"hello, world"),
+            "not a trace: its first bytes are those of no format",
+        ),
+    ];
+    for (file, expected) in &files {
+        for verb in ["report", "dump", "verify"] {
+            let done = jtrail(&[verb, file]);
+            assert_eq!(done.code, 2, "{verb} {file}: {}", done.err);
+            let said = done.err + &done.out;
+            assert!(
+                said.contains(expected) && said.contains(file),
+                "{verb}: {said}"
+            );
+        }
+        let target = folder.at("out.trcxml");
+        let done = jtrail(&["convert", file, target.to_str().expect("UTF-8")]);
+        assert_eq!(done.code, 2, "convert {file}: {}", done.err);
+        assert!(!target.exists(), "convert {file} left something behind");
+    }
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["help"],
+        &["run", "--help"],
+        &["report", "-h"],
+    ] {
+        let done = jtrail(args);
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{args:?}");
+        assert!(!done.out.is_empty());
+    }
+    let help = jtrail(&["run", "--help"]).out;
+    for key in jtrail_options::KEYS {
+        assert!(
+            help.contains(&format!("--{} <VALUE>", key.key)),
+            "{} is not in the help",
+            key.key
+        );
+    }
+}
+
+#[test]
+fn completions_and_manual_come_from_the_same_definitions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let done = jtrail(&["completions", shell]);
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{shell}");
+        for word in ["verify", "overflow", "no-summary", "bytecode"] {
+            assert!(done.out.contains(word), "{shell} does not know {word}");
+        }
+    }
+    let page = jtrail(&["man"]).out;
+    for word in [
+        ".TH jtrail 1",
+        "jtrail\\-run",
+        "\\-\\-overflow",
+        "\\-\\-depth",
+        "jtrail\\-verify",
+    ] {
+        assert!(page.contains(word), "the page has no {word}");
+    }
+}
+
+/// A reader that went away after some bytes.
+struct Pipe(usize);
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+        }
+        let n = bytes.len().min(self.0);
+        self.0 -= n;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    for args in [
+        &["report", &file][..],
+        &["report", &file, "--format", "json"],
+        &["report", &file, "--format", "tsv"],
+        &["dump", &file],
+        &["convert", &file, "-", "--to", "xml"],
+        &["verify", &file],
+        &["verify", &file, "--json"],
+        &["man"],
+        &["completions", "bash"],
+    ] {
+        for room in [0, 10] {
+            let mut err = Vec::new();
+            let args = ["jtrail"].iter().chain(args).map(Into::into);
+            let code = jtrail_cli::main_with(args, &mut Pipe(room), &mut err);
+            assert_eq!(code, ExitCode::SUCCESS, "{}", String::from_utf8_lossy(&err));
+            assert_eq!(err, b"");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `jtrail verify`.
+
+mod common;
+
+use common::{Folder, encode, enter, jtrail, leave, note, sample, time};
+use jtrail_formats::Format;
+use jtrail_model::{Event, Lost, Note, ThreadId, Totals};
+
+/// The sample with `event` put in before its closing events.
+fn with(event: Event<'static>) -> Vec<Event<'static>> {
+    let mut events = sample();
+    events.insert(events.len() - 4, event);
+    events
+}
+
+#[test]
+fn sound_traces_are_sound() {
+    let folder = Folder::new();
+    for format in Format::ALL {
+        let file = folder.sample(format);
+        let done = jtrail(&["verify", &file]);
+        assert_eq!(done.code, 0, "{}", done.out);
+        let name = format.name();
+        assert_eq!(
+            done.out,
+            format!("{file}: sound ({name}, 30 events, events lost: 0)\n")
+        );
+    }
+}
+
+#[test]
+fn losses_are_told_and_are_no_fault() {
+    let folder = Folder::new();
+    let lost = Lost {
+        thread: ThreadId(2),
+        events: 12,
+        from: time(9_000_000),
+        to: time(10_000_000),
+        reason: "overflow".into(),
+    };
+    let mut events = with(note(&Note::Lost(lost)));
+    let totals = events.len() - 3;
+    events[totals] = note(&Note::Totals(Totals {
+        enters: 7,
+        leaves: 6,
+        open: 1,
+        lost: 12,
+        ..Totals::default()
+    }));
+    let bytes = encode(Format::TptpBinary, &events);
+    let done = jtrail(&["verify", &folder.put("x", &bytes)]);
+    assert_eq!(done.code, 0, "{}", done.out);
+    assert!(done.out.contains("events lost: 12)"), "{}", done.out);
+}
+
+#[test]
+fn every_kind_of_fault_is_found() {
+    let folder = Folder::new();
+    for (what, event) in [
+        ("a leave of nothing", leave(2, 10_500_000, 5, 77)),
+        (
+            "a method that was never announced",
+            enter(2, 10_500_000, 99, 3, 2),
+        ),
+        (
+            "a thread that was never announced",
+            enter(9, 10_500_000, 6, 1, 1),
+        ),
+        (
+            "an event of a thread that ended",
+            enter(1, 11_500_000, 6, 6, 1),
+        ),
+    ] {
+        for format in Format::ALL {
+            let file = folder.put("x", &encode(format, &with(event.clone())));
+            let done = jtrail(&["verify", &file]);
+            assert_eq!(done.code, 1, "{what}: {}", done.out);
+            assert!(
+                done.out.starts_with(&format!("{file}: faulty (")),
+                "{what}: {}",
+                done.out
+            );
+            assert!(done.out.contains("\n  at byte "), "{what}: {}", done.out);
+            assert!(done.out.contains(": fault ("), "{what}: {}", done.out);
+        }
+    }
+}
+
+#[test]
+fn a_trace_that_breaks_off_is_told_apart() {
+    let folder = Folder::new();
+    for format in Format::ALL {
+        let whole = encode(format, &sample());
+        let file = folder.put("cut", &whole[..whole.len() - 10]);
+        let done = jtrail(&["verify", &file]);
+        assert_eq!(done.code, 3, "{}", done.out);
+        assert!(
+            done.out.starts_with(&format!("{file}: truncated (")),
+            "{}",
+            done.out
+        );
+    }
+}
+
+#[test]
+fn of_several_the_worst_counts() {
+    let folder = Folder::new();
+    let whole = encode(Format::TptpBinary, &sample());
+    let sound = folder.put("sound", &whole);
+    let cut = folder.put("cut", &whole[..whole.len() - 10]);
+    let bad = with(leave(2, 10_500_000, 5, 77));
+    let faulty = folder.put("faulty", &encode(Format::TptpBinary, &bad));
+    let none = folder.put("none", b"hello");
+    for (files, code) in [
+        (&[&sound, &sound][..], 0),
+        (&[&cut, &sound], 3),
+        (&[&sound, &cut, &faulty], 1),
+        (&[&none, &faulty, &sound], 2),
+    ] {
+        let args: Vec<&str> = ["verify"]
+            .into_iter()
+            .chain(files.iter().map(|f| f.as_str()))
+            .collect();
+        let done = jtrail(&args);
+        assert_eq!(done.code, code, "{}", done.out);
+        for file in files {
+            assert!(done.out.contains(&format!("{file}: ")), "{}", done.out);
+        }
+    }
+}
+
+#[test]
+fn json_says_the_same() {
+    let folder = Folder::new();
+    let whole = encode(Format::TptpBinary, &sample());
+    let sound = folder.put("sound", &whole);
+    let cut = folder.put("cut", &whole[..whole.len() - 10]);
+    let none = folder.put("none", b"hello");
+    let done = jtrail(&["verify", "--json", &sound, &cut, &none]);
+    assert_eq!(done.code, 2);
+    let json: serde_json::Value = serde_json::from_str(&done.out).expect("JSON");
+    let field = |n: usize, key: &str| json[n][key].clone();
+    assert_eq!(field(0, "verdict"), "sound");
+    assert_eq!(field(0, "format"), "binary");
+    assert_eq!(field(0, "events"), 30);
+    assert_eq!(field(0, "findings"), serde_json::json!([]));
+    assert_eq!(field(1, "verdict"), "truncated");
+    assert_eq!(json[1]["findings"][0]["severity"], "truncated");
+    assert_eq!(field(2, "verdict"), "unreadable");
+    assert!(
+        json[2]["error"]
+            .as_str()
+            .expect("text")
+            .contains("not a trace")
+    );
+    assert!(json[2]["format"].is_null());
+}

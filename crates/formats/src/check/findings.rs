@@ -1,0 +1,180 @@
+//! What a check found.
+
+use crate::{Remark, Severity};
+use std::collections::BTreeMap;
+
+/// Findings that are kept with their text; further ones are only counted.
+pub const MOST_FINDINGS: usize = 1000;
+
+/// A rule of a trace's meaning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Rule {
+    /// What opens a trace, what closes it, and what stands between.
+    Order,
+    /// Ids are given once.
+    Ids,
+    /// Definitions come before use.
+    Definitions,
+    /// Nothing follows the end of a thread.
+    ThreadEnd,
+    /// Enters and leaves nest, with ticket and method.
+    Calls,
+    /// Tickets rise along a thread.
+    Tickets,
+    /// A call is deeper than its caller.
+    Depth,
+    /// Time never falls along a thread.
+    Time,
+    /// Begin and end of collections alternate, objects die once.
+    Collections,
+    /// Begin and end of waiting and blocking pair up.
+    Monitors,
+    /// Aggregated call trees are whole.
+    Aggregated,
+    /// What the agent counted is in the trace.
+    Totals,
+}
+
+impl Rule {
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Order => "order",
+            Self::Ids => "ids",
+            Self::Definitions => "definitions",
+            Self::ThreadEnd => "thread-end",
+            Self::Calls => "calls",
+            Self::Tickets => "tickets",
+            Self::Depth => "depth",
+            Self::Time => "time",
+            Self::Collections => "collections",
+            Self::Monitors => "monitors",
+            Self::Aggregated => "aggregated",
+            Self::Totals => "totals",
+        }
+    }
+}
+
+/// One finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Where: the offset that was given with the event.
+    pub offset: u64,
+    /// [`Severity::Fault`] when a rule is broken, [`Severity::Info`] when it may have a good reason.
+    pub severity: Severity,
+    /// The rule.
+    pub rule: Rule,
+    /// What was found, as a sentence without the place.
+    pub message: String,
+}
+
+impl From<Finding> for Remark {
+    fn from(finding: Finding) -> Self {
+        let Finding {
+            offset,
+            severity,
+            message,
+            ..
+        } = finding;
+        Self {
+            offset,
+            severity,
+            message,
+        }
+    }
+}
+
+/// Number of findings of one rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Total {
+    /// With [`Severity::Fault`].
+    pub faults: u64,
+    /// With [`Severity::Info`].
+    pub infos: u64,
+}
+
+/// What a trace holds.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Events of all kinds.
+    pub events: u64,
+    /// Number of events by kind, of those that occur, by the names of [`jtrail_model::Event`].
+    pub kinds: Vec<(&'static str, u64)>,
+    /// Threads announced.
+    pub threads: u64,
+    /// Classes announced.
+    pub classes: u64,
+    /// Methods announced.
+    pub methods: u64,
+    /// Enters, and with them calls.
+    pub enters: u64,
+    /// Leaves.
+    pub leaves: u64,
+    /// Calls without a leave.
+    pub open_calls: u64,
+    /// Enters and leaves that the trace says it lost.
+    pub lost: u64,
+}
+
+/// Everything that a check found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Findings {
+    /// The first [`MOST_FINDINGS`], in the order of the trace.
+    pub findings: Vec<Finding>,
+    /// Number of all findings, by rule.
+    pub totals: BTreeMap<Rule, Total>,
+    /// What the trace holds.
+    pub counts: Counts,
+}
+
+impl Findings {
+    /// Number of broken rules.
+    pub fn faults(&self) -> u64 {
+        self.totals.values().map(|total| total.faults).sum()
+    }
+
+    /// Number of findings that break no rule.
+    pub fn infos(&self) -> u64 {
+        self.totals.values().map(|total| total.infos).sum()
+    }
+}
+
+/// Takes findings on the event at hand.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) offset: u64,
+    pub(super) findings: Vec<Finding>,
+    pub(super) totals: BTreeMap<Rule, Total>,
+}
+
+impl Report {
+    #[cold]
+    pub(super) fn fault(&mut self, rule: Rule, message: impl FnOnce() -> String) {
+        self.add(Severity::Fault, rule, message);
+    }
+
+    #[cold]
+    pub(super) fn info(&mut self, rule: Rule, message: impl FnOnce() -> String) {
+        self.add(Severity::Info, rule, message);
+    }
+
+    /// Writes the message only when there is room for it.
+    #[cold]
+    pub(super) fn add(&mut self, severity: Severity, rule: Rule, message: impl FnOnce() -> String) {
+        let total = self.totals.entry(rule).or_default();
+        match severity {
+            Severity::Fault => total.faults += 1,
+            _ => total.infos += 1,
+        }
+        if self.findings.len() < MOST_FINDINGS {
+            let (offset, message) = (self.offset, message());
+            self.findings.push(Finding {
+                offset,
+                severity,
+                rule,
+                message,
+            });
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What is known by id.
+
+use std::collections::HashMap;
+
+/// A table from ids to values.
+///
+/// Ids of a sound trace are small and nearly without gaps, so they index an array. Those of a hostile
+/// one may be anything: an id far above the number of entries goes to a hash map, so that memory
+/// stays in proportion to the entries.
+#[derive(Debug)]
+pub(super) struct Table<T> {
+    dense: Vec<Option<T>>,
+    sparse: HashMap<u64, T>,
+    entries: usize,
+}
+
+/// Places of the array for each entry, and for none.
+const PLACES_BY_ENTRY: usize = 8;
+const FIRST_PLACES: usize = 1024;
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self {
+            dense: Vec::new(),
+            sparse: HashMap::new(),
+            entries: 0,
+        }
+    }
+}
+
+impl<T> Table<T> {
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.entries
+    }
+
+    pub(super) fn get(&self, id: u64) -> Option<&T> {
+        let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at));
+        match dense {
+            Some(Some(value)) => Some(value),
+            _ if self.sparse.is_empty() => None,
+            _ => self.sparse.get(&id),
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
+        let dense = usize::try_from(id)
+            .ok()
+            .and_then(|at| self.dense.get_mut(at));
+        match dense {
+            Some(Some(value)) => Some(value),
+            _ if self.sparse.is_empty() => None,
+            _ => self.sparse.get_mut(&id),
+        }
+    }
+
+    /// Adds an entry; `false` when there is one of that id, which then stays.
+    pub(super) fn insert(&mut self, id: u64, value: T) -> bool {
+        if self.get(id).is_some() {
+            return false;
+        }
+        let places = FIRST_PLACES + PLACES_BY_ENTRY * self.entries;
+        match usize::try_from(id) {
+            Ok(at) if at < places => {
+                if at >= self.dense.len() {
+                    self.dense.resize_with(at + 1, || None);
+                }
+                self.dense[at] = Some(value);
+            }
+            _ => {
+                self.sparse.insert(id, value);
+            }
+        }
+        self.entries += 1;
+        true
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.dense.iter().flatten().chain(self.sparse.values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_any_size_are_found() {
+        let mut table = Table::default();
+        let ids: Vec<u64> = (0..5000)
+            .chain([u64::MAX, 1 << 40, 1_000_000, 20_000])
+            .collect();
+        for &id in ids.iter().rev() {
+            assert!(table.insert(id, id));
+        }
+        for &id in &ids {
+            assert_eq!(table.get(id), Some(&id));
+            assert!(!table.insert(id, 0));
+            assert_eq!(table.get_mut(id), Some(&mut { id }));
+        }
+        assert_eq!(table.get(5000), None);
+        assert_eq!(table.len(), ids.len());
+        assert_eq!(table.values().count(), ids.len());
+        assert!(table.dense.len() < 20_000);
+    }
+}

@@ -1,0 +1,94 @@
+//! What every format has in common: the two traits, and what a decoder may answer.
+
+use jtrail_model::Event;
+
+/// Turns events into the bytes of one format.
+///
+/// The order of the events is the caller's: definitions before use, and what else the format asks
+/// for. An encoder keeps only the state that its format needs.
+pub trait Encode: Send {
+    /// Appends what stands before the first event.
+    fn begin(&mut self, out: &mut Vec<u8>);
+
+    /// Appends one event. One that the format can't hold is counted in [`Self::dropped`].
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
+
+    /// Appends what stands behind the last event.
+    fn end(&mut self, out: &mut Vec<u8>);
+
+    /// Events passed in that the format has no place for.
+    fn dropped(&self) -> u64 {
+        0
+    }
+}
+
+/// Turns the bytes of one format into events.
+pub trait Decode: Send {
+    /// Looks at `input`, which starts right behind the bytes that the last call used, and answers
+    /// with one step. `last` says that nothing follows `input`.
+    ///
+    /// Never panics, whatever the bytes; allocates no more than in proportion to `input`. After an
+    /// error, [`Step::End`] or [`Step::NeedMore`] with `last`, the decoder is done.
+    ///
+    /// # Errors
+    /// When nothing behind this place can be understood.
+    fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError>;
+}
+
+/// One step of a decoder.
+#[derive(Debug)]
+pub struct Decoded<'a> {
+    /// Bytes of the input that this step used up.
+    pub used: usize,
+    /// What they said.
+    pub step: Step<'a>,
+}
+
+/// What a decoder found.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// An event.
+    Event(Event<'a>),
+    /// Bytes that carry no event: headers, white space.
+    Nothing,
+    /// Something worth a remark; decoding goes on behind it.
+    Remark(Remark),
+    /// More input is needed for the next step. Never when `last` was given.
+    NeedMore,
+    /// The trace is complete.
+    End,
+}
+
+/// A finding of a decoder that does not stop it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remark {
+    /// Where, in bytes from the start of the trace.
+    pub offset: u64,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What was found, as a sentence without the place.
+    pub message: String,
+}
+
+/// How bad a [`Remark`] is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    /// Read, and passed over: an unknown message, attribute, element.
+    Info,
+    /// The trace breaks off here; what came before is whole.
+    Truncated,
+    /// The trace is damaged here, and something of it is missing.
+    Fault,
+}
+
+/// Why nothing behind a place can be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{format}: at byte {offset}: {message}")]
+pub struct DecodeError {
+    /// Name of the format.
+    pub format: &'static str,
+    /// Where, in bytes from the start of the trace.
+    pub offset: u64,
+    /// What was found and what was expected.
+    pub message: String,
+}

@@ -1,0 +1,75 @@
+//! The formats by name, and by the look of their first bytes.
+
+use crate::{Decode, Encode, tptp};
+
+/// A trace format.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Format {
+    /// TPTP's XML document (`.trcxml`).
+    TptpXml,
+    /// TPTP's binary stream (`.trcbin`).
+    TptpBinary,
+}
+
+/// Bytes of a trace's begin that are enough for [`Format::detect`].
+pub const DETECT_BYTES: usize = 64;
+
+impl Format {
+    /// All formats, in the order of the documentation.
+    pub const ALL: [Self; 2] = [Self::TptpXml, Self::TptpBinary];
+
+    /// The word for it in `format=`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TptpXml => "xml",
+            Self::TptpBinary => "binary",
+        }
+    }
+
+    /// The usual ending of its files, without a dot.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::TptpXml => "trcxml",
+            Self::TptpBinary => "trcbin",
+        }
+    }
+
+    /// The format of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|f| f.name() == name)
+    }
+
+    /// The format whose files end so.
+    pub fn by_extension(extension: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|f| f.extension() == extension)
+    }
+
+    /// The format of a trace that starts with `head` (its first [`DETECT_BYTES`], or all of it).
+    pub fn detect(head: &[u8]) -> Option<Self> {
+        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        if head.starts_with(tptp::binary::MAGIC) {
+            Some(Self::TptpBinary)
+        } else if text.trim_ascii_start().starts_with(b"<") {
+            Some(Self::TptpXml)
+        } else {
+            None
+        }
+    }
+
+    /// A new encoder.
+    pub fn encoder(self) -> Box<dyn Encode> {
+        match self {
+            Self::TptpXml => Box::new(tptp::xml::Encoder::default()),
+            Self::TptpBinary => Box::new(tptp::binary::Encoder::default()),
+        }
+    }
+
+    /// A new decoder.
+    pub fn decoder(self) -> Box<dyn Decode> {
+        match self {
+            Self::TptpXml => Box::new(tptp::xml::Decoder::default()),
+            Self::TptpBinary => Box::new(tptp::binary::Decoder::default()),
+        }
+    }
+}

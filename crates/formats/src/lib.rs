@@ -1,0 +1,20 @@
+//! The trace formats of jtrail: for each an encoder and a decoder of the one event model.
+//!
+//! Codecs do no input or output. An encoder appends bytes to a buffer; a decoder is handed bytes and
+//! answers with an event, a remark, or that it needs more. [`Reader`] drives a decoder over anything
+//! that implements [`std::io::Read`], in bounded memory.
+//!
+//! Each format lives in a folder of its own; the head of its `mod.rs` is its specification.
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod codec;
+mod detect;
+mod reader;
+pub mod tptp;
+
+pub use check::*;
+pub use codec::*;
+pub use detect::*;
+pub use reader::*;

@@ -1,0 +1,155 @@
+//! Drives a decoder over a stream, in bounded memory.
+
+use crate::{DETECT_BYTES, Decode, DecodeError, Decoded, Format, Remark, Step};
+use jtrail_model::Event;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+/// Reads a trace from a stream, whatever its format.
+pub struct Reader<R> {
+    source: R,
+    format: Format,
+    decoder: Box<dyn Decode>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    offset: u64,
+    at_end: bool,
+}
+
+/// What a [`Reader`] hands out.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// An event.
+    Event(Event<'a>),
+    /// A remark on the trace; reading goes on.
+    Remark(Remark),
+}
+
+/// Why a trace can't be read on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The stream failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The stream's begin is of no known format.
+    #[error("not a trace: {0}")]
+    UnknownFormat(&'static str),
+    /// The decoder gave up.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// One item is larger than any sensible trace has.
+    #[error("{format}: at byte {offset}: one item is larger than {limit} bytes")]
+    TooLarge {
+        /// Name of the format.
+        format: &'static str,
+        /// Where the item starts.
+        offset: u64,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+const FIRST_BUFFER: usize = 256 << 10;
+const LARGEST_ITEM: usize = 64 << 20;
+
+impl<R: Read> Reader<R> {
+    /// Looks at the begin of `source` and chooses the decoder by it.
+    ///
+    /// # Errors
+    /// When the stream fails, or starts like no format that is known.
+    pub fn new(source: R) -> Result<Self, ReadError> {
+        let mut reader = Self {
+            source,
+            format: Format::TptpXml,
+            decoder: Format::TptpXml.decoder(),
+            buffer: vec![0; FIRST_BUFFER],
+            start: 0,
+            end: 0,
+            offset: 0,
+            at_end: false,
+        };
+        while reader.end < DETECT_BYTES && !reader.at_end {
+            reader.fill()?;
+        }
+        let head = &reader.buffer[..reader.end];
+        reader.format = Format::detect(head).ok_or(ReadError::UnknownFormat(match head {
+            [] => "it is empty",
+            [b'P', b'K', ..] => {
+                "it is a ZIP archive; unpack it first and read the XML documents in it"
+            }
+            _ => "its first bytes are those of no format that jtrail knows",
+        }))?;
+        reader.decoder = reader.format.decoder();
+        Ok(reader)
+    }
+
+    /// The format found.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Bytes of the trace that were decoded so far.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Hands every event and remark to `visit`, in order, until the trace ends or `visit` breaks off.
+    ///
+    /// # Errors
+    /// When the stream fails, or nothing behind a place can be read.
+    pub fn for_each<B>(
+        &mut self,
+        mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
+    ) -> Result<Option<B>, ReadError> {
+        loop {
+            let input = &self.buffer[self.start..self.end];
+            let Decoded { used, step } = self.decoder.step(input, self.at_end)?;
+            let flow = match step {
+                Step::Event(event) => visit(Item::Event(event)),
+                Step::Remark(remark) => visit(Item::Remark(remark)),
+                Step::Nothing => ControlFlow::Continue(()),
+                Step::End => return Ok(None),
+                Step::NeedMore if self.at_end => return Ok(None),
+                Step::NeedMore => {
+                    self.fill()?;
+                    continue;
+                }
+            };
+            self.start += used;
+            self.offset += used as u64;
+            if let ControlFlow::Break(value) = flow {
+                return Ok(Some(value));
+            }
+        }
+    }
+
+    /// Makes room behind the bytes not yet decoded, and reads into it.
+    fn fill(&mut self) -> Result<(), ReadError> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.end == self.buffer.len() {
+            if self.end >= LARGEST_ITEM {
+                return Err(ReadError::TooLarge {
+                    format: self.format.name(),
+                    offset: self.offset,
+                    limit: LARGEST_ITEM,
+                });
+            }
+            self.buffer.resize(self.end * 2, 0);
+        }
+        loop {
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(n) => {
+                    self.at_end = n == 0;
+                    self.end += n;
+                    return Ok(());
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Events to binary messages.
+
+use super::{DATA, HEADER_SIZE, MAGIC, MAJOR, MESSAGE_HEAD, call, message};
+use crate::Encode;
+use crate::tptp::LARGEST_EVENT;
+use jtrail_model::Event;
+
+/// Messages 1 and 2 as we write them: UTF-8, and a thousand million ticks a second.
+const SYSTEM: &[u8] = b"\x01\x00\x0b\x00\x00\x00UTF8\x00\
+    \x02\x00\x0e\x00\x00\x00\x00\xca\x9a\x3b\x00\x00\x00\x00";
+
+/// Writes the binary stream, little-endian, in nanoseconds.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    dropped: u64,
+}
+
+impl Encode for Encoder {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        let platform = u8::from(cfg!(target_pointer_width = "64"));
+        let little_endian = 1;
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&[MAJOR, 0, platform, little_endian]);
+        out.extend_from_slice(&(HEADER_SIZE as u32).to_le_bytes());
+        out.extend_from_slice(SYSTEM);
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        match event {
+            Event::MethodEnter(e) => call::put_enter(e, out),
+            Event::MethodLeave(e) => call::put_leave(e, out),
+            _ => self.any(event, out),
+        }
+    }
+
+    fn end(&mut self, _: &mut Vec<u8>) {}
+
+    fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+impl Encoder {
+    fn any(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[0; MESSAGE_HEAD]);
+        let id = message::put(event, out);
+        let size = out.len() - start;
+        match id {
+            Some(id) if size <= LARGEST_EVENT => {
+                debug_assert!(id >= DATA);
+                out[start..start + 2].copy_from_slice(&id.to_le_bytes());
+                out[start + 2..start + 6].copy_from_slice(&(size as u32).to_le_bytes());
+            }
+            _ => {
+                out.truncate(start);
+                self.dropped += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jtrail_model::{
+        ClassId, Custom, Duration, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
+    };
+
+    #[test]
+    fn both_ways_write_the_same_call() {
+        let enter = Event::MethodEnter(MethodEnter {
+            thread: ThreadId(0x0102_0304_0506_0708),
+            time: Timestamp(-2),
+            method: MethodId(u64::MAX),
+            class: ClassId(0x1112_1314_1516_1718),
+            ticket: 0xfffe_fdfc,
+            cpu_time: Duration(0x2122_2324_2526_2728),
+            stack_depth: -3,
+        });
+        let leave = Event::MethodLeave(MethodLeave {
+            thread: ThreadId(0x0102_0304_0506_0708),
+            time: Timestamp(-2),
+            method: MethodId(u64::MAX),
+            class: ClassId(0x1112_1314_1516_1718),
+            ticket: 0xfffe_fdfc,
+            cpu_time: Duration(0x2122_2324_2526_2728),
+            by_exception: false,
+        });
+        for event in [enter, leave] {
+            let (mut short, mut long) = (Vec::new(), Vec::new());
+            let mut encoder = Encoder::default();
+            encoder.event(&event, &mut short);
+            encoder.any(&event, &mut long);
+            assert_eq!(short, long);
+            assert_eq!(call::take(&long), Some((event, long.len())));
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_dropped_and_counted() {
+        let mut encoder = Encoder::default();
+        let mut out = Vec::new();
+        let body = "x".repeat(LARGEST_EVENT - MESSAGE_HEAD);
+        encoder.event(
+            &Event::Custom(Custom {
+                body: body.as_str().into(),
+            }),
+            &mut out,
+        );
+        assert_eq!((out.len(), encoder.dropped()), (0, 1));
+        encoder.event(
+            &Event::Custom(Custom {
+                body: body[1..].into(),
+            }),
+            &mut out,
+        );
+        assert_eq!((out.len(), encoder.dropped()), (LARGEST_EVENT, 1));
+    }
+}

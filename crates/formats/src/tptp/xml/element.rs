@@ -1,0 +1,241 @@
+//! The thirty elements, attribute by attribute: this table is the format.
+
+use super::scan::Attribute;
+use super::value::Value;
+use jtrail_model::{
+    AgentCreate, AgentDestroy, AggregatedEnter, AggregatedLeave, ClassDef, Custom, Event, Filter,
+    GcFinish, GcRoot, GcStart, HeapDump, MethodDef, MethodEnter, MethodLeave,
+    MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited, Node, ObjectAlloc,
+    ObjectFree, ObjectReference, ProcessCreate, RuntimeInitDone, RuntimeShutdown, ThreadEnd,
+    ThreadStart, TraceEnd, TraceOption, TraceStart,
+};
+
+/// What can be said of an element's attributes besides their values.
+pub(super) trait Remarks {
+    /// An attribute that the element does not have.
+    fn unknown(&mut self, attribute: &str);
+    /// An attribute that the element should have.
+    fn missing(&mut self, attribute: &str);
+    /// The attributes are not in the order of the table.
+    fn other_order(&mut self);
+}
+
+/// A row of the table: name, and whether it stands in brackets.
+type Row = (&'static str, bool);
+
+/// Attributes of the format that carry nothing we keep: fields flagged unused, and the old agent's
+/// own cost.
+const DROPPED: [&str; 8] = [
+    "collationValue",
+    "overhead",
+    "sequenceCounter",
+    "traceIdRef",
+    "transientClassId",
+    "transientClassIdRef",
+    "transientObjIdRef",
+    "transientThreadId",
+];
+
+/// An entry is: variant and payload of the event, name of the element, attributes in order. An
+/// attribute in brackets is left out when its field is unset.
+macro_rules! elements {
+    ($($variant:ident($payload:ident) $element:literal { $($attribute:tt = $field:ident)* })*) => {
+        /// Appends the start of the element and its attributes, without the closing bracket; answers
+        /// with its name, or `None` when the format has no element for the event.
+        pub(super) fn write(event: &Event<'_>, out: &mut Vec<u8>) -> Option<&'static str> {
+            match event {
+                $(Event::$variant(e) => {
+                    out.extend_from_slice(concat!("<", $element).as_bytes());
+                    $(write_attribute!(e, out, $attribute, $field);)*
+                    Some($element)
+                })*
+                _ => None,
+            }
+        }
+
+        /// Reads an element. `Ok(None)`: it is not one of the format.
+        ///
+        /// # Errors
+        /// The attribute whose value is none of its type.
+        pub(super) fn read<'a>(
+            name: &str,
+            attributes: impl Iterator<Item = Attribute<'a>>,
+            remarks: &mut impl Remarks,
+        ) -> Result<Option<Event<'a>>, &'static str> {
+            Ok(Some(match name {
+                $($element => {
+                    const ROWS: &[Row] = &[$(row!($attribute)),*];
+                    let mut e = $payload::default();
+                    let mut seen = Seen::default();
+                    for attribute in attributes {
+                        match seen.row(ROWS, attribute.name, remarks) {
+                            $(Some(name!($attribute)) => {
+                                e.$field = Value::read(attribute.value).ok_or(name!($attribute))?;
+                            })*
+                            _ => {}
+                        }
+                    }
+                    seen.finish(ROWS, remarks);
+                    Event::$variant(e)
+                })*
+                _ => return Ok(None),
+            }))
+        }
+    };
+}
+
+macro_rules! name {
+    ([$name:literal]) => {
+        $name
+    };
+    ($name:literal) => {
+        $name
+    };
+}
+
+macro_rules! row {
+    ([$name:literal]) => {
+        ($name, true)
+    };
+    ($name:literal) => {
+        ($name, false)
+    };
+}
+
+macro_rules! write_attribute {
+    ($e:ident, $out:ident, [$name:literal], $field:ident) => {
+        if !$e.$field.is_unset() {
+            write_attribute!($e, $out, $name, $field);
+        }
+    };
+    ($e:ident, $out:ident, $name:literal, $field:ident) => {
+        $out.extend_from_slice(concat!(" ", $name, "=\"").as_bytes());
+        $e.$field.write($out);
+        $out.push(b'"');
+    };
+}
+
+/// Which attributes of an element were seen.
+#[derive(Default)]
+struct Seen {
+    /// A bit for each row of the table.
+    rows: u32,
+    other_order: bool,
+}
+
+impl Seen {
+    /// Takes note of an attribute, and answers with its name when it is in the table.
+    fn row(
+        &mut self,
+        rows: &[Row],
+        name: &str,
+        remarks: &mut impl Remarks,
+    ) -> Option<&'static str> {
+        let Some(at) = rows.iter().position(|row| row.0 == name) else {
+            if !DROPPED.contains(&name) {
+                remarks.unknown(name);
+            }
+            return None;
+        };
+        self.other_order |= self.rows >> at != 0;
+        self.rows |= 1 << at;
+        Some(rows[at].0)
+    }
+
+    fn finish(&self, rows: &[Row], remarks: &mut impl Remarks) {
+        if self.other_order {
+            remarks.other_order();
+        }
+        for (at, (name, optional)) in rows.iter().enumerate() {
+            if !optional && self.rows & (1 << at) == 0 {
+                remarks.missing(name);
+            }
+        }
+    }
+}
+
+elements! {
+    Node(Node) "node" {
+        "nodeId" = node_id "hostname" = hostname "ipaddress" = ip_address "timezone" = timezone
+        "time" = time
+    }
+    ProcessCreate(ProcessCreate) "processCreate" {
+        "processId" = process_id ["name"] = name "pid" = pid "nodeIdRef" = node_id "time" = time
+        ["executable"] = executable
+    }
+    AgentCreate(AgentCreate) "agentCreate" {
+        "agentId" = agent_id "version" = version "processIdRef" = process_id "agentName" = name
+        "agentType" = agent_type "agentParameters" = parameters "time" = time
+    }
+    TraceStart(TraceStart) "traceStart" {
+        "traceId" = trace_id "agentIdRef" = agent_id "time" = time
+    }
+    Filter(Filter) "filter" {
+        "pattern" = pattern "mode" = mode "genericPattern" = generic_pattern
+        "methodPattern" = method_pattern "methodMode" = method_mode
+        "methodGenericPattern" = method_generic_pattern
+    }
+    Option(TraceOption) "option" { "key" = key "value" = value }
+    ThreadStart(ThreadStart) "threadStart" {
+        "threadId" = thread "time" = time "threadName" = name "groupName" = group
+        "parentName" = parent_group "objIdRef" = object
+    }
+    ThreadEnd(ThreadEnd) "threadEnd" { "threadIdRef" = thread "time" = time }
+    ClassDef(ClassDef) "classDef" {
+        ["threadIdRef"] = thread "name" = name ["sourceName"] = source_name "classId" = class
+        ["objIdRef"] = object "time" = time
+    }
+    MethodDef(MethodDef) "methodDef" {
+        "name" = name "signature" = signature ["startLineNumber"] = start_line
+        ["endLineNumber"] = end_line "methodId" = method "classIdRef" = class
+    }
+    MethodEnter(MethodEnter) "methodEntry" {
+        "threadIdRef" = thread "time" = time "methodIdRef" = method "classIdRef" = class
+        "ticket" = ticket ["threadCPUTime"] = cpu_time "stackDepth" = stack_depth
+    }
+    MethodLeave(MethodLeave) "methodExit" {
+        "threadIdRef" = thread "methodIdRef" = method "classIdRef" = class "ticket" = ticket
+        "time" = time ["threadCPUTime"] = cpu_time
+    }
+    AgentDestroy(AgentDestroy) "agentDestroy" { "agentIdRef" = agent_id "time" = time }
+    TraceEnd(TraceEnd) "traceEnd" { ["traceIdRef"] = trace_id "time" = time }
+    ObjectAlloc(ObjectAlloc) "objAlloc" {
+        ["threadIdRef"] = thread "time" = time "isArray" = kind "objId" = object "size" = size
+        ["lineNumber"] = line ["methodIdRef"] = method "classIdRef" = class
+    }
+    GcStart(GcStart) "gcStart" { "time" = time }
+    ObjectFree(ObjectFree) "objFree" { "time" = time "objIdRef" = object "objAge" = age }
+    GcFinish(GcFinish) "gcFinish" {
+        "time" = time ["totalObjSpace"] = total_space ["usedObjSpace"] = used_space
+        ["usedObjects"] = used_objects
+    }
+    RuntimeInitDone(RuntimeInitDone) "runtimeInitDone" { ["threadIdRef"] = thread "time" = time }
+    RuntimeShutdown(RuntimeShutdown) "runtimeShutdown" { ["threadIdRef"] = thread "time" = time }
+    MonitorWait(MonitorWait) "monWait" {
+        "threadIdRef" = thread "time" = time "objIdRef" = object "timeout" = timeout_ms
+    }
+    MonitorWaited(MonitorWaited) "monWaited" {
+        "threadIdRef" = thread "time" = time "objIdRef" = object "timeout" = timed_out
+    }
+    MonitorContendedEnter(MonitorContendedEnter) "monContendedEnter" {
+        "threadIdRef" = thread "time" = time "objIdRef" = object ["threadOwnerIdRef"] = owner
+    }
+    MonitorContendedEntered(MonitorContendedEntered) "monContendedEntered" {
+        "threadIdRef" = thread "time" = time "objIdRef" = object
+    }
+    AggregatedEnter(AggregatedEnter) "agMethodEntry" {
+        "threadIdRef" = thread "methodIdRef" = method "baseTime" = base_time "minTime" = min_time
+        "maxTime" = max_time "baseCPUTime" = base_cpu_time "numCalls" = calls
+    }
+    AggregatedLeave(AggregatedLeave) "agMethodExit" {
+        "threadIdRef" = thread "methodIdRef" = method
+    }
+    HeapDump(HeapDump) "heapDumpDef" {
+        "heapDumpId" = dump "time" = time "name" = name "baseTime" = base_time
+    }
+    GcRoot(GcRoot) "gcRoot" { ["classIdRef"] = class "objIdRef" = object "type" = kind }
+    ObjectReference(ObjectReference) "objReference" {
+        "sourceIdRef" = source "targetIdRef" = target "heapDumpIdRef" = dump
+    }
+    Custom(Custom) "custom" { "body" = body }
+}

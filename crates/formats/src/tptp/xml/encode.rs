@@ -1,0 +1,84 @@
+//! Events to XML elements.
+
+use super::value::{Value, write_text};
+use super::{element, names};
+use crate::Encode;
+use crate::tptp::LARGEST_EVENT;
+use jtrail_model::{Event, Frame, MethodDef};
+
+/// Writes the XML document, an event a line.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    dropped: u64,
+}
+
+impl Encode for Encoder {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<TRACE>\n");
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        let start = out.len();
+        let name = match event {
+            Event::MethodDef(e) => element::write(&renamed(e), out),
+            _ => element::write(event, out),
+        };
+        let Some(name) = name else {
+            self.dropped += 1;
+            return;
+        };
+        match stack(event) {
+            [] => out.extend_from_slice(b"/>\n"),
+            frames => {
+                out.push(b'>');
+                frames.iter().for_each(|frame| write_frame(frame, out));
+                out.extend_from_slice(b"</");
+                out.extend_from_slice(name.as_bytes());
+                out.extend_from_slice(b">\n");
+            }
+        }
+        if out.len() - start > LARGEST_EVENT {
+            out.truncate(start);
+            self.dropped += 1;
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"</TRACE>\n");
+    }
+
+    fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+/// The method with its name as XML has it.
+fn renamed<'a>(e: &'a MethodDef<'_>) -> Event<'a> {
+    Event::MethodDef(MethodDef {
+        method: e.method,
+        class: e.class,
+        name: names::to_xml(&e.name).into(),
+        signature: (*e.signature).into(),
+        start_line: e.start_line,
+        end_line: e.end_line,
+    })
+}
+
+/// The frames of the four events that have some.
+fn stack<'e, 'a>(event: &'e Event<'a>) -> &'e [Frame<'a>] {
+    match event {
+        Event::MonitorWait(e) => &e.stack,
+        Event::MonitorWaited(e) => &e.stack,
+        Event::MonitorContendedEnter(e) => &e.stack,
+        Event::MonitorContendedEntered(e) => &e.stack,
+        _ => &[],
+    }
+}
+
+fn write_frame(frame: &Frame<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"<annotation key=\"stackFrame\" value=\"");
+    write_text(&names::frame_to_xml(&frame.method), out);
+    out.extend_from_slice(b"\" line=\"");
+    frame.line.write(out);
+    out.extend_from_slice(b"\"/>");
+}

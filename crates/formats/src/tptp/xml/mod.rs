@@ -1,0 +1,26 @@
+//! The XML spelling: see the [format's specification](super).
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `element` | the table of elements: which attributes, in which order |
+//! | `value` | the types of attributes |
+//! | `names` | what is spelled otherwise: constructors and class initialisers |
+//! | `scan` | a strict tokenizer, which finds tags and attributes |
+//! | `call` | a short way for method entries and exits |
+//! | `tally` | findings that are counted |
+//! | `encode`, `decode` | the document around the elements |
+
+mod call;
+mod decode;
+mod element;
+mod encode;
+mod names;
+mod scan;
+mod tally;
+mod value;
+
+pub use decode::Decoder;
+pub use encode::Encoder;
+
+/// Name of the format in errors.
+const FORMAT: &str = "xml";

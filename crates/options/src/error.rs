@@ -1,0 +1,203 @@
+//! The one line that says what is wrong with the options.
+
+use std::fmt;
+
+/// What is wrong with the options, and where.
+///
+/// Its display is one line (several for [`OptionError::is_help`]), for instance
+/// `option format at byte 7: no such value "binry"; allowed are xml, binary, none; did you mean
+/// "binary"?`. Bytes count from 0 in the option text; a fault in a file has `file:line` instead.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{place}{problem}")]
+pub struct OptionError {
+    place: Place,
+    problem: String,
+    continue_wanted: bool,
+    help: bool,
+}
+
+impl OptionError {
+    /// Whether the text also holds `onerror=continue`: the program shall then run without a trace.
+    pub fn continue_wanted(&self) -> bool {
+        self.continue_wanted
+    }
+
+    /// The option that is wrong, where the fault is one option's. With [`Self::problem`] for callers
+    /// whose user never saw the text that the bytes count in.
+    pub fn key(&self) -> Option<&str> {
+        match &self.place {
+            Place::Option { key, .. } => Some(key),
+            Place::None | Place::Text { .. } | Place::File { .. } => None,
+        }
+    }
+
+    /// The display without the place.
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
+
+    /// Not a mistake: the text asked for help, and the display is that help, in several lines.
+    pub fn is_help(&self) -> bool {
+        self.help
+    }
+
+    pub(crate) fn at(key: &str, byte: usize, problem: impl Into<String>) -> Self {
+        Self::new(
+            Place::Option {
+                key: shown(key),
+                byte,
+            },
+            problem.into(),
+        )
+    }
+
+    pub(crate) fn text(byte: usize, problem: impl Into<String>) -> Self {
+        Self::new(Place::Text { byte }, problem.into())
+    }
+
+    pub(crate) fn file(file: &str, line: usize, problem: impl Into<String>) -> Self {
+        Self::new(
+            Place::File {
+                file: file.to_owned(),
+                line,
+            },
+            problem.into(),
+        )
+    }
+
+    pub(crate) fn help(text: String) -> Self {
+        Self {
+            help: true,
+            ..Self::new(Place::None, text)
+        }
+    }
+
+    pub(crate) fn with_continue(self, continue_wanted: bool) -> Self {
+        Self {
+            continue_wanted,
+            ..self
+        }
+    }
+
+    fn new(place: Place, problem: String) -> Self {
+        Self {
+            place,
+            problem,
+            continue_wanted: false,
+            help: false,
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Place {
+    None,
+    Text { byte: usize },
+    Option { key: String, byte: usize },
+    File { file: String, line: usize },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::None => Ok(()),
+            Place::Text { byte } => write!(f, "options at byte {byte}: "),
+            Place::Option { key, byte } => write!(f, "option {key} at byte {byte}: "),
+            Place::File { file, line } => write!(f, "{}:{line}: ", shown(file)),
+        }
+    }
+}
+
+/// Text of the user as it may stand in a one-line message: control characters escaped, cut when long.
+fn shown(text: &str) -> String {
+    const LIMIT: usize = 60;
+    let mut out: String = text
+        .chars()
+        .take(LIMIT)
+        .flat_map(char::escape_debug)
+        .collect();
+    if text.chars().nth(LIMIT).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// [`shown`] within quotation marks.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", shown(text))
+}
+
+/// `; allowed are …`, and the allowed word that looks most like `word`, if one does.
+pub(crate) fn allowed(word: &str, words: &[&str]) -> String {
+    let list = match words {
+        [only] => format!("; allowed is {only}"),
+        _ => format!("; allowed are {}", words.join(", ")),
+    };
+    list + &did_you_mean(word, words.iter().copied())
+}
+
+/// `; did you mean "…"?` or nothing.
+pub(crate) fn did_you_mean<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> String {
+    let word = word.to_lowercase();
+    let best = words
+        .filter_map(|w| {
+            let lower = w.to_lowercase();
+            let begun = word.len() >= 3 && (lower.starts_with(&word) || word.starts_with(&lower));
+            let d = distance(&word, &lower);
+            (begun || d <= w.len().max(word.len()) / 3).then_some((d, w))
+        })
+        .min_by_key(|(d, _)| *d);
+    best.map_or_else(String::new, |(_, w)| format!("; did you mean \"{w}\"?"))
+}
+
+/// Edits between two words: insertions, removals, replacements, and swaps of neighbours.
+fn distance(a: &str, b: &str) -> usize {
+    // Nobody misspells a word of that length, and the table below stays small.
+    if a.len() > 64 || b.len() > 64 {
+        return usize::MAX;
+    }
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let same = usize::from(a[i - 1] != b[j - 1]);
+                let mut best = (rows[i - 1][j] + 1)
+                    .min(rows[i][j - 1] + 1)
+                    .min(rows[i - 1][j - 1] + same);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    best = best.min(rows[i - 2][j - 2] + 1);
+                }
+                best
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("fromat", "format", 1),
+            ("binry", "binary", 1),
+            ("abc", "xyz", 3),
+        ] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn long_and_odd_text_is_cut_and_escaped() {
+        assert_eq!(quoted("a\nb"), "\"a\\nb\"");
+        assert_eq!(shown(&"x".repeat(61)).chars().count(), 61);
+        assert!(shown(&"x".repeat(61)).ends_with("x…"));
+    }
+}

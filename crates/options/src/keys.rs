@@ -1,0 +1,197 @@
+//! The table of keys. Parser, help, command line and manual are made from it.
+
+use crate::value::{Clock, Engine, OnError, OutputFormat, Overflow};
+use std::fmt::Write;
+
+/// One key of the option text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyInfo {
+    /// The key.
+    pub key: &'static str,
+    /// Another spelling of it, or empty.
+    pub alias: &'static str,
+    /// What may stand behind it, as a short phrase.
+    pub values: &'static str,
+    /// The words it takes, where these are all it takes; else empty.
+    pub words: &'static [&'static str],
+    /// What holds without it, as a short phrase.
+    pub default: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+    /// May be given several times.
+    pub repeatable: bool,
+}
+
+const KEY: KeyInfo = KeyInfo {
+    key: "",
+    alias: "",
+    values: "",
+    words: &[],
+    default: "none",
+    help: "",
+    repeatable: false,
+};
+
+/// All keys of this version, in the order of the manual.
+pub const KEYS: &[KeyInfo] = &[
+    KeyInfo {
+        key: "format",
+        values: "xml | binary | none",
+        words: OutputFormat::WORDS,
+        default: "xml",
+        help: "Format of the trace; none records everything and writes nothing",
+        ..KEY
+    },
+    KeyInfo {
+        key: "file",
+        values: "path with %p process id, %t start time, %h host, %% percent sign; - for stdout",
+        default: "trace.trcxml or trace.trcbin",
+        help: "File to write",
+        ..KEY
+    },
+    KeyInfo {
+        key: "include",
+        values: "class pattern, CLASS.METHOD or CLASS#METHOD, with *",
+        help: "Trace these; the first rule that fits decides",
+        repeatable: true,
+        ..KEY
+    },
+    KeyInfo {
+        key: "exclude",
+        values: "class pattern, CLASS.METHOD or CLASS#METHOD, with *",
+        help: "Don't trace these; the first rule that fits decides",
+        repeatable: true,
+        ..KEY
+    },
+    KeyInfo {
+        key: "filters",
+        values: "file of TPTP filter rules",
+        help: "Read filter rules from a file, instead of include and exclude",
+        ..KEY
+    },
+    KeyInfo {
+        key: "options",
+        alias: "profile",
+        values: "file of TPTP options",
+        help: "Read further options from a file",
+        ..KEY
+    },
+    KeyInfo {
+        key: "events",
+        values: "methods+threads+classes+gc, any of them",
+        default: "methods+threads+classes+gc",
+        help: "What to record",
+        ..KEY
+    },
+    KeyInfo {
+        key: "engine",
+        values: "bytecode | jvmti",
+        words: Engine::WORDS,
+        default: "bytecode",
+        help: "How calls are seen: by rewritten classes, or by the JVM's own slow events",
+        ..KEY
+    },
+    KeyInfo {
+        key: "clock",
+        values: "exact",
+        words: Clock::WORDS,
+        default: "exact",
+        help: "How events get their time",
+        ..KEY
+    },
+    KeyInfo {
+        key: "overflow",
+        values: "block | drop",
+        words: Overflow::WORDS,
+        default: "block",
+        help: "When all buffers are full: wait and lose nothing, or drop events and count them",
+        ..KEY
+    },
+    KeyInfo {
+        key: "buffer",
+        values: "size of all buffers together, from 1m to 64g",
+        default: "64m",
+        help: "Memory between the program and the writer",
+        ..KEY
+    },
+    KeyInfo {
+        key: "onerror",
+        values: "stop | continue",
+        words: OnError::WORDS,
+        default: "stop",
+        help: "When the trace can't be set up: don't start the program, or run it without a trace",
+        ..KEY
+    },
+];
+
+/// Keys that are planned: they answer "not available in this version" instead of "unknown".
+pub(crate) const LATER_KEYS: &[&str] = &["min", "start", "burst", "server", "control", "interval"];
+
+/// Words of `events` that are planned.
+pub(crate) const LATER_EVENTS: &[&str] = &[
+    "alloc",
+    "free",
+    "monitors",
+    "exceptions",
+    "jit",
+    "cpu",
+    "samples",
+    "heap",
+    "lines",
+];
+
+/// The key or its alias.
+pub(crate) fn find(key: &str) -> Option<&'static KeyInfo> {
+    KEYS.iter()
+        .find(|k| k.key == key || (!k.alias.is_empty() && k.alias == key))
+}
+
+/// The table of keys as text for a terminal, ending in a line feed.
+pub fn help() -> String {
+    let mut text = String::from(
+        "jtrail agent options: -agentpath:libjtrail.so=key=value,key=value,…\n\
+         A value with a comma stands in quotation marks, or has \\, for the comma.\n",
+    );
+    for k in KEYS {
+        let alias = if k.alias.is_empty() {
+            String::new()
+        } else {
+            format!(" (or {})", k.alias)
+        };
+        let again = if k.repeatable { ", repeatable" } else { "" };
+        // Writing to a String can't fail.
+        let _ = writeln!(text, "  {}{alias}\n      {}", k.key, k.help);
+        let _ = writeln!(text, "      {}; default: {}{again}", k.values, k.default);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Events;
+
+    #[test]
+    fn the_table_agrees_with_the_values() {
+        let events = find("events").expect("listed");
+        assert_eq!(events.default, Events::default().to_string());
+        for k in KEYS {
+            assert!(!k.help.is_empty() && !k.values.is_empty(), "{}", k.key);
+            if !k.words.is_empty() {
+                assert_eq!(k.words.join(" | "), k.values);
+                assert!(k.words.contains(&k.default), "{}", k.key);
+            }
+            assert!(!LATER_KEYS.contains(&k.key));
+        }
+    }
+
+    #[test]
+    fn help_names_every_key() {
+        let text = help();
+        assert!(
+            KEYS.iter()
+                .all(|k| text.contains(&format!("\n  {}", k.key)))
+        );
+        assert!(text.contains("options (or profile)"));
+    }
+}

@@ -1,0 +1,78 @@
+//! The agent's options: keys, values, filters.
+//!
+//! Pure parsing: text in, [`Options`] or one [`OptionError`] out. Files that the options name are
+//! read through a function that the caller hands in. The agent and the command line both use this
+//! crate, so both take the same options and answer the same errors.
+//!
+//! # Grammar
+//!
+//! ```text
+//! options = "" | option *( "," option )
+//! option  = key "=" value
+//! value   = plain | quoted
+//! plain   = text up to the next comma; "\," stands for a comma and "\\" for a backslash
+//! quoted  = '"' text '"' with "\"" and "\\" for a quotation mark and a backslash
+//! ```
+//!
+//! A backslash before any other character stands for itself, so `file=C:\tmp\app.trcbin` needs no
+//! care. Each key comes at most once, save `include` and `exclude`. [`KEYS`] lists them; `help`
+//! alone answers with that list. Empty text means: everything at its default.
+//!
+//! Text that begins with `JPIAgent` is read in the spelling of the TPTP agent instead
+//! (`JPIAgent:server=standalone,file=app.trcxml;CGProf:execdetails=true`).
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `keys` | the table of keys, and the words that a later version will know |
+//! | `value` | enumerated values, sizes, event sets |
+//! | `item` | text to key and value |
+//! | `pattern`, `filter` | class and method patterns; which method is traced |
+//! | `file` | the output file's name and its `%` letters |
+//! | `options` | the result, and the parser of our own spelling |
+//! | `tptp` | the TPTP spelling, filter file and options file |
+//! | `error` | the one line that says what is wrong |
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod file;
+mod filter;
+mod item;
+mod keys;
+mod options;
+mod pattern;
+mod tptp;
+mod value;
+
+pub use error::OptionError;
+pub use file::{FilePattern, Target};
+pub use filter::{ClassVerdict, Filter, Rule};
+pub use item::escape;
+pub use keys::{KEYS, KeyInfo, help};
+pub use options::Options;
+pub use pattern::Pattern;
+pub use value::{Clock, Engine, Events, OnError, OutputFormat, Overflow, parse_size};
+
+use std::io;
+
+/// Reads the agent's option text.
+///
+/// `read_file` reads the files that the text names (`filters`, `options`).
+///
+/// # Errors
+/// The first thing that is wrong. Ask [`OptionError::continue_wanted`] whether the text also asks
+/// to go on without a trace.
+pub fn parse(
+    text: &str,
+    read_file: &dyn Fn(&str) -> io::Result<String>,
+) -> Result<Options, OptionError> {
+    if tptp::is_tptp(text) {
+        // Its specification lets the program run without collection after any error.
+        return tptp::parse(text, read_file).map_err(|e| e.with_continue(true));
+    }
+    // Plain search, because the wrong option may be one that upsets the splitting of the rest.
+    let wanted = text
+        .split(',')
+        .any(|o| o == "onerror=continue" || o == "onerror=\"continue\"");
+    options::parse(text, read_file).map_err(|e| e.with_continue(wanted))
+}

@@ -1,0 +1,188 @@
+//! The options as a whole, and the parser of our own spelling.
+
+use crate::error::{OptionError, did_you_mean, quoted};
+use crate::file::FilePattern;
+use crate::filter::{Filter, push_rules};
+use crate::item::{Item, split};
+use crate::keys::{KEYS, LATER_KEYS, find, help};
+use crate::tptp;
+use crate::value::{
+    Clock, Engine, Events, OnError, OutputFormat, Overflow, parse_buffer, size_text,
+};
+use std::io;
+
+/// What the agent shall do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Format of the trace.
+    pub format: OutputFormat,
+    /// Where it goes. Of no use with [`OutputFormat::None`].
+    pub file: FilePattern,
+    /// Which methods are traced.
+    pub filter: Filter,
+    /// How calls are seen.
+    pub engine: Engine,
+    /// How events get their time.
+    pub clock: Clock,
+    /// What happens when all buffers are full.
+    pub overflow: Overflow,
+    /// Size of all buffers together, in bytes.
+    pub buffer_bytes: u64,
+    /// What is recorded.
+    pub events: Events,
+    /// What happens when the trace can't be set up.
+    pub on_error: OnError,
+    /// Write the filter rules into the trace (TPTP message 1007).
+    pub write_filters: bool,
+    /// Write the options into the trace (TPTP message 1008).
+    pub write_options: bool,
+    /// The text as received.
+    pub text: String,
+    /// Values of `include` (true) and `exclude` (false), in the order given.
+    pub patterns: Vec<(bool, String)>,
+    /// Path of the filter file, if one was given.
+    pub filters_file: Option<String>,
+    /// Path of the options file, if one was given.
+    pub options_file: Option<String>,
+    /// Lines of the options file: key and value as written.
+    pub file_options: Vec<(String, String)>,
+}
+
+impl Options {
+    /// Everything at its default, with the given text as received.
+    pub(crate) fn new(text: &str) -> Self {
+        Self {
+            format: OutputFormat::default(),
+            file: FilePattern::default_for(OutputFormat::default()),
+            filter: Filter::default(),
+            engine: Engine::default(),
+            clock: Clock::default(),
+            overflow: Overflow::default(),
+            buffer_bytes: 64 << 20,
+            events: Events::default(),
+            on_error: OnError::default(),
+            write_filters: true,
+            write_options: true,
+            text: text.to_owned(),
+            patterns: Vec::new(),
+            filters_file: None,
+            options_file: None,
+            file_options: Vec::new(),
+        }
+    }
+
+    /// Keys and values as they are in force, defaults included: what TPTP message 1008 says.
+    pub fn in_force(&self) -> Vec<(String, String)> {
+        let mut out = vec![("format".to_owned(), self.format.to_string())];
+        let mut add = |key: &str, value: &str| out.push((key.to_owned(), value.to_owned()));
+        if self.format != OutputFormat::None {
+            add("file", self.file.text());
+        }
+        for (include, value) in &self.patterns {
+            add(if *include { "include" } else { "exclude" }, value);
+        }
+        if let Some(path) = &self.filters_file {
+            add("filters", path);
+        }
+        if let Some(path) = &self.options_file {
+            add("options", path);
+        }
+        add("events", &self.events.to_string());
+        add("engine", self.engine.word());
+        add("clock", self.clock.word());
+        add("overflow", self.overflow.word());
+        add("buffer", &size_text(self.buffer_bytes));
+        add("onerror", self.on_error.word());
+        out.extend(self.file_options.iter().cloned());
+        out
+    }
+}
+
+pub(crate) fn parse(
+    text: &str,
+    read_file: &dyn Fn(&str) -> io::Result<String>,
+) -> Result<Options, OptionError> {
+    if text == "help" {
+        return Err(OptionError::help(help()));
+    }
+    let mut options = Options::new(text);
+    let mut rules = Vec::new();
+    let mut file = None;
+    let mut seen: Vec<&str> = Vec::new();
+    for item in split(text)? {
+        let key = known(&item, &mut seen)?;
+        let wrong = |problem: String| OptionError::at(item.key, item.value_at, problem);
+        let value = item.value.as_str();
+        match key {
+            "format" => options.format = OutputFormat::parse(value).map_err(wrong)?,
+            "file" => file = Some(FilePattern::parse(value).map_err(wrong)?),
+            "include" | "exclude" => {
+                let include = key == "include";
+                if options.filters_file.is_some() {
+                    return Err(both_filters(item.key, item.key_at));
+                }
+                push_rules(&mut rules, value, include).map_err(wrong)?;
+                options.patterns.push((include, value.to_owned()));
+            }
+            "filters" => {
+                if !options.patterns.is_empty() {
+                    return Err(both_filters(item.key, item.key_at));
+                }
+                tptp::read_filters(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
+            }
+            "options" => {
+                tptp::read_options(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
+            }
+            "events" => options.events = Events::parse(value).map_err(wrong)?,
+            "engine" => options.engine = Engine::parse(value).map_err(wrong)?,
+            "clock" => options.clock = Clock::parse(value).map_err(wrong)?,
+            "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
+            "buffer" => options.buffer_bytes = parse_buffer(value).map_err(wrong)?,
+            "onerror" => options.on_error = OnError::parse(value).map_err(wrong)?,
+            other => return Err(OptionError::at(other, item.key_at, "not handled")),
+        }
+    }
+    options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
+    if options.filters_file.is_none() {
+        options.filter = Filter::from_rules(rules);
+    }
+    Ok(options)
+}
+
+/// The key's proper name, if there is such a key and it was not there before.
+fn known<'a>(item: &Item<'_>, seen: &mut Vec<&'a str>) -> Result<&'a str, OptionError> {
+    let Some(info) = find(item.key) else {
+        let problem = if LATER_KEYS.contains(&item.key) {
+            "not available in this version".to_owned()
+        } else {
+            let hint = did_you_mean(item.key, KEYS.iter().map(|k| k.key));
+            let list = KEYS.iter().map(|k| k.key).collect::<Vec<_>>().join(", ");
+            let hint = if hint.is_empty() {
+                format!("; there are {list}")
+            } else {
+                hint
+            };
+            format!("no such option{hint}")
+        };
+        return Err(OptionError::at(item.key, item.key_at, problem));
+    };
+    if seen.contains(&info.key) && !info.repeatable {
+        let problem = if item.key == info.key {
+            "given twice".to_owned()
+        } else {
+            format!("given twice: it is another name of {}", quoted(info.key))
+        };
+        return Err(OptionError::at(item.key, item.key_at, problem));
+    }
+    seen.push(info.key);
+    Ok(info.key)
+}
+
+fn both_filters(key: &str, at: usize) -> OptionError {
+    OptionError::at(
+        key,
+        at,
+        "a filter file and include or exclude can't be used together",
+    )
+}

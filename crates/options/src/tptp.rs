@@ -1,0 +1,349 @@
+//! The spelling of the TPTP agent, and its two files.
+//!
+//! ```text
+//! agent    = "JPIAgent" [ ":" ( "help" | option *( "," option ) ) ] *( ";" profiler )
+//! option   = "server=" word | "file=" path | "filters=" path | "profile=" path | "format=" word
+//! profiler = ( "CGProf" | "HeapProf" | "ThreadProf" ) [ ":" key "=" value *( "," key "=" value ) ]
+//! ```
+//!
+//! Values hold neither comma nor semicolon, and there is no quoting. One profiler at least is
+//! needed. Of these, this version has `CGProf` with `execdetails=true` (also when not given: every
+//! call is written) and `server=standalone`. Without a filter file, the application's classes are
+//! traced and the JDK's are not, as in our own spelling.
+//!
+//! **Filter file**: one rule a line, class pattern, method pattern, `INCLUDE` or `EXCLUDE`, apart by
+//! blanks; quotation marks around a pattern are dropped; empty lines are skipped. A pattern is
+//! exact, or has one `*` at its begin or its end, or is `*` alone. The first rule that fits decides;
+//! none fits: traced.
+//!
+//! **Options file**: `KEY = value` a line; a line that begins with `*` is a comment.
+
+use crate::error::{OptionError, allowed, did_you_mean, quoted};
+use crate::file::FilePattern;
+use crate::filter::{Filter, Rule};
+use crate::keys::help;
+use crate::options::Options;
+use crate::pattern::Pattern;
+use crate::value::{OnError, OutputFormat, no_such_value, not_available};
+use std::io;
+
+const AGENT: &str = "JPIAgent";
+const AGENT_KEYS: &[&str] = &["server", "file", "filters", "profile", "format"];
+
+/// Whether the text is in the TPTP spelling.
+pub(crate) fn is_tptp(text: &str) -> bool {
+    text.strip_prefix(AGENT)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ';']))
+}
+
+type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<String>;
+
+pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, OptionError> {
+    let mut options = Options {
+        on_error: OnError::Continue,
+        ..Options::new(text)
+    };
+    let mut file = None;
+    let mut calls = false;
+    for (nth, (at, part)) in pieces(text, 0, ';').enumerate() {
+        let (name, rest) = part.split_once(':').unwrap_or((part, ""));
+        let rest_at = at + name.len() + 1;
+        if nth > 0 {
+            profiler(name, at)?;
+            if calls {
+                return Err(OptionError::text(
+                    at,
+                    format!("{} is given twice", quoted(name)),
+                ));
+            }
+            calls = true;
+        }
+        if !part.contains(':') {
+            continue;
+        }
+        if nth == 0 && rest == "help" {
+            return Err(OptionError::help(help()));
+        }
+        let mut seen = Vec::new();
+        for (at, pair) in pieces(rest, rest_at, ',') {
+            if pair.is_empty() {
+                return Err(OptionError::text(at, "an option is missing here"));
+            }
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(OptionError::text(
+                    at,
+                    format!("{} is not key=value", quoted(pair)),
+                ));
+            };
+            if seen.contains(&key) {
+                return Err(OptionError::at(key, at, "given twice"));
+            }
+            seen.push(key);
+            let wrong = |problem: String| OptionError::at(key, at + key.len() + 1, problem);
+            match (nth, key) {
+                (0, "server") => server(value).map_err(wrong)?,
+                (0, "file") => file = Some(FilePattern::parse(value).map_err(wrong)?),
+                (0, "format") => options.format = format(value).map_err(wrong)?,
+                (0, "filters") => {
+                    read_filters(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
+                }
+                (0, "profile") => {
+                    read_options(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
+                }
+                (0, _) => return Err(unknown(key, at, AGENT_KEYS)),
+                (_, "execdetails") => execdetails(value).map_err(wrong)?,
+                _ => return Err(unknown(key, at, &["execdetails"])),
+            }
+        }
+    }
+    if !calls {
+        let problem = "no profiler is named; write for instance JPIAgent:server=standalone;CGProf";
+        return Err(OptionError::text(text.len(), problem));
+    }
+    options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
+    Ok(options)
+}
+
+/// The pieces of `text` between separators, each with its byte in the option text.
+fn pieces(text: &str, start: usize, separator: char) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = start;
+    text.split(separator).map(move |piece| {
+        let here = at;
+        at += piece.len() + separator.len_utf8();
+        (here, piece)
+    })
+}
+
+fn unknown(key: &str, at: usize, keys: &[&str]) -> OptionError {
+    OptionError::at(key, at, format!("no such option{}", allowed(key, keys)))
+}
+
+fn profiler(name: &str, at: usize) -> Result<(), OptionError> {
+    match name {
+        "CGProf" => Ok(()),
+        "HeapProf" | "ThreadProf" => Err(OptionError::text(at, not_available(name))),
+        _ => {
+            let list = allowed(name, &["CGProf"]);
+            Err(OptionError::text(
+                at,
+                format!("no such profiler {}{list}", quoted(name)),
+            ))
+        }
+    }
+}
+
+fn server(value: &str) -> Result<(), String> {
+    match value {
+        "standalone" => Ok(()),
+        "enabled" | "controlled" | "application" => Err(not_available(value)),
+        _ => Err(no_such_value(value, &["standalone"])),
+    }
+}
+
+fn format(value: &str) -> Result<OutputFormat, String> {
+    match value {
+        "xml" => Ok(OutputFormat::Xml),
+        "binary" => Ok(OutputFormat::Binary),
+        _ => Err(no_such_value(value, &["xml", "binary"])),
+    }
+}
+
+fn execdetails(value: &str) -> Result<(), String> {
+    match value {
+        "true" => Ok(()),
+        "false" => Err("aggregated calls (\"false\") are not available in this version".to_owned()),
+        _ => Err(no_such_value(value, &["true", "false"])),
+    }
+}
+
+/// A fault in a named file: of the file itself, or of what is in it.
+pub(crate) enum FileFault {
+    Unreadable(String),
+    Content(OptionError),
+}
+
+impl FileFault {
+    /// The error; a file that can't be read is the fault of the option that names it.
+    pub(crate) fn or(self, wrong: impl FnOnce(String) -> OptionError) -> OptionError {
+        match self {
+            FileFault::Unreadable(problem) => wrong(problem),
+            FileFault::Content(error) => error,
+        }
+    }
+}
+
+fn read(path: &str, read_file: ReadFile<'_>) -> Result<String, FileFault> {
+    if path.is_empty() {
+        return Err(FileFault::Unreadable("the path is missing".to_owned()));
+    }
+    read_file(path).map_err(|e| FileFault::Unreadable(format!("can't read {}: {e}", quoted(path))))
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.lines()
+        .enumerate()
+        .map(|(n, line)| (n + 1, line.trim()))
+        .filter(|(_, l)| !l.is_empty())
+}
+
+/// Reads a filter file into the options.
+pub(crate) fn read_filters(
+    options: &mut Options,
+    path: &str,
+    read_file: ReadFile<'_>,
+) -> Result<(), FileFault> {
+    let text = read(path, read_file)?;
+    let mut rules = Vec::new();
+    for (number, line) in lines(&text) {
+        let wrong = |problem| FileFault::Content(OptionError::file(path, number, problem));
+        rules.push(rule(line).map_err(wrong)?);
+    }
+    options.filter = Filter::from_file(rules);
+    options.filters_file = Some(path.to_owned());
+    Ok(())
+}
+
+fn rule(line: &str) -> Result<Rule, String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [class, method, mode] = words[..] else {
+        let n = words.len();
+        return Err(format!(
+            "{n} words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE"
+        ));
+    };
+    let include = match mode {
+        "INCLUDE" => true,
+        "EXCLUDE" => false,
+        _ => return Err(no_such_value(mode, &["INCLUDE", "EXCLUDE"])),
+    };
+    Ok(Rule {
+        class: tptp_pattern(class)?,
+        method: tptp_pattern(method)?,
+        include,
+    })
+}
+
+fn tptp_pattern(word: &str) -> Result<Pattern, String> {
+    let bare = word
+        .strip_prefix('"')
+        .and_then(|w| w.strip_suffix('"'))
+        .unwrap_or(word);
+    if bare.is_empty() || bare.contains('"') {
+        return Err(format!("{} is not a pattern", quoted(word)));
+    }
+    let stars = bare.matches('*').count();
+    if stars > 1 || (stars == 1 && !bare.starts_with('*') && !bare.ends_with('*')) {
+        return Err(format!(
+            "pattern {}: one star at most, at the begin or at the end",
+            quoted(bare)
+        ));
+    }
+    Ok(Pattern::new(bare))
+}
+
+/// Keys of the options file whose only allowed value is what happens anyway.
+const ALWAYS_ON: &[&str] = &["TICKET", "TIMESTAMPS", "OBJ_ALLOC_IS_ARRAY"];
+
+/// Keys that are taken and written back into the trace, without further effect.
+const NO_EFFECT: &[&str] = &[
+    "STACK_INFORMATION",
+    "TRACE_MODE",
+    "ID_STYLE",
+    "OBJ_REF_MODE",
+    "METHOD_COUNTS",
+    "METHOD_COUNTS_ONLY",
+    "CLASS_LOAD_DETAILS",
+    "METHOD_DETAILS",
+    "COLLATION_VALUES",
+    "CONTEXT_FLOW",
+    "COMPRESS",
+    "TRACE_IDREFS",
+    "UNREFERENCED_SYMBOLS",
+    "LLDATA_ENABLED",
+];
+
+const WITH_EFFECT: &[&str] = &[
+    "FILTERS",
+    "OPTIONS",
+    "CPU_TIME",
+    "MONITOR_MODE",
+    "TRACK_GC_EVENT_TYPES",
+    "HEAP_INFO_FILE_PREFIX",
+];
+
+/// Reads an options file into the options.
+pub(crate) fn read_options(
+    options: &mut Options,
+    path: &str,
+    read_file: ReadFile<'_>,
+) -> Result<(), FileFault> {
+    let text = read(path, read_file)?;
+    for (number, line) in lines(&text) {
+        let wrong = |problem| FileFault::Content(OptionError::file(path, number, problem));
+        if line.starts_with('*') {
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=') else {
+            return Err(wrong(format!("{} is not KEY = value", quoted(line))));
+        };
+        let (key, value) = (key.trim(), value.trim());
+        if key.is_empty() {
+            return Err(wrong("a key is missing before \"=\"".to_owned()));
+        }
+        if options.file_options.iter().any(|(k, _)| k == key) {
+            return Err(wrong(format!("{key} is given twice")));
+        }
+        file_option(options, key, value).map_err(|problem| wrong(format!("{key}: {problem}")))?;
+        options
+            .file_options
+            .push((key.to_owned(), value.to_owned()));
+    }
+    options.options_file = Some(path.to_owned());
+    Ok(())
+}
+
+fn file_option(options: &mut Options, key: &str, value: &str) -> Result<(), String> {
+    match key {
+        "FILTERS" => options.write_filters = boolean(value)?,
+        "OPTIONS" => options.write_options = boolean(value)?,
+        "CPU_TIME" => only(value, "false", &["true"])?,
+        "MONITOR_MODE" => only(value, "none", &["all"])?,
+        "TRACK_GC_EVENT_TYPES" => only(value, "none", &["frees", "deletes"])?,
+        "HEAP_INFO_FILE_PREFIX" => {}
+        _ if ALWAYS_ON.contains(&key) => {
+            if value != "true" {
+                return Err(format!("always on; {} can't be had", quoted(value)));
+            }
+        }
+        _ if NO_EFFECT.contains(&key) || key.contains('.') => {}
+        _ => {
+            let keys = WITH_EFFECT
+                .iter()
+                .chain(ALWAYS_ON)
+                .chain(NO_EFFECT)
+                .copied();
+            return Err(format!("no such option{}", did_you_mean(key, keys)));
+        }
+    }
+    Ok(())
+}
+
+fn boolean(value: &str) -> Result<bool, String> {
+    match value {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(no_such_value(value, &["true", "false"])),
+    }
+}
+
+/// Takes the one word that this version can do; `later` are words of the specification.
+fn only(value: &str, now: &str, later: &[&str]) -> Result<(), String> {
+    if value == now {
+        return Ok(());
+    }
+    if later.contains(&value) {
+        return Err(not_available(value));
+    }
+    Err(no_such_value(value, &[now]))
+}

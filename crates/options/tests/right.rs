@@ -1,0 +1,231 @@
+//! Texts that are right, and what they mean.
+
+use jtrail_options::{
+    ClassVerdict, Engine, Events, KEYS, OnError, Options, OutputFormat, Overflow, parse,
+};
+use std::io;
+
+fn read(path: &str) -> io::Result<String> {
+    match path {
+        "rules.txt" => Ok(
+            "\u{feff}\"org.acme.Foo\" get* EXCLUDE\r\n\r\norg.acme* * INCLUDE\n\
+            *Test * EXCLUDE\n* <clinit> EXCLUDE\n"
+                .to_owned(),
+        ),
+        "opts.txt" => Ok(
+            "* a comment = none\n\nFILTERS = false\nOPTIONS=true\nCPU_TIME = false\n\
+            TICKET = true\nCOMPRESS = whatever\norg.eclipse.x = y = z\nHEAP_INFO_FILE_PREFIX = h\n"
+                .to_owned(),
+        ),
+        _ => Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
+    }
+}
+
+fn ok(text: &str) -> Options {
+    parse(text, &read).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+fn pairs(options: &Options) -> Vec<String> {
+    options
+        .in_force()
+        .iter()
+        .map(|(k, v)| format!("{k}={v}"))
+        .collect()
+}
+
+#[test]
+fn nothing_means_the_defaults() {
+    let options = ok("");
+    assert_eq!(
+        pairs(&options),
+        [
+            "format=xml",
+            "file=trace.trcxml",
+            "events=methods+threads+classes+gc",
+            "engine=bytecode",
+            "clock=exact",
+            "overflow=block",
+            "buffer=64m",
+            "onerror=stop",
+        ]
+    );
+    assert!(options.write_filters && options.write_options);
+    assert!(options.filter.rules().is_empty());
+}
+
+#[test]
+fn every_key_is_taken() {
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,engine=jvmti,clock=exact,overflow=drop,buffer=2g,onerror=continue"#;
+    let options = ok(text);
+    assert_eq!(options.format, OutputFormat::Binary);
+    assert_eq!(options.file.text(), "a,b-%p.trcbin");
+    assert_eq!(options.engine, Engine::Jvmti);
+    assert_eq!(options.overflow, Overflow::Drop);
+    assert_eq!(options.buffer_bytes, 2 << 30);
+    assert_eq!(options.events, Events::METHODS.with(Events::GC));
+    assert_eq!(options.on_error, OnError::Continue);
+    assert_eq!(options.text, text);
+    let rules: Vec<_> = options
+        .filter
+        .rules()
+        .iter()
+        .map(|r| (r.class.to_string(), r.include))
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            ("com.acme.gen.*".into(), false),
+            ("com.acme.*".into(), true),
+            ("*".into(), false)
+        ]
+    );
+    assert!(pairs(&options).contains(&"exclude=com.acme.gen.*".to_owned()));
+    for key in KEYS.iter().filter(|k| k.key != "filters") {
+        assert!(
+            text.contains(&format!("{}=", key.key)),
+            "{} is not in this test",
+            key.key
+        );
+    }
+}
+
+#[test]
+fn the_default_file_follows_the_format_wherever_it_stands() {
+    assert_eq!(ok("format=binary").file.text(), "trace.trcbin");
+    assert_eq!(ok("format=binary,file=x").file.text(), "x");
+    assert_eq!(ok("file=x,format=binary").file.text(), "x");
+    assert_eq!(
+        ok("JPIAgent:format=binary;CGProf").file.text(),
+        "trace.trcbin"
+    );
+}
+
+#[test]
+fn the_format_none_has_no_file_in_force() {
+    assert!(
+        !pairs(&ok("format=none,file=x"))
+            .iter()
+            .any(|p| p.starts_with("file="))
+    );
+}
+
+#[test]
+fn a_filter_file_includes_what_no_rule_fits() {
+    let filter = ok("filters=rules.txt").filter;
+    assert_eq!(filter.rules().len(), 4);
+    assert_eq!(filter.class("org.acme.Foo", false), ClassVerdict::ByMethod);
+    assert!(!filter.method("org.acme.Foo", "getX", false));
+    assert!(filter.method("org.acme.Foo", "setX", false));
+    assert_eq!(filter.class("org.acme.BarTest", false), ClassVerdict::All);
+    assert_eq!(filter.class("x.BarTest", false), ClassVerdict::None);
+    // Exactly what the file says: nested classes are not meant.
+    assert!(filter.method("org.acme.Foo$1", "getX", false));
+    assert!(filter.method("java.lang.String", "length", true));
+    assert!(!filter.method("java.lang.String", "<clinit>", true));
+    let first = &filter.rules()[0];
+    assert_eq!(
+        (first.class.text(), first.class.generic()),
+        ("org.acme.Foo", "NONE")
+    );
+    assert_eq!(
+        (first.method.text(), first.method.generic()),
+        ("get", "SUFFIX")
+    );
+}
+
+#[test]
+fn an_options_file_sets_what_the_trace_says_of_itself() {
+    for text in [
+        "options=opts.txt",
+        "profile=opts.txt",
+        "JPIAgent:profile=opts.txt;CGProf",
+    ] {
+        let options = ok(text);
+        assert!(!options.write_filters && options.write_options, "{text}");
+        let pairs = pairs(&options);
+        assert!(pairs.contains(&"options=opts.txt".to_owned()), "{text}");
+        assert!(pairs.contains(&"org.eclipse.x=y = z".to_owned()), "{text}");
+        assert!(pairs.contains(&"COMPRESS=whatever".to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn the_tptp_spelling_is_taken() {
+    let options = ok(
+        "JPIAgent:server=standalone,file=app.trcxml,filters=rules.txt,format=xml;CGProf:execdetails=true",
+    );
+    assert_eq!(options.format, OutputFormat::Xml);
+    assert_eq!(options.file.text(), "app.trcxml");
+    assert_eq!(options.filter.rules().len(), 4);
+    assert_eq!(options.on_error, OnError::Continue);
+    assert_eq!(
+        ok("JPIAgent;CGProf").filter.class("a.B", false),
+        ClassVerdict::All
+    );
+}
+
+#[test]
+fn going_on_is_honoured_wherever_it_stands() {
+    for (text, wanted) in [
+        ("onerror=continue,fromat=xml", true),
+        ("fromat=xml,onerror=continue", true),
+        ("file=\"x,onerror=continue", true),
+        ("onerror=\"continue\",x=", true),
+        ("fromat=xml,onerror=stop", false),
+        ("fromat=xml", false),
+        ("JPIAgent:fromat=xml;CGProf", true),
+    ] {
+        let error = parse(text, &read).expect_err(text);
+        assert_eq!(error.continue_wanted(), wanted, "{text}");
+    }
+}
+
+#[test]
+fn help_lists_the_keys() {
+    for text in ["help", "JPIAgent:help"] {
+        let error = parse(text, &read).expect_err(text);
+        assert!(error.is_help());
+        assert!(KEYS.iter().all(|k| error.to_string().contains(k.help)));
+    }
+}
+
+/// No text makes the parser panic; errors stay on one line.
+#[test]
+fn hostile_text_is_only_an_error() {
+    let words = [
+        "format",
+        "file",
+        "include",
+        "filters",
+        "=",
+        ",",
+        "\"",
+        "\\",
+        "%",
+        "*",
+        "#",
+        ".",
+        "é",
+        "\n",
+        "\0",
+        "JPIAgent",
+        ":",
+        ";",
+        "CGProf",
+        "rules.txt",
+        "xml",
+    ];
+    let mut state = 1_u64;
+    for _ in 0..30_000 {
+        let mut text = String::new();
+        for _ in 0..8 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            text.push_str(words[(state >> 33) as usize % words.len()]);
+        }
+        if let Err(error) = parse(&text, &read) {
+            assert!(!error.to_string().contains('\n'), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! Every way to be wrong, each with the exact line that the user sees.
+
+use std::io;
+
+/// The files that the cases name.
+fn read(path: &str) -> io::Result<String> {
+    let text = match path {
+        "f.txt" => "a* * INCLUDE\n",
+        "two-words.txt" => "a* * INCLUDE\n\nb* EXCLUDE\n",
+        "mode.txt" => "a* * INCLUD\n",
+        "lower.txt" => "a* * include\n",
+        "stars.txt" => "*a* * INCLUDE\n",
+        "middle.txt" => "a* g*t INCLUDE\n",
+        "empty-pattern.txt" => "\"\" * INCLUDE\n",
+        "o.txt" => "* comment\nCPU_TIME = false\n",
+        "o-unknown.txt" => "* comment\n\nCOLOUR = red\n",
+        "o-misspelt.txt" => "FILTER = true\n",
+        "o-nokey.txt" => "= true\n",
+        "o-shape.txt" => "FILTERS true\n",
+        "o-bool.txt" => "FILTERS = yes\n",
+        "o-cpu.txt" => "CPU_TIME = true\n",
+        "o-monitor.txt" => "MONITOR_MODE = all\n",
+        "o-gc.txt" => "TRACK_GC_EVENT_TYPES = some\n",
+        "o-ticket.txt" => "TICKET = false\n",
+        "o-twice.txt" => "COMPRESS = x\nCOMPRESS = y\n",
+        _ => return Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
+    };
+    Ok(text.to_owned())
+}
+
+#[test]
+fn wrong_options_say_what_is_wrong() {
+    let cases = [
+        (
+            "fromat=xml",
+            r#"option fromat at byte 0: no such option; did you mean "format"?"#,
+        ),
+        (
+            "forma=xml",
+            r#"option forma at byte 0: no such option; did you mean "format"?"#,
+        ),
+        (
+            "FORMAT=xml",
+            r#"option FORMAT at byte 0: no such option; did you mean "format"?"#,
+        ),
+        (
+            "colour=red",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, engine, clock, overflow, buffer, onerror",
+        ),
+        (
+            "min=1ms",
+            "option min at byte 0: not available in this version",
+        ),
+        (
+            "start=main",
+            "option start at byte 0: not available in this version",
+        ),
+        (
+            "burst=5",
+            "option burst at byte 0: not available in this version",
+        ),
+        (
+            "server=standalone",
+            "option server at byte 0: not available in this version",
+        ),
+        (
+            "control=on",
+            "option control at byte 0: not available in this version",
+        ),
+        (
+            "interval=10ms",
+            "option interval at byte 0: not available in this version",
+        ),
+        ("xml", r#"options at byte 0: "xml" is not key=value"#),
+        (
+            "format",
+            "option format at byte 0: the value is missing: options are key=value",
+        ),
+        (
+            "fil",
+            r#"options at byte 0: "fil" is not key=value; did you mean "file"?"#,
+        ),
+        ("=xml", r#"options at byte 0: a key is missing before "=""#),
+        (
+            ",",
+            "options at byte 0: an option is missing here: there is a comma too much",
+        ),
+        (
+            "format=xml,",
+            "options at byte 11: an option is missing here: there is a comma too much",
+        ),
+        (
+            ",format=xml",
+            "options at byte 0: an option is missing here: there is a comma too much",
+        ),
+        (
+            "format=xml,,file=a",
+            "options at byte 11: an option is missing here: there is a comma too much",
+        ),
+        (
+            "format=",
+            "option format at byte 7: the value is missing; allowed are xml, binary, none",
+        ),
+        (
+            "format=binry",
+            r#"option format at byte 7: no such value "binry"; allowed are xml, binary, none; did you mean "binary"?"#,
+        ),
+        (
+            "format=XML",
+            r#"option format at byte 7: no such value "XML"; allowed are xml, binary, none; did you mean "xml"?"#,
+        ),
+        (
+            "format=json",
+            r#"option format at byte 7: no such value "json"; allowed are xml, binary, none"#,
+        ),
+        (
+            "format=trail",
+            r#"option format at byte 7: "trail" is not available in this version"#,
+        ),
+        (
+            "format=mlpd",
+            r#"option format at byte 7: "mlpd" is not available in this version"#,
+        ),
+        (
+            "format=jinsight",
+            r#"option format at byte 7: "jinsight" is not available in this version"#,
+        ),
+        (
+            "format=tracelog",
+            r#"option format at byte 7: "tracelog" is not available in this version"#,
+        ),
+        (
+            "format=profilerj",
+            r#"option format at byte 7: "profilerj" is not available in this version"#,
+        ),
+        (
+            "format=xml,format=binary",
+            "option format at byte 11: given twice",
+        ),
+        ("file=", "option file at byte 5: the path is missing"),
+        (
+            "file=a%x",
+            r#"option file at byte 5: "%x" is not known; there are %p (process id), %t (time), %h (host), %% (percent sign)"#,
+        ),
+        (
+            "file=a%",
+            r#"option file at byte 5: "%" is not known; there are %p (process id), %t (time), %h (host), %% (percent sign)"#,
+        ),
+        (
+            "file=a%é",
+            r#"option file at byte 5: "%é" is not known; there are %p (process id), %t (time), %h (host), %% (percent sign)"#,
+        ),
+        (
+            r#"file="a"#,
+            "option file at byte 5: the closing quotation mark is missing",
+        ),
+        (
+            r#"file="a"b"#,
+            "option file at byte 8: only a comma may follow the closing quotation mark",
+        ),
+        ("file=a,file=b", "option file at byte 7: given twice"),
+        (
+            "include=",
+            "option include at byte 8: the pattern is missing",
+        ),
+        (
+            "include=com/acme/Foo",
+            r#"option include at byte 8: class names have dots, not slashes; did you mean "com.acme.Foo"?"#,
+        ),
+        (
+            "include=com..acme",
+            r#"option include at byte 8: "com..acme" has an empty part"#,
+        ),
+        (
+            "include=.Foo",
+            r#"option include at byte 8: ".Foo" has an empty part"#,
+        ),
+        (
+            "include=com.acme.",
+            r#"option include at byte 8: "com.acme." has an empty part"#,
+        ),
+        (
+            "include=com acme",
+            r#"option include at byte 8: " " can't be part of a name"#,
+        ),
+        (
+            "include=Foo[]",
+            r#"option include at byte 8: "[" can't be part of a name"#,
+        ),
+        (
+            "include=Foo(int)",
+            r#"option include at byte 8: "(" can't be part of a name"#,
+        ),
+        (
+            "include=a?b",
+            r#"option include at byte 8: "?" can't be part of a name"#,
+        ),
+        (
+            "include=Foo#",
+            r##"option include at byte 8: the method is missing behind "#""##,
+        ),
+        (
+            "include=#bar",
+            r##"option include at byte 8: the class is missing before "#"; * stands for any"##,
+        ),
+        (
+            "include=Foo#a.b",
+            r#"option include at byte 8: "." can't be part of a method name"#,
+        ),
+        (
+            "include=Foo#a#b",
+            r##"option include at byte 8: "#" can't be part of a method name"##,
+        ),
+        (
+            "exclude=",
+            "option exclude at byte 8: the pattern is missing",
+        ),
+        (
+            "exclude=a;b",
+            r#"option exclude at byte 8: ";" can't be part of a name"#,
+        ),
+        ("filters=", "option filters at byte 8: the path is missing"),
+        (
+            "filters=missing.txt",
+            r#"option filters at byte 8: can't read "missing.txt": no such file"#,
+        ),
+        (
+            "filters=f.txt,include=a.B",
+            "option include at byte 14: a filter file and include or exclude can't be used together",
+        ),
+        (
+            "include=a.B,filters=f.txt",
+            "option filters at byte 12: a filter file and include or exclude can't be used together",
+        ),
+        (
+            "filters=f.txt,filters=f.txt",
+            "option filters at byte 14: given twice",
+        ),
+        (
+            "filters=two-words.txt",
+            "two-words.txt:3: 2 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE",
+        ),
+        (
+            "filters=mode.txt",
+            r#"mode.txt:1: no such value "INCLUD"; allowed are INCLUDE, EXCLUDE; did you mean "INCLUDE"?"#,
+        ),
+        (
+            "filters=lower.txt",
+            r#"lower.txt:1: no such value "include"; allowed are INCLUDE, EXCLUDE; did you mean "INCLUDE"?"#,
+        ),
+        (
+            "filters=stars.txt",
+            r#"stars.txt:1: pattern "*a*": one star at most, at the begin or at the end"#,
+        ),
+        (
+            "filters=middle.txt",
+            r#"middle.txt:1: pattern "g*t": one star at most, at the begin or at the end"#,
+        ),
+        (
+            "filters=empty-pattern.txt",
+            r#"empty-pattern.txt:1: "\"\"" is not a pattern"#,
+        ),
+        ("options=", "option options at byte 8: the path is missing"),
+        (
+            "options=missing.txt",
+            r#"option options at byte 8: can't read "missing.txt": no such file"#,
+        ),
+        (
+            "options=o.txt,profile=o.txt",
+            r#"option profile at byte 14: given twice: it is another name of "options""#,
+        ),
+        (
+            "profile=o.txt,profile=o.txt",
+            r#"option profile at byte 14: given twice: it is another name of "options""#,
+        ),
+        (
+            "options=o-unknown.txt",
+            "o-unknown.txt:3: COLOUR: no such option",
+        ),
+        (
+            "options=o-misspelt.txt",
+            r#"o-misspelt.txt:1: FILTER: no such option; did you mean "FILTERS"?"#,
+        ),
+        (
+            "options=o-nokey.txt",
+            r#"o-nokey.txt:1: a key is missing before "=""#,
+        ),
+        (
+            "options=o-shape.txt",
+            r#"o-shape.txt:1: "FILTERS true" is not KEY = value"#,
+        ),
+        (
+            "options=o-bool.txt",
+            r#"o-bool.txt:1: FILTERS: no such value "yes"; allowed are true, false"#,
+        ),
+        (
+            "options=o-cpu.txt",
+            r#"o-cpu.txt:1: CPU_TIME: "true" is not available in this version"#,
+        ),
+        (
+            "options=o-monitor.txt",
+            r#"o-monitor.txt:1: MONITOR_MODE: "all" is not available in this version"#,
+        ),
+        (
+            "options=o-gc.txt",
+            r#"o-gc.txt:1: TRACK_GC_EVENT_TYPES: no such value "some"; allowed is none"#,
+        ),
+        (
+            "options=o-ticket.txt",
+            r#"o-ticket.txt:1: TICKET: always on; "false" can't be had"#,
+        ),
+        (
+            "options=o-twice.txt",
+            "o-twice.txt:2: COMPRESS is given twice",
+        ),
+        (
+            "events=",
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, joined with "+""#,
+        ),
+        (
+            "events=methods+",
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, joined with "+""#,
+        ),
+        (
+            "events=method",
+            r#"option events at byte 7: no such event "method"; allowed are methods, threads, classes, gc, joined with "+"; did you mean "methods"?"#,
+        ),
+        (
+            "events=gc+gc",
+            r#"option events at byte 7: "gc" is given twice"#,
+        ),
+        (
+            "events=alloc",
+            r#"option events at byte 7: "alloc" is not available in this version"#,
+        ),
+        (
+            "events=methods+monitors",
+            r#"option events at byte 7: "monitors" is not available in this version"#,
+        ),
+        (
+            "events=everything",
+            r#"option events at byte 7: no such event "everything"; allowed are methods, threads, classes, gc, joined with "+""#,
+        ),
+        (
+            "engine=",
+            "option engine at byte 7: the value is missing; allowed are bytecode, jvmti",
+        ),
+        (
+            "engine=jvm",
+            r#"option engine at byte 7: no such value "jvm"; allowed are bytecode, jvmti; did you mean "jvmti"?"#,
+        ),
+        (
+            "engine=byte code",
+            r#"option engine at byte 7: no such value "byte code"; allowed are bytecode, jvmti; did you mean "bytecode"?"#,
+        ),
+        (
+            "clock=tick",
+            r#"option clock at byte 6: "tick" is not available in this version"#,
+        ),
+        (
+            "clock=exakt",
+            r#"option clock at byte 6: no such value "exakt"; allowed is exact; did you mean "exact"?"#,
+        ),
+        (
+            "overflow=ring",
+            r#"option overflow at byte 9: "ring" is not available in this version"#,
+        ),
+        (
+            "overflow=lose",
+            r#"option overflow at byte 9: no such value "lose"; allowed are block, drop"#,
+        ),
+        (
+            "buffer=",
+            "option buffer at byte 7: the value is missing; write it like 65536, 512k, 64m or 1g",
+        ),
+        (
+            "buffer=64",
+            r#"option buffer at byte 7: "64" is out of bounds; allowed is 1m to 64g"#,
+        ),
+        (
+            "buffer=1023k",
+            r#"option buffer at byte 7: "1023k" is out of bounds; allowed is 1m to 64g"#,
+        ),
+        (
+            "buffer=65g",
+            r#"option buffer at byte 7: "65g" is out of bounds; allowed is 1m to 64g"#,
+        ),
+        (
+            "buffer=64mb",
+            r#"option buffer at byte 7: "64mb" is not a size; write it like 65536, 512k, 64m or 1g"#,
+        ),
+        (
+            "buffer=-1",
+            r#"option buffer at byte 7: "-1" is not a size; write it like 65536, 512k, 64m or 1g"#,
+        ),
+        (
+            "buffer=m",
+            r#"option buffer at byte 7: "m" is not a size; write it like 65536, 512k, 64m or 1g"#,
+        ),
+        (
+            "buffer=1.5m",
+            r#"option buffer at byte 7: "1.5m" is not a size; write it like 65536, 512k, 64m or 1g"#,
+        ),
+        (
+            "buffer=99999999999999999999",
+            r#"option buffer at byte 7: "99999999999999999999" is too large"#,
+        ),
+        (
+            "buffer=99999999999g",
+            r#"option buffer at byte 7: "99999999999g" is too large"#,
+        ),
+        (
+            "onerror=ignore",
+            r#"option onerror at byte 8: no such value "ignore"; allowed are stop, continue"#,
+        ),
+        (
+            "onerror=Continue",
+            r#"option onerror at byte 8: no such value "Continue"; allowed are stop, continue; did you mean "continue"?"#,
+        ),
+        (
+            "format=x\ny",
+            r#"option format at byte 7: no such value "x\ny"; allowed are xml, binary, none"#,
+        ),
+        (
+            "JPIAgent",
+            "options at byte 8: no profiler is named; write for instance JPIAgent:server=standalone;CGProf",
+        ),
+        (
+            "JPIAgent:server=standalone",
+            "options at byte 26: no profiler is named; write for instance JPIAgent:server=standalone;CGProf",
+        ),
+        (
+            "JPIAgent:server=enabled;CGProf",
+            r#"option server at byte 16: "enabled" is not available in this version"#,
+        ),
+        (
+            "JPIAgent:server=stand;CGProf",
+            r#"option server at byte 16: no such value "stand"; allowed is standalone; did you mean "standalone"?"#,
+        ),
+        (
+            "JPIAgent:;CGProf",
+            "options at byte 9: an option is missing here",
+        ),
+        (
+            "JPIAgent:file;CGProf",
+            r#"options at byte 9: "file" is not key=value"#,
+        ),
+        (
+            "JPIAgent:file=;CGProf",
+            "option file at byte 14: the path is missing",
+        ),
+        (
+            "JPIAgent:foo=1;CGProf",
+            "option foo at byte 9: no such option; allowed are server, file, filters, profile, format",
+        ),
+        (
+            "JPIAgent:format=none;CGProf",
+            r#"option format at byte 16: no such value "none"; allowed are xml, binary"#,
+        ),
+        (
+            "JPIAgent:format=xml,format=xml;CGProf",
+            "option format at byte 20: given twice",
+        ),
+        (
+            "JPIAgent;CGProf;CGProf",
+            r#"options at byte 16: "CGProf" is given twice"#,
+        ),
+        (
+            "JPIAgent;CPProf",
+            r#"options at byte 9: no such profiler "CPProf"; allowed is CGProf; did you mean "CGProf"?"#,
+        ),
+        (
+            "JPIAgent;HeapProf",
+            r#"options at byte 9: "HeapProf" is not available in this version"#,
+        ),
+        (
+            "JPIAgent;ThreadProf",
+            r#"options at byte 9: "ThreadProf" is not available in this version"#,
+        ),
+        (
+            "JPIAgent;CGProf:execdetails=false",
+            r#"option execdetails at byte 28: aggregated calls ("false") are not available in this version"#,
+        ),
+        (
+            "JPIAgent;CGProf:execdetails=yes",
+            r#"option execdetails at byte 28: no such value "yes"; allowed are true, false"#,
+        ),
+        (
+            "JPIAgent;CGProf:allocsites=true",
+            "option allocsites at byte 16: no such option; allowed is execdetails",
+        ),
+        (
+            "JPIAgent;CGProf:",
+            "options at byte 16: an option is missing here",
+        ),
+        (
+            "JPIAgent;",
+            r#"options at byte 9: no such profiler ""; allowed is CGProf"#,
+        ),
+        (
+            "JPIAgent:filters=two-words.txt;CGProf",
+            "two-words.txt:3: 2 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE",
+        ),
+        (
+            "JPIAgent:profile=o-cpu.txt;CGProf",
+            r#"o-cpu.txt:1: CPU_TIME: "true" is not available in this version"#,
+        ),
+        (
+            "jpiagent;CGProf",
+            r#"options at byte 0: "jpiagent;CGProf" is not key=value; did you mean "JPIAgent"?"#,
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = jtrail_options::parse(text, &read).expect_err(text);
+        assert_eq!(error.to_string(), expected, "{text}");
+        assert!(!error.is_help(), "{text}");
+        assert_eq!(
+            error.continue_wanted(),
+            text.starts_with("JPIAgent"),
+            "{text}"
+        );
+    }
+}

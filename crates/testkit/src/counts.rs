@@ -1,0 +1,309 @@
+//! What a harness program says about its own calls.
+//!
+//! A program prints, among other output, lines of these forms (`java-harness/README.md`):
+//!
+//! ```text
+//! COUNT harness.Fib.fib(I)I 2692537          entered exactly so often
+//! PREFIX harness.Lambdas.lambda$ 12          so often all methods together whose key begins so
+//! RANGE harness.Overflow.down(I)I 100 90000  at least and at most so often
+//! LIMIT harness.gen.Huge.full()V 1           exactly so often, or reported as not covered
+//! FACT threads 7                             anything else, by name
+//! SKIP virtual threads need Java 21          the program could not do its work here
+//! ```
+//!
+//! A key is class, dot, method name, descriptor; the class as `Class.getName` prints it.
+
+use crate::Output;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Call counts by method.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Exact counts (`COUNT`).
+    pub exact: BTreeMap<String, u64>,
+    /// Sums over the methods whose keys begin with the key (`PREFIX`).
+    pub prefixes: BTreeMap<String, u64>,
+    /// Lowest and highest possible counts (`RANGE`).
+    pub ranges: BTreeMap<String, (u64, u64)>,
+    /// Exact counts of methods which no rewriter can be expected to cover (`LIMIT`).
+    pub limits: BTreeMap<String, u64>,
+    /// Other figures (`FACT`).
+    pub facts: BTreeMap<String, String>,
+    /// Why the program did nothing (`SKIP`).
+    pub skipped: Option<String>,
+}
+
+/// A line that begins like one of ours and is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    /// The line.
+    pub line: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not a count: {:?}", self.line)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+impl Counts {
+    /// Reads the lines out of a program's output. Other lines are passed over. A key told twice is
+    /// an error: a program adds up before it prints.
+    ///
+    /// # Errors
+    /// On the first malformed or repeated line.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut counts = Self::default();
+        for line in text.lines() {
+            if counts.take(line).is_none() {
+                let line = line.to_owned();
+                return Err(ParseError { line });
+            }
+        }
+        Ok(counts)
+    }
+
+    fn take(&mut self, line: &str) -> Option<()> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        // The key of a class may have blanks in it, so the numbers are taken from the end.
+        let last = || rest.rsplit_once(' ').filter(|(key, _)| !key.is_empty());
+        let fresh = match word {
+            "COUNT" | "PREFIX" | "LIMIT" => {
+                let (key, n) = last()?;
+                let map = match word {
+                    "COUNT" => &mut self.exact,
+                    "PREFIX" => &mut self.prefixes,
+                    _ => &mut self.limits,
+                };
+                map.insert(key.to_owned(), n.parse().ok()?).is_none()
+            }
+            "RANGE" => {
+                let (rest, high) = last()?;
+                let (key, low) = rest.rsplit_once(' ')?;
+                let range = (low.parse().ok()?, high.parse().ok()?);
+                self.ranges.insert(key.to_owned(), range).is_none() && range.0 <= range.1
+            }
+            "FACT" => {
+                let (key, value) = rest.split_once(' ')?;
+                self.facts
+                    .insert(key.to_owned(), value.to_owned())
+                    .is_none()
+            }
+            "SKIP" => self.skipped.replace(rest.to_owned()).is_none(),
+            _ => true,
+        };
+        fresh.then_some(())
+    }
+
+    /// The figure of `FACT name`.
+    ///
+    /// # Panics
+    /// When the program did not tell it, or not as a number.
+    pub fn fact(&self, name: &str) -> u64 {
+        let text = self.facts.get(name);
+        let text = text.unwrap_or_else(|| panic!("no FACT {name} in {:?}", self.facts));
+        text.parse()
+            .unwrap_or_else(|_| panic!("FACT {name} is {text:?}, not a number"))
+    }
+
+    /// Compares with what a trace holds. Each difference is a line of the result.
+    ///
+    /// `actual` are the counts of the trace by the same keys. Only keys that begin with one of
+    /// `packages` are looked at, and none that begin with one of `ignore`; every one of them must
+    /// have been told by the program. `uncovered` are the methods that the trace reports as not
+    /// covered: they may be missing where the program says `LIMIT`, and nowhere else.
+    pub fn differences(
+        &self,
+        actual: &BTreeMap<String, u64>,
+        uncovered: &BTreeSet<String>,
+        packages: &[&str],
+        ignore: &[&str],
+    ) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let mut sums: BTreeMap<&str, u64> = self.prefixes.keys().map(|k| (&**k, 0)).collect();
+        for (key, n) in actual {
+            let begins = |list: &[&str]| list.iter().any(|p| key.starts_with(p));
+            if !begins(packages) || begins(ignore) {
+                continue;
+            }
+            let prefix = sums.iter_mut().find(|(p, _)| key.starts_with(**p));
+            if self.exact.contains_key(key)
+                || self.ranges.contains_key(key)
+                || self.limits.contains_key(key)
+            {
+                // Compared below, from the program's side, so that what is missing shows too.
+            } else if let Some((_, sum)) = prefix {
+                *sum += n;
+            } else {
+                wrong.push(format!("{key}: {n} in the trace, not told by the program"));
+            }
+        }
+        let seen = |key: &String| actual.get(key).copied().unwrap_or(0);
+        let mut compare = |key: &str, seen: u64, low: u64, high: u64| {
+            if seen < low || seen > high {
+                let expected = if low == high {
+                    low.to_string()
+                } else {
+                    format!("{low} to {high}")
+                };
+                wrong.push(format!("{key}: {seen} in the trace, expected {expected}"));
+            }
+        };
+        for (key, n) in &self.exact {
+            compare(key, seen(key), *n, *n);
+        }
+        for (key, (low, high)) in &self.ranges {
+            compare(key, seen(key), *low, *high);
+        }
+        for (key, n) in &self.limits {
+            if !(uncovered.contains(key) && seen(key) == 0) {
+                compare(key, seen(key), *n, *n);
+            }
+        }
+        for (key, n) in &self.prefixes {
+            compare(key, sums[&**key], *n, *n);
+        }
+        wrong
+    }
+
+    /// Fails with every difference, as [`Counts::differences`] finds them.
+    ///
+    /// # Panics
+    /// When there is any, or when the program told no counts at all.
+    pub fn assert_matches(
+        &self,
+        actual: &BTreeMap<String, u64>,
+        uncovered: &BTreeSet<String>,
+        packages: &[&str],
+        ignore: &[&str],
+    ) {
+        assert!(!self.exact.is_empty(), "the program told no counts");
+        let wrong = self.differences(actual, uncovered, packages, ignore);
+        assert!(
+            wrong.is_empty(),
+            "{} counts differ:\n  {}",
+            wrong.len(),
+            wrong.join("\n  ")
+        );
+    }
+}
+
+impl Output {
+    /// The counts that the program printed.
+    ///
+    /// # Panics
+    /// When a line of them is malformed.
+    pub fn counts(&self) -> Counts {
+        Counts::parse(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{self}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "result 42\n\
+        COUNT a.A.f(I)I 3\n\
+        PREFIX a.A.lambda$ 7\n\
+        RANGE a.A.down()V 10 20\n\
+        LIMIT a.Huge.f()V 1\n\
+        FACT threads 5\n\
+        FACT text some words\n\
+        COUNTER is another word\n";
+
+    fn map(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
+        pairs.iter().map(|(k, n)| (k.to_string(), *n)).collect()
+    }
+
+    fn good() -> BTreeMap<String, u64> {
+        map(&[
+            ("a.A.f(I)I", 3),
+            ("a.A.lambda$main$0()V", 4),
+            ("a.A.lambda$main$1()V", 3),
+            ("a.A.down()V", 15),
+            ("a.Huge.f()V", 1),
+            ("a.Expect.print()V", 1),
+            ("java.lang.Object.<init>()V", 99),
+        ])
+    }
+
+    fn differences(actual: &BTreeMap<String, u64>, uncovered: &[&str]) -> Vec<String> {
+        let uncovered = uncovered.iter().map(|k| k.to_string()).collect();
+        let counts = Counts::parse(TEXT).unwrap();
+        counts.differences(actual, &uncovered, &["a."], &["a.Expect"])
+    }
+
+    #[test]
+    fn lines_are_read() {
+        let counts = Counts::parse(TEXT).unwrap();
+        assert_eq!(counts.exact, map(&[("a.A.f(I)I", 3)]));
+        assert_eq!(counts.ranges["a.A.down()V"], (10, 20));
+        assert_eq!(counts.fact("threads"), 5);
+        assert_eq!(counts.facts["text"], "some words");
+        assert_eq!(counts.skipped, None);
+        let skip = Counts::parse("SKIP needs Java 21\n").unwrap();
+        assert_eq!(skip.skipped.as_deref(), Some("needs Java 21"));
+    }
+
+    #[test]
+    fn malformed_lines_are_errors() {
+        for line in [
+            "COUNT",
+            "COUNT a",
+            "COUNT a b",
+            "COUNT  3",
+            "COUNT a -1",
+            "RANGE a 1",
+            "RANGE a 2 1",
+            "FACT a",
+            "COUNT a 1\nCOUNT a 1",
+        ] {
+            assert!(Counts::parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn equal_counts_have_no_differences() {
+        assert_eq!(differences(&good(), &[]), [""; 0]);
+    }
+
+    #[test]
+    fn each_kind_of_difference_is_told() {
+        for (key, n, told) in [
+            ("a.A.f(I)I", 2, "a.A.f(I)I: 2 in the trace, expected 3"),
+            (
+                "a.A.down()V",
+                9,
+                "a.A.down()V: 9 in the trace, expected 10 to 20",
+            ),
+            ("a.Huge.f()V", 0, "a.Huge.f()V: 0 in the trace, expected 1"),
+            (
+                "a.A.lambda$main$0()V",
+                5,
+                "a.A.lambda$: 8 in the trace, expected 7",
+            ),
+            (
+                "a.B.g()V",
+                1,
+                "a.B.g()V: 1 in the trace, not told by the program",
+            ),
+        ] {
+            let mut actual = good();
+            actual.insert(key.to_owned(), n);
+            assert_eq!(differences(&actual, &[]), [told]);
+        }
+        assert_eq!(differences(&BTreeMap::new(), &[]).len(), 4);
+    }
+
+    #[test]
+    fn only_a_limit_may_be_uncovered() {
+        let mut actual = good();
+        actual.remove("a.Huge.f()V");
+        assert_eq!(differences(&actual, &["a.Huge.f()V"]), [""; 0]);
+        actual.remove("a.A.f(I)I");
+        assert_eq!(differences(&actual, &["a.Huge.f()V", "a.A.f(I)I"]).len(), 1);
+    }
+}

@@ -1,0 +1,49 @@
+//! Finds JVMs and runs programs in them, for the tests.
+//!
+//! - [`Jdk`]: which JVMs there are. None at all is a failure, never a silent skip.
+//! - [`Harness`]: the compiled programs of `java-harness/`, and which class path a JVM can take.
+//! - [`Run`]: one program in one JVM, with or without the agent, always with a time limit.
+//! - [`Counts`]: what a harness program says it called, and the comparison with a trace.
+//!
+//! ```no_run
+//! use jtrail_testkit::{Harness, Jdk, Run};
+//!
+//! let harness = Harness::new(std::env::var_os("JTRAIL_HARNESS").unwrap());
+//! for jdk in Jdk::require(&[11, 17, 21, 25]) {
+//!     let dir = jtrail_testkit::temp_dir();
+//!     let trace = dir.path().join("t.trcbin");
+//!     let output = Run::new(&jdk, "harness.Constructors")
+//!         .class_path(harness.class_path(&jdk))
+//!         .agent("libjtrail.so", format!("format=binary,file={}", trace.display()))
+//!         .output();
+//!     output.assert_exit(0);
+//!     let counts = output.counts();
+//!     assert!(!counts.exact.is_empty());
+//! }
+//! ```
+//!
+//! Helpers for tests fail as tests do: they panic, and the message says what happened. The
+//! `try_` forms return the error instead.
+
+#![forbid(unsafe_code)]
+
+mod counts;
+mod harness;
+mod jdk;
+mod run;
+
+pub use counts::{Counts, ParseError};
+pub use harness::Harness;
+pub use jdk::{Jdk, JdkError, OLDEST};
+pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
+
+/// A fresh folder that is removed with the value.
+///
+/// # Panics
+/// When the system's temporary folder cannot be written.
+pub fn temp_dir() -> tempfile::TempDir {
+    tempfile::Builder::new()
+        .prefix("jtrail-test-")
+        .tempdir()
+        .expect("a temporary folder")
+}

@@ -1,0 +1,434 @@
+//! One program in one JVM.
+
+use crate::{Jdk, temp_dir};
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time limit of a run that sets none: generous, for machines under load.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long a JVM that hangs may take to print its stacks before it is killed.
+const STACKS: Duration = Duration::from_secs(2);
+
+/// A program to run: a builder.
+#[derive(Clone, Debug)]
+pub struct Run {
+    java: PathBuf,
+    class_path: Option<OsString>,
+    main: OsString,
+    jvm_args: Vec<OsString>,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    dir: Option<PathBuf>,
+    stdin: Vec<u8>,
+    timeout: Duration,
+}
+
+/// Why there is no [`Output`].
+#[derive(Debug)]
+pub enum RunError {
+    /// The JVM could not be started, or not be talked to.
+    Io(io::Error),
+    /// It ran longer than the limit and was killed. The output is what came until then, with the
+    /// stacks of its threads.
+    Timeout(Duration, Box<Output>),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(e) => write!(f, "cannot run the JVM: {e}"),
+            Self::Timeout(limit, output) => write!(f, "killed after {limit:?}\n{output}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<io::Error> for RunError {
+    fn from(e: io::Error) -> Self {
+        Self::Io(e)
+    }
+}
+
+/// What a program left behind.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its standard output; bytes that are no UTF-8 are replaced.
+    pub stdout: String,
+    /// Its standard error, likewise.
+    pub stderr: String,
+    /// From start to end.
+    pub elapsed: Duration,
+}
+
+impl Output {
+    /// Fails unless the program ended with this exit code; the message has all output.
+    ///
+    /// # Panics
+    /// When it ended otherwise.
+    pub fn assert_exit(&self, code: i32) {
+        assert_eq!(self.status.code(), Some(code), "exit code\n{self}");
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} after {:?}", self.status, self.elapsed)?;
+        writeln!(f, "--- stdout\n{}", self.stdout)?;
+        write!(f, "--- stderr\n{}", self.stderr)
+    }
+}
+
+impl Run {
+    /// Class `main` in the JVM `jdk`.
+    pub fn new(jdk: &Jdk, main: impl Into<OsString>) -> Self {
+        Self {
+            java: jdk.java.clone(),
+            class_path: None,
+            main: main.into(),
+            jvm_args: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            dir: None,
+            stdin: Vec::new(),
+            timeout: DEFAULT_TIMEOUT,
+        }
+    }
+
+    /// Sets the class path.
+    #[must_use]
+    pub fn class_path(mut self, path: impl Into<OsString>) -> Self {
+        self.class_path = Some(path.into());
+        self
+    }
+
+    /// Adds an argument for the JVM, before the main class.
+    #[must_use]
+    pub fn jvm_arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.jvm_args.push(arg.into());
+        self
+    }
+
+    /// Adds an argument for the program.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Loads the agent library `path` with `options`, which may be empty.
+    #[must_use]
+    pub fn agent(self, path: impl AsRef<Path>, options: impl AsRef<OsStr>) -> Self {
+        let mut arg = OsString::from("-agentpath:");
+        arg.push(path.as_ref());
+        if !options.as_ref().is_empty() {
+            arg.push("=");
+            arg.push(options);
+        }
+        self.jvm_arg(arg)
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, key: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((key.into(), value.into()));
+        self
+    }
+
+    /// Runs in this folder; a fresh temporary one otherwise.
+    #[must_use]
+    pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Some(dir.into());
+        self
+    }
+
+    /// Feeds these bytes to the program, then ends its input.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Sets the time limit, [`DEFAULT_TIMEOUT`] otherwise.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = limit;
+        self
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Panics
+    /// When it cannot be started, or exceeds the time limit.
+    pub fn output(self) -> Output {
+        self.try_output().unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// When it cannot be started, or exceeds the time limit.
+    pub fn try_output(mut self) -> Result<Output, RunError> {
+        let input = std::mem::take(&mut self.stdin);
+        let mut running = self.spawn()?;
+        let mut pipe = running.child.stdin.take();
+        // A thread of its own: a program that does not read must not hold us up.
+        thread::spawn(move || {
+            if let Some(pipe) = pipe.as_mut() {
+                // A program that ends without reading it all closes the pipe.
+                let _ = pipe.write_all(&input);
+            }
+        });
+        running.wait()
+    }
+
+    /// Starts it, for tests that talk to it. Its input stays open until it is waited for.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn spawn(self) -> Result<Running, RunError> {
+        let own_dir = match self.dir {
+            Some(_) => None,
+            None => Some(temp_dir()),
+        };
+        let dir = self.dir.as_deref();
+        let dir = dir.unwrap_or_else(|| own_dir.as_ref().expect("set above").path());
+        let mut command = Command::new(&self.java);
+        // These would change what every JVM does and prints.
+        for name in [
+            "JAVA_TOOL_OPTIONS",
+            "_JAVA_OPTIONS",
+            "JDK_JAVA_OPTIONS",
+            "CLASSPATH",
+        ] {
+            command.env_remove(name);
+        }
+        command.args(&self.jvm_args);
+        if let Some(path) = &self.class_path {
+            command.arg("-cp").arg(path);
+        }
+        command
+            .arg(&self.main)
+            .args(&self.args)
+            .envs(self.env)
+            .current_dir(dir)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let started = Instant::now();
+        let mut child = command.spawn()?;
+        let stdout = Pipe::read(child.stdout.take().expect("piped"));
+        let stderr = Pipe::read(child.stderr.take().expect("piped"));
+        Ok(Running {
+            child,
+            stdout,
+            stderr,
+            started,
+            deadline: started + self.timeout,
+            timeout: self.timeout,
+            _dir: own_dir,
+        })
+    }
+}
+
+/// A program that runs. Dropping it kills it.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: Arc<Pipe>,
+    stderr: Arc<Pipe>,
+    started: Instant,
+    deadline: Instant,
+    timeout: Duration,
+    _dir: Option<tempfile::TempDir>,
+}
+
+impl Running {
+    /// The process's id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its input.
+    ///
+    /// # Panics
+    /// When it was taken before.
+    pub fn stdin(&mut self) -> ChildStdin {
+        self.child.stdin.take().expect("input taken twice")
+    }
+
+    /// Waits until `text` stands in its standard output.
+    ///
+    /// # Panics
+    /// When the program ends before, or the time limit passes; it is killed then.
+    pub fn wait_for(&mut self, text: &str) {
+        if !self.stdout.wait_for(text, self.deadline) {
+            let output = self.kill_with_stacks();
+            panic!("{text:?} never came\n{output}");
+        }
+    }
+
+    /// Waits until the program prints `[ready]`.
+    ///
+    /// # Panics
+    /// As [`Running::wait_for`].
+    pub fn wait_ready(&mut self) {
+        self.wait_for("[ready]");
+    }
+
+    /// Sends a signal by its name without `SIG`: `TERM`, `INT`, `QUIT`.
+    ///
+    /// # Errors
+    /// When the system's `kill` cannot be run or refuses.
+    #[cfg(unix)]
+    pub fn signal(&self, name: &str) -> io::Result<()> {
+        let pid = self.pid().to_string();
+        let status = Command::new("kill").args(["-s", name, &pid]).status()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("kill -s {name} {pid}: {status}")))
+        }
+    }
+
+    /// Ends it at once, as `kill -9` does, and returns what it had printed.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub fn kill(mut self) -> Result<Output, RunError> {
+        self.child.kill()?;
+        let status = self.child.wait()?;
+        Ok(self.collect(status))
+    }
+
+    /// Closes its input and waits for its end.
+    ///
+    /// # Errors
+    /// When the time limit passes; it is killed then.
+    pub fn wait(mut self) -> Result<Output, RunError> {
+        drop(self.child.stdin.take());
+        match self.wait_until(self.deadline)? {
+            Some(status) => Ok(self.collect(status)),
+            None => {
+                let output = self.kill_with_stacks();
+                Err(RunError::Timeout(self.timeout, Box::new(output)))
+            }
+        }
+    }
+
+    fn wait_until(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends a JVM that hangs, after asking it where.
+    fn kill_with_stacks(&mut self) -> Output {
+        #[cfg(unix)]
+        if self.signal("QUIT").is_ok() {
+            let _ = self.wait_until(Instant::now() + STACKS);
+        }
+        let _ = self.child.kill();
+        let status = self.child.wait().expect("a child that was killed");
+        self.collect(status)
+    }
+
+    fn collect(&self, status: ExitStatus) -> Output {
+        let elapsed = self.started.elapsed();
+        // Grandchildren may hold the pipes open: no waiting for ever.
+        let limit = Instant::now() + STACKS;
+        Output {
+            status,
+            stdout: self.stdout.all(limit),
+            stderr: self.stderr.all(limit),
+            elapsed,
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail where the program has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Text that a thread reads from a pipe.
+#[derive(Debug, Default)]
+struct Pipe {
+    state: Mutex<PipeState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct PipeState {
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+impl Pipe {
+    fn read(mut from: impl Read + Send + 'static) -> Arc<Self> {
+        let pipe = Arc::new(Self::default());
+        let to = Arc::clone(&pipe);
+        thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            loop {
+                let n = from.read(&mut buffer).unwrap_or(0);
+                let mut state = to.state.lock().expect("no panic under this lock");
+                state.bytes.extend_from_slice(&buffer[..n]);
+                state.ended = n == 0;
+                to.changed.notify_all();
+                if state.ended {
+                    return;
+                }
+            }
+        });
+        pipe
+    }
+
+    /// Waits until `done`, the end or the deadline; returns what `done` says of the last state.
+    fn wait(&self, deadline: Instant, mut done: impl FnMut(&PipeState) -> bool) -> bool {
+        let mut state = self.state.lock().expect("no panic under this lock");
+        loop {
+            let now = Instant::now();
+            if done(&state) {
+                return true;
+            }
+            if state.ended || now >= deadline {
+                return false;
+            }
+            let waited = self.changed.wait_timeout(state, deadline - now);
+            state = waited.expect("no panic under this lock").0;
+        }
+    }
+
+    fn wait_for(&self, text: &str, deadline: Instant) -> bool {
+        self.wait(deadline, |state| {
+            String::from_utf8_lossy(&state.bytes).contains(text)
+        })
+    }
+
+    fn all(&self, deadline: Instant) -> String {
+        self.wait(deadline, |state| state.ended);
+        let state = self.state.lock().expect("no panic under this lock");
+        String::from_utf8_lossy(&state.bytes).into_owned()
+    }
+}

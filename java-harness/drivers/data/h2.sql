@@ -1,0 +1,12 @@
+CREATE TABLE customer (id INT PRIMARY KEY, name VARCHAR(40), city VARCHAR(20));
+CREATE TABLE purchase (id INT PRIMARY KEY, customer INT REFERENCES customer(id), cents BIGINT, bought DATE);
+INSERT INTO customer SELECT x, 'name ' || x, CASE MOD(x, 3) WHEN 0 THEN 'Oslo' WHEN 1 THEN 'Rome' ELSE 'Lima' END FROM SYSTEM_RANGE(1, 200);
+INSERT INTO purchase SELECT x, 1 + MOD(x * 7, 200), 100 + MOD(x * 7919, 10000), DATEADD('DAY', MOD(x, 365), DATE '2024-01-01') FROM SYSTEM_RANGE(1, 3000);
+CREATE INDEX purchase_bought ON purchase(bought);
+SELECT city, COUNT(*), SUM(cents) FROM customer c JOIN purchase p ON p.customer = c.id GROUP BY city ORDER BY city;
+SELECT name, SUM(cents) AS total FROM customer c JOIN purchase p ON p.customer = c.id GROUP BY name HAVING SUM(cents) > 90000 ORDER BY total DESC, name LIMIT 5;
+WITH RECURSIVE f(n, a, b) AS (SELECT 1, CAST(0 AS BIGINT), CAST(1 AS BIGINT) UNION ALL SELECT n + 1, b, a + b FROM f WHERE n < 40) SELECT MAX(a) FROM f;
+UPDATE purchase SET cents = cents + 1 WHERE bought BETWEEN DATE '2024-03-01' AND DATE '2024-04-01';
+DELETE FROM purchase WHERE MOD(id, 11) = 0;
+SELECT COUNT(*), MIN(bought), MAX(bought), SUM(cents) FROM purchase;
+SELECT bought, cents, SUM(cents) OVER (ORDER BY bought, id) FROM purchase ORDER BY bought, id LIMIT 10;

@@ -1,0 +1,74 @@
+package harness;
+
+/**
+ * StackOverflowError, several times, and normal work after it. How deep it goes nobody knows, and
+ * an overflow may strike in a hook as well as in the program: ranges for that part, exact counts
+ * for the rest.
+ */
+public final class Overflow {
+    static int deepest;
+    static int cleaned;
+
+    static int down(int depth) {
+        deepest = depth;
+        return down(depth + 1) + 1;
+    }
+
+    static int guarded(int depth) {
+        deepest = depth;
+        try {
+            return guarded(depth + 1) + 1;
+        } finally {
+            cleaned++;
+        }
+    }
+
+    static class Frame {
+        final Frame next;
+
+        Frame(int depth) {
+            deepest = depth;
+            next = new Frame(depth + 1);
+        }
+    }
+
+    static int after(int n) {
+        return n == 0 ? 0 : 1 + after(n - 1);
+    }
+
+    static long overflow(Runnable body) {
+        deepest = 0;
+        try {
+            body.run();
+            throw new AssertionError("no overflow");
+        } catch (StackOverflowError e) {
+            return deepest;
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        int rounds = 3;
+        long[] depths = new long[3];
+        Thread thread = new Thread(null, () -> {
+            for (int i = 0; i < rounds; i++) {
+                depths[0] += overflow(() -> down(1));
+                depths[1] += overflow(() -> guarded(1));
+                depths[2] += overflow(() -> new Frame(1));
+                after(50);
+            }
+        }, "overflow", 1 << 20);
+        thread.start();
+        thread.join();
+        System.out.println("recovered");
+
+        Expect.Of main = Expect.program("harness.Overflow");
+        main.count("after(I)I", rounds * 51L).count("overflow(Ljava/lang/Runnable;)J", rounds * 3L);
+        main.prefix("lambda$", 1 + rounds * 3L);
+        // The last call of each round may have been entered without reaching its first statement;
+        // what the guarded form calls again from its finally blocks is nothing.
+        main.range("down(I)I", depths[0], depths[0] + rounds);
+        main.range("guarded(I)I", depths[1], depths[1] + rounds);
+        main.nested("Frame").range("<init>(I)V", depths[2], depths[2] + rounds);
+        Expect.print();
+    }
+}

@@ -1,0 +1,260 @@
+"""What scripts/real-programs is made of: JDKs, fetching, running, comparing, reading the trace."""
+
+import collections
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+
+class Jdk:
+    """A JVM to run in, and how to make it verify every class."""
+
+    def __init__(self, home):
+        self.home = Path(home).resolve()
+        self.java = self.home / "bin" / "java"
+        if not self.java.is_file():
+            sys.exit(f"real-programs: {self.home}: no bin/java")
+        release = (self.home / "release").read_text()
+        version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release, re.M)
+        self.feature = int(version[1])
+        modules = re.search(r'^MODULES="(.*)"', release, re.M)
+        self.modules = modules[1].split() if modules else []
+        self.verify = next((flags for flags in (
+            ["-Xverify:all"],
+            ["-XX:+BytecodeVerificationLocal", "-XX:+BytecodeVerificationRemote"],
+        ) if subprocess.run([self.java, *flags, "-version"], capture_output=True).returncode == 0), [])
+
+    def lacks(self, oldest, compiler):
+        """Why a program cannot run here, or nothing."""
+        if self.feature < oldest:
+            return f"needs Java {oldest}"
+        if compiler and "jdk.compiler" not in self.modules:
+            return "it has no module jdk.compiler"
+        return None
+
+
+def default_home():
+    if os.environ.get("JAVA_HOME"):
+        return os.environ["JAVA_HOME"]
+    java = shutil.which("java")
+    if not java:
+        sys.exit("real-programs: no JVM: set JAVA_HOME or give --jdk")
+    return Path(java).resolve().parent.parent
+
+
+def fetch(folder, artifacts):
+    """The jars of these artifacts and of all that they need, fetched once."""
+    lib = folder / "lib"
+    done = folder / "fetched"
+    wanted = "\n".join(artifacts)
+    lib.mkdir(parents=True, exist_ok=True)
+    if not artifacts or (done.is_file() and done.read_text() == wanted):
+        return lib
+    shutil.rmtree(lib)
+    dependencies = ""
+    for artifact in artifacts:
+        group, name, version, *classifier = artifact.split(":")
+        extra = f"<classifier>{classifier[0]}</classifier>" if classifier else ""
+        dependencies += (f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
+                         f"<version>{version}</version>{extra}</dependency>")
+    (folder / "pom.xml").write_text(
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>jtrail</groupId><artifactId>fetch</artifactId><version>1</version>"
+        f"<packaging>pom</packaging><dependencies>{dependencies}</dependencies></project>")
+    command = ["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), MAVEN_COPY, f"-DoutputDirectory={lib}"]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        sys.exit("real-programs: mvn is needed to fetch the programs")
+    if result.returncode != 0:
+        sys.exit(f"real-programs: mvn could not fetch {' '.join(artifacts)}:\n{result.stdout}{result.stderr}")
+    done.write_text(wanted)
+    return lib
+
+
+def unzip(archive, folder, wanted):
+    """Those entries of a zip file, unpacked once."""
+    if not folder.is_dir():
+        part = folder.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(part, [n for n in file.namelist() if wanted(n)])
+        part.rename(folder)
+    return folder
+
+
+def compile_java(jdk, sources, class_path, classes):
+    """Compiles our own drivers, for the oldest release."""
+    javac = jdk.home / "bin" / "javac"
+    javac = javac if javac.is_file() else shutil.which("javac")
+    if not javac:
+        sys.exit("real-programs: no javac for the drivers: put one on the PATH")
+    shutil.rmtree(classes, ignore_errors=True)
+    files = sorted(sources.rglob("*.java")) if sources.is_dir() else [sources]
+    command = [javac, "-nowarn", "--release", "11", "-d", classes, *files]
+    if class_path:
+        command += ["-cp", os.pathsep.join(map(str, class_path))]
+    subprocess.run([str(c) for c in command], check=True)
+
+
+class Run:
+    """What one run left behind."""
+
+    def __init__(self, code, stdout, stderr, files, seconds):
+        self.code, self.stdout, self.stderr, self.files, self.seconds = code, stdout, stderr, files, seconds
+
+    def text(self):
+        return (self.stdout + self.stderr).decode(errors="replace")
+
+
+def run(command, work, out, timeout):
+    env = {k: v for k, v in os.environ.items()
+           if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")}
+    started = time.monotonic()
+    try:
+        result = subprocess.run(command, cwd=work, env=env, stdin=subprocess.DEVNULL,
+                                capture_output=True, timeout=timeout)
+        code, stdout, stderr = result.returncode, result.stdout, result.stderr
+    except subprocess.TimeoutExpired as e:
+        code, stdout, stderr = f"none: killed after {timeout} s", e.stdout or b"", e.stderr or b""
+    seconds = time.monotonic() - started
+    files = {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
+             for path in sorted(out.rglob("*")) if path.is_file()}
+    return Run(code, stdout, stderr, files, seconds)
+
+
+class Noise:
+    """What differs between two plain runs, and so says nothing about the agent."""
+
+    def __init__(self, lines=frozenset(), lengths=False, files=frozenset(), names=False):
+        self.lines, self.lengths, self.files, self.names = lines, lengths, files, names
+
+    @classmethod
+    def between(cls, a, b):
+        left, right = a.stdout.splitlines(), b.stdout.splitlines()
+        lines = {i for i, (x, y) in enumerate(zip(left, right)) if x != y}
+        files = {name for name in a.files if name in b.files and a.files[name] != b.files[name]}
+        return cls(lines, len(left) != len(right), files, set(a.files) != set(b.files))
+
+
+def differences(plain, other, noise):
+    found = []
+    if plain.code != other.code:
+        found.append(f"exit {other.code} instead of {plain.code}")
+    left, right = plain.stdout.splitlines(), other.stdout.splitlines()
+    if len(left) != len(right) and not noise.lengths:
+        found.append(f"{len(right)} lines of output instead of {len(left)}")
+    for i, (x, y) in enumerate(zip(left, right)):
+        if x != y and i not in noise.lines and not noise.lengths:
+            found.append(f"output line {i + 1}: {y[:80]!r} instead of {x[:80]!r}")
+            break
+    if set(plain.files) != set(other.files) and not noise.names:
+        changed = sorted(set(plain.files) ^ set(other.files))
+        found.append(f"other files: {' '.join(changed[:5])}")
+    changed = [name for name in plain.files if name in other.files
+               and plain.files[name] != other.files[name] and name not in noise.files]
+    if changed:
+        found.append(f"{len(changed)} files differ: {' '.join(changed[:5])}")
+    return found
+
+
+class TraceReader:
+    """Reads a trace from a named pipe, hands it to `jtrail verify -`, and picks up the notes.
+
+    The notes of jtrail stand as text in every format (crates/model/src/note.rs), so they are found
+    without decoding.
+    """
+
+    NOTE = re.compile(rb"jtrail (totals|uncovered|lost) ([^\0\n<]*)")
+    FIELD = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S+))')
+
+    def __init__(self, path, jtrail):
+        self.path = path
+        self.totals, self.reasons, self.bytes = {}, collections.Counter(), 0
+        self.code = self.output = None
+        os.mkfifo(path)
+        self._verify = subprocess.Popen([str(jtrail), "verify", "-"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._lines = []
+        self._collector = threading.Thread(target=lambda: self._lines.append(self._verify.stdout.read()))
+        self._pump = threading.Thread(target=self._copy, daemon=True)
+        self._collector.start()
+        self._pump.start()
+
+    def _copy(self):
+        tail = b""
+        with open(self.path, "rb", buffering=0) as pipe:
+            while chunk := pipe.read(1 << 20):
+                self.bytes += len(chunk)
+                try:
+                    self._verify.stdin.write(chunk)
+                except BrokenPipeError:
+                    pass  # it gave up; the program must still run to its end
+                text = tail + chunk
+                # A note may go on in the next chunk: keep its begin.
+                cut = max(text.rfind(b"jtrail ", len(text) - 4096), 0) or max(len(text) - 16, 0)
+                self._scan(text[:cut])
+                tail = text[cut:]
+        self._scan(tail)
+
+    def _scan(self, text):
+        if b"jtrail " not in text:
+            return
+        for kind, rest in self.NOTE.findall(text):
+            fields = {k: quoted or plain for k, quoted, plain in self.FIELD.findall(rest.decode(errors="replace"))}
+            if kind == b"totals":
+                self.totals = {k: int(v) for k, v in fields.items() if v.isdigit()}
+            elif kind == b"uncovered" and "reason" in fields:
+                self.reasons[fields["reason"]] += 1
+
+    def finish(self):
+        """After the program's end: waits for the verdict."""
+        try:
+            # Lets go a reader that still waits for a writer which never came.
+            os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            pass
+        self._pump.join(600)
+        try:
+            self._verify.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.code = self._verify.wait(600)
+        self._collector.join(10)
+        self.output = b"".join(self._lines).decode(errors="replace")
+        self.path.unlink()
+        return self
+
+
+def scaled(number):
+    for unit in ("", "k", "M", "G"):
+        if number < 10_000 or unit == "G":
+            return f"{number:.0f}{unit}"
+        number /= 1000
+
+
+def print_table(rows, plain):
+    columns = ["program", "jdk", "include", "plain"]
+    columns += ["noise"] if plain else ["traced", "classes", "methods", "uncovered", "enters", "leaves",
+                                        "repaired", "open", "lost", "bytes"]
+    table = [columns + ["verdict"]]
+    for row in rows:
+        table.append([str(row.get(c, "-")) for c in columns] + ["DIFFERS" if row["wrong"] else "ok"])
+    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
+    print()
+    for line in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+    for row in rows:
+        for text in row["wrong"]:
+            print(f"{row['program']} on Java {row['jdk']}: {text}")
+        for reason, count in row["reasons"].most_common():
+            print(f"{row['program']} on Java {row['jdk']}: {count} not covered: {reason}")

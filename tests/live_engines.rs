@@ -1,0 +1,73 @@
+//! The two engines against each other: the same deterministic program must give the same calls on each
+//! thread, in the same order and nesting. The JVM's own events are the oracle.
+
+use crate::common::{FILTER, Step, ThreadTrace, Trace, VERSIONS, program, traced};
+use jtrail_testkit::Jdk;
+
+/// Programs whose every thread does the same in each run.
+const PROGRAMS: [&str; 14] = [
+    "harness.Constructors",
+    "harness.Enums",
+    "harness.Exceptions",
+    "harness.Fib",
+    "harness.Generics",
+    "harness.Interfaces",
+    "harness.Lambdas",
+    "harness.Nested",
+    "harness.Proxies",
+    "harness.Reflection",
+    "harness.StaticInit",
+    "harness.Streams",
+    "harness.Switches",
+    "harness.Sync",
+];
+
+/// What only one engine can see: classes that the JVM hides from the load hook.
+fn is_hidden(key: &str) -> bool {
+    key.contains("$$Lambda")
+}
+
+fn calls(thread: &ThreadTrace) -> Vec<(Step, &str)> {
+    let steps = thread.steps.iter().map(|(step, key)| (*step, key.as_str()));
+    steps.filter(|(_, key)| key.starts_with("harness.") && !is_hidden(key)).collect()
+}
+
+/// Threads with calls, by name; threads of one name in the order of their calls' text.
+fn by_thread(trace: &Trace) -> Vec<(&str, Vec<(Step, &str)>)> {
+    let mut all: Vec<_> = trace.threads.iter().map(|t| (t.name.as_str(), calls(t))).collect();
+    all.retain(|(_, calls)| !calls.is_empty());
+    all.sort_by_key(|(name, calls)| (*name, calls.iter().map(|c| c.1).collect::<Vec<_>>()));
+    all
+}
+
+#[test]
+fn both_engines_see_the_same() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for name in PROGRAMS {
+            let run = |engine| {
+                let options = format!("format=binary,engine={engine},{FILTER}");
+                let run = traced(program(&jdk, name), &options);
+                run.output.assert_exit(0);
+                run.trace.assert_sound(&run.output);
+                run.trace
+            };
+            let (bytecode, jvmti) = (run("bytecode"), run("jvmti"));
+            let (ours, oracle) = (by_thread(&bytecode), by_thread(&jvmti));
+            let names = |all: &[(&str, Vec<(Step, &str)>)]| -> Vec<String> {
+                all.iter().map(|(name, _)| (*name).to_owned()).collect()
+            };
+            assert_eq!(names(&ours), names(&oracle), "{name}, JDK {}", jdk.feature);
+            for ((thread, ours), (_, oracle)) in ours.iter().zip(&oracle) {
+                let differ = ours.iter().zip(oracle).position(|(a, b)| a != b);
+                let at = differ.unwrap_or(ours.len().min(oracle.len()));
+                assert!(
+                    ours == oracle,
+                    "{name}, JDK {}, thread {thread}: at step {at}\nours   {:?}\noracle {:?}",
+                    jdk.feature,
+                    &ours[at.saturating_sub(4)..ours.len().min(at + 4)],
+                    &oracle[at.saturating_sub(4)..oracle.len().min(at + 4)],
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests that load the agent into real JVMs, all that are found.
+
+mod common;
+mod live_counts;
+mod live_endings;
+mod live_engines;
+mod live_failures;
+mod live_neighbours;
+mod live_options;
+mod live_threads;
