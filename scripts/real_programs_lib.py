@@ -178,6 +178,7 @@ class TraceReader:
     FIELD = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S+))')
 
     def __init__(self, path, jtrail):
+        """`jtrail` is the program; tests put another one in its place."""
         self.path = path
         self.totals, self.reasons, self.bytes = {}, collections.Counter(), 0
         self.code = self.output = None
@@ -200,8 +201,9 @@ class TraceReader:
                 except BrokenPipeError:
                     pass  # it gave up; the program must still run to its end
                 text = tail + chunk
-                # A note may go on in the next chunk: keep its begin.
-                cut = max(text.rfind(b"jtrail ", len(text) - 4096), 0) or max(len(text) - 16, 0)
+                # A note, or the word that begins it, may go on in the next chunk: keep its begin.
+                found = text.rfind(b"jtrail ", max(len(text) - 4096, 0))
+                cut = found if found >= 0 else max(len(text) - 6, 0)
                 self._scan(text[:cut])
                 tail = text[cut:]
         self._scan(tail)

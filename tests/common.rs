@@ -26,16 +26,8 @@ pub(crate) fn harness() -> Harness {
 
 /// A run of a harness program, without the agent.
 pub(crate) fn program(jdk: &Jdk, main: &str) -> Run {
-    let run = Run::new(jdk, main).class_path(harness().class_path(jdk));
-    // The full verifier, also for classes that the JVM would trust. 13 and later deprecate the short form.
-    if jdk.feature < 13 {
-        run.jvm_arg("-Xverify:all")
-    } else {
-        run.jvm_arg("-XX:+IgnoreUnrecognizedVMOptions")
-            .jvm_arg("-XX:-BytecodeVerificationLocal")
-            .jvm_arg("-XX:+BytecodeVerificationLocal")
-            .jvm_arg("-XX:+BytecodeVerificationRemote")
-    }
+    // The full verifier, also for classes that the JVM would trust.
+    Run::new(jdk, main).class_path(harness().class_path(jdk)).jvm_arg("-Xverify:all")
 }
 
 /// How programs of the harness are traced: all but their bookkeeping.
@@ -45,9 +37,6 @@ pub(crate) const FILTER: &str = "exclude=harness.Expect*,exclude=assembler.*";
 pub(crate) struct Traced {
     pub(crate) output: Output,
     pub(crate) trace: Trace,
-    /// Where the trace lies, as long as this value lives.
-    pub(crate) file: PathBuf,
-    _folder: tempfile::TempDir,
 }
 
 /// Runs a program with the agent; `options` come before the file.
@@ -63,7 +52,7 @@ pub(crate) fn traced_before(run: Run, options: &str, behind: &[&str]) -> Traced 
     let run = behind.iter().fold(run.agent(agent(), options), |run, arg| run.jvm_arg(arg));
     let output = run.output();
     let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
-    Traced { output, trace, file, _folder: folder }
+    Traced { output, trace }
 }
 
 /// A call's begin or end.

@@ -306,10 +306,11 @@ impl Agent {
 
     /// Hands over what the running thread recorded, and takes its buffer away.
     pub(crate) fn finish_buffer(&self) {
-        if let Some(buffer) = self.buffer_if_any() {
+        let buffer = tls::get();
+        if !buffer.is_null() {
             tls::set(std::ptr::null_mut());
             // SAFETY: it is this thread's own, and nobody finds it any more.
-            unsafe { buffer.finish() };
+            unsafe { ThreadBuffer::finish(buffer) };
         }
     }
 

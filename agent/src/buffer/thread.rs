@@ -184,13 +184,21 @@ impl ThreadBuffer {
         unsafe { self.record_coded(now, Code::Running, u64::from(thread)) }
     }
 
-    /// Hands over what there is, for ever. The writer frees the buffer; the caller forgets it.
+    /// Hands over what there is, for ever. The writer frees the buffer, maybe before this returns: hence the
+    /// pointer, and nothing of the buffer is touched once the message is out.
     ///
     /// # Safety
-    /// The owning thread calls it, and then no more method of this buffer.
-    pub(crate) unsafe fn finish(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.hand_over(true) };
+    /// The owning thread calls it, and forgets the buffer.
+    pub(crate) unsafe fn finish(this: *const Self) {
+        let (sender, message) = {
+            // SAFETY: the buffer lives until the message is sent.
+            let buffer = unsafe { &*this };
+            // SAFETY: the caller's promise.
+            let owner = unsafe { buffer.owner() };
+            let chunk = buffer.close_chunk();
+            (owner.exchange.full.clone(), Full { buffer: buffer.number, chunk, last: true })
+        };
+        let _ = sender.send(message); // fails when the writer is gone
     }
 
     /// # Safety
@@ -245,23 +253,25 @@ impl ThreadBuffer {
         self.published.advance(cursor + 8 * words.len());
     }
 
+    /// Notes in the chunk how much of it is used.
+    fn close_chunk(&self) -> Option<Chunk> {
+        // SAFETY: only `refill` brings chunks into view, with the address of one.
+        let chunk = unsafe { Chunk::from_ptr(self.published.chunk()) }?;
+        let used = (self.published.cursor() - chunk.first()) / 8;
+        // SAFETY: the chunk is ours until it is sent; the writer reads `used` only once it has received it.
+        unsafe { (*chunk.as_ptr()).used = used as u32 };
+        Some(chunk)
+    }
+
     /// # Safety
     /// The owning thread calls it.
-    unsafe fn hand_over(&self, last: bool) {
-        // SAFETY: the chunk was set by `begin`, and is ours until it is sent.
-        let chunk = unsafe { Chunk::from_ptr(self.published.chunk()) };
-        if let Some(chunk) = chunk {
-            let used = (self.published.cursor() - chunk.first()) / 8;
-            // SAFETY: the chunk is ours; the writer reads `used` only once it has received it.
-            unsafe { (*chunk.as_ptr()).used = used as u32 };
-        }
+    unsafe fn hand_over(&self) {
         // SAFETY: the caller's promise.
         let owner = unsafe { self.owner() };
         owner.end = 0;
+        let Some(chunk) = self.close_chunk() else { return };
         // A writer that is gone needs no chunk.
-        if chunk.is_some() || last {
-            let _ = owner.exchange.full.send(Full { buffer: self.number, chunk, last });
-        }
+        let _ = owner.exchange.full.send(Full { buffer: self.number, chunk: Some(chunk), last: false });
         self.published.retire();
     }
 
@@ -271,7 +281,7 @@ impl ThreadBuffer {
     /// The owning thread calls it.
     unsafe fn refill(&self, now: u64, may_drop: bool) -> Refill {
         // SAFETY: the caller's promise, here and below.
-        unsafe { self.hand_over(false) };
+        unsafe { self.hand_over() };
         let owner = unsafe { self.owner() };
         if let Ok(chunk) = owner.reserve_back.try_recv() {
             owner.reserve = Some(chunk);

@@ -71,11 +71,11 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
                 let buffer = ThreadBuffer::new(u64::from(thread), thread, exchange);
                 let (handle, buffer) = BufferHandle::share(buffer);
                 announce.send(handle).expect("the writer is there");
-                // SAFETY: it lives until `finish`.
-                let buffer = unsafe { &*buffer };
-                calls(buffer, System::now, count);
-                // SAFETY: the last use.
-                unsafe { buffer.finish() };
+                // SAFETY: it lives until `finish`, here, which is the last use.
+                unsafe {
+                    calls(&*buffer, System::now, count);
+                    ThreadBuffer::finish(buffer);
+                }
             })
         })
         .collect();

@@ -127,12 +127,15 @@ impl<'a> Pool<'a> {
 
     /// The index of an entry that consists of exactly these bytes, tag included.
     fn find(&self, entry: &[u8]) -> Option<u16> {
+        // The tag and two bytes more (a text's length, a class's name) already tell nearly all entries apart. They are
+        // compared as a number, because the compiler makes one call of `memcmp` out of two comparisons of slices.
+        let head = u32::from_be_bytes([0, *entry.first()?, *entry.get(1)?, *entry.get(2)?]);
         let holds = |&offset: &u32| {
-            offset != 0
-                && self
-                    .bytes
-                    .get(offset as usize..)
-                    .is_some_and(|at| at.starts_with(entry))
+            let here = self.bytes.get(offset as usize..).unwrap_or_default();
+            let first = here
+                .first_chunk::<4>()
+                .map(|&first| u32::from_be_bytes(first) >> 8);
+            offset != 0 && first == Some(head) && here.starts_with(entry)
         };
         self.offsets
             .iter()
@@ -149,6 +152,9 @@ pub(crate) struct PoolEditor<'p, 'a> {
     starts: Vec<u32>,
     /// Integers of the old pool and the added ones; built when the first is asked for.
     integers: Option<HashMap<i32, u16>>,
+    /// Entries that many methods ask for, once they are known.
+    throwable: Option<u16>,
+    stack_map_table: Option<u16>,
 }
 
 /// A state of a [`PoolEditor`] to go back to.
@@ -165,6 +171,8 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
             added: Vec::new(),
             starts: Vec::new(),
             integers: None,
+            throwable: None,
+            stack_map_table: None,
         }
     }
 
@@ -193,6 +201,8 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         if let Some(integers) = &mut self.integers {
             integers.retain(|_, &mut index| index < count);
         }
+        self.throwable = self.throwable.filter(|&index| index < count);
+        self.stack_map_table = self.stack_map_table.filter(|&index| index < count);
     }
 
     pub(crate) fn utf8(&mut self, bytes: &[u8]) -> Result<u16, Refusal> {
@@ -205,6 +215,26 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         let name = self.utf8(name)?;
         let [a, b] = name.to_be_bytes();
         self.intern(&[CLASS, a, b], self.is_old(name))
+    }
+
+    /// The class `java/lang/Throwable`.
+    pub(crate) fn throwable(&mut self) -> Result<u16, Refusal> {
+        if let Some(index) = self.throwable {
+            return Ok(index);
+        }
+        let index = self.class(b"java/lang/Throwable")?;
+        self.throwable = Some(index);
+        Ok(index)
+    }
+
+    /// The name of the attribute `StackMapTable`.
+    pub(crate) fn stack_map_table(&mut self) -> Result<u16, Refusal> {
+        if let Some(index) = self.stack_map_table {
+            return Ok(index);
+        }
+        let index = self.utf8(b"StackMapTable")?;
+        self.stack_map_table = Some(index);
+        Ok(index)
     }
 
     pub(crate) fn method(

@@ -502,7 +502,7 @@ impl Rewriter<'_, '_> {
             if let Some(table) = table {
                 let name = match name {
                     Some(name) => name,
-                    None => self.pool.utf8(b"StackMapTable")?,
+                    None => self.pool.stack_map_table()?,
                 };
                 count += 1;
                 self.out.extend_from_slice(&name.to_be_bytes());
@@ -566,7 +566,7 @@ impl Rewriter<'_, '_> {
             }
         }
         for (handler, _, this) in handlers {
-            let throwable = Type::object(self.pool.class(b"java/lang/Throwable")?);
+            let throwable = Type::object(self.pool.throwable()?);
             writer.full(
                 *handler,
                 &Frame {

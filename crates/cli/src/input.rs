@@ -237,11 +237,11 @@ impl<R> Progress<R> {
             let (bar, style) = match size {
                 Some(size) => (
                     ProgressBar::new(size),
-                    "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta}",
+                    "{wide_bar} {binary_bytes} of {binary_total_bytes}, {elapsed}",
                 ),
                 None => (
                     ProgressBar::no_length(),
-                    "{spinner} {bytes} {bytes_per_sec}",
+                    "{spinner} {binary_bytes}, {elapsed}",
                 ),
             };
             // Both styles are constants that parse.

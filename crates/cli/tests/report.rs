@@ -218,6 +218,27 @@ fn branches_of_the_tree_are_left_out_as_asked() {
 }
 
 #[test]
+fn deep_recursions_are_reported() {
+    let folder = Folder::new();
+    let mut events = sample();
+    events.truncate(9);
+    for depth in 1..=70_000_u32 {
+        events.push(enter(1, i64::from(depth), 5, depth, i64::from(depth)));
+    }
+    for depth in (1..=70_000_u32).rev() {
+        events.push(leave(1, 200_000 - i64::from(depth), 5, depth));
+    }
+    let file = folder.put("deep.trcbin", &common::encode(Format::TptpBinary, &events));
+    let args = [
+        "report", &file, "--depth", "100000", "--min", "0", "--only", "tree",
+    ];
+    let done = jtrail(&args);
+    assert_eq!((done.code, done.err.as_str()), (0, ""));
+    assert_eq!(done.out.matches("com.acme.Main.fib").count(), 70_000);
+    assert!(done.out.contains("  [69999] com.acme.Main.fib(int)\n"));
+}
+
+#[test]
 fn losses_are_told() {
     let folder = Folder::new();
     let mut events = sample();
@@ -312,6 +333,34 @@ fn odd_events_do_no_harm() {
     for args in [&["report", &file][..], &["dump", &file]] {
         let done = jtrail(args);
         assert!(done.out.contains("method-8"), "{}", done.out);
+    }
+}
+
+/// Bytes changed at random: whatever comes of it, there is an answer and an exit code for it.
+#[test]
+fn damaged_bytes_do_no_harm() {
+    let folder = Folder::new();
+    let mut state = 7_u64;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for format in Format::ALL {
+        let whole = common::encode(format, &sample());
+        for _ in 0..300 {
+            let mut bytes = whole.clone();
+            for _ in 0..1 + random(4) {
+                let at = random(bytes.len());
+                bytes[at] = random(256) as u8;
+            }
+            bytes.truncate(bytes.len() - random(20));
+            let file = folder.put("x", &bytes);
+            for verb in ["report", "dump", "verify"] {
+                assert!(jtrail(&[verb, &file]).code <= 3);
+            }
+        }
     }
 }
 

@@ -190,6 +190,20 @@ fn completions_and_manual_come_from_the_same_definitions() {
     }
 }
 
+#[test]
+fn a_dash_stands_for_standard_input() {
+    let folder = Folder::new();
+    let file = std::fs::File::open(folder.sample(Format::TptpXml)).expect("there");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_jtrail"))
+        .args(["report", "-", "--only", "trace"])
+        .stdin(file)
+        .output()
+        .expect("jtrail starts");
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("  calls                  7\n"), "{text}");
+}
+
 /// A reader that went away after some bytes.
 struct Pipe(usize);
 

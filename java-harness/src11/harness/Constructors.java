@@ -206,8 +206,8 @@ public final class Constructors {
         main.count("attempt(Ljava/util/function/IntFunction;I)I", 5 + 2 + 3 + 1);
         main.count("deeper(I)Ljava/lang/Object;", 3);
         main.count("<init>()V", 1).count("outer()I", 1);
-        main.nested("Inner").count("<init>(Lharness/Constructors;IJD)V", 1);
-        main.nested("1").count("<init>(I)V", 1);
+        main.nested("Inner").constructor(1);
+        main.nested("1").constructor(1);
         // Base(); Base(-1); Middle(); Middle of -1, 99, 4 (13 fails before) and of all four pairs;
         // Leaf of 0 and 8, each with its other; anonymous. Through never gets there.
         main.nested("Base").count("<init>()V", 1).count("<init>(I)V", 1 + 1 + 1 + 3 + 4 + 4 + 1);

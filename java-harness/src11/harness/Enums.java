@@ -69,13 +69,15 @@ public final class Enums {
         String colourArray = "()[Lharness/Enums$Colour;";
         Expect.Of main = Expect.program("harness.Enums");
         main.count("weight(Lharness/Enums$Colour;)I", n);
-        // values(): in next(), in the switch's table, once for EnumMap and valueOf together
+        // Older ones keep the switch's table in a class of its own, whose initialiser asks for them.
+        int table = Expect.of("harness.Enums$1").exists() ? 1 : 0;
+        // values(): in next(), for the table, once for EnumMap and valueOf together
         main.nested("Colour").count("<clinit>()V", 1).count("$values" + colourArray, values)
                 .count("<init>(Ljava/lang/String;I)V", 3)
                 .count("next()Lharness/Enums$Colour;", n)
-                .count("values" + colourArray, n + 1 + 1)
+                .count("values" + colourArray, n + table + 1)
                 .count("valueOf(Ljava/lang/String;)Lharness/Enums$Colour;", 1);
-        main.nested("1").count("<clinit>()V", 1);
+        main.nested("1").count("<clinit>()V", table);
         main.count("declares(Ljava/lang/Class;Ljava/lang/String;)Z", 1);
         main.nested("Operation").count("<clinit>()V", 1)
                 .count("$values()[Lharness/Enums$Operation;", values)

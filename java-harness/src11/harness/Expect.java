@@ -1,5 +1,7 @@
 package harness;
 
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Constructor;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.TreeMap;
@@ -41,6 +43,27 @@ public final class Expect {
         public Of count(String method, long n) {
             add(COUNTS, name + "." + method, n);
             return this;
+        }
+
+        /** The only constructor, where compilers differ in what they pass to it. */
+        public Of constructor(long n) {
+            Constructor<?>[] all = load(name).getDeclaredConstructors();
+            same(1, all.length);
+            MethodType type = MethodType.methodType(void.class, all[0].getParameterTypes());
+            return count("<init>" + type.toMethodDescriptorString(), n);
+        }
+
+        /** Whether the compiler made this class; does not initialise it. */
+        public boolean exists() {
+            return load(name) != null;
+        }
+
+        private static Class<?> load(String name) {
+            try {
+                return Class.forName(name, false, Expect.class.getClassLoader());
+            } catch (ClassNotFoundException e) {
+                return null;
+            }
         }
 
         /** For names that the compiler makes up: the sum over all methods that begin so. */

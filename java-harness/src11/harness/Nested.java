@@ -82,14 +82,14 @@ public final class Nested {
         Expect.Of main = Expect.program("harness.Nested");
         main.count("<init>()V", 1).count("bump()I", 3 * n).count("local(I)I", n)
                 .count("range(I)Ljava/lang/Iterable;", 1);
-        main.nested("Inner").count("<init>(Lharness/Nested;)V", n).count("inner()I", n);
-        main.nested("Inner$Innermost").count("<init>(Lharness/Nested$Inner;)V", n).count("reach()I", n);
+        main.nested("Inner").constructor(n).count("inner()I", n);
+        main.nested("Inner$Innermost").constructor(n).count("reach()I", n);
         main.nested("Plain").count("<init>(I)V", n).count("secret()I", n);
-        main.nested("1").count("<init>(I)V", 1).count("iterator()Ljava/util/Iterator;", 1);
+        main.nested("1").constructor(1).count("iterator()Ljava/util/Iterator;", 1);
         // next() has a bridge: the interface's returns an object.
-        main.nested("1$1").count("<init>(Lharness/Nested$1;)V", 1).count("hasNext()Z", n + 1)
+        main.nested("1$1").constructor(1).count("hasNext()Z", n + 1)
                 .count("next()Ljava/lang/Integer;", n).count("next()Ljava/lang/Object;", n);
-        main.nested("1Local").count("<init>(Lharness/Nested;I)V", n).count("compute()I", n);
+        main.nested("1Local").constructor(n).count("compute()I", n);
         Expect.print();
     }
 }

@@ -19,6 +19,17 @@ pub use names::{MethodName, Names, ThreadName, readable_signature};
 
 use jtrail_model::{Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered};
 
+/// Notes of one kind that are kept: a report shows fewer.
+pub const KEPT: usize = 10_000;
+
+fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
+    if kept.len() < KEPT {
+        kept.push(note);
+    } else {
+        *more += 1;
+    }
+}
+
 /// Everything that a report tells.
 #[derive(Debug, Default)]
 pub struct Analysis {
@@ -28,10 +39,15 @@ pub struct Analysis {
     pub calls: Calls,
     /// Collections.
     pub collections: Collections,
-    /// Gaps in the trace.
+    /// Gaps in the trace, the first [`KEPT`] of them.
     pub lost: Vec<Lost<'static>>,
-    /// Methods that should be in the trace and are not.
+    /// Gaps that are not kept.
+    pub more_lost: u64,
+    /// Methods that should be in the trace and are not, the first [`KEPT`] of them.
     pub uncovered: Vec<Uncovered<'static>>,
+    /// Methods of that kind that are not kept.
+    pub more_uncovered: u64,
+    lost_events: u64,
     /// What the agent counted itself, in a trace that ended well.
     pub totals: Option<Totals>,
     /// The first time that the trace names, and the latest. Definitions may be older than the first,
@@ -63,8 +79,13 @@ impl Analysis {
             Event::GcStart(_) | Event::GcFinish(_) => self.collections.event(event),
             Event::TraceEnd(_) => self.ended = true,
             Event::Custom(custom) => match Note::parse(&custom.body) {
-                Some(Note::Lost(lost)) => self.lost.push(lost),
-                Some(Note::Uncovered(uncovered)) => self.uncovered.push(uncovered),
+                Some(Note::Lost(lost)) => {
+                    self.lost_events = self.lost_events.saturating_add(lost.events);
+                    keep(&mut self.lost, &mut self.more_lost, lost);
+                }
+                Some(Note::Uncovered(uncovered)) => {
+                    keep(&mut self.uncovered, &mut self.more_uncovered, uncovered);
+                }
                 Some(Note::Totals(totals)) => self.totals = Some(totals),
                 _ => {}
             },
@@ -80,10 +101,12 @@ impl Analysis {
 
     /// Enters and leaves that the trace says it lost.
     pub fn lost_events(&self) -> u64 {
-        let noted = self
-            .lost
-            .iter()
-            .fold(0_u64, |sum, l| sum.saturating_add(l.events));
-        noted.max(self.totals.map_or(0, |t| t.lost))
+        self.lost_events.max(self.totals.map_or(0, |t| t.lost))
+    }
+
+    /// Methods that should be in the trace and are not.
+    pub fn uncovered_methods(&self) -> u64 {
+        let noted = self.uncovered.len() as u64 + self.more_uncovered;
+        noted.max(self.totals.map_or(0, |t| t.uncovered))
     }
 }

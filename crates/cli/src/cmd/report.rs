@@ -210,6 +210,9 @@ const LOST: &[Column] = &[
     column("reason", "reason"),
 ];
 
+/// Levels of the call tree that are shown by indentation.
+const DEEPEST_INDENT: usize = 40;
+
 impl Sections<'_> {
     fn all(&mut self) -> Vec<Section> {
         let wanted = |table| self.args.only.is_empty() || self.args.only.contains(&table);
@@ -232,20 +235,23 @@ impl Sections<'_> {
     }
 
     fn section(&mut self, table: Table) -> Section {
-        let (name, columns, rows, more) = match table {
-            Table::Trace => ("trace", TRACE, vec![self.trace()], 0),
-            Table::Threads => top("threads", THREADS, self.threads(), self.args.top),
-            Table::Methods => {
-                let (rows, more) = self.methods();
-                ("methods", METHODS, rows, more)
+        let a = &*self.analysis;
+        let (more_uncovered, more_lost) = (a.more_uncovered, a.more_lost);
+        let (name, columns, (rows, more)) = match table {
+            Table::Trace => ("trace", TRACE, (vec![self.trace()], 0)),
+            Table::Threads => ("threads", THREADS, self.top(self.threads(), 0)),
+            Table::Methods => ("methods", METHODS, self.methods()),
+            Table::Tree => ("tree", TREE, self.tree()),
+            Table::Gc => {
+                let rows = self.collections();
+                ("gc", GC, self.top(rows, 0))
             }
-            Table::Tree => {
-                let (rows, more) = self.tree();
-                ("tree", TREE, rows, more)
-            }
-            Table::Gc => top("gc", GC, self.collections(), self.args.top),
-            Table::Uncovered => top("uncovered", UNCOVERED, self.uncovered(), self.args.top),
-            Table::Lost => top("lost", LOST, self.lost(), self.args.top),
+            Table::Uncovered => (
+                "uncovered",
+                UNCOVERED,
+                self.top(self.uncovered(), more_uncovered),
+            ),
+            Table::Lost => ("lost", LOST, self.top(self.lost(), more_lost)),
         };
         Section {
             name,
@@ -254,6 +260,16 @@ impl Sections<'_> {
             more,
             vertical: table == Table::Trace,
         }
+    }
+
+    /// The rows to show, and how many there are besides.
+    fn top(&self, mut rows: Vec<Vec<Cell>>, more: u64) -> (Vec<Vec<Cell>>, usize) {
+        let cut = match self.args.top {
+            0 => 0,
+            top => rows.len().saturating_sub(top),
+        };
+        rows.truncate(rows.len() - cut);
+        (rows, cut + more as usize)
     }
 
     fn since_start(&self, time: Timestamp) -> Cell {
@@ -276,11 +292,7 @@ impl Sections<'_> {
             Cell::Count(a.collections.count),
             Cell::Time(a.collections.total.0),
             Cell::Count(a.lost_events()),
-            Cell::Count(
-                a.totals
-                    .map_or(0, |t| t.uncovered)
-                    .max(a.uncovered.len() as u64),
-            ),
+            Cell::Count(a.uncovered_methods()),
             Cell::Count(a.calls.unmatched),
             Cell::Count(a.calls.cut),
         ]
@@ -316,9 +328,14 @@ impl Sections<'_> {
         row.collect()
     }
 
-    fn name(&self, method: MethodId, indent: usize) -> Cell {
+    fn name(&self, method: MethodId, depth: usize) -> Cell {
         let names = &self.analysis.names;
-        let readable = format!("{:indent$}{}", "", names.readable_method(method));
+        // Deep recursions would make the lines longer than anyone can read.
+        let indent = match depth {
+            0..=DEEPEST_INDENT => "  ".repeat(depth),
+            _ => format!("{}[{depth}] ", "  ".repeat(DEEPEST_INDENT)),
+        };
+        let readable = indent + &names.readable_method(method);
         Cell::Name {
             raw: names.raw_method(method),
             readable,
@@ -383,7 +400,7 @@ impl Sections<'_> {
                     Cell::Time(stat.total),
                     share(stat.total, all),
                     Cell::Time(stat.own),
-                    self.name(stat.method, 2 * (depth - 1)),
+                    self.name(stat.method, depth - 1),
                 ]);
             }
             let mut callees = children.remove(&path).unwrap_or_default();
@@ -439,24 +456,6 @@ impl Sections<'_> {
         });
         row.collect()
     }
-}
-
-type Rows = Vec<Vec<Cell>>;
-
-/// The first rows, and how many follow.
-fn top(
-    name: &'static str,
-    columns: &'static [Column],
-    mut rows: Rows,
-    top: usize,
-) -> (&'static str, &'static [Column], Rows, usize) {
-    let more = if top == 0 {
-        0
-    } else {
-        rows.len().saturating_sub(top)
-    };
-    rows.truncate(rows.len() - more);
-    (name, columns, rows, more)
 }
 
 fn share(part: i64, all: i64) -> Cell {

@@ -7,6 +7,8 @@
 //! of ids.
 
 mod findings;
+mod kinds;
+mod order;
 mod table;
 mod thread;
 
@@ -15,9 +17,12 @@ pub use findings::{Counts, Finding, Findings, MOST_FINDINGS, Rule, Total};
 use crate::Severity;
 use findings::Report;
 use jtrail_model::{
-    AgentCreate, ClassId, Custom, Event, GcRoot, MethodDef, MethodEnter, MethodId, MethodLeave,
-    Note, ObjectAlloc, ObjectFree, ObjectId, ThreadId, Timestamp, Totals,
+    AgentCreate, ClassDef, ClassId, Custom, Event, GcRoot, MethodDef, MethodEnter, MethodId,
+    MethodLeave, Note, ObjectAlloc, ObjectFree, ObjectId, ObjectReference, ThreadId, ThreadStart,
+    Timestamp, Totals,
 };
+use kinds::Kinds;
+use order::Order;
 use table::Table;
 use thread::Thread;
 
@@ -57,27 +62,13 @@ impl Checker {
             Event::MethodEnter(e) => self.enter(e),
             Event::MethodLeave(e) => self.leave(e),
             Event::AgentCreate(e) => self.agent(e),
-            Event::ThreadStart(e) => {
-                if defined(
-                    &mut self.threads,
-                    e.thread.0,
-                    Thread::default(),
-                    "thread",
-                    &mut self.report,
-                ) {
-                    self.announced(e.object);
-                }
-            }
+            Event::ThreadStart(e) => self.thread_start(e),
             Event::ThreadEnd(e) => {
                 if let Some((thread, report)) = self.thread(e.thread, Some(e.time)) {
                     self.abandoned += thread.end(e.thread, report);
                 }
             }
-            Event::ClassDef(e) => {
-                if defined(&mut self.classes, e.class.0, (), "class", &mut self.report) {
-                    self.announced(e.object);
-                }
-            }
+            Event::ClassDef(e) => self.class(e),
             Event::MethodDef(e) => self.method(e),
             Event::ObjectAlloc(e) => self.alloc(e),
             Event::ObjectFree(e) => self.free(e),
@@ -121,11 +112,7 @@ impl Checker {
                 defined(&mut self.dumps, e.dump.0, (), "heap dump", &mut self.report);
             }
             Event::GcRoot(GcRoot { class, .. }) => self.known_class(*class),
-            Event::ObjectReference(e) => {
-                if self.dumps.get(e.dump.0).is_none() {
-                    self.undefined("heap dump", e.dump.0);
-                }
-            }
+            Event::ObjectReference(e) => self.reference(e),
             Event::Custom(e) => self.custom(e),
             _ => {}
         }
@@ -295,6 +282,25 @@ impl Checker {
         }
     }
 
+    fn thread_start(&mut self, e: &ThreadStart<'_>) {
+        let thread = Thread::default();
+        if defined(
+            &mut self.threads,
+            e.thread.0,
+            thread,
+            "thread",
+            &mut self.report,
+        ) {
+            self.announced(e.object);
+        }
+    }
+
+    fn class(&mut self, e: &ClassDef<'_>) {
+        if defined(&mut self.classes, e.class.0, (), "class", &mut self.report) {
+            self.announced(e.object);
+        }
+    }
+
     fn method(&mut self, e: &MethodDef<'_>) {
         self.known_class(e.class);
         defined(
@@ -366,13 +372,21 @@ impl Checker {
                     None => self.undefined("thread", lost.thread.0),
                 }
             }
-            Some(Note::Totals(totals)) => {
-                if self.totals.replace(totals).is_some() {
-                    self.report
-                        .fault(Rule::Totals, || "the agent's totals are repeated".into());
-                }
-            }
+            Some(Note::Totals(totals)) => self.totals(totals),
             _ => {}
+        }
+    }
+
+    fn totals(&mut self, totals: Totals) {
+        if self.totals.replace(totals).is_some() {
+            self.report
+                .fault(Rule::Totals, || "the agent's totals are repeated".into());
+        }
+    }
+
+    fn reference(&mut self, e: &ObjectReference) {
+        if self.dumps.get(e.dump.0).is_none() {
+            self.undefined("heap dump", e.dump.0);
         }
     }
 
@@ -409,137 +423,4 @@ fn defined<T>(table: &mut Table<T>, id: u64, value: T, what: &str, report: &mut 
         report.fault(Rule::Ids, || format!("{what} {id} is announced again"));
     }
     new
-}
-
-macro_rules! kinds {
-    ($($kind:ident)*) => {
-        #[derive(Clone, Copy)]
-        enum Kind { $($kind,)* Other }
-
-        const KINDS: usize = Kind::Other as usize + 1;
-        const KIND_NAMES: [&str; KINDS] = [$(stringify!($kind),)* "other"];
-
-        impl Kind {
-            fn of(event: &Event<'_>) -> Self {
-                match event {
-                    $(Event::$kind(_) => Self::$kind,)*
-                    _ => Self::Other,
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    Node ProcessCreate AgentCreate AgentDestroy TraceStart TraceEnd Filter Option ThreadStart
-    ThreadEnd ClassDef MethodDef ObjectAlloc MethodEnter MethodLeave GcStart ObjectFree GcFinish
-    RuntimeInitDone RuntimeShutdown MonitorWait MonitorWaited MonitorContendedEnter
-    MonitorContendedEntered AggregatedEnter AggregatedLeave HeapDump GcRoot ObjectReference Custom
-}
-
-/// Number of events by kind.
-#[derive(Debug, Default)]
-struct Kinds([u64; KINDS]);
-
-impl Kinds {
-    fn count(&mut self, event: &Event<'_>) {
-        self.0[Kind::of(event) as usize] += 1;
-    }
-
-    fn all(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    fn enters(&self) -> u64 {
-        self.0[Kind::MethodEnter as usize]
-    }
-
-    fn leaves(&self) -> u64 {
-        self.0[Kind::MethodLeave as usize]
-    }
-
-    fn aggregated(&self) -> u64 {
-        self.0[Kind::AggregatedEnter as usize]
-    }
-
-    fn occurring(&self) -> Vec<(&'static str, u64)> {
-        KIND_NAMES
-            .into_iter()
-            .zip(self.0)
-            .filter(|(_, count)| *count > 0)
-            .collect()
-    }
-}
-
-/// What opens a trace, what closes it, and what stands between.
-#[derive(Debug, Default)]
-struct Order {
-    /// The highest rank so far.
-    rank: u8,
-    /// A bit for each rank that occurred.
-    seen: u16,
-    incomplete: bool,
-}
-
-/// Ranks: what opens and closes a trace has one of its own, in the order in which it must come.
-const RANKS: [&str; 9] = [
-    "node",
-    "process",
-    "agent",
-    "trace start",
-    "filters",
-    "options",
-    "events",
-    "trace end",
-    "agent end",
-];
-const OPENING: u16 = 0b1111;
-const EVENTS: u8 = 6;
-const TRACE_END: u8 = 7;
-
-impl Order {
-    #[inline]
-    fn event(&mut self, event: &Event<'_>, report: &mut Report) {
-        let rank = match event {
-            Event::Node(_) => 0,
-            Event::ProcessCreate(_) => 1,
-            Event::AgentCreate(_) => 2,
-            Event::TraceStart(_) => 3,
-            Event::Filter(_) => 4,
-            Event::Option(_) => 5,
-            Event::TraceEnd(_) => TRACE_END,
-            Event::AgentDestroy(_) => 8,
-            _ if self.rank == EVENTS => return,
-            _ => EVENTS,
-        };
-        self.ranked(rank, report);
-    }
-
-    fn ranked(&mut self, rank: u8, report: &mut Report) {
-        let name = RANKS[usize::from(rank)];
-        let single = !(4..=EVENTS).contains(&rank);
-        if single && self.seen & (1 << rank) != 0 {
-            report.fault(Rule::Order, || format!("{name} is repeated"));
-        } else if rank < self.rank {
-            let last = RANKS[usize::from(self.rank)];
-            report.fault(Rule::Order, || format!("{name} behind {last}"));
-        }
-        self.seen |= 1 << rank;
-        self.rank = self.rank.max(rank);
-        let missing = OPENING & !self.seen;
-        if rank > 3 && missing != 0 && !self.incomplete {
-            self.incomplete = true;
-            let first = RANKS[missing.trailing_zeros() as usize];
-            report.fault(Rule::Order, || format!("the trace opens without {first}"));
-        }
-        if rank > TRACE_END && !self.ended() {
-            report.fault(Rule::Order, || {
-                "the agent ends, and the trace did not".into()
-            });
-        }
-    }
-
-    fn ended(&self) -> bool {
-        self.seen & (1 << TRACE_END) != 0
-    }
 }

@@ -1,5 +1,211 @@
-//! TPTP
-#![allow(missing_docs)]
+//! TPTP trace files: `.trcbin` and `.trcxml`.
+//!
+//! The profiling agents of the Eclipse Test and Performance Tools Platform wrote traces as XML: one
+//! element an event. A later design gave the same events a binary spelling. Both hold the same thirty
+//! events, so each file can be turned into the other.
+//!
+//! The design leaves points open. Where it does, the choice made here is marked *(choice)*.
+//!
+//! # Binary stream
+//!
+//! A header of twelve bytes:
+//!
+//! | Offset | Bytes | Field | We write |
+//! |--:|--:|---|---|
+//! | 0 | 4 | magic | `0TBF` |
+//! | 4 | 1 | major version | 1 *(choice)* |
+//! | 5 | 1 | minor version | 0 *(choice)* |
+//! | 6 | 1 | platform of the traced process: 0 is 32 bit, 1 is 64 bit | its own |
+//! | 7 | 1 | byte order: 0 is big-endian, 1 is little-endian | 1 |
+//! | 8 | 4 | where the data start, from the first byte of the file *(choice)* | 12 |
+//!
+//! All numbers behind byte 7 are in that byte order. The platform changes no field.
+//!
+//! Then messages without padding: id (2 bytes), size (4 bytes), and the fields in a fixed order, with
+//! nothing left out. The size counts the whole message, its first six bytes included. Ids up to 1000
+//! are the system's, 1001 to 32767 those of data.
+//!
+//! | Type | Bytes | Unset | Encoding |
+//! |---|--:|---|---|
+//! | Byte | 1 | 0 | unsigned |
+//! | Integer | 4 | 0 | two's complement |
+//! | Long | 8 | 0 | two's complement; ids are read as unsigned |
+//! | String | text + 1 | one `00` | in the encoding of message 1, ended by `00`; absent and empty are the same |
+//! | Timestamp | 8 | 0 | a Long: ticks since 1970-01-01 UTC |
+//! | Duration | 8 | 0 | a Long: ticks |
+//! | Frames | | 0 | Integer *n*, *n* Strings, *n* Longs: innermost frame first *(choice)* |
+//!
+//! Two system messages stand before the data, once each, in this order. The design prints them without
+//! a size, against its own rule; we write it, and read both *(choice)*:
+//!
+//! | Id | We write | Meaning |
+//! |--:|---|---|
+//! | 1 | `01 00 0b 00 00 00 55 54 46 38 00` | encoding of all text: `UTF8` |
+//! | 2 | `02 00 0e 00 00 00 00 ca 9a 3b 00 00 00 00` | ticks a second, a Long: 10⁹ |
+//!
+//! Message 2 has a size when the four bytes behind its id read 14. Message 1 has one when they read 7
+//! to 128, and so many bytes are there, printable ASCII up to a last `00`. Without these messages,
+//! text is UTF-8 and a tick a nanosecond. With other ticks, a time in nanoseconds is `ticks · 10⁹ / f`
+//! rounded down.
+//!
+//! Text is true UTF-8. A zero inside of it becomes U+FFFD in writing.
+//!
+//! ## A message, byte by byte
+//!
+//! ```
+//! use jtrail_formats::{Decode, Step, tptp};
+//! use jtrail_model::{Event, ObjectId, ThreadId, ThreadStart, Timestamp};
+//!
+//! let hex = "
+//!     30 54 42 46  01 00  01  01  0c 00 00 00               0TBF, 1.0, 64 bit, little-endian, 12
+//!     f1 03                                                 id 1009, threadStart
+//!     4a 00 00 00                                           size 74
+//!     00 00 00 00 00 00 00 00                               transient thread id, unset
+//!     01 00 00 00 00 00 00 00                               thread id 1
+//!     05 6a 69 42 0f 21 75 10                               1185890426.304424453 s
+//!     73 79 73 74 65 6d 00                                  group `system`
+//!     00                                                    group above, empty
+//!     00 00 00 00 00 00 00 00                               transient object id, unset
+//!     01 00 00 00 00 00 00 00                               object id 1
+//!     52 65 66 65 72 65 6e 63 65 20 48 61 6e 64 6c 65 72 00 thread name `Reference Handler`
+//!     00 00                                                 collation value, trace id: empty
+//! ";
+//! let bytes: Vec<u8> = hex
+//!     .lines()
+//!     .flat_map(|line| line.split_at(line.len().min(58)).0.split_whitespace())
+//!     .map(|pair| u8::from_str_radix(pair, 16).unwrap())
+//!     .collect();
+//!
+//! let mut decoder = tptp::binary::Decoder::default();
+//! let header = decoder.step(&bytes, true).unwrap();
+//! assert_eq!(header.used, 12);
+//! let message = decoder.step(&bytes[12..], true).unwrap();
+//! assert_eq!(message.used, 74);
+//! let Step::Event(event) = message.step else { panic!() };
+//! assert_eq!(
+//!     event,
+//!     Event::ThreadStart(ThreadStart {
+//!         thread: ThreadId(1),
+//!         time: Timestamp(1_185_890_426_304_424_453),
+//!         group: "system".into(),
+//!         parent_group: "".into(),
+//!         object: ObjectId(1),
+//!         name: "Reference Handler".into(),
+//!     })
+//! );
+//! ```
+//!
+//! # XML document
+//!
+//! ```xml
+//! <?xml version="1.0" encoding="UTF-8"?>
+//! <TRACE>
+//! <gcStart time="1171278677.882812500"/>
+//! …
+//! </TRACE>
+//! ```
+//!
+//! UTF-8, one event a line, no document type. Elements are empty, but for the four monitor events,
+//! whose frames are children *(choice)*: `<annotation key="stackFrame" value="…" line="…"/>`.
+//!
+//! Integers are in decimal. Times and durations are seconds with exactly nine digits behind the point.
+//! The characters `& < > "` are escaped by name, tab, line feed and carriage return by number; what
+//! XML 1.0 forbids becomes U+FFFD. A constructor is called `-init-`, a class initialiser `-clinit-`,
+//! in frames too. Going back, `-init-` is `<init>` if the descriptor ends in `)V`, and `-clinit-` is
+//! `<clinit>` if it is `()V`; an empty descriptor fits both *(choice)*.
+//!
+//! # Messages and elements
+//!
+//! Fields in the order of the message: S string, I integer, L long, T timestamp, D duration, B byte,
+//! F frames. Fields that we write unset are in small letters. Attributes stand in the order of the
+//! element; those in brackets are left out when their field is unset.
+//!
+//! | Id | Bytes at least | Fields | Element and attributes |
+//! |--:|--:|---|---|
+//! | 1001 | 21 | S id, S host name, S addresses, I minutes west of UTC, T | `node` nodeId hostname ipaddress timezone time |
+//! | 1002 | 22 | S id, S name, I pid, S node, T, S executable | `processCreate` processId \[name] pid nodeIdRef time \[executable] |
+//! | 1003 | 20 | S id, S process, S name, S type, T, S parameters, S version | `agentCreate` agentId version processIdRef agentName agentType agentParameters time |
+//! | 1004 | 15 | S agent, T | `agentDestroy` agentIdRef time |
+//! | 1005 | 17 | S id, S agent, T, s collation value | `traceStart` traceId agentIdRef time |
+//! | 1006 | 16 | S trace, T, s collation value | `traceEnd` \[traceIdRef] time |
+//! | 1007 | 13 | S trace, S pattern, S generic pattern, S mode, S method pattern, S method generic pattern, S method mode | `filter` pattern mode genericPattern methodPattern methodMode methodGenericPattern |
+//! | 1008 | 9 | s trace, S key, S value | `option` key value |
+//! | 1009 | 51 | l transient id, L id, T, S group, S group above, l transient object, L object, S name, s collation value, s trace | `threadStart` threadId time threadName groupName parentName objIdRef |
+//! | 1010 | 32 | l transient id, L thread, T, s, s | `threadEnd` threadIdRef time |
+//! | 1011 | 86 | l transient thread, L thread, T, i interfaces, s their names, l transient id, L id, S source, s loader, s super class, l transient object, L object, S name, s access, i static fields, i methods, i fields, s, s | `classDef` \[threadIdRef] name \[sourceName] classId \[objIdRef] time |
+//! | 1012 | 56 | S name, S signature, b native, b abstract, b static, b synchronized, s exceptions, L first line, L last line, s notation, l transient class, L class, L id, s, s | `methodDef` name signature \[startLineNumber] \[endLineNumber] methodId classIdRef |
+//! | 1014 | 90 | l transient thread, L thread, T, B kind, l transient id, L id, L size, L line, L method, l transient class, L class, s context, s, s | `objAlloc` \[threadIdRef] time isArray objId size \[lineNumber] \[methodIdRef] classIdRef |
+//! | 1015 | 84 | l transient thread, L thread, T, L method, I ticket, l transient object, L class, D CPU time, l sequence, L depth, s, s | `methodEntry` threadIdRef time methodIdRef classIdRef ticket \[threadCPUTime] stackDepth |
+//! | 1016 | 85 | l transient thread, L thread, T, I ticket, D CPU time, L method, l transient object, l object, l transient class, L class, s sequence, s, s | `methodExit` threadIdRef methodIdRef classIdRef ticket time \[threadCPUTime] |
+//! | 1023 | 32 | l transient thread, l thread, T, s, s | `gcStart` time |
+//! | 1024 | 72 | l transient thread, l thread, T, l transient object, L object, L age, l sequence, l depth, s, s | `objFree` time objIdRef objAge |
+//! | 1027 | 56 | l transient thread, l thread, T, L total space, L used space, L used objects, s, s | `gcFinish` time \[totalObjSpace] \[usedObjSpace] \[usedObjects] |
+//! | 1030 | 32 | l transient thread, L thread, T, s, s | `runtimeInitDone` \[threadIdRef] time |
+//! | 1031 | 32 | l transient thread, L thread, T, s, s | `runtimeShutdown` \[threadIdRef] time |
+//! | 1032 | 42 | L thread, T, L object, L limit in milliseconds, F | `monWait` threadIdRef time objIdRef timeout |
+//! | 1033 | 42 | L thread, T, L object, L 1 if the limit ended it, F | `monWaited` threadIdRef time objIdRef timeout |
+//! | 1034 | 42 | L thread, T, L object, L owner, F | `monContendedEnter` threadIdRef time objIdRef \[threadOwnerIdRef] |
+//! | 1035 | 34 | L thread, T, L object, F | `monContendedEntered` threadIdRef time objIdRef |
+//! | 1036 | 62 | L thread, L method, D base, D smallest, D largest, D CPU, L calls | `agMethodEntry` threadIdRef methodIdRef baseTime minTime maxTime baseCPUTime numCalls |
+//! | 1037 | 22 | L thread, L method | `agMethodExit` threadIdRef methodIdRef |
+//! | 1038 | 31 | L id, T, S name, T trace start | `heapDumpDef` heapDumpId time name baseTime |
+//! | 1039 | 23 | L class, L object, S kind | `gcRoot` \[classIdRef] objIdRef type |
+//! | 1040 | 30 | L source, L target, L dump | `objReference` sourceIdRef targetIdRef heapDumpIdRef |
+//! | 1041 | 7 | S text | `custom` body |
+//!
+//! Two fields are written although the design flags them as unused: the signature in 1012, without
+//! which overloads look alike, and method and class in 1016, where the flags seem to have slipped by
+//! one row. The numbers missing between 1001 and 1041 belong to an older format.
+//!
+//! # Rules over the whole trace
+//!
+//! - **Order.** 1001, 1002, 1003, 1005 open the trace, once each. Then all filters, all options, and
+//!   everything else. 1006 and then 1004 close it.
+//! - **Ids.** One counter for threads, classes, methods, objects and dumps, from 1 *(choice)*. Readers
+//!   keep a table for each kind. 0 means none.
+//! - **Definitions come before use**, and once. After `threadEnd` nothing of that thread follows.
+//! - **Calls.** Entries and exits nest on each thread. An exit carries ticket and method of the
+//!   innermost open entry. Calls open when the JVM stops stay open.
+//! - **Tickets** count the calls of a thread from 1, unsigned in 32 bits; behind the largest comes 1.
+//!   Readers ask only that they rise.
+//! - **Depth.** Ours counts recorded calls from 1. Readers ask only that a call is deeper than its
+//!   caller.
+//! - **Time** never falls along a thread, definitions aside. Between threads it may.
+//! - **Collections** begin and end in turn. An object is freed once.
+//! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object.
+//! - **Aggregated calls** are written as a tree for each thread, in a trace without single calls.
+//!
+//! [`Checker`](crate::Checker) checks them.
+//!
+//! # What a reader does
+//!
+//! | Found | Done |
+//! |---|---|
+//! | wrong magic, short header, byte order above 1, other major version, data inside the header or past the end | refused |
+//! | platform above 1 | fault |
+//! | minor version above 0 | bytes left at the end of a known message are skipped |
+//! | unknown id up to 32767 | skipped by its size, told once at the end, with the number |
+//! | id above 32767, size below 6 | refused; what came before is kept |
+//! | message not whole | the trace is truncated there |
+//! | size and fields disagree, text without end or in another encoding, impossible number of frames, time out of range | fault; the message is passed over |
+//! | event larger than 16 MiB *(choice)* | fault in binary, refused in XML; never written |
+//! | system message late or repeated | fault; passed over |
+//! | unknown encoding, no ticks | refused |
+//! | XML ends early | the trace is truncated there; whole elements are used |
+//! | XML not well formed, document type, forbidden character, entity other than the five | refused |
+//! | value of another type | fault; the element is passed over |
+//! | unknown element or attribute, missing attribute, other order | told once by name at the end |
+//! | `overhead`, `collationValue`, transient ids | passed over |
+//!
+//! # What is lost
+//!
+//! Neither spelling says whether an exception ended a call. XML has no trace id in filters, and no
+//! characters that XML forbids. A method named `<init>` that is no constructor comes back as `-init-`,
+//! and a constructor-like method named `-init-` as `<init>`.
+
 pub mod binary;
 pub mod xml;
+
+/// Bytes of the largest event that is written or read. Class files and thread names stay far below;
+/// it bounds what a damaged size can make a reader hold.
 const LARGEST_EVENT: usize = 16 << 20;

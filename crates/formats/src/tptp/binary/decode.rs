@@ -270,7 +270,9 @@ impl Decoder {
                     used,
                     step: Step::Nothing,
                 },
-                Skipped::Gap => self.refuse(0, "the data start behind the end of the file".into()),
+                Skipped::Gap => {
+                    self.refuse_place(8, "the data start behind the end of the file".into())
+                }
                 Skipped::Unknown(_, start) | Skipped::Large(_, start) => {
                     self.truncated(start, input)
                 }
@@ -317,7 +319,11 @@ impl Decoder {
 
     /// Gives up at `at` bytes into the input.
     fn refuse<'a>(&mut self, at: u64, message: String) -> Decoded<'a> {
-        let offset = self.offset + at;
+        self.refuse_place(self.offset + at, message)
+    }
+
+    /// Gives up at byte `offset` of the trace.
+    fn refuse_place<'a>(&mut self, offset: u64, message: String) -> Decoded<'a> {
         self.state = State::Ending(Err(DecodeError {
             format: FORMAT,
             offset,

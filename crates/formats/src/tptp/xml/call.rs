@@ -8,19 +8,19 @@ use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
 };
 
-/// Reads a call at the begin of `input`, and the line feed behind it. Answers with the number of
+/// Reads a call at the begin of `input`, or behind the line feed there. Answers with the number of
 /// bytes used up; `None` for anything else.
 pub(super) fn take(input: &[u8]) -> Option<(Event<'static>, usize)> {
+    let line = input.strip_prefix(b"\n").unwrap_or(input);
     let mut cursor = Cursor {
-        rest: input.strip_prefix(b"<methodE")?,
+        rest: line.strip_prefix(b"<methodE")?,
     };
     let event = match cursor.rest.first()? {
         b'n' => cursor.enter()?,
         _ => cursor.leave()?,
     };
     cursor.literal(b"\"/>")?;
-    let rest = cursor.rest.strip_prefix(b"\n").unwrap_or(cursor.rest);
-    Some((event, input.len() - rest.len()))
+    Some((event, input.len() - cursor.rest.len()))
 }
 
 struct Cursor<'a> {

@@ -1,6 +1,7 @@
 //! XML elements to events.
 
-use super::scan::{Attribute, Markup, Scanner, Wrong, white_space};
+use super::element::Remarks as _;
+use super::scan::{Attribute, Markup, Scanner, Tag, Wrong, white_space};
 use super::tally::Tally;
 use super::value::Value;
 use super::{FORMAT, call, element, names};
@@ -27,8 +28,8 @@ pub struct Decoder {
     searched: usize,
     /// Elements that are open inside of the root.
     open: Vec<String>,
-    /// The event of the outermost open element, which takes frames until its end.
-    pending: Option<Pending>,
+    /// What the outermost of them is.
+    outer: Outer,
     tally: Tally,
 }
 
@@ -47,6 +48,18 @@ enum State {
     After,
     /// Nothing more to read: what was counted is told, and then how it ended.
     Ending(Result<(), DecodeError>),
+}
+
+/// What an element right inside of the root is.
+#[derive(Debug, Default)]
+enum Outer {
+    /// Passed over, with all that is in it.
+    #[default]
+    Passed,
+    /// An event that was handed out.
+    Done,
+    /// An event that takes frames until its end.
+    Pending(Pending),
 }
 
 #[derive(Debug)]
@@ -122,7 +135,7 @@ impl Decoder {
             Err(Wrong { at, message }) => self.refuse(space + at, message),
             Ok(Some((_, size))) if size > LARGEST_EVENT => self.too_large(space),
             Ok(Some((markup, size))) => {
-                let step = self.take(markup, rest, space);
+                let step = self.take(markup, space);
                 match step {
                     Ok(step) => Decoded {
                         used: space + size,
@@ -144,43 +157,41 @@ impl Decoder {
         }
     }
 
-    /// Takes a piece of markup, which starts `input`, and stands `at` bytes behind the last place.
-    fn take<'a>(
-        &mut self,
-        markup: Markup<'a>,
-        input: &'a [u8],
-        at: usize,
-    ) -> Result<Step<'a>, Cow<'static, str>> {
+    /// Takes a piece of markup that starts `at` bytes behind the last place.
+    fn take<'a>(&mut self, markup: Markup<'a>, at: usize) -> Result<Step<'a>, Cow<'static, str>> {
         let declaration = matches!(self.state, State::Declaration);
         if declaration {
             self.state = State::Prolog;
         }
         let offset = self.offset + at as u64;
         match (markup, &self.state) {
-            (Markup::Declaration, _) if declaration => self.declaration(input)?,
-            (Markup::Declaration, _) => return Err("a declaration that is not at the begin".into()),
+            (Markup::Declaration { text }, _) if declaration => self.declaration(text)?,
+            (Markup::Declaration { .. }, _) => {
+                return Err("a declaration that is not at the begin".into());
+            }
             (Markup::Passed, _) => {}
-            (Markup::Start { name: ROOT, empty }, State::Prolog) => {
-                self.state = if empty { State::After } else { State::Inside };
-                for attribute in self.scanner.attributes(input) {
-                    element::Remarks::unknown(
-                        &mut self.tally.element(ROOT, offset),
-                        attribute.name,
-                    );
+            (Markup::Start(tag), State::Prolog) => {
+                if tag.name != ROOT {
+                    return Err("the root is not TRACE".into());
                 }
+                self.state = if tag.empty {
+                    State::After
+                } else {
+                    State::Inside
+                };
+                let mut remarks = self.tally.element(ROOT, offset);
+                let attributes = self.scanner.attributes(tag.text);
+                attributes.for_each(|attribute| remarks.unknown(attribute.name));
             }
-            (Markup::Start { .. }, State::Prolog) => return Err("the root is not TRACE".into()),
-            (Markup::Start { name, empty }, State::Inside) => {
-                return self.start(name, empty, input, offset);
-            }
+            (Markup::Start(tag), State::Inside) => return self.start(tag, offset),
             (Markup::End { name }, State::Inside) => return self.end(name),
             _ => return Err("only one TRACE is allowed, and nothing outside of it".into()),
         }
         Ok(Step::Nothing)
     }
 
-    fn declaration(&self, input: &[u8]) -> Result<(), Cow<'static, str>> {
-        for Attribute { name, value } in self.scanner.attributes(input) {
+    fn declaration(&self, text: &str) -> Result<(), Cow<'static, str>> {
+        for Attribute { name, value } in self.scanner.attributes(text) {
             let value = value.as_ref();
             let known = match name {
                 "version" => value.starts_with("1."),
@@ -197,13 +208,8 @@ impl Decoder {
         Ok(())
     }
 
-    fn start<'a>(
-        &mut self,
-        name: &'a str,
-        empty: bool,
-        input: &'a [u8],
-        offset: u64,
-    ) -> Result<Step<'a>, Cow<'static, str>> {
+    fn start<'a>(&mut self, tag: Tag<'a>, offset: u64) -> Result<Step<'a>, Cow<'static, str>> {
+        let Tag { text, name, empty } = tag;
         let depth = self.open.len();
         if !empty {
             if depth == DEEPEST {
@@ -211,16 +217,16 @@ impl Decoder {
             }
             self.open.push(name.to_owned());
         }
-        match (depth, &mut self.pending) {
-            (0, _) => return Ok(self.event(name, empty, input, offset)),
-            (1, Some(pending)) if name == "annotation" => {
-                match frame(&mut self.tally, offset, self.scanner.attributes(input)) {
+        match (depth, &mut self.outer) {
+            (0, _) => return Ok(self.event(tag, offset)),
+            (1, Outer::Pending(pending)) if name == "annotation" => {
+                match frame(&mut self.tally, offset, self.scanner.attributes(text)) {
                     Ok(Some(frame)) => pending.push(frame)?,
                     Ok(None) => {}
                     Err(attribute) => return Ok(fault(name, attribute, offset)),
                 }
             }
-            (1, _) => self.tally.unknown_element(name, offset),
+            (1, Outer::Pending(_) | Outer::Done) => self.tally.unknown_element(name, offset),
             // Inside of what is passed over.
             _ => {}
         }
@@ -228,9 +234,12 @@ impl Decoder {
     }
 
     /// Takes an element right inside of the root.
-    fn event<'a>(&mut self, name: &'a str, empty: bool, input: &'a [u8], offset: u64) -> Step<'a> {
-        let attributes = self.scanner.attributes(input);
-        let event = match element::read(name, attributes, &mut self.tally.element(name, offset)) {
+    fn event<'a>(&mut self, tag: Tag<'a>, offset: u64) -> Step<'a> {
+        let Tag { text, name, empty } = tag;
+        self.outer = Outer::Passed;
+        let attributes = self.scanner.attributes(text);
+        let mut event = match element::read(name, attributes, &mut self.tally.element(name, offset))
+        {
             Ok(Some(event)) => event,
             Ok(None) => {
                 self.tally.unknown_element(name, offset);
@@ -238,27 +247,22 @@ impl Decoder {
             }
             Err(attribute) => return fault(name, attribute, offset),
         };
-        match event {
-            Event::MethodDef(mut e) => {
-                let renamed = names::from_xml(&e.name, &e.signature);
-                if renamed != e.name {
-                    e.name = renamed.to_owned().into();
-                }
-                Step::Event(Event::MethodDef(e))
+        if let Event::MethodDef(e) = &mut event {
+            let renamed = names::from_xml(&e.name, &e.signature);
+            if renamed != e.name {
+                e.name = renamed.to_owned().into();
             }
-            event if empty => Step::Event(event),
-            event => match without_stack(&event) {
-                Some(event) => {
-                    self.pending = Some(Pending {
-                        event,
-                        start: offset,
-                        size: 0,
-                    });
-                    Step::Nothing
-                }
-                None => Step::Event(event),
-            },
         }
+        if empty {
+            return Step::Event(event);
+        }
+        if let Some(event) = without_stack(&event) {
+            let (start, size) = (offset, 0);
+            self.outer = Outer::Pending(Pending { event, start, size });
+            return Step::Nothing;
+        }
+        self.outer = Outer::Done;
+        Step::Event(event)
     }
 
     fn end<'a>(&mut self, name: &str) -> Result<Step<'a>, Cow<'static, str>> {
@@ -270,9 +274,12 @@ impl Decoder {
         if open.is_none() {
             self.state = State::After;
         }
-        match self.pending.take_if(|_| self.open.is_empty()) {
-            Some(pending) => Ok(Step::Event(pending.event)),
-            None => Ok(Step::Nothing),
+        if !self.open.is_empty() {
+            return Ok(Step::Nothing);
+        }
+        match std::mem::take(&mut self.outer) {
+            Outer::Pending(pending) => Ok(Step::Event(pending.event)),
+            Outer::Done | Outer::Passed => Ok(Step::Nothing),
         }
     }
 
@@ -286,8 +293,10 @@ impl Decoder {
                 step: Step::Nothing,
             };
         }
-        let place = self.offset + space as u64;
-        let offset = self.pending.take().map_or(place, |pending| pending.start);
+        let offset = match &self.outer {
+            Outer::Pending(pending) => pending.start,
+            Outer::Done | Outer::Passed => self.offset + space as u64,
+        };
         let message = "the trace breaks off: </TRACE> is missing".into();
         let remark = Remark {
             offset,
@@ -432,7 +441,7 @@ fn frame<'a>(
             "key" => is_frame = value == "stackFrame",
             "value" => frame.method = names::frame_from_xml(&value).into_owned().into(),
             "line" => frame.line = Value::read(value).ok_or("line")?,
-            _ => element::Remarks::unknown(&mut tally.element("annotation", offset), name),
+            _ => tally.element("annotation", offset).unknown(name),
         }
     }
     if !is_frame {

@@ -20,14 +20,24 @@ const LONGEST_REFERENCE: usize = 32;
 /// A piece of markup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Markup<'a> {
-    /// `<name …>`, or `<name …/>` when `empty`.
-    Start { name: &'a str, empty: bool },
+    /// `<name …>` or `<name …/>`
+    Start(Tag<'a>),
     /// `</name>`
     End { name: &'a str },
     /// `<?xml …?>`; what stands in it is like attributes.
-    Declaration,
+    Declaration { text: &'a str },
     /// A comment or a processing instruction.
     Passed,
+}
+
+/// A start tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Tag<'a> {
+    /// All of it.
+    pub(super) text: &'a str,
+    pub(super) name: &'a str,
+    /// It is the whole element.
+    pub(super) empty: bool,
 }
 
 /// An attribute, its value without references.
@@ -124,17 +134,18 @@ impl Scanner {
         }
     }
 
-    /// The attributes of the last tag; `input` must be what it was found in.
-    pub(super) fn attributes<'a>(&self, input: &'a [u8]) -> impl Iterator<Item = Attribute<'a>> {
-        self.attributes.iter().map(|span| {
-            let value = text(&input[span.value.clone()]);
+    /// The attributes of the tag that was found last, whose text is handed in again.
+    pub(super) fn attributes<'a>(&self, text: &'a str) -> impl Iterator<Item = Attribute<'a>> {
+        let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
+        self.attributes.iter().map(move |span| {
+            let value = part(&span.value);
             let value = if span.plain {
                 value.into()
             } else {
                 normalized(value).into()
             };
             Attribute {
-                name: text(&input[span.name.clone()]),
+                name: part(&span.name),
                 value,
             }
         })
@@ -149,14 +160,9 @@ impl Scanner {
             [] | [b'/'] => return Ok(None),
             _ => return wrong(at, "a tag ends with > or />"),
         };
-        characters(&input[..end])?;
-        Ok(Some((
-            Markup::Start {
-                name: text(&input[1..name_end]),
-                empty,
-            },
-            end,
-        )))
+        let text = characters(&input[..end])?;
+        let name = &text[1..name_end];
+        Ok(Some((Markup::Start(Tag { text, name, empty }), end)))
     }
 
     /// Reads attributes up to a byte that can't begin one, and answers with its place.
@@ -212,8 +218,8 @@ impl Scanner {
             let at = part!(self.attribute_list(input, name_end)?);
             return match input[at..] {
                 [b'?', b'>', ..] => {
-                    characters(&input[..at])?;
-                    Ok(Some((Markup::Declaration, at + 2)))
+                    let text = characters(&input[..at])?;
+                    Ok(Some((Markup::Declaration { text }, at + 2)))
                 }
                 [b'?'] => Ok(None),
                 _ => wrong(at, "the declaration ends with ?>"),
@@ -254,13 +260,8 @@ fn end_tag(input: &[u8]) -> Scanned<(Markup<'_>, usize)> {
     if *part!(input.get(at)) != b'>' {
         return wrong(at, "an end tag ends with >");
     }
-    characters(&input[..at])?;
-    Ok(Some((
-        Markup::End {
-            name: text(&input[2..name_end]),
-        },
-        at + 1,
-    )))
+    let name = &characters(&input[..at])?[2..name_end];
+    Ok(Some((Markup::End { name }, at + 1)))
 }
 
 /// Where the name that starts at `at` ends.
@@ -341,25 +342,23 @@ fn allowed(c: char) -> bool {
     }
 }
 
-/// Tests that all of `bytes` is text, in characters that are allowed.
-fn characters(bytes: &[u8]) -> Result<(), Wrong> {
-    match std::str::from_utf8(bytes) {
-        // In tags only values can hold what is forbidden; they are tested as they are read.
-        Ok(_) if bytes.is_ascii() && bytes.starts_with(b"<") && is(bytes[1], NAME_START) => Ok(()),
-        Ok(text) => match text.char_indices().find(|&(_, c)| !allowed(c)) {
-            None => Ok(()),
-            Some((at, c)) => wrong(
-                at,
-                format!("character U+{:04X} is not allowed", u32::from(c)),
-            ),
-        },
-        Err(e) => wrong(e.valid_up_to(), "not UTF-8"),
+/// The text of `bytes`, when all of it is characters that are allowed.
+fn characters(bytes: &[u8]) -> Result<&str, Wrong> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) => return wrong(e.valid_up_to(), "not UTF-8"),
+    };
+    // Without an early exit, this takes many bytes at a time.
+    let suspect = |b: u8| (b == 0xef) | ((b < b' ') & (b != b'\t') & (b != b'\n') & (b != b'\r'));
+    if bytes.iter().fold(false, |any, &b| any | suspect(b))
+        && let Some((at, c)) = text.char_indices().find(|&(_, c)| !allowed(c))
+    {
+        return wrong(
+            at,
+            format!("character U+{:04X} is not allowed", u32::from(c)),
+        );
     }
-}
-
-/// The text of bytes that [`characters`] let pass.
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap_or_default()
+    Ok(text)
 }
 
 /// The value with its references expanded, and its white space turned into blanks as XML asks for.
@@ -417,16 +416,12 @@ mod tests {
         let input = "<a.b-c x=\"1 &gt; &#65;&#x42;'\n\" \n _y = '\"\t\r\n.'/>rest".as_bytes();
         let mut scanner = Scanner::default();
         let (markup, end) = scanner.scan(input).unwrap().unwrap();
-        assert_eq!(
-            markup,
-            Markup::Start {
-                name: "a.b-c",
-                empty: true
-            }
-        );
+        let text = std::str::from_utf8(&input[..end]).unwrap();
+        let (name, empty) = ("a.b-c", true);
+        assert_eq!(markup, Markup::Start(Tag { text, name, empty }));
         assert_eq!(&input[end..], b"rest");
         let attributes: Vec<_> = scanner
-            .attributes(input)
+            .attributes(text)
             .map(|a| (a.name, a.value))
             .collect();
         assert_eq!(

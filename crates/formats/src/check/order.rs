@@ -1,0 +1,77 @@
+//! What opens a trace, what closes it, and what stands between.
+
+use super::findings::{Report, Rule};
+use jtrail_model::Event;
+
+/// How far a trace has come.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    /// The highest rank so far.
+    rank: u8,
+    /// A bit for each rank that occurred.
+    seen: u16,
+    incomplete: bool,
+}
+
+/// Ranks: what opens and closes a trace has one of its own, in the order in which it must come.
+const RANKS: [&str; 9] = [
+    "node",
+    "process",
+    "agent",
+    "trace start",
+    "filters",
+    "options",
+    "events",
+    "trace end",
+    "agent end",
+];
+const OPENING: u16 = 0b1111;
+const EVENTS: u8 = 6;
+const TRACE_END: u8 = 7;
+
+impl Order {
+    #[inline]
+    pub(super) fn event(&mut self, event: &Event<'_>, report: &mut Report) {
+        let rank = match event {
+            Event::Node(_) => 0,
+            Event::ProcessCreate(_) => 1,
+            Event::AgentCreate(_) => 2,
+            Event::TraceStart(_) => 3,
+            Event::Filter(_) => 4,
+            Event::Option(_) => 5,
+            Event::TraceEnd(_) => TRACE_END,
+            Event::AgentDestroy(_) => 8,
+            _ if self.rank == EVENTS => return,
+            _ => EVENTS,
+        };
+        self.ranked(rank, report);
+    }
+
+    fn ranked(&mut self, rank: u8, report: &mut Report) {
+        let name = RANKS[usize::from(rank)];
+        let single = !(4..=EVENTS).contains(&rank);
+        if single && self.seen & (1 << rank) != 0 {
+            report.fault(Rule::Order, || format!("{name} is repeated"));
+        } else if rank < self.rank {
+            let last = RANKS[usize::from(self.rank)];
+            report.fault(Rule::Order, || format!("{name} behind {last}"));
+        }
+        self.seen |= 1 << rank;
+        self.rank = self.rank.max(rank);
+        let missing = OPENING & !self.seen;
+        if rank > 3 && missing != 0 && !self.incomplete {
+            self.incomplete = true;
+            let first = RANKS[missing.trailing_zeros() as usize];
+            report.fault(Rule::Order, || format!("the trace opens without {first}"));
+        }
+        if rank > TRACE_END && !self.ended() {
+            report.fault(Rule::Order, || {
+                "the agent ends, and the trace did not".into()
+            });
+        }
+    }
+
+    pub(super) fn ended(&self) -> bool {
+        self.seen & (1 << TRACE_END) != 0
+    }
+}

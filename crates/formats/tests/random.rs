@@ -1,0 +1,501 @@
+//! Random events through both spellings, and damaged traces.
+
+mod common;
+
+use common::layout::big_endian;
+use common::{decode, decode_pieces, encoded, every_event, shown};
+use jtrail_formats::{Format, Severity};
+use jtrail_model::*;
+use proptest::prelude::*;
+use quick_xml::events::Event as Markup;
+use quick_xml::{Reader, XmlVersion};
+
+/// Text with everything that a spelling may stumble over.
+fn text() -> impl Strategy<Value = Text<'static>> {
+    let odd = prop::sample::select(vec![
+        '\0',
+        '\u{1}',
+        '\t',
+        '\n',
+        '\r',
+        '\u{1f}',
+        ' ',
+        '"',
+        '\'',
+        '&',
+        '<',
+        '>',
+        ';',
+        '#',
+        '\u{7f}',
+        '\u{85}',
+        'é',
+        '\u{2028}',
+        '\u{feff}',
+        '\u{fffd}',
+        '\u{fffe}',
+        '\u{ffff}',
+        '😀',
+        '\u{10ffff}',
+    ]);
+    let character = prop_oneof![3 => any::<char>(), 2 => odd, 5 => prop::char::range('a', 'z')];
+    prop_oneof![
+        1 => Just("<init>".into()),
+        1 => Just("&amp;]]>".into()),
+        8 => prop::collection::vec(character, 0..12)
+            .prop_map(|chars| Text::from(String::from_iter(chars))),
+    ]
+}
+
+fn stack() -> impl Strategy<Value = Vec<Frame<'static>>> {
+    let frame = (text(), any::<i64>()).prop_map(|(method, line)| Frame { method, line });
+    prop::collection::vec(frame, 0..4)
+}
+
+fn id<T>(new: fn(u64) -> T) -> impl Strategy<Value = T>
+where
+    T: std::fmt::Debug,
+{
+    prop_oneof![3 => 0_u64..2000, 1 => any::<u64>()].prop_map(new)
+}
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    let usual = 1_500_000_000_000_000_000..1_900_000_000_000_000_000_i64;
+    prop_oneof![3 => usual, 1 => any::<i64>()].prop_map(Timestamp)
+}
+
+fn duration() -> impl Strategy<Value = Duration> {
+    prop_oneof![2 => Just(0), 2 => 0_i64..100_000_000_000, 1 => any::<i64>()].prop_map(Duration)
+}
+
+/// A strategy for a struct from those for its fields.
+macro_rules! event {
+    ($variant:ident($payload:ident) { $($field:ident: $strategy:expr),* $(,)? }) => {
+        ($($strategy,)*)
+            .prop_map(|($($field,)*)| Event::$variant($payload { $($field,)* }))
+            .boxed()
+    };
+}
+
+fn event() -> impl Strategy<Value = Event<'static>> {
+    let (thread, class) = (|| id(ThreadId), || id(ClassId));
+    let (method, object, dump) = (|| id(MethodId), || id(ObjectId), || id(HeapDumpId));
+    prop::strategy::Union::new([
+        event!(Node(Node) {
+            node_id: text(),
+            hostname: text(),
+            ip_address: text(),
+            timezone: any::<i32>(),
+            time: time(),
+        }),
+        event!(ProcessCreate(ProcessCreate) {
+            process_id: text(),
+            name: text(),
+            pid: any::<i32>(),
+            node_id: text(),
+            time: time(),
+            executable: text(),
+        }),
+        event!(AgentCreate(AgentCreate) {
+            agent_id: text(),
+            process_id: text(),
+            name: text(),
+            agent_type: text(),
+            time: time(),
+            parameters: text(),
+            version: text(),
+        }),
+        event!(AgentDestroy(AgentDestroy) { agent_id: text(), time: time() }),
+        event!(TraceStart(TraceStart) { trace_id: text(), agent_id: text(), time: time() }),
+        event!(TraceEnd(TraceEnd) { trace_id: text(), time: time() }),
+        event!(Filter(Filter) {
+            trace_id: text(),
+            pattern: text(),
+            generic_pattern: text(),
+            mode: text(),
+            method_pattern: text(),
+            method_generic_pattern: text(),
+            method_mode: text(),
+        }),
+        event!(Option(TraceOption) { key: text(), value: text() }),
+        event!(ThreadStart(ThreadStart) {
+            thread: thread(),
+            time: time(),
+            group: text(),
+            parent_group: text(),
+            object: object(),
+            name: text(),
+        }),
+        event!(ThreadEnd(ThreadEnd) { thread: thread(), time: time() }),
+        event!(ClassDef(ClassDef) {
+            class: class(),
+            thread: thread(),
+            time: time(),
+            name: text(),
+            source_name: text(),
+            object: object(),
+        }),
+        event!(MethodDef(MethodDef) {
+            method: method(),
+            class: class(),
+            name: text(),
+            signature: prop_oneof![text(), Just("(I)V".into()), Just("()V".into())],
+            start_line: any::<i64>(),
+            end_line: any::<i64>(),
+        }),
+        event!(ObjectAlloc(ObjectAlloc) {
+            thread: thread(),
+            time: time(),
+            kind: any::<u8>().prop_map(ObjectKind),
+            object: object(),
+            size: any::<i64>(),
+            line: any::<i64>(),
+            method: method(),
+            class: class(),
+        }),
+        event!(MethodEnter(MethodEnter) {
+            thread: thread(),
+            time: time(),
+            method: method(),
+            class: class(),
+            ticket: any::<u32>(),
+            cpu_time: duration(),
+            stack_depth: prop_oneof![0_i64..100, any::<i64>()],
+        }),
+        event!(MethodLeave(MethodLeave) {
+            thread: thread(),
+            time: time(),
+            method: method(),
+            class: class(),
+            ticket: any::<u32>(),
+            cpu_time: duration(),
+            by_exception: Just(false),
+        }),
+        event!(GcStart(GcStart) { time: time() }),
+        event!(ObjectFree(ObjectFree) { time: time(), object: object(), age: any::<i64>() }),
+        event!(GcFinish(GcFinish) {
+            time: time(),
+            total_space: any::<i64>(),
+            used_space: any::<i64>(),
+            used_objects: any::<i64>(),
+        }),
+        event!(RuntimeInitDone(RuntimeInitDone) { thread: thread(), time: time() }),
+        event!(RuntimeShutdown(RuntimeShutdown) { thread: thread(), time: time() }),
+        event!(MonitorWait(MonitorWait) {
+            thread: thread(),
+            time: time(),
+            object: object(),
+            timeout_ms: any::<i64>(),
+            stack: stack(),
+        }),
+        event!(MonitorWaited(MonitorWaited) {
+            thread: thread(),
+            time: time(),
+            object: object(),
+            timed_out: any::<i64>(),
+            stack: stack(),
+        }),
+        event!(MonitorContendedEnter(MonitorContendedEnter) {
+            thread: thread(),
+            time: time(),
+            object: object(),
+            owner: thread(),
+            stack: stack(),
+        }),
+        event!(MonitorContendedEntered(MonitorContendedEntered) {
+            thread: thread(),
+            time: time(),
+            object: object(),
+            stack: stack(),
+        }),
+        event!(AggregatedEnter(AggregatedEnter) {
+            thread: thread(),
+            method: method(),
+            base_time: duration(),
+            min_time: duration(),
+            max_time: duration(),
+            base_cpu_time: duration(),
+            calls: any::<i64>(),
+        }),
+        event!(AggregatedLeave(AggregatedLeave) { thread: thread(), method: method() }),
+        event!(HeapDump(HeapDump) { dump: dump(), time: time(), name: text(), base_time: time() }),
+        event!(GcRoot(GcRoot) { class: class(), object: object(), kind: text() }),
+        event!(ObjectReference(ObjectReference) { source: object(), target: object(), dump: dump() }),
+        event!(Custom(Custom) { body: text() }),
+    ])
+}
+
+fn trace() -> impl Strategy<Value = Vec<Event<'static>>> {
+    prop::collection::vec(event(), 0..20)
+}
+
+/// Every text of an event, through `change`.
+fn with_text(event: Event<'static>, change: &dyn Fn(&str) -> String) -> Event<'static> {
+    let change = |text: &mut Text<'static>| *text = change(text).into();
+    let mut event = event;
+    let texts: Vec<&mut Text<'static>> = match &mut event {
+        Event::Node(e) => vec![&mut e.node_id, &mut e.hostname, &mut e.ip_address],
+        Event::ProcessCreate(e) => {
+            vec![
+                &mut e.process_id,
+                &mut e.name,
+                &mut e.node_id,
+                &mut e.executable,
+            ]
+        }
+        Event::AgentCreate(e) => vec![
+            &mut e.agent_id,
+            &mut e.process_id,
+            &mut e.name,
+            &mut e.agent_type,
+            &mut e.parameters,
+            &mut e.version,
+        ],
+        Event::AgentDestroy(e) => vec![&mut e.agent_id],
+        Event::TraceStart(e) => vec![&mut e.trace_id, &mut e.agent_id],
+        Event::TraceEnd(e) => vec![&mut e.trace_id],
+        Event::Filter(e) => vec![
+            &mut e.trace_id,
+            &mut e.pattern,
+            &mut e.generic_pattern,
+            &mut e.mode,
+            &mut e.method_pattern,
+            &mut e.method_generic_pattern,
+            &mut e.method_mode,
+        ],
+        Event::Option(e) => vec![&mut e.key, &mut e.value],
+        Event::ThreadStart(e) => vec![&mut e.group, &mut e.parent_group, &mut e.name],
+        Event::ClassDef(e) => vec![&mut e.name, &mut e.source_name],
+        Event::MethodDef(e) => vec![&mut e.name, &mut e.signature],
+        Event::MonitorWait(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
+        Event::MonitorWaited(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
+        Event::MonitorContendedEnter(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
+        Event::MonitorContendedEntered(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
+        Event::HeapDump(e) => vec![&mut e.name],
+        Event::GcRoot(e) => vec![&mut e.kind],
+        Event::Custom(e) => vec![&mut e.body],
+        _ => vec![],
+    };
+    texts.into_iter().for_each(change);
+    event
+}
+
+fn after_binary(event: Event<'static>) -> Event<'static> {
+    with_text(event, &|text| text.replace('\0', "\u{fffd}"))
+}
+
+fn after_xml(event: Event<'static>) -> Event<'static> {
+    let forbidden =
+        |c: char| (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}');
+    match with_text(event, &|text| text.replace(forbidden, "\u{fffd}")) {
+        Event::Filter(e) => Event::Filter(Filter {
+            trace_id: "".into(),
+            ..e
+        }),
+        // A constructor is told by its descriptor; what is none loses its brackets.
+        Event::MethodDef(e)
+            if e.name == "<init>" && !e.signature.is_empty() && !e.signature.ends_with(")V") =>
+        {
+            Event::MethodDef(MethodDef {
+                name: "-init-".into(),
+                ..e
+            })
+        }
+        event => event,
+    }
+}
+
+/// Tests with another parser that a document is well formed, and answers with what is in it: names,
+/// and attributes with their values.
+fn well_formed(document: &str) -> Vec<String> {
+    let mut reader = Reader::from_str(document);
+    reader.config_mut().check_comments = true;
+    let mut found = Vec::new();
+    loop {
+        match reader.read_event().expect("well-formed XML") {
+            Markup::Start(e) | Markup::Empty(e) => {
+                let mut shown = format!("{:?}", e.name().as_ref());
+                for attribute in e.attributes() {
+                    let attribute = attribute.expect("an attribute");
+                    let value = attribute
+                        .normalized_value(XmlVersion::Explicit1_0)
+                        .expect("a value");
+                    shown += &format!(" {:?}={value:?}", attribute.key.as_ref());
+                }
+                found.push(shown);
+            }
+            Markup::Text(e) => assert!(e.trim().is_empty(), "text"),
+            Markup::Eof => return found,
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn events_come_back_from_binary(events in trace(), piece in 1_usize..300) {
+        let bytes = encoded(Format::TptpBinary, &events);
+        let decoding = decode_pieces(Format::TptpBinary, &bytes, piece);
+        prop_assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+        let expected: Vec<_> = events.into_iter().map(after_binary).collect();
+        prop_assert_eq!(decoding.events, shown(&expected));
+        let turned = big_endian(&bytes, |ns| ns, 1_000_000_000);
+        prop_assert_eq!(decode(Format::TptpBinary, &turned).events, shown(&expected));
+    }
+
+    #[test]
+    fn events_come_back_from_xml(events in trace(), piece in 1_usize..300) {
+        let bytes = encoded(Format::TptpXml, &events);
+        let decoding = decode_pieces(Format::TptpXml, &bytes, piece);
+        prop_assert!(decoding.is_clean(), "{:?} {:?}", decoding.remarks, decoding.error);
+        let expected: Vec<_> = events.into_iter().map(after_xml).collect();
+        prop_assert_eq!(decoding.events, shown(&expected));
+    }
+
+    #[test]
+    fn what_we_write_is_well_formed_xml(events in trace()) {
+        let bytes = encoded(Format::TptpXml, &events);
+        let found = well_formed(std::str::from_utf8(&bytes).unwrap());
+        prop_assert!(found.len() > events.len());
+    }
+
+    /// Two texts that differ only in what does not matter decode to the same.
+    #[test]
+    fn the_short_way_and_the_long_way_agree(events in prop::collection::vec(event(), 1..4)) {
+        let bytes = encoded(Format::TptpXml, &events);
+        let document = String::from_utf8(bytes).unwrap();
+        let blanks = document.replace("<methodEntry ", "<methodEntry  ").replace("<methodExit ", "<methodExit  ");
+        let (a, b) = (decode(Format::TptpXml, document.as_bytes()), decode(Format::TptpXml, blanks.as_bytes()));
+        prop_assert_eq!(a.events, b.events);
+    }
+
+    #[test]
+    fn bytes_without_sense_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400), piece in 1_usize..50) {
+        for (format, head) in [
+            (Format::TptpXml, &b"<TRACE><custom body=\""[..]),
+            (Format::TptpXml, b""),
+            (Format::TptpBinary, b"0TBF\x01\x00\x01\x01\x0c\x00\x00\x00"),
+            (Format::TptpBinary, b""),
+        ] {
+            decode_pieces(format, &[head, &bytes].concat(), piece);
+        }
+    }
+}
+
+/// The same trace in every spelling that can be read.
+fn spellings() -> Vec<(Format, Vec<u8>)> {
+    let binary = encoded(Format::TptpBinary, &every_event());
+    let turned = big_endian(&binary, |ns| ns, 1_000_000_000);
+    let document = encoded(Format::TptpXml, &every_event());
+    vec![
+        (Format::TptpBinary, binary),
+        (Format::TptpBinary, turned),
+        (Format::TptpXml, document),
+    ]
+}
+
+#[test]
+fn a_flipped_byte_anywhere_does_no_harm() {
+    for (format, bytes) in spellings() {
+        let whole = decode(format, &bytes);
+        let mut damaged = bytes.clone();
+        for at in 0..bytes.len() {
+            for flip in [0x01, 0x08, 0x20, 0x80, 0xff] {
+                damaged[at] ^= flip;
+                let decoding = decode(format, &damaged);
+                // What is whole before the place is there, whatever follows.
+                let before = decode(format, &bytes[..at]).events.len();
+                assert!(decoding.events.len() >= before, "{format:?} {at} {flip:#x}");
+                assert_eq!(decoding.events[..before], whole.events[..before]);
+                assert!(decoding.count(Severity::Truncated) <= 1);
+                damaged[at] = bytes[at];
+            }
+        }
+    }
+}
+
+#[test]
+fn both_parsers_find_the_same_in_odd_documents() {
+    for elements in [
+        "<custom body='a &quot;&apos; b'/>",
+        "<custom\n\tbody\r\n=\n\"&#65;\u{a0}&amp;lt;\"\n/>",
+        "<custom body=\">'/>\"></custom >",
+        "<!-- <custom body=\"no\"/> --><custom body=\"\u{feff}\u{85}\"/><?pi <x> ?>",
+        "<custom body=\"a\tb\nc\r\nd\re&#9;&#10;&#13;f\"/>",
+    ] {
+        let document = format!("<TRACE>{elements}</TRACE>");
+        let found = well_formed(&document);
+        let decoding = decode(Format::TptpXml, document.as_bytes());
+        assert!(decoding.is_clean(), "{decoding:?}");
+        let [event] = &decoding.events[..] else {
+            panic!("{decoding:?}")
+        };
+        let body = event
+            .strip_prefix("Custom(Custom { body: ")
+            .unwrap()
+            .strip_suffix(" })")
+            .unwrap();
+        assert_eq!(
+            found[1],
+            format!("\"custom\" \"body\"={body}"),
+            "{elements}"
+        );
+    }
+}
+
+/// A few seconds of damage of all kinds: bytes changed, cut out, doubled, inserted.
+#[test]
+fn damage_of_all_kinds_does_no_harm() {
+    let corpus = spellings();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let start = std::time::Instant::now();
+    let mut rounds = 0;
+    while start.elapsed().as_secs() < 3 && rounds < 20_000 {
+        rounds += 1;
+        let (format, bytes) = &corpus[random.below(corpus.len())];
+        let mut bytes = bytes.clone();
+        for _ in 0..=random.below(6) {
+            let at = random.below(bytes.len());
+            let end = bytes.len().min(at + 1 + random.below(40));
+            match random.below(5) {
+                0 => bytes[at] = random.next() as u8,
+                1 => drop(bytes.drain(at..end)),
+                2 => {
+                    let part = bytes[at..end].to_vec();
+                    let to = random.below(bytes.len());
+                    bytes.splice(to..to, part);
+                }
+                3 => bytes.insert(at, b"<>\"'&;/=\0\xff"[random.below(10)]),
+                _ => bytes[at..end].fill(random.next() as u8),
+            }
+            if bytes.is_empty() {
+                bytes.push(0);
+            }
+        }
+        let whole = decode(*format, &bytes);
+        let piece = 1 + random.below(bytes.len());
+        assert_eq!(
+            decode_pieces(*format, &bytes, piece),
+            whole,
+            "{format:?} {piece} {bytes:?}"
+        );
+    }
+}
+
+/// A generator of numbers that are the same in each run (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() >> 16) as usize % limit
+    }
+}

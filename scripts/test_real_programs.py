@@ -1,0 +1,91 @@
+"""Tests of what scripts/real-programs is made of: python3 -m unittest discover scripts"""
+
+import os
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import real_programs_lib as lib  # noqa: E402
+
+
+def result(stdout=b"a\nb\n", code=0, **files):
+    return lib.Run(code, stdout, b"", files or {"x": "1"}, 0.1)
+
+
+class Comparison(unittest.TestCase):
+    def compare(self, other, noise=None):
+        return lib.differences(result(), other, noise or lib.Noise())
+
+    def test_equal(self):
+        self.assertEqual(self.compare(result()), [])
+
+    def test_each_difference_is_told(self):
+        for other in (result(b"a\nc\n"), result(b"a\n"), result(code=1), result(x="2"), result(y="1")):
+            self.assertEqual(len(self.compare(other)), 1)
+
+    def test_what_differs_by_itself_is_passed_over_and_nothing_else(self):
+        noise = lib.Noise.between(result(b"a\nb\n"), result(b"a\nd\n"))
+        self.assertEqual(self.compare(result(b"a\nc\n"), noise), [])
+        self.assertEqual(len(self.compare(result(b"e\nb\n"), noise)), 1)
+        noise = lib.Noise.between(result(x="1", y="1"), result(x="2", y="1"))
+        plain = result(x="1", y="1")
+        self.assertEqual(lib.differences(plain, result(x="3", y="1"), noise), [])
+        self.assertEqual(len(lib.differences(plain, result(x="3", y="2"), noise)), 1)
+
+
+class Notes(unittest.TestCase):
+    TOTALS = b"jtrail totals enters=12 leaves=11 repaired=0 lost=0 open=1 classes=3 methods=4 uncovered=2"
+    UNCOVERED = b'jtrail uncovered class=a.B method=run()V reason="code would pass 65535 bytes"'
+
+    def read(self, *chunks):
+        """Writes these into the pipe one by one, with a verifier that takes anything."""
+        with tempfile.TemporaryDirectory() as folder:
+            verifier = Path(folder) / "jtrail"
+            verifier.write_text("#!/bin/sh\ncat >/dev/null\necho sound\n")
+            verifier.chmod(0o755)
+            reader = lib.TraceReader(Path(folder) / "pipe", verifier)
+
+            def write():
+                with open(reader.path, "wb", buffering=0) as pipe:
+                    for chunk in chunks:
+                        pipe.write(chunk)
+                        time.sleep(0.01)
+
+            writer = threading.Thread(target=write)
+            writer.start()
+            writer.join()
+            return reader.finish()
+
+    def check(self, reader):
+        self.assertEqual(reader.totals["enters"], 12)
+        self.assertEqual(reader.totals["uncovered"], 2)
+        self.assertEqual(dict(reader.reasons), {"code would pass 65535 bytes": 1})
+        self.assertEqual((reader.code, reader.output), (0, "sound\n"))
+
+    def test_notes_are_found(self):
+        self.check(self.read(b"x" * 9000 + self.UNCOVERED + b"\0" + b"y" * 9000 + self.TOTALS + b"\0"))
+
+    def test_notes_are_found_across_chunks(self):
+        text = b"xxxx" + self.UNCOVERED + b"\0" + b"y" * 100 + self.TOTALS + b"\0end"
+        for size in (1, 7, 50):
+            chunks = [text[i:i + size] for i in range(0, len(text), size)]
+            if size == 1:
+                # Each byte a chunk takes long; the begin and the end will do.
+                chunks = [text[i:i + 1] for i in range(30)] + [text[30:]]
+            self.check(self.read(*chunks))
+
+    def test_a_trace_that_never_comes_does_not_hang(self):
+        with tempfile.TemporaryDirectory() as folder:
+            verifier = Path(folder) / "jtrail"
+            verifier.write_text("#!/bin/sh\ncat >/dev/null\nexit 2\n")
+            os.chmod(verifier, 0o755)
+            reader = lib.TraceReader(Path(folder) / "pipe", verifier).finish()
+            self.assertEqual((reader.code, reader.totals, reader.bytes), (2, {}, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
