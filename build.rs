@@ -27,7 +27,10 @@ fn main() {
     println!("cargo::rustc-env=JTRAIL_HOOK_CLASS={}", class.display());
 
     // Beside the programs, so that people and scripts find it: `target/<profile>/harness`.
-    let profile = out.ancestors().nth(3).expect("OUT_DIR is four levels below the target folder");
+    let profile = out
+        .ancestors()
+        .nth(3)
+        .expect("OUT_DIR is four levels below the target folder");
     let harness = profile.join("harness");
     let mut earlier: Vec<PathBuf> = Vec::new();
     for release in RELEASES.into_iter().filter(|r| *r <= javac.version) {
@@ -52,13 +55,27 @@ impl Javac {
     /// The newest that `JAVA_HOME`, `JAVA_HOME_*`, the system's JVM folder and `PATH` have.
     fn find() -> Self {
         let homes = env::vars_os()
-            .filter(|(key, _)| key == "JAVA_HOME" || key.to_string_lossy().starts_with("JAVA_HOME_"))
+            .filter(|(key, _)| {
+                key == "JAVA_HOME" || key.to_string_lossy().starts_with("JAVA_HOME_")
+            })
             .map(|(_, home)| PathBuf::from(home));
-        let system = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|e| e.path());
-        let programs = homes.chain(system).map(|home| home.join("bin/javac")).filter(|p| p.exists());
+        let system = fs::read_dir("/usr/lib/jvm")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|e| e.path());
+        let programs = homes
+            .chain(system)
+            .map(|home| home.join("bin/javac"))
+            .filter(|p| p.exists());
         programs
             .chain([PathBuf::from("javac")])
-            .filter_map(|path| Some(Self { version: version_of(&path)?, path }))
+            .filter_map(|path| {
+                Some(Self {
+                    version: version_of(&path)?,
+                    path,
+                })
+            })
             .max_by_key(|javac| javac.version)
             .filter(|javac| javac.version >= 11)
             .unwrap_or_else(|| {
@@ -71,13 +88,23 @@ impl Javac {
     fn compile(&self, release: u32, out: &Path, sources: &[PathBuf], class_path: &[PathBuf]) {
         let mut command = Command::new(&self.path);
         command.args(["-nowarn", "-Xlint:-options", "-g", "-encoding", "UTF-8"]);
-        command.arg("--release").arg(release.to_string()).arg("-d").arg(out);
+        command
+            .arg("--release")
+            .arg(release.to_string())
+            .arg("-d")
+            .arg(out);
         if !class_path.is_empty() {
-            command.arg("-cp").arg(env::join_paths(class_path).expect("no separator in the paths"));
+            command
+                .arg("-cp")
+                .arg(env::join_paths(class_path).expect("no separator in the paths"));
         }
         let output = command.args(sources).output().expect("javac ran before");
         if !output.status.success() {
-            eprintln!("{} failed:\n{}", self.path.display(), String::from_utf8_lossy(&output.stderr));
+            eprintln!(
+                "{} failed:\n{}",
+                self.path.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
             std::process::exit(1);
         }
     }
@@ -86,8 +113,12 @@ impl Javac {
 /// The feature version, from lines like `javac 17.0.15` and `javac 25-ea`.
 fn version_of(javac: &Path) -> Option<u32> {
     let output = Command::new(javac).arg("-version").output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    let number = text.split_whitespace().skip_while(|word| *word != "javac").nth(1)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    let number = text
+        .split_whitespace()
+        .skip_while(|word| *word != "javac")
+        .nth(1)?;
     let mut parts = number.split(['.', '-', '+']);
     match parts.next()?.parse().ok()? {
         1 => parts.next()?.parse().ok(), // 1.8.0

@@ -185,6 +185,7 @@ class TraceReader:
         os.mkfifo(path)
         self._verify = subprocess.Popen([str(jtrail), "verify", "-"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._opened = threading.Event()
         self._lines = []
         self._collector = threading.Thread(target=lambda: self._lines.append(self._verify.stdout.read()))
         self._pump = threading.Thread(target=self._copy, daemon=True)
@@ -194,6 +195,7 @@ class TraceReader:
     def _copy(self):
         tail = b""
         with open(self.path, "rb", buffering=0) as pipe:
+            self._opened.set()
             while chunk := pipe.read(1 << 20):
                 self.bytes += len(chunk)
                 try:
@@ -220,11 +222,12 @@ class TraceReader:
 
     def finish(self):
         """After the program's end: waits for the verdict."""
-        try:
-            # Lets go a reader that still waits for a writer which never came.
-            os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
-        except OSError:
-            pass
+        while not self._opened.wait(0.01):
+            try:
+                # Lets go a reader that still waits for a writer which never came.
+                os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:
+                pass  # it does not even wait yet
         self._pump.join(600)
         try:
             self._verify.stdin.close()
@@ -232,6 +235,7 @@ class TraceReader:
             pass
         self.code = self._verify.wait(600)
         self._collector.join(10)
+        self._verify.stdout.close()
         self.output = b"".join(self._lines).decode(errors="replace")
         self.path.unlink()
         return self

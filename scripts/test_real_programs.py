@@ -8,6 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import real_programs_lib as lib  # noqa: E402
 

@@ -27,7 +27,9 @@ pub(crate) fn harness() -> Harness {
 /// A run of a harness program, without the agent.
 pub(crate) fn program(jdk: &Jdk, main: &str) -> Run {
     // The full verifier, also for classes that the JVM would trust.
-    Run::new(jdk, main).class_path(harness().class_path(jdk)).jvm_arg("-Xverify:all")
+    Run::new(jdk, main)
+        .class_path(harness().class_path(jdk))
+        .jvm_arg("-Xverify:all")
 }
 
 /// How programs of the harness are traced: all but their bookkeeping.
@@ -49,7 +51,9 @@ pub(crate) fn traced_before(run: Run, options: &str, behind: &[&str]) -> Traced 
     let folder = jtrail_testkit::temp_dir();
     let file = folder.path().join("trace");
     let options = format!("{options},file={}", file.display());
-    let run = behind.iter().fold(run.agent(agent(), options), |run, arg| run.jvm_arg(arg));
+    let run = behind
+        .iter()
+        .fold(run.agent(agent(), options), |run, arg| run.jvm_arg(arg));
     let output = run.output();
     let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
     Traced { output, trace }
@@ -97,27 +101,26 @@ impl Trace {
     pub(crate) fn read(file: &Path) -> Result<Self, String> {
         let source = File::open(file).map_err(|e| format!("no trace: {e}"))?;
         let mut reader = Reader::new(source).map_err(|e| e.to_string())?;
-        let mut trace = Self { format: Some(reader.format()), ..Self::default() };
+        let mut trace = Self {
+            format: Some(reader.format()),
+            ..Self::default()
+        };
         let mut checker = Checker::default();
         let mut classes: HashMap<u64, String> = HashMap::new();
         let mut methods: HashMap<u64, String> = HashMap::new();
         let mut threads: HashMap<ThreadId, usize> = HashMap::new();
-        loop {
-            let offset = reader.offset();
-            let step = reader.for_each(|item| {
-                ControlFlow::Break(match item {
-                    Item::Event(event) => {
-                        checker.event(offset, &event);
-                        trace.take(&event, &mut classes, &mut methods, &mut threads);
-                        Ok(())
-                    }
-                    Item::Remark(remark) => Err(format!("{remark:?}")),
-                })
-            });
-            match step.map_err(|e| e.to_string())? {
-                Some(result) => result?,
-                None => break,
-            }
+        let problem = reader
+            .for_each(|item| match item {
+                Item::Event { offset, event } => {
+                    checker.event(offset, &event);
+                    trace.take(&event, &mut classes, &mut methods, &mut threads);
+                    ControlFlow::Continue(())
+                }
+                Item::Remark(remark) => ControlFlow::Break(format!("{remark:?}")),
+            })
+            .map_err(|e| e.to_string())?;
+        if let Some(problem) = problem {
+            return Err(problem);
         }
         let findings = checker.finish();
         trace.faults = findings
@@ -170,7 +173,9 @@ impl Trace {
             }
             Event::MethodLeave(e) => {
                 let thread = &mut self.threads[threads[&e.thread]];
-                thread.steps.push((Step::Leave, methods[&e.method.0].clone()));
+                thread
+                    .steps
+                    .push((Step::Leave, methods[&e.method.0].clone()));
                 thread.open -= 1;
                 "method_leave"
             }
@@ -219,8 +224,16 @@ impl Trace {
 
     /// Fails unless the trace is sound, complete and closed.
     pub(crate) fn assert_sound(&self, output: &Output) {
-        assert!(self.faults.is_empty(), "{:#?}\n{output}", &self.faults[..self.faults.len().min(20)]);
+        assert!(
+            self.faults.is_empty(),
+            "{:#?}\n{output}",
+            &self.faults[..self.faults.len().min(20)]
+        );
         assert_eq!(self.totals().lost, 0, "{output}");
-        assert_eq!(self.kinds[self.kinds.len() - 2..], ["trace_end", "agent_destroy"], "{output}");
+        assert_eq!(
+            self.kinds[self.kinds.len() - 2..],
+            ["trace_end", "agent_destroy"],
+            "{output}"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! However a program ends, its trace ends well-formed, and says what the program did.
 
-use crate::common::{FILTER, Traced, VERSIONS, agent, program, traced, Trace};
+use crate::common::{FILTER, Trace, Traced, VERSIONS, agent, program, traced};
 use jtrail_testkit::Jdk;
 
 /// Runs `harness.Endings` with one argument; what it counted must be in the trace.
@@ -10,13 +10,19 @@ fn ending(jdk: &Jdk, how: &str, code: i32) -> Traced {
     run.output.assert_exit(code);
     run.trace.assert_sound(&run.output);
     assert!(run.trace.kinds.contains(&"runtime_init_done"));
-    assert!(run.trace.kinds.contains(&"runtime_shutdown"), "{how}, JDK {}", jdk.feature);
+    assert!(
+        run.trace.kinds.contains(&"runtime_shutdown"),
+        "{how}, JDK {}",
+        jdk.feature
+    );
     run
 }
 
 fn assert_counts(run: &Traced) {
     let Traced { output, trace, .. } = run;
-    output.counts().assert_matches(&trace.calls, &trace.uncovered, &["harness."], &[]);
+    output
+        .counts()
+        .assert_matches(&trace.calls, &trace.uncovered, &["harness."], &[]);
 }
 
 #[test]
@@ -47,7 +53,10 @@ fn daemon_threads_still_running() {
         assert!(!running.is_empty(), "JDK {}", jdk.feature);
         // Calls open when the JVM stops stay open, and their threads do not end.
         assert!(running.iter().all(|t| !t.ended));
-        assert_eq!(run.trace.totals().open as i64, run.trace.threads.iter().map(|t| t.open).sum());
+        assert_eq!(
+            run.trace.totals().open as i64,
+            run.trace.threads.iter().map(|t| t.open).sum::<i64>()
+        );
     }
 }
 
@@ -56,7 +65,11 @@ fn exit_while_another_thread_is_deep_down() {
     for jdk in Jdk::require(&VERSIONS) {
         let run = ending(&jdk, "deep", 6);
         assert_counts(&run);
-        assert!(run.trace.threads.iter().any(|t| t.open > 10_000), "JDK {}", jdk.feature);
+        assert!(
+            run.trace.threads.iter().any(|t| t.open > 10_000),
+            "JDK {}",
+            jdk.feature
+        );
     }
 }
 
@@ -75,7 +88,9 @@ fn sigterm() {
             output.assert_exit(143);
             let trace = Trace::read(&file).expect("a trace");
             trace.assert_sound(&output);
-            output.counts().assert_matches(&trace.calls, &trace.uncovered, &["harness."], &[]);
+            output
+                .counts()
+                .assert_matches(&trace.calls, &trace.uncovered, &["harness."], &[]);
         }
     }
 }

@@ -37,12 +37,18 @@ fn is_hidden(key: &str) -> bool {
 
 fn calls(thread: &ThreadTrace) -> Vec<(Step, &str)> {
     let steps = thread.steps.iter().map(|(step, key)| (*step, key.as_str()));
-    steps.filter(|(_, key)| key.starts_with("harness.") && !is_hidden(key)).collect()
+    steps
+        .filter(|(_, key)| key.starts_with("harness.") && !is_hidden(key))
+        .collect()
 }
 
 /// Threads with calls, by name; threads of one name in the order of their calls' text.
 fn by_thread(trace: &Trace) -> Vec<(&str, Vec<(Step, &str)>)> {
-    let mut all: Vec<_> = trace.threads.iter().map(|t| (t.name.as_str(), calls(t))).collect();
+    let mut all: Vec<_> = trace
+        .threads
+        .iter()
+        .map(|t| (t.name.as_str(), calls(t)))
+        .collect();
     all.retain(|(_, calls)| !calls.is_empty());
     all.sort_by_key(|(name, calls)| (*name, calls.iter().map(|c| c.1).collect::<Vec<_>>()));
     all

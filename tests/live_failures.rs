@@ -23,16 +23,27 @@ fn unharmed(jdk: &Jdk, options: &str) -> Output {
 }
 
 fn one_message(output: &Output, wanted: &str) {
-    let ours: Vec<&str> = output.stderr.lines().filter(|l| l.starts_with("jtrail: ")).collect();
+    let ours: Vec<&str> = output
+        .stderr
+        .lines()
+        .filter(|l| l.starts_with("jtrail: "))
+        .collect();
     assert_eq!(ours.len(), 1, "{output}");
-    assert!(ours[0].contains(wanted), "{wanted:?} is not in {:?}", ours[0]);
+    assert!(
+        ours[0].contains(wanted),
+        "{wanted:?} is not in {:?}",
+        ours[0]
+    );
 }
 
 #[test]
 fn unwritable_file() {
     for jdk in Jdk::require(&VERSIONS) {
         let output = unharmed(&jdk, "format=binary,file=/nonexistent/folder/trace");
-        one_message(&output, "cannot write /nonexistent/folder/trace: No such file or directory");
+        one_message(
+            &output,
+            "cannot write /nonexistent/folder/trace: No such file or directory",
+        );
         let output = unharmed(&jdk, "format=binary,file=/");
         one_message(&output, "cannot write /: Is a directory");
     }
@@ -54,7 +65,11 @@ fn full_disk_keeps_what_was_written() {
         // A limit on file sizes breaks a write in the middle, as a disk does that runs full. The JVM ignores
         // the signal that comes with it.
         let classes = crate::common::harness().class_path(&jdk);
-        let options = format!("-agentpath:{}=format=binary,file={}", agent().display(), file.display());
+        let options = format!(
+            "-agentpath:{}=format=binary,file={}",
+            agent().display(),
+            file.display()
+        );
         let script = "trap '' XFSZ; ulimit -f 4000; exec \"$0\" \"$@\"";
         let output = Command::new("bash")
             .args(["-c", script])
@@ -66,9 +81,19 @@ fn full_disk_keeps_what_was_written() {
             .expect("bash is there");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{stderr}");
-        assert!(stderr.contains("jtrail: cannot write") && stderr.contains("File too large"), "{stderr}");
+        assert!(
+            stderr.contains("jtrail: cannot write") && stderr.contains("File too large"),
+            "{stderr}"
+        );
         let trace = Trace::read(&file).expect("what was written can be read, to its last byte");
-        assert!(trace.faults.iter().all(|f| f.contains("end") || f.contains("close")), "{:?}", trace.faults);
+        assert!(
+            trace
+                .faults
+                .iter()
+                .all(|f| f.contains("end") || f.contains("close")),
+            "{:?}",
+            trace.faults
+        );
         assert!(trace.calls["harness.Fib.fib(I)I"] > 10_000);
     }
 }
@@ -78,7 +103,13 @@ fn closed_pipe() {
     for jdk in Jdk::require(&VERSIONS) {
         let folder = jtrail_testkit::temp_dir();
         let pipe = folder.path().join("pipe");
-        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .expect("mkfifo is there")
+                .success()
+        );
         let reader = {
             let pipe = pipe.clone();
             std::thread::spawn(move || {
@@ -88,7 +119,10 @@ fn closed_pipe() {
             })
         };
         let output = unharmed(&jdk, &format!("format=binary,file={}", pipe.display()));
-        assert_eq!(&reader.join().expect("no panic").expect("four bytes"), b"0TBF");
+        assert_eq!(
+            &reader.join().expect("no panic").expect("four bytes"),
+            b"0TBF"
+        );
         one_message(&output, "Broken pipe");
     }
 }
@@ -96,9 +130,15 @@ fn closed_pipe() {
 #[test]
 fn standard_output_carries_the_trace() {
     for jdk in Jdk::require(&VERSIONS) {
-        let output = program(&jdk, "harness.Fib").agent(agent(), format!("file=-,{FILTER}")).output();
+        let output = program(&jdk, "harness.Fib")
+            .agent(agent(), format!("file=-,{FILTER}"))
+            .output();
         output.assert_exit(0);
-        assert!(output.stdout.contains("<TRACE>"), "{}", &output.stdout[..200]);
+        assert!(
+            output.stdout.contains("<TRACE>"),
+            "{}",
+            &output.stdout[..200]
+        );
         assert!(output.stdout.trim_end().ends_with("</TRACE>"));
     }
 }
@@ -107,7 +147,10 @@ fn standard_output_carries_the_trace() {
 fn losses_are_counted() {
     for jdk in Jdk::require(&VERSIONS) {
         let run = program(&jdk, "harness.Fib").arg("25");
-        let run = traced(run, "format=xml,overflow=drop,buffer=1m,include=harness.Fib");
+        let run = traced(
+            run,
+            "format=xml,overflow=drop,buffer=1m,include=harness.Fib",
+        );
         run.output.assert_exit(0);
         assert!(run.trace.faults.is_empty(), "{:?}", run.trace.faults);
         let totals = run.trace.totals();
@@ -117,7 +160,16 @@ fn losses_are_counted() {
         });
         assert_eq!(notes.sum::<u64>(), totals.lost);
         let told = run.output.counts();
-        let happened: u64 = 2 * told.exact.iter().filter(|(k, _)| k.contains(".Fib.")).map(|(_, n)| n).sum::<u64>();
-        assert_eq!(totals.enters + totals.leaves + totals.lost, happened, "{totals:?}");
+        let happened: u64 = 2 * told
+            .exact
+            .iter()
+            .filter(|(k, _)| k.contains(".Fib."))
+            .map(|(_, n)| n)
+            .sum::<u64>();
+        assert_eq!(
+            totals.enters + totals.leaves + totals.lost,
+            happened,
+            "{totals:?}"
+        );
     }
 }

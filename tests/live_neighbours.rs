@@ -60,18 +60,33 @@ class Early {
 "#;
 
 fn java_agent(folder: &Path) -> std::path::PathBuf {
-    let home = Jdk::all().into_iter().rev().find(|j| j.javac.is_some()).expect("a JDK with a compiler");
+    let home = Jdk::all()
+        .into_iter()
+        .rev()
+        .find(|j| j.javac.is_some())
+        .expect("a JDK with a compiler");
     let source = folder.join("Neighbour.java");
     fs::write(&source, JAVA_AGENT).expect("written");
     let manifest = folder.join("manifest");
-    fs::write(&manifest, "Premain-Class: Neighbour\nCan-Retransform-Classes: true\n").expect("written");
+    fs::write(
+        &manifest,
+        "Premain-Class: Neighbour\nCan-Retransform-Classes: true\n",
+    )
+    .expect("written");
     let classes = folder.join("classes");
     let run = |command: &mut Command| {
         let output = command.output().expect("it starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     let javac = home.javac.as_ref().expect("chosen for it");
-    run(Command::new(javac).args(["--release", "11", "-d"]).arg(&classes).arg(&source));
+    run(Command::new(javac)
+        .args(["--release", "11", "-d"])
+        .arg(&classes)
+        .arg(&source));
     let jar = folder.join("neighbour.jar");
     run(Command::new(javac.with_file_name("jar"))
         .arg("cfm")
@@ -100,9 +115,18 @@ fn a_java_agent_that_transforms_classes_too() {
             run.trace.assert_sound(&run.output);
             let counts = run.output.counts();
             counts.assert_matches(&run.trace.calls, &run.trace.uncovered, &["harness."], &[]);
-            assert!(run.output.stdout.contains("neighbour saw some: true"), "{}", run.output);
+            assert!(
+                run.output.stdout.contains("neighbour saw some: true"),
+                "{}",
+                run.output
+            );
             // In the first case called before the JVM told us that it is ready, and traced all the same.
-            assert_eq!(run.trace.calls.get("Early.call()V"), Some(&2), "JDK {}", jdk.feature);
+            assert_eq!(
+                run.trace.calls.get("Early.call()V"),
+                Some(&2),
+                "JDK {}",
+                jdk.feature
+            );
         }
     }
 }

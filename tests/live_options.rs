@@ -16,16 +16,23 @@ fn a_wrong_option_stops_the_jvm_unless_told_otherwise() {
             ("buffer=1", "buffer"),
             ("filters=/nonexistent", "/nonexistent"),
         ] {
-            let output = program(&jdk, "harness.Fib").agent(agent(), options).output();
+            let output = program(&jdk, "harness.Fib")
+                .agent(agent(), options)
+                .output();
             output.assert_exit(1);
             let line = output.stderr.lines().find(|l| l.starts_with("jtrail: "));
             let line = line.unwrap_or_else(|| panic!("no message\n{output}"));
             assert!(line.contains(message), "{options}: {line}");
 
             let options = format!("{options},onerror=continue");
-            let output = program(&jdk, "harness.Fib").agent(agent(), &options).output();
+            let output = program(&jdk, "harness.Fib")
+                .agent(agent(), &options)
+                .output();
             output.assert_exit(0);
-            assert!(output.stderr.contains("goes on without a trace"), "{output}");
+            assert!(
+                output.stderr.contains("goes on without a trace"),
+                "{output}"
+            );
         }
     }
 }
@@ -35,7 +42,11 @@ fn xml_is_the_default_and_files_have_their_usual_names() {
     for jdk in Jdk::require(&VERSIONS) {
         for (options, name, format) in [
             (FILTER.to_owned(), "trace.trcxml", Format::TptpXml),
-            (format!("format=binary,{FILTER}"), "trace.trcbin", Format::TptpBinary),
+            (
+                format!("format=binary,{FILTER}"),
+                "trace.trcbin",
+                Format::TptpBinary,
+            ),
         ] {
             let folder = jtrail_testkit::temp_dir();
             let run = program(&jdk, "harness.Fib").dir(folder.path());
@@ -49,19 +60,38 @@ fn xml_is_the_default_and_files_have_their_usual_names() {
 #[test]
 fn filters_choose_methods() {
     for jdk in Jdk::require(&VERSIONS) {
-        let run = traced(program(&jdk, "harness.Fib"), "format=binary,include=harness.Fib.fib");
+        let run = traced(
+            program(&jdk, "harness.Fib"),
+            "format=binary,include=harness.Fib.fib",
+        );
         run.output.assert_exit(0);
         run.trace.assert_sound(&run.output);
-        assert_eq!(run.trace.calls.keys().collect::<Vec<_>>(), ["harness.Fib.fib(I)I"]);
+        assert_eq!(
+            run.trace.calls.keys().collect::<Vec<_>>(),
+            ["harness.Fib.fib(I)I"]
+        );
 
         let folder = jtrail_testkit::temp_dir();
         let rules = folder.path().join("rules");
-        fs::write(&rules, "harness.Fib main EXCLUDE\nharness.Fib * INCLUDE\n* * EXCLUDE\n").expect("written");
-        let run = traced(program(&jdk, "harness.Fib"), &format!("format=xml,filters={}", rules.display()));
+        fs::write(
+            &rules,
+            "harness.Fib main EXCLUDE\nharness.Fib * INCLUDE\n* * EXCLUDE\n",
+        )
+        .expect("written");
+        let run = traced(
+            program(&jdk, "harness.Fib"),
+            &format!("format=xml,filters={}", rules.display()),
+        );
         run.output.assert_exit(0);
         run.trace.assert_sound(&run.output);
-        assert_eq!(run.trace.calls.keys().collect::<Vec<_>>(), ["harness.Fib.fib(I)I"]);
-        assert_eq!(run.trace.kinds.iter().filter(|k| **k == "filter").count(), 3);
+        assert_eq!(
+            run.trace.calls.keys().collect::<Vec<_>>(),
+            ["harness.Fib.fib(I)I"]
+        );
+        assert_eq!(
+            run.trace.kinds.iter().filter(|k| **k == "filter").count(),
+            3
+        );
     }
 }
 
@@ -72,11 +102,18 @@ fn jdk_classes_are_out_by_default_and_can_be_included() {
         assert!(run.trace.calls.keys().all(|k| !k.starts_with("java.")));
 
         // These were loaded long before the agent was ready.
-        let run = traced(program(&jdk, "harness.Streams"), "format=binary,include=java.util.*");
+        let run = traced(
+            program(&jdk, "harness.Streams"),
+            "format=binary,include=java.util.*",
+        );
         run.output.assert_exit(0);
         run.trace.assert_sound(&run.output);
         let has = |class: &str| run.trace.calls.keys().any(|k| k.starts_with(class));
-        assert!(has("java.util.HashMap.") && has("java.util.ArrayList."), "JDK {}", jdk.feature);
+        assert!(
+            has("java.util.HashMap.") && has("java.util.ArrayList."),
+            "JDK {}",
+            jdk.feature
+        );
         assert!(run.trace.calls.keys().all(|k| k.starts_with("java.util.")));
     }
 }
@@ -84,15 +121,32 @@ fn jdk_classes_are_out_by_default_and_can_be_included() {
 #[test]
 fn everything_can_be_included() {
     for jdk in Jdk::require(&VERSIONS) {
-        for name in ["harness.Exceptions", "harness.Streams", "harness.VirtualThreads"] {
+        for name in [
+            "harness.Exceptions",
+            "harness.Streams",
+            "harness.VirtualThreads",
+        ] {
             let plain = program(&jdk, name).output();
             let run = traced(program(&jdk, name), "format=binary,include=*");
             run.output.assert_exit(0);
-            assert_eq!(run.output.stdout, plain.stdout, "{name}, JDK {}", jdk.feature);
+            assert_eq!(
+                run.output.stdout, plain.stdout,
+                "{name}, JDK {}",
+                jdk.feature
+            );
             run.trace.assert_sound(&run.output);
-            assert!(run.trace.calls.keys().any(|k| k.starts_with("java.lang.String.")));
+            assert!(
+                run.trace
+                    .calls
+                    .keys()
+                    .any(|k| k.starts_with("java.lang.String."))
+            );
             // Object is never touched, and the trace says so.
-            assert!(run.trace.uncovered.contains("java.lang.Object."), "JDK {}", jdk.feature);
+            assert!(
+                run.trace.uncovered.contains("java.lang.Object."),
+                "JDK {}",
+                jdk.feature
+            );
         }
     }
 }
@@ -108,8 +162,14 @@ fn the_tptp_spelling_works() {
         );
         let rules = folder.path().join("rules");
         fs::write(&rules, "harness.Fib * INCLUDE\n* * EXCLUDE\n").expect("written");
-        let options = options.replace("server=standalone", &format!("server=standalone,filters={}", rules.display()));
-        program(&jdk, "harness.Fib").agent(agent(), options).output().assert_exit(0);
+        let options = options.replace(
+            "server=standalone",
+            &format!("server=standalone,filters={}", rules.display()),
+        );
+        program(&jdk, "harness.Fib")
+            .agent(agent(), options)
+            .output()
+            .assert_exit(0);
         let trace = crate::common::Trace::read(&file).expect("a trace");
         assert!(trace.calls.contains_key("harness.Fib.fib(I)I"));
     }
@@ -119,14 +179,29 @@ fn the_tptp_spelling_works() {
 fn the_file_name_can_hold_the_process_id() {
     for jdk in Jdk::require(&VERSIONS) {
         let folder = jtrail_testkit::temp_dir();
-        let options = format!("format=binary,file={}/t-%p.trcbin,{FILTER}", folder.path().display());
-        program(&jdk, "harness.Fib").agent(agent(), options).output().assert_exit(0);
+        let options = format!(
+            "format=binary,file={}/t-%p.trcbin,{FILTER}",
+            folder.path().display()
+        );
+        program(&jdk, "harness.Fib")
+            .agent(agent(), options)
+            .output()
+            .assert_exit(0);
         let names: Vec<_> = fs::read_dir(folder.path())
             .expect("a folder")
-            .map(|e| e.expect("an entry").file_name().into_string().expect("text"))
+            .map(|e| {
+                e.expect("an entry")
+                    .file_name()
+                    .into_string()
+                    .expect("text")
+            })
             .collect();
-        let [name] = &names[..] else { panic!("{names:?}") };
-        let pid = name.strip_prefix("t-").and_then(|n| n.strip_suffix(".trcbin"));
+        let [name] = &names[..] else {
+            panic!("{names:?}")
+        };
+        let pid = name
+            .strip_prefix("t-")
+            .and_then(|n| n.strip_suffix(".trcbin"));
         assert!(pid.is_some_and(|p| p.parse::<u32>().is_ok()), "{name}");
     }
 }

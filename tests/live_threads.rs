@@ -1,19 +1,28 @@
 //! Threads: platform and virtual, their names and groups, and that their calls are told apart. Collections.
 
-use crate::common::{FILTER, VERSIONS, program, traced};
+use crate::common::{FILTER, Step, Trace, VERSIONS, program, traced};
 use jtrail_testkit::Jdk;
+use std::process::Command;
 
 #[test]
 fn platform_threads() {
     for jdk in Jdk::require(&VERSIONS) {
         for format in ["binary", "xml"] {
-            let run = traced(program(&jdk, "harness.Threads"), &format!("format={format},{FILTER}"));
+            let run = traced(
+                program(&jdk, "harness.Threads"),
+                &format!("format={format},{FILTER}"),
+            );
             run.output.assert_exit(0);
             run.trace.assert_sound(&run.output);
             let counts = run.output.counts();
             counts.assert_matches(&run.trace.calls, &run.trace.uncovered, &["harness."], &[]);
             let main = run.trace.thread("main");
-            assert_eq!((main.group.as_str(), main.ended), ("main", true), "JDK {}", jdk.feature);
+            assert_eq!(
+                (main.group.as_str(), main.ended),
+                ("main", true),
+                "JDK {}",
+                jdk.feature
+            );
             assert_eq!(run.trace.threads.iter().map(|t| t.open).sum::<i64>(), 0);
         }
     }
@@ -45,12 +54,29 @@ fn thousands_of_virtual_threads() {
                 assert!(jdk.feature < 21, "{why}");
                 continue;
             }
-            let hidden: Vec<&str> =
-                run.trace.calls.keys().filter(|k| k.contains("$$Lambda")).map(String::as_str).collect();
-            counts.assert_matches(&run.trace.calls, &run.trace.uncovered, &["harness."], &hidden);
+            let hidden: Vec<&str> = run
+                .trace
+                .calls
+                .keys()
+                .filter(|k| k.contains("$$Lambda"))
+                .map(String::as_str)
+                .collect();
+            counts.assert_matches(
+                &run.trace.calls,
+                &run.trace.uncovered,
+                &["harness."],
+                &hidden,
+            );
             let threads = &run.trace.threads;
-            let virtual_ones: Vec<_> = threads.iter().filter(|t| t.group == "VirtualThreads").collect();
-            assert!(virtual_ones.len() >= 3000, "{} virtual threads", virtual_ones.len());
+            let virtual_ones: Vec<_> = threads
+                .iter()
+                .filter(|t| t.group == "VirtualThreads")
+                .collect();
+            assert!(
+                virtual_ones.len() >= 3000,
+                "{} virtual threads",
+                virtual_ones.len()
+            );
             assert!(virtual_ones.iter().all(|t| t.open == 0));
             // Their calls are theirs, not those of the threads that carry them.
             let carriers = threads.iter().filter(|t| t.group == "CarrierThreads");
@@ -59,18 +85,91 @@ fn thousands_of_virtual_threads() {
     }
 }
 
+/// Whether the JVM starts with that collector.
+fn has_collector(jdk: &Jdk, collector: &str) -> bool {
+    let mut java = Command::new(&jdk.java);
+    let output = java
+        .args(["-XX:+UnlockExperimentalVMOptions", collector, "-version"])
+        .output();
+    output.expect("java starts").status.success()
+}
+
 #[test]
 fn collections_alternate_and_are_all_there() {
     for jdk in Jdk::require(&VERSIONS) {
-        for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"] {
-            let run = program(&jdk, "harness.Gc").jvm_arg(collector);
+        for collector in ["Serial", "Parallel", "G1", "Z", "Shenandoah"] {
+            let collector = format!("-XX:+Use{collector}GC");
+            if !has_collector(&jdk, &collector) {
+                eprintln!("JDK {} has no {collector}", jdk.feature);
+                continue;
+            }
+            let run = program(&jdk, "harness.Gc")
+                .jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                .jvm_arg(&collector);
             let run = traced(run, &format!("format=binary,{FILTER}"));
             run.output.assert_exit(0);
             run.trace.assert_sound(&run.output);
-            let gc: Vec<_> = run.trace.kinds.iter().filter(|k| k.starts_with("gc_")).collect();
-            assert!(gc.chunks(2).all(|pair| pair == [&"gc_start", &"gc_finish"]), "{gc:?}");
+            let gc: Vec<_> = run
+                .trace
+                .kinds
+                .iter()
+                .filter(|k| k.starts_with("gc_"))
+                .collect();
+            assert!(
+                gc.chunks(2).all(|pair| pair == [&"gc_start", &"gc_finish"]),
+                "{gc:?}"
+            );
             let asked = run.output.counts().fact("min-collections");
-            assert!(run.trace.collections >= asked, "{} of {asked}", run.trace.collections);
+            assert!(
+                run.trace.collections >= asked,
+                "{} of {asked}",
+                run.trace.collections
+            );
+        }
+    }
+}
+
+#[test]
+fn threads_that_native_code_attaches() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let file = folder.path().join("trace");
+        let classes = crate::common::harness()
+            .class_path(&jdk)
+            .into_string()
+            .expect("text");
+        let agent = crate::common::agent();
+        let arguments = format!(
+            "{}\n-Djava.class.path={classes}\n-agentpath:{}=format=binary,{FILTER},file={}",
+            jdk.home.join("lib/server/libjvm.so").display(),
+            agent.display(),
+            file.display()
+        );
+        let output = Command::new(std::env::current_exe().expect("a path"))
+            .args(["--ignored", "--exact", "embed::child"])
+            .env(crate::embed::ARGUMENTS, arguments)
+            .output()
+            .expect("it starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success(),
+            "JDK {}: {stdout}{stderr}",
+            jdk.feature
+        );
+        let trace = Trace::read(&file).expect("a trace");
+        assert!(trace.faults.is_empty(), "{:?}", trace.faults);
+        for (name, calls) in [("native-1", 10), ("native-2", 20), ("again", 5)] {
+            let thread = trace.thread(name);
+            let step =
+                |s: &&(Step, String)| s.0 == Step::Enter && s.1 == "harness.Threads.step(I)I";
+            assert_eq!(
+                thread.steps.iter().filter(step).count(),
+                calls,
+                "{name}, JDK {}",
+                jdk.feature
+            );
+            assert!(thread.ended);
         }
     }
 }

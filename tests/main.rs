@@ -1,6 +1,7 @@
 //! Tests that load the agent into real JVMs, all that are found.
 
 mod common;
+mod embed;
 mod live_counts;
 mod live_endings;
 mod live_engines;

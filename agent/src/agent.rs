@@ -1,7 +1,7 @@
 //! What lives as long as the JVM: options, environment, buffers, writer.
 
 use crate::buffer::{self, Exchange, ThreadBuffer, WhenFull, tls};
-use crate::clock::{self, Clock, Reading, Timeline};
+use crate::clock::{self, Clock, Reading};
 use crate::hooks;
 use crate::instrument::Classes;
 use crate::jvmti::{Jvmti, Phase, ThreadNames};
@@ -27,7 +27,6 @@ pub(crate) struct Agent {
     pub(crate) jvmti: Jvmti,
     pub(crate) classes: Classes,
     pub(crate) now: fn() -> u64,
-    first_reading: Reading,
     announcements: Sender<Announcement>,
     exchange: Exchange,
     writer: Writer,
@@ -107,16 +106,20 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::of(vm) }
         .map_err(|code| format!("this JVM has no tool interface (GetEnv answered {code})"))?;
-    let now: fn() -> u64 =
-        if clock::counter_is_steady() { clock::Counter::now } else { clock::System::now };
-    let first_reading = Reading::take(now);
+    let now: fn() -> u64 = if clock::counter_is_steady() {
+        clock::Counter::now
+    } else {
+        clock::System::now
+    };
     let options = Arc::new(options);
     let format = match options.format {
         OutputFormat::Xml => Some(Format::TptpXml),
         OutputFormat::Binary => Some(Format::TptpBinary),
         OutputFormat::None => None,
     };
-    let target = options.file.expand(std::process::id(), SystemTime::now(), &writer::hostname());
+    let target = options
+        .file
+        .expand(std::process::id(), SystemTime::now(), &writer::hostname());
     let target_name = match &target {
         Target::Stdout => "standard output".to_owned(),
         Target::Path(path) => path.display().to_string(),
@@ -125,14 +128,20 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         Ok(output) => output,
         Err(error) => {
             // Not a mistake in the options; the program matters more.
-            log::say(&format!("cannot write {target_name}: {error}; the program goes on without a trace"));
+            log::say(&format!(
+                "cannot write {target_name}: {error}; the program goes on without a trace"
+            ));
             guard::switch_off();
             return Ok(());
         }
     };
     hooks::add_capabilities(jvmti, &options)?;
-    let (empty, supply) = buffer::create_pool(options.buffer_bytes)
-        .map_err(|e| format!("no memory for buffers of {} bytes: {e}", options.buffer_bytes))?;
+    let (empty, supply) = buffer::create_pool(options.buffer_bytes).map_err(|e| {
+        format!(
+            "no memory for buffers of {} bytes: {e}",
+            options.buffer_bytes
+        )
+    })?;
     let (full_sender, full) = unbounded();
     let (announcements, announced) = unbounded();
     let when_full = match options.overflow {
@@ -145,7 +154,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         output,
         target: target_name,
         now,
-        loaded: now(),
+        loaded: Reading::take(now),
         announcements: announced,
         full,
         empty,
@@ -156,9 +165,12 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         jvmti,
         classes: Classes::default(),
         now,
-        first_reading,
         announcements,
-        exchange: Exchange { empty: supply, full: full_sender, when_full },
+        exchange: Exchange {
+            empty: supply,
+            full: full_sender,
+            when_full,
+        },
         writer,
         live: Once::new(),
         is_live: AtomicBool::new(false),
@@ -166,7 +178,9 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         threads: AtomicU32::new(NO_THREAD + 1),
         naming: Mutex::new(()),
     };
-    AGENT.set(agent).map_err(|_| "it is loaded twice into one JVM; give one -agentpath only".to_owned())?;
+    AGENT
+        .set(agent)
+        .map_err(|_| "it is loaded twice into one JVM; give one -agentpath only".to_owned())?;
     let agent = AGENT.get().expect("set above");
     hooks::install(agent).inspect_err(|_| agent.writer.stop())
 }
@@ -211,13 +225,14 @@ impl Agent {
     }
 
     fn go_live(&self, env: *mut JNIEnv) {
+        let started = (self.now)();
         self.classes.find_platform_loader(self.jvmti, env);
         // Before the writer starts, so that it knows their names.
         let threads = self.jvmti.all_threads().unwrap_or_default();
         let numbers: Vec<u32> =
             // SAFETY: local references that the JVM just gave us.
             threads.iter().filter_map(|t| unsafe { self.name_thread(*t) }).collect();
-        self.writer.live(Timeline::since(self.first_reading, self.now));
+        self.writer.live(started);
         hooks::record_first_threads(self, &numbers);
         hooks::after_live(self);
     }
@@ -240,8 +255,11 @@ impl Agent {
             ENDED => return None,
             number => return Some(number),
         };
-        let ThreadNames { name, group, parent_group } =
-            unsafe { self.jvmti.thread_names(thread) }.unwrap_or_default();
+        let ThreadNames {
+            name,
+            group,
+            parent_group,
+        } = unsafe { self.jvmti.thread_names(thread) }.unwrap_or_default();
         self.announce(Announcement::Thread(ThreadInfo {
             number,
             name: name.into(),
@@ -276,7 +294,8 @@ impl Agent {
 
     /// The running thread's buffer, when its number is known to be `thread`.
     pub(crate) fn buffer_of(&self, thread: u32) -> &'static ThreadBuffer {
-        self.buffer_if_any().unwrap_or_else(|| self.new_buffer(thread))
+        self.buffer_if_any()
+            .unwrap_or_else(|| self.new_buffer(thread))
     }
 
     /// As [`Self::buffer`], on a thread that is none of Java's.

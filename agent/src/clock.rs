@@ -25,7 +25,9 @@ impl Clock for Counter {
         {
             let ticks: u64;
             // SAFETY: Linux lets user space read the virtual counter.
-            unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack)) };
+            unsafe {
+                core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack))
+            };
             return ticks;
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -39,7 +41,10 @@ pub(crate) struct System;
 impl Clock for System {
     #[inline(always)]
     fn now() -> u64 {
-        let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut t = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         // SAFETY: `t` is a valid place for the answer.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
         t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
@@ -67,6 +72,10 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
+    pub(crate) fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
     /// Reads the clocks; of several tries the one that was interrupted the least.
     pub(crate) fn take(now: fn() -> u64) -> Self {
         (0..8)
@@ -74,9 +83,18 @@ impl Reading {
                 let before = now();
                 let monotonic = System::now();
                 let after = now();
-                let since_1970 =
-                    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-                (after.wrapping_sub(before), Self { ticks: before + (after - before) / 2, monotonic, since_1970 })
+                let since_1970 = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default()
+                    .as_nanos() as u64;
+                (
+                    after.wrapping_sub(before),
+                    Self {
+                        ticks: before + (after - before) / 2,
+                        monotonic,
+                        since_1970,
+                    },
+                )
             })
             .min_by_key(|(width, _)| *width)
             .map(|(_, reading)| reading)
@@ -109,7 +127,11 @@ impl Timeline {
         let ticks = second.ticks.saturating_sub(first.ticks).max(1);
         let ns = second.monotonic.saturating_sub(first.monotonic).max(1);
         let scale = ((u128::from(ns) << FRACTION) / u128::from(ticks)) as u64;
-        Self { ticks: first.ticks, since_1970: first.since_1970, scale }
+        Self {
+            ticks: first.ticks,
+            since_1970: first.since_1970,
+            scale,
+        }
     }
 
     /// Nanoseconds since 1970 of a tick, before or behind the first reading.
@@ -134,7 +156,10 @@ mod tests {
         let line = Timeline::since(first, C::now);
         std::thread::sleep(Duration::from_millis(5));
         let ours = line.at(C::now());
-        let theirs = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
+        let theirs = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .expect("after 1970")
+            .as_nanos() as i64;
         assert!((ours - theirs).abs() < 5_000_000, "{ours} against {theirs}");
         let second = line.ticks_in(Duration::from_secs(1));
         let length = line.at(first.ticks + second) - line.at(first.ticks);
@@ -151,7 +176,11 @@ mod tests {
 
     #[test]
     fn ticks_before_the_first_reading_are_earlier() {
-        let line = Timeline { ticks: 1000, since_1970: 5000, scale: 2 << FRACTION };
+        let line = Timeline {
+            ticks: 1000,
+            since_1970: 5000,
+            scale: 2 << FRACTION,
+        };
         assert_eq!(line.at(990), 4980);
         assert_eq!(line.at(1001), 5002);
     }

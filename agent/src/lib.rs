@@ -44,7 +44,9 @@ pub unsafe extern "system" fn Agent_OnLoad(
     let options = match options.is_null() {
         true => String::new(),
         // SAFETY: the caller's promise.
-        false => unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned(),
+        false => unsafe { CStr::from_ptr(options) }
+            .to_string_lossy()
+            .into_owned(),
     };
     // SAFETY: the caller's promise.
     guard::run("start-up", || match unsafe { agent::load(vm, &options) } {
@@ -63,7 +65,9 @@ pub unsafe extern "system" fn Agent_OnAttach(
     _options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
-    log::say("attaching to a running JVM is not available in this version; start it with -agentpath");
+    log::say(
+        "attaching to a running JVM is not available in this version; start it with -agentpath",
+    );
     JNI_ERR
 }
 
@@ -81,7 +85,10 @@ pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
 /// # Safety
 /// Only the JVM calls it.
 #[unsafe(no_mangle)]
-pub unsafe extern "system" fn Java_java_lang_JtrailHook_bindNatives(env: *mut JNIEnv, class: jclass) {
+pub unsafe extern "system" fn Java_java_lang_JtrailHook_bindNatives(
+    env: *mut JNIEnv,
+    class: jclass,
+) {
     // SAFETY: the caller's promise.
     unsafe { hooks::bind_hook(env, class) };
 }

@@ -45,7 +45,15 @@ impl Chunk {
         let header = at.cast::<Header>();
         let bytes = u32::try_from(bytes).expect("chunks are small");
         // SAFETY: the caller's promise.
-        unsafe { header.write(Header { bytes, used: 0, start: 0, running: 0, is_reserve }) };
+        unsafe {
+            header.write(Header {
+                bytes,
+                used: 0,
+                start: 0,
+                running: 0,
+                is_reserve,
+            })
+        };
         Self(header)
     }
 

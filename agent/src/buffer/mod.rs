@@ -8,8 +8,8 @@ pub(crate) mod record;
 mod thread;
 pub(crate) mod tls;
 
-pub(crate) use chunk::Chunk;
 #[cfg(test)]
 pub(crate) use chunk::CHUNK_BYTES;
+pub(crate) use chunk::Chunk;
 pub(crate) use pool::create as create_pool;
 pub(crate) use thread::{Exchange, Full, ThreadBuffer, WhenFull};

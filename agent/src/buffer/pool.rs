@@ -22,7 +22,9 @@ use std::ptr::NonNull;
 pub(crate) fn create(bytes: u64) -> io::Result<(Sender<Chunk>, Receiver<Chunk>)> {
     let count = usize::try_from(bytes).unwrap_or(usize::MAX) / CHUNK_BYTES;
     let count = count.max(1);
-    let length = count.checked_mul(CHUNK_BYTES).ok_or(io::ErrorKind::OutOfMemory)?;
+    let length = count
+        .checked_mul(CHUNK_BYTES)
+        .ok_or(io::ErrorKind::OutOfMemory)?;
     // SAFETY: asks for new memory, which concerns no other.
     let start = unsafe {
         libc::mmap(

@@ -23,7 +23,10 @@ pub(crate) struct Published {
 impl Published {
     /// No chunk.
     pub(crate) fn new() -> Self {
-        Self { cursor: AtomicUsize::new(0), chunk: AtomicPtr::new(std::ptr::null_mut()) }
+        Self {
+            cursor: AtomicUsize::new(0),
+            chunk: AtomicPtr::new(std::ptr::null_mut()),
+        }
     }
 
     /// For the owner: where the next word goes; 0 while there is no chunk.
@@ -58,7 +61,10 @@ impl Published {
     /// For the writer: the chunk in view, and its cursor. `holds` says whether a cursor belongs to a chunk.
     ///
     /// `None`: the owner has no chunk; all that it filled before was handed over.
-    pub(crate) fn view(&self, holds: impl Fn(*mut Header, usize) -> bool) -> Option<(*mut Header, usize)> {
+    pub(crate) fn view(
+        &self,
+        holds: impl Fn(*mut Header, usize) -> bool,
+    ) -> Option<(*mut Header, usize)> {
         loop {
             let chunk = self.chunk.load(Ordering::Acquire);
             let cursor = self.cursor.load(Ordering::Acquire);
@@ -119,7 +125,10 @@ mod loom_tests {
                 Some((seen, cursor)) => {
                     assert!(holds(seen, cursor));
                     let n = seen.addr() / 1000;
-                    assert!((1..n).all(|earlier| full.contains(&earlier)), "{n}, {full:?}");
+                    assert!(
+                        (1..n).all(|earlier| full.contains(&earlier)),
+                        "{n}, {full:?}"
+                    );
                 }
                 None => assert!(full.len() <= 2),
             }

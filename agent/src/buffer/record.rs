@@ -119,9 +119,15 @@ pub(crate) const fn time(word: u64, epoch: u64) -> u64 {
 pub(crate) fn kind(word: u64) -> Option<Kind> {
     let id = (word >> 1) as u32 & 0xff_ffff;
     if id >= METHOD_LIMIT {
-        return Code::ALL.get((id - METHOD_LIMIT) as usize).map(|c| Kind::Coded(*c));
+        return Code::ALL
+            .get((id - METHOD_LIMIT) as usize)
+            .map(|c| Kind::Coded(*c));
     }
-    Some(if word & 1 == 0 { Kind::Enter(id) } else { Kind::Leave(id) })
+    Some(if word & 1 == 0 {
+        Kind::Enter(id)
+    } else {
+        Kind::Leave(id)
+    })
 }
 
 const LOST_POPS_BITS: u32 = 24;
@@ -135,7 +141,10 @@ pub(crate) fn lost(events: u64, closed: u64) -> u64 {
 
 /// Reverses [`lost`].
 pub(crate) const fn lost_parts(payload: u64) -> (u64, u64) {
-    (payload >> LOST_POPS_BITS, payload & ((1 << LOST_POPS_BITS) - 1))
+    (
+        payload >> LOST_POPS_BITS,
+        payload & ((1 << LOST_POPS_BITS) - 1),
+    )
 }
 
 #[cfg(test)]
@@ -163,6 +172,9 @@ mod tests {
     #[test]
     fn losses_read_back() {
         assert_eq!(lost_parts(lost(7, 3)), (7, 3));
-        assert_eq!(lost_parts(lost(u64::MAX, u64::MAX)), (u64::MAX >> 24, (1 << 24) - 1));
+        assert_eq!(
+            lost_parts(lost(u64::MAX, u64::MAX)),
+            (u64::MAX >> 24, (1 << 24) - 1)
+        );
     }
 }

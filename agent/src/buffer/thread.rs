@@ -117,7 +117,10 @@ impl ThreadBuffer {
 
     /// # Safety
     /// Only the owning thread calls this, and drops the answer before it calls again.
-    #[expect(clippy::mut_from_ref, reason = "the cell is how the owner alone changes its part")]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the cell is how the owner alone changes its part"
+    )]
     unsafe fn owner(&self) -> &mut Owner {
         // SAFETY: the caller's promise.
         unsafe { &mut *self.owner.get() }
@@ -196,7 +199,14 @@ impl ThreadBuffer {
             // SAFETY: the caller's promise.
             let owner = unsafe { buffer.owner() };
             let chunk = buffer.close_chunk();
-            (owner.exchange.full.clone(), Full { buffer: buffer.number, chunk, last: true })
+            (
+                owner.exchange.full.clone(),
+                Full {
+                    buffer: buffer.number,
+                    chunk,
+                    last: true,
+                },
+            )
         };
         let _ = sender.send(message); // fails when the writer is gone
     }
@@ -269,9 +279,15 @@ impl ThreadBuffer {
         // SAFETY: the caller's promise.
         let owner = unsafe { self.owner() };
         owner.end = 0;
-        let Some(chunk) = self.close_chunk() else { return };
+        let Some(chunk) = self.close_chunk() else {
+            return;
+        };
         // A writer that is gone needs no chunk.
-        let _ = owner.exchange.full.send(Full { buffer: self.number, chunk: Some(chunk), last: false });
+        let _ = owner.exchange.full.send(Full {
+            buffer: self.number,
+            chunk: Some(chunk),
+            last: false,
+        });
         self.published.retire();
     }
 
@@ -291,7 +307,9 @@ impl ThreadBuffer {
             Err(crossbeam_channel::TryRecvError::Disconnected) => return Refill::Ended,
             Err(crossbeam_channel::TryRecvError::Empty) => match owner.reserve.take() {
                 Some(chunk) => chunk,
-                None if may_drop && owner.exchange.when_full == WhenFull::Drop => return Refill::NoRoom,
+                None if may_drop && owner.exchange.when_full == WhenFull::Drop => {
+                    return Refill::NoRoom;
+                }
                 None => select_biased! {
                     recv(owner.exchange.empty) -> chunk => match chunk {
                         Ok(chunk) => chunk,
@@ -304,7 +322,12 @@ impl ThreadBuffer {
                 },
             },
         };
-        if owner.gaps.iter().any(|(_, gap)| gap.open.len() > GAP_OPEN_LIMIT) && may_drop {
+        if owner
+            .gaps
+            .iter()
+            .any(|(_, gap)| gap.open.len() > GAP_OPEN_LIMIT)
+            && may_drop
+        {
             owner.give_back(chunk);
             return Refill::NoRoom;
         }
@@ -335,13 +358,19 @@ impl ThreadBuffer {
                 running = thread;
             }
             let lost = gap.events - gap.open.len() as u64;
-            self.push(&[word(now, record::coded(Code::Lost)), record::lost(lost, gap.closed)]);
+            self.push(&[
+                word(now, record::coded(Code::Lost)),
+                record::lost(lost, gap.closed),
+            ]);
             for method in gap.open {
                 self.push(&[word(now, record::enter(method))]);
             }
         }
         if running != owner.running {
-            self.push(&[word(now, record::coded(Code::Running)), u64::from(owner.running)]);
+            self.push(&[
+                word(now, record::coded(Code::Running)),
+                u64::from(owner.running),
+            ]);
         }
         self.note_unwritten(owner);
     }
@@ -362,8 +391,9 @@ impl ThreadBuffer {
     pub(crate) fn published(&self) -> Option<(Chunk, usize)> {
         // SAFETY: only `refill` brings chunks into view, with the address of one.
         let of = |chunk| unsafe { Chunk::from_ptr(chunk) };
-        let (chunk, cursor) =
-            self.published.view(|chunk, cursor| of(chunk).is_some_and(|c| c.holds(cursor)))?;
+        let (chunk, cursor) = self
+            .published
+            .view(|chunk, cursor| of(chunk).is_some_and(|c| c.holds(cursor)))?;
         let chunk = of(chunk)?;
         Some((chunk, (cursor - chunk.first()) / 8))
     }
@@ -378,7 +408,12 @@ impl ThreadBuffer {
 impl Drop for ThreadBuffer {
     fn drop(&mut self) {
         let owner = self.owner.get_mut();
-        for chunk in owner.reserve.take().into_iter().chain(owner.reserve_back.try_iter()) {
+        for chunk in owner
+            .reserve
+            .take()
+            .into_iter()
+            .chain(owner.reserve_back.try_iter())
+        {
             // SAFETY: a reserve that lies here is in nobody's hands.
             unsafe { pool::free_reserve(chunk) };
         }
@@ -396,10 +431,14 @@ enum Refill {
 impl Owner {
     fn gap(&mut self) -> &mut Gap {
         let running = self.running;
-        let at = self.gaps.iter().position(|(thread, _)| *thread == running).unwrap_or_else(|| {
-            self.gaps.push((running, Gap::default()));
-            self.gaps.len() - 1
-        });
+        let at = self
+            .gaps
+            .iter()
+            .position(|(thread, _)| *thread == running)
+            .unwrap_or_else(|| {
+                self.gaps.push((running, Gap::default()));
+                self.gaps.len() - 1
+            });
         &mut self.gaps[at].1
     }
 
@@ -409,7 +448,11 @@ impl Owner {
             self.reserve = Some(chunk);
         } else {
             // The pool's own sender is the writer's; an empty chunk can go to it as a full one without records.
-            let _ = self.exchange.full.send(Full { buffer: 0, chunk: Some(chunk), last: false });
+            let _ = self.exchange.full.send(Full {
+                buffer: 0,
+                chunk: Some(chunk),
+                last: false,
+            });
         }
     }
 }

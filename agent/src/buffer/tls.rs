@@ -83,7 +83,9 @@ mod tests {
         let mark = std::ptr::without_provenance_mut(64);
         set(mark);
         assert_eq!(get(), mark);
-        std::thread::spawn(|| assert!(get().is_null())).join().expect("no panic");
+        std::thread::spawn(|| assert!(get().is_null()))
+            .join()
+            .expect("no panic");
         set(std::ptr::null_mut());
         assert!(get().is_null());
     }

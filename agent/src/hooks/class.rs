@@ -36,15 +36,21 @@ pub(super) unsafe extern "system" fn file_load_hook(
             false => Some(text(unsafe { CStr::from_ptr(name) }.to_bytes())),
         };
         // SAFETY: the JVM's array, alive during the callback.
-        let bytes =
-            unsafe { std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or_default()) };
+        let bytes = unsafe {
+            std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or_default())
+        };
         // SAFETY: the callback's own reference.
         let loader = unsafe { agent.classes.loader(agent.jvmti, loader) };
         let again = !redefined.is_null();
-        let Some(rewritten) = agent.classes.rewrite(agent, loader, name.as_deref(), bytes, again) else {
+        let Some(rewritten) = agent
+            .classes
+            .rewrite(agent, loader, name.as_deref(), bytes, again)
+        else {
             return;
         };
-        let Ok(size) = jint::try_from(rewritten.len()) else { return };
+        let Ok(size) = jint::try_from(rewritten.len()) else {
+            return;
+        };
         if let Ok(memory) = agent.jvmti.copy_for_jvm(&rewritten) {
             // SAFETY: the JVM's places for the answer.
             unsafe {
@@ -61,20 +67,32 @@ pub(super) fn retransform_early(agent: &Agent) {
         Ok(classes) => classes,
         Err(error) => return log::say(&format!("{error}; classes loaded before are not traced")),
     };
-    let chosen: Vec<jclass> = classes.into_iter().filter(|class| is_early(agent, *class)).collect();
+    let chosen: Vec<jclass> = classes
+        .into_iter()
+        .filter(|class| is_early(agent, *class))
+        .collect();
     retransform(agent, &chosen);
 }
 
 /// Whether a class is included, and was not seen by the load hook. Says so if it can't be changed.
 fn is_early(agent: &Agent, class: jclass) -> bool {
     // SAFETY: `class` is a local reference from the JVM, here and below.
-    let Ok(signature) = (unsafe { agent.jvmti.class_signature(class) }) else { return false };
+    let Ok(signature) = (unsafe { agent.jvmti.class_signature(class) }) else {
+        return false;
+    };
     // Arrays and primitive types have no code; the dot marks a hidden class, which no hook ever sees.
-    let Some(name) = signature.strip_prefix('L').and_then(|s| s.strip_suffix(';')) else { return false };
+    let Some(name) = signature
+        .strip_prefix('L')
+        .and_then(|s| s.strip_suffix(';'))
+    else {
+        return false;
+    };
     if name.contains('.') {
         return false;
     }
-    let Ok(loader) = (unsafe { agent.jvmti.class_loader(class) }) else { return false };
+    let Ok(loader) = (unsafe { agent.jvmti.class_loader(class) }) else {
+        return false;
+    };
     // SAFETY: a local reference that the JVM just gave us.
     let loader: Loader = unsafe { agent.classes.loader(agent.jvmti, loader) };
     let dotted = name.replace('/', ".");
@@ -96,12 +114,17 @@ fn retransform(agent: &Agent, classes: &[jclass]) {
         return;
     }
     // SAFETY: local references that the JVM gave us.
-    let Err(error) = (unsafe { agent.jvmti.retransform(classes) }) else { return };
+    let Err(error) = (unsafe { agent.jvmti.retransform(classes) }) else {
+        return;
+    };
     match classes {
         [class] => {
             // SAFETY: likewise.
             let signature = unsafe { agent.jvmti.class_signature(*class) }.unwrap_or_default();
-            let name = signature.trim_start_matches('L').trim_end_matches(';').replace('/', ".");
+            let name = signature
+                .trim_start_matches('L')
+                .trim_end_matches(';')
+                .replace('/', ".");
             uncovered(agent, &name, &reason(&error));
         }
         _ if error.error == Error::WRONG_PHASE => {}

@@ -15,7 +15,9 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
         match crate::jni::define_hook(env) {
             Ok(()) => agent.classes.open(),
             Err(error) => {
-                log::say(&format!("cannot define the hook class: {error}; the program goes on without calls in the trace"));
+                log::say(&format!(
+                    "cannot define the hook class: {error}; the program goes on without calls in the trace"
+                ));
             }
         }
     });
@@ -28,8 +30,11 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 pub(crate) unsafe fn bind_hook(env: *mut JNIEnv, class: jclass) {
     guard::run("the binding of the hook", || {
         // SAFETY: these are the hook's functions.
-        if let Err(error) = unsafe { crate::jni::bind_hook(env, class, &method::hook_functions()) } {
-            log::say(&format!("cannot bind the hook class: {error}; tracing is off, the program goes on"));
+        if let Err(error) = unsafe { crate::jni::bind_hook(env, class, &method::hook_functions()) }
+        {
+            log::say(&format!(
+                "cannot bind the hook class: {error}; tracing is off, the program goes on"
+            ));
             guard::switch_off();
         }
     });
@@ -75,7 +80,9 @@ pub(crate) fn after_live(agent: &Agent) {
     if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
         for event in [Event::MethodEntry, Event::MethodExit] {
             if let Err(error) = agent.jvmti.enable(event) {
-                log::say(&format!("{error}; the program goes on without calls in the trace"));
+                log::say(&format!(
+                    "{error}; the program goes on without calls in the trace"
+                ));
             }
         }
     }

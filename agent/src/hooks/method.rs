@@ -4,8 +4,8 @@
 //! [`slow`].
 
 use crate::agent;
-use crate::buffer::{record, tls};
 use crate::buffer::record::Code;
+use crate::buffer::{record, tls};
 use crate::clock::{Clock, Counter, System, counter_is_steady};
 use crate::guard;
 use crate::jni::HookFunctions;
@@ -28,7 +28,11 @@ pub(super) fn hook_functions() -> HookFunctions {
             super_returned: pointer(super_returned),
         }
     }
-    if counter_is_steady() { of::<Counter>() } else { of::<System>() }
+    if counter_is_steady() {
+        of::<Counter>()
+    } else {
+        of::<System>()
+    }
 }
 
 unsafe extern "system" fn enter<C: Clock>(env: *mut JNIEnv, _class: jclass, method: jint) {
@@ -55,7 +59,9 @@ fn call<C: Clock>(env: *mut JNIEnv, low: u64) {
 fn slow(env: *mut JNIEnv, now: u64, low: u64) {
     guard::run("a call", || {
         let Some(agent) = agent::get() else { return };
-        let Some(buffer) = agent.buffer(env) else { return };
+        let Some(buffer) = agent.buffer(env) else {
+            return;
+        };
         // SAFETY: it is the running thread's own.
         if !unsafe { buffer.record(now, low) } {
             guard::switch_off();
@@ -97,8 +103,12 @@ pub(super) unsafe extern "system" fn jvmti_entry(
     guard::run("a method's entry", || {
         let Some(agent) = agent::get() else { return };
         // SAFETY: the callback's own method, which is running.
-        let Some(number) = (unsafe { agent.classes.method_of(agent, method) }) else { return };
-        let Some(buffer) = agent.buffer(env) else { return };
+        let Some(number) = (unsafe { agent.classes.method_of(agent, method) }) else {
+            return;
+        };
+        let Some(buffer) = agent.buffer(env) else {
+            return;
+        };
         // SAFETY: it is the running thread's own.
         if !unsafe { buffer.record((agent.now)(), record::enter(number)) } {
             guard::switch_off();
@@ -118,10 +128,19 @@ pub(super) unsafe extern "system" fn jvmti_exit(
     guard::run("a method's exit", || {
         let Some(agent) = agent::get() else { return };
         // SAFETY: the callback's own method, which is running.
-        let Some(number) = (unsafe { agent.classes.method_of(agent, method) }) else { return };
-        let Some(buffer) = agent.buffer(env) else { return };
+        let Some(number) = (unsafe { agent.classes.method_of(agent, method) }) else {
+            return;
+        };
+        let Some(buffer) = agent.buffer(env) else {
+            return;
+        };
         if by_exception != 0 {
-            super::record(agent, Some(buffer), Code::LeaveByException, u64::from(number));
+            super::record(
+                agent,
+                Some(buffer),
+                Code::LeaveByException,
+                u64::from(number),
+            );
         // SAFETY: it is the running thread's own.
         } else if !unsafe { buffer.record((agent.now)(), record::leave(number)) } {
             guard::switch_off();

@@ -31,7 +31,9 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
         wanted.add(capability);
         match potential.has(capability) {
             true => Ok(()),
-            false => Err(format!("this JVM can't {what}; another agent may have taken it")),
+            false => Err(format!(
+                "this JVM can't {what}; another agent may have taken it"
+            )),
         }
     };
     if options.events.contains(Events::METHODS) {
@@ -39,7 +41,10 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
         match options.engine {
             Engine::Bytecode => {
                 need(Capability::RetransformClasses, "retransform classes")?;
-                need(Capability::GenerateAllClassHookEvents, "show all classes as they load")?;
+                need(
+                    Capability::GenerateAllClassHookEvents,
+                    "show all classes as they load",
+                )?;
                 if potential.has(Capability::RetransformAnyClass) {
                     need(Capability::RetransformAnyClass, "retransform every class")?;
                 }
@@ -53,7 +58,10 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
         }
     }
     if options.events.contains(Events::GC) {
-        need(Capability::GenerateGarbageCollectionEvents, "tell garbage collections")?;
+        need(
+            Capability::GenerateGarbageCollectionEvents,
+            "tell garbage collections",
+        )?;
     }
     if potential.has(Capability::SupportVirtualThreads) {
         need(Capability::SupportVirtualThreads, "tell virtual threads")?;
@@ -67,16 +75,36 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
 /// When the JVM refuses, as a sentence.
 pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     let mut callbacks = Callbacks::default();
-    let mut events = vec![Event::VmInit, Event::VmDeath, Event::ThreadStart, Event::ThreadEnd];
+    let mut events = vec![
+        Event::VmInit,
+        Event::VmDeath,
+        Event::ThreadStart,
+        Event::ThreadEnd,
+    ];
     // SAFETY: each callback has the type that the header gives its event.
     unsafe {
-        callbacks.set(Event::VmInit, lifecycle::vm_init as callback::Thread as *const c_void);
-        callbacks.set(Event::VmDeath, lifecycle::vm_death as callback::Vm as *const c_void);
-        callbacks.set(Event::ThreadStart, thread::start as callback::Thread as *const c_void);
-        callbacks.set(Event::ThreadEnd, thread::end as callback::Thread as *const c_void);
+        callbacks.set(
+            Event::VmInit,
+            lifecycle::vm_init as callback::Thread as *const c_void,
+        );
+        callbacks.set(
+            Event::VmDeath,
+            lifecycle::vm_death as callback::Vm as *const c_void,
+        );
+        callbacks.set(
+            Event::ThreadStart,
+            thread::start as callback::Thread as *const c_void,
+        );
+        callbacks.set(
+            Event::ThreadEnd,
+            thread::end as callback::Thread as *const c_void,
+        );
         if agent.options.events.contains(Events::METHODS) {
             if agent.uses_bytecode() {
-                callbacks.set(Event::VmStart, lifecycle::vm_start as callback::Vm as *const c_void);
+                callbacks.set(
+                    Event::VmStart,
+                    lifecycle::vm_start as callback::Vm as *const c_void,
+                );
                 callbacks.set(
                     Event::ClassFileLoadHook,
                     class::file_load_hook as callback::ClassFileLoadHook as *const c_void,
@@ -95,13 +123,25 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
             }
         }
         if agent.options.events.contains(Events::GC) {
-            callbacks.set(Event::GarbageCollectionStart, gc::start as callback::Gc as *const c_void);
-            callbacks.set(Event::GarbageCollectionFinish, gc::finish as callback::Gc as *const c_void);
-            events.extend([Event::GarbageCollectionStart, Event::GarbageCollectionFinish]);
+            callbacks.set(
+                Event::GarbageCollectionStart,
+                gc::start as callback::Gc as *const c_void,
+            );
+            callbacks.set(
+                Event::GarbageCollectionFinish,
+                gc::finish as callback::Gc as *const c_void,
+            );
+            events.extend([
+                Event::GarbageCollectionStart,
+                Event::GarbageCollectionFinish,
+            ]);
         }
         virtual_thread::set_callbacks(&mut callbacks);
     }
-    agent.jvmti.set_callbacks(&callbacks).map_err(|e| e.to_string())?;
+    agent
+        .jvmti
+        .set_callbacks(&callbacks)
+        .map_err(|e| e.to_string())?;
     for event in events {
         agent.jvmti.enable(event).map_err(|e| e.to_string())?;
     }

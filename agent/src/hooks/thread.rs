@@ -16,7 +16,12 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
         }
         // SAFETY: the callback's own reference.
         if let Some(number) = unsafe { agent.name_thread(thread) } {
-            record(agent, Some(agent.buffer_of(number)), Code::ThreadStart, u64::from(number));
+            record(
+                agent,
+                Some(agent.buffer_of(number)),
+                Code::ThreadStart,
+                u64::from(number),
+            );
         }
     });
 }
@@ -31,7 +36,12 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
         }
         // SAFETY: the callback's own reference, here and below.
         if let Some(number) = unsafe { agent.name_thread(thread) } {
-            record(agent, Some(agent.buffer_of(number)), Code::ThreadEnd, u64::from(number));
+            record(
+                agent,
+                Some(agent.buffer_of(number)),
+                Code::ThreadEnd,
+                u64::from(number),
+            );
             unsafe { agent.forget_thread(thread) };
         }
         agent.finish_buffer();

@@ -21,15 +21,22 @@ const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
 pub(super) unsafe fn set_callbacks(callbacks: &mut Callbacks) {
     // SAFETY: these are the types that the header gives the events.
     unsafe {
-        callbacks.set(Event::VirtualThreadStart, start as callback::Thread as *const c_void);
-        callbacks.set(Event::VirtualThreadEnd, end as callback::Thread as *const c_void);
+        callbacks.set(
+            Event::VirtualThreadStart,
+            start as callback::Thread as *const c_void,
+        );
+        callbacks.set(
+            Event::VirtualThreadEnd,
+            end as callback::Thread as *const c_void,
+        );
     }
 }
 
 /// Switches the events on, where the JVM has them.
 pub(super) fn install(jvmti: Jvmti) {
-    let has_virtual_threads =
-        jvmti.enable(Event::VirtualThreadStart).and_then(|()| jvmti.enable(Event::VirtualThreadEnd));
+    let has_virtual_threads = jvmti
+        .enable(Event::VirtualThreadStart)
+        .and_then(|()| jvmti.enable(Event::VirtualThreadEnd));
     if has_virtual_threads.is_err() {
         return; // an older JVM
     }
@@ -41,16 +48,22 @@ pub(super) fn install(jvmti: Jvmti) {
             _ => continue,
         };
         // SAFETY: both events pass the JVMTI environment, the JNI environment and the virtual thread.
-        found += i32::from(unsafe { jvmti.set_extension_callback(&event, callback as *const c_void) }.is_ok());
+        found += i32::from(
+            unsafe { jvmti.set_extension_callback(&event, callback as *const c_void) }.is_ok(),
+        );
     }
     if found != 2 {
-        log::say("this JVM does not tell when virtual threads change carriers; their calls appear on the carrier threads");
+        log::say(
+            "this JVM does not tell when virtual threads change carriers; their calls appear on the carrier threads",
+        );
     }
 }
 
 /// On the new thread, mounted, before it runs any code of its own.
 unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
-    guard::run("a virtual thread's start", || switch(env, Some(thread), Some(Code::ThreadStart)));
+    guard::run("a virtual thread's start", || {
+        switch(env, Some(thread), Some(Code::ThreadStart))
+    });
 }
 
 /// On the thread that ends, after all code of its own.
@@ -66,7 +79,9 @@ unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject)
 }
 
 unsafe extern "system" fn mount(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
-    guard::run("a virtual thread's mount", || switch(env, Some(thread), None));
+    guard::run("a virtual thread's mount", || {
+        switch(env, Some(thread), None)
+    });
 }
 
 unsafe extern "system" fn unmount(_jvmti: RawEnv, env: *mut JNIEnv, _thread: jobject) {
@@ -88,7 +103,9 @@ fn switch(env: *mut JNIEnv, thread: Option<jobject>, code: Option<Code>) {
         None => None,
     };
     // The carrier has a buffer since its own start, unless it began before the trace.
-    let Some(buffer) = agent.native_buffer() else { return };
+    let Some(buffer) = agent.native_buffer() else {
+        return;
+    };
     // SAFETY: it is the running thread's own.
     if !unsafe { buffer.switch_to((agent.now)(), number) } {
         guard::switch_off();

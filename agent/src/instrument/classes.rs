@@ -56,10 +56,15 @@ impl Known {
     /// The class's entry, which is made and announced by `announce` if there is none.
     fn class(&mut self, loader: Loader, name: &str, announce: impl FnOnce(u32)) -> &mut ClassEntry {
         let number = self.classes.len() as u32;
-        self.classes.entry((loader, name.into())).or_insert_with(|| {
-            announce(number);
-            ClassEntry { number, methods: FxHashMap::default() }
-        })
+        self.classes
+            .entry((loader, name.into()))
+            .or_insert_with(|| {
+                announce(number);
+                ClassEntry {
+                    number,
+                    methods: FxHashMap::default(),
+                }
+            })
     }
 
     /// A method's number; whether it is new. `None` when there are no numbers left.
@@ -101,7 +106,10 @@ impl Classes {
 
     /// Whether a class (`a/b/C`) passed the load hook before, and was included.
     pub(crate) fn is_known(&self, loader: Loader, name: &str) -> bool {
-        self.known.lock().classes.contains_key(&(loader, name.into()))
+        self.known
+            .lock()
+            .classes
+            .contains_key(&(loader, name.into()))
     }
 
     /// The class file with hooks in the methods that the filters include; `None` to leave it as it is.
@@ -151,19 +159,29 @@ impl Classes {
             match outcome {
                 Ok(()) => instrumented += 1,
                 Err(refusal) if !again => {
-                    uncovered(agent, &name, &full_name(&class.methods()[*at]), &refusal.to_string());
+                    uncovered(
+                        agent,
+                        &name,
+                        &full_name(&class.methods()[*at]),
+                        &refusal.to_string(),
+                    );
                 }
                 Err(_) => {}
             }
         }
         if plan.is_new {
-            agent.announce(Announcement::Instrumented { methods: instrumented });
+            agent.announce(Announcement::Instrumented {
+                methods: instrumented,
+            });
         }
         (instrumented > 0).then_some(rewritten.bytes)
     }
 
     fn verdict(&self, agent: &Agent, loader: Loader, name: &str) -> ClassVerdict {
-        agent.options.filter.class(&name.replace('/', "."), loader.is_jdk(name))
+        agent
+            .options
+            .filter
+            .class(&name.replace('/', "."), loader.is_jdk(name))
     }
 
     /// The number of the method that the JVM calls so; `None` if the filters exclude it.
@@ -192,7 +210,10 @@ impl Classes {
         let (method_name, descriptor) = unsafe { jvmti.method_name(method) }.ok()?;
         let dotted = class_name(name);
         if never::class(name).is_some()
-            || !agent.options.filter.method(&dotted, &method_name, loader.is_jdk(name))
+            || !agent
+                .options
+                .filter
+                .method(&dotted, &method_name, loader.is_jdk(name))
         {
             return None;
         }
@@ -245,7 +266,10 @@ impl Plan {
     ) -> Self {
         let dotted = class_name(name);
         let jdk = loader.is_jdk(name);
-        let super_name = class.super_name().map(|s| class_name(&s)).unwrap_or_default();
+        let super_name = class
+            .super_name()
+            .map(|s| class_name(&s))
+            .unwrap_or_default();
         let mut known = classes.known.lock();
         let mut is_new = false;
         let number = known
@@ -273,7 +297,12 @@ impl Plan {
                 return None;
             }
             let Some((number, is_new)) = known.method(loader, name, &full_name(method)) else {
-                uncovered(agent, name, &full_name(method), "there are no numbers left for methods");
+                uncovered(
+                    agent,
+                    name,
+                    &full_name(method),
+                    "there are no numbers left for methods",
+                );
                 return None;
             };
             if is_new {
@@ -290,7 +319,10 @@ impl Plan {
         };
         let numbers = class.methods().iter().map(&mut choose).collect();
         if !infos.is_empty() {
-            agent.announce(Announcement::Methods { class: number, methods: infos });
+            agent.announce(Announcement::Methods {
+                class: number,
+                methods: infos,
+            });
         }
         Self { numbers, is_new }
     }
@@ -305,7 +337,11 @@ fn refusal(method: &Method<'_>, jdk: bool) -> Option<&'static str> {
         return Some("native method: only engine=jvmti sees it");
     }
     let annotated = |(annotation, _): &&(&str, &str)| method.has_annotation(annotation);
-    let annotation = if jdk { never::ANNOTATIONS.iter().find(annotated) } else { None };
+    let annotation = if jdk {
+        never::ANNOTATIONS.iter().find(annotated)
+    } else {
+        None
+    };
     annotation.map(|(_, reason)| *reason)
 }
 

@@ -14,10 +14,19 @@ pub(crate) fn class(name: &str) -> Option<&'static str> {
 pub(crate) const ANNOTATIONS: [(&str, &str); 6] = [
     ("Ljdk/internal/vm/annotation/IntrinsicCandidate;", INTRINSIC),
     ("Ljdk/internal/HotSpotIntrinsicCandidate;", INTRINSIC),
-    ("Ljdk/internal/vm/annotation/JvmtiMountTransition;", TRANSITION),
+    (
+        "Ljdk/internal/vm/annotation/JvmtiMountTransition;",
+        TRANSITION,
+    ),
     ("Ljdk/internal/vm/annotation/JvmtiHideEvents;", TRANSITION),
-    ("Ljdk/internal/vm/annotation/ChangesCurrentThread;", TRANSITION),
-    ("Ljava/lang/invoke/LambdaForm$Compiled;", "compiled code takes its place"),
+    (
+        "Ljdk/internal/vm/annotation/ChangesCurrentThread;",
+        TRANSITION,
+    ),
+    (
+        "Ljava/lang/invoke/LambdaForm$Compiled;",
+        "compiled code takes its place",
+    ),
 ];
 
 const INTRINSIC: &str = "compiled code replaces it, and would drop the hook silently";

@@ -2,7 +2,7 @@
 
 use jni::objects::{JClass, JClassLoader};
 use jni::sys::{JNIEnv, jclass, jobject};
-use jni::{EnvUnowned, Outcome, NativeMethod, jni_sig, jni_str};
+use jni::{EnvUnowned, NativeMethod, Outcome, jni_sig, jni_str};
 use std::ffi::c_void;
 
 /// Bytes of `java.lang.JtrailHook`, compiled by the build script.
@@ -45,9 +45,13 @@ fn with<T>(
 /// Defines the hook class into the boot loader, and has it bind its methods.
 pub(crate) fn define_hook(env: *mut JNIEnv) -> Result<(), String> {
     with(env, |env| {
-        let class =
-            env.define_class(Some(jni_str!("java/lang/JtrailHook")), JClassLoader::null(), HOOK_CLASS)?;
-        env.call_static_method(class, jni_str!("bind"), jni_sig!("()V"), &[])?.v()
+        let class = env.define_class(
+            Some(jni_str!("java/lang/JtrailHook")),
+            JClassLoader::null(),
+            HOOK_CLASS,
+        )?;
+        env.call_static_method(class, jni_str!("bind"), jni_sig!("()V"), &[])?
+            .v()
     })
 }
 

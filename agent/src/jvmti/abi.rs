@@ -5,7 +5,9 @@
 //! them where both know a function.
 
 use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
-use jvmti_sys::{jvmtiExtensionEventInfo, jvmtiLineNumberEntry, jvmtiThreadGroupInfo, jvmtiThreadInfo};
+use jvmti_sys::{
+    jvmtiExtensionEventInfo, jvmtiLineNumberEntry, jvmtiThreadGroupInfo, jvmtiThreadInfo,
+};
 use std::ffi::{c_char, c_uchar, c_void};
 
 /// What every function takes first: a pointer to the pointer to the function table.
@@ -53,7 +55,11 @@ impl Capabilities {
     fn place(capability: Capability) -> (usize, u32) {
         let bit = capability as u32;
         // Compilers for big-endian targets fill bit fields from the top.
-        let shift = if cfg!(target_endian = "big") { 31 - bit % 32 } else { bit % 32 };
+        let shift = if cfg!(target_endian = "big") {
+            31 - bit % 32
+        } else {
+            bit % 32
+        };
         ((bit / 32) as usize, 1 << shift)
     }
 
@@ -168,7 +174,8 @@ pub(crate) mod callback {
     pub(crate) type Vm = unsafe extern "system" fn(RawEnv, *mut JNIEnv);
     pub(crate) type Thread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject);
     pub(crate) type Gc = unsafe extern "system" fn(RawEnv);
-    pub(crate) type MethodEntry = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID);
+    pub(crate) type MethodEntry =
+        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID);
     /// The last argument is a `jvalue`, which we never look at; on our targets it is passed as a word.
     pub(crate) type MethodExit =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, c_uchar, u64);
@@ -241,7 +248,10 @@ mod tests {
         ];
         assert_eq!(SLOTS.len(), theirs.len());
         for (slot, name) in SLOTS {
-            assert!(theirs.contains(&(name, *slot)), "{name} is not at slot {slot}");
+            assert!(
+                theirs.contains(&(name, *slot)),
+                "{name} is not at slot {slot}"
+            );
         }
         assert_eq!(offset_of!(Theirs, Allocate) / size_of::<usize>() + 1, 46);
     }

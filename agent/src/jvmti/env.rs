@@ -31,14 +31,22 @@ pub(crate) struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the JVM's {} answered error {}", self.function, self.error.0)
+        write!(
+            f,
+            "the JVM's {} answered error {}",
+            self.function, self.error.0
+        )
     }
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 fn check(function: &'static str, error: Error) -> Result<()> {
-    if error == Error::NONE { Ok(()) } else { Err(Failure { function, error }) }
+    if error == Error::NONE {
+        Ok(())
+    } else {
+        Err(Failure { function, error })
+    }
 }
 
 /// The phases of the JVM's life that matter here.
@@ -142,14 +150,18 @@ impl Jvmti {
 
     pub(crate) fn add_capabilities(self, capabilities: Capabilities) -> Result<()> {
         // SAFETY: it is read during the call.
-        check("AddCapabilities", unsafe { abi::add_capabilities(self.0, &capabilities) })
+        check("AddCapabilities", unsafe {
+            abi::add_capabilities(self.0, &capabilities)
+        })
     }
 
     /// Sets all callbacks.
     pub(crate) fn set_callbacks(self, callbacks: &Callbacks) -> Result<()> {
         let size = size_of::<Callbacks>() as jint;
         // SAFETY: the table is read during the call; `Callbacks::set` vouches for its entries.
-        check("SetEventCallbacks", unsafe { abi::set_event_callbacks(self.0, callbacks, size) })
+        check("SetEventCallbacks", unsafe {
+            abi::set_event_callbacks(self.0, callbacks, size)
+        })
     }
 
     /// Switches an event on for all threads.
@@ -176,7 +188,9 @@ impl Jvmti {
     pub(crate) fn all_threads(self) -> Result<Vec<jobject>> {
         let (mut count, mut threads) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
-        check("GetAllThreads", unsafe { abi::get_all_threads(self.0, &mut count, &mut threads) })?;
+        check("GetAllThreads", unsafe {
+            abi::get_all_threads(self.0, &mut count, &mut threads)
+        })?;
         // SAFETY: the JVM's array.
         Ok(unsafe { self.take_array(count, threads) })
     }
@@ -188,14 +202,20 @@ impl Jvmti {
     pub(crate) unsafe fn thread_names(self, thread: jobject) -> Result<ThreadNames> {
         let mut info = jvmtiThreadInfo::default();
         // SAFETY: the caller's promise; `info` takes the answer.
-        check("GetThreadInfo", unsafe { abi::get_thread_info(self.0, thread, &mut info) })?;
+        check("GetThreadInfo", unsafe {
+            abi::get_thread_info(self.0, thread, &mut info)
+        })?;
         // SAFETY: the JVM's string.
         let name = unsafe { self.take_text(info.name) };
         // SAFETY: references that the JVM gave us.
         let (group, parent) = unsafe { self.group(info.thread_group) };
         // SAFETY: likewise.
         let (parent_group, _) = unsafe { self.group(parent) };
-        Ok(ThreadNames { name, group, parent_group })
+        Ok(ThreadNames {
+            name,
+            group,
+            parent_group,
+        })
     }
 
     /// Name and parent of a thread group; nothing for a thread that has died.
@@ -205,7 +225,9 @@ impl Jvmti {
     unsafe fn group(self, group: jobject) -> (String, jobject) {
         let mut info = jvmtiThreadGroupInfo::default();
         // SAFETY: the caller's promise; `info` takes the answer.
-        if group.is_null() || unsafe { abi::get_thread_group_info(self.0, group, &mut info) } != Error::NONE {
+        if group.is_null()
+            || unsafe { abi::get_thread_group_info(self.0, group, &mut info) } != Error::NONE
+        {
             return (String::new(), ptr::null_mut());
         }
         // SAFETY: the JVM's string.
@@ -241,7 +263,9 @@ impl Jvmti {
     pub(crate) fn frame_count(self) -> Result<i32> {
         let mut count = 0;
         // SAFETY: a null thread is the running one; `count` takes the answer.
-        check("GetFrameCount", unsafe { abi::get_frame_count(self.0, ptr::null_mut(), &mut count) })?;
+        check("GetFrameCount", unsafe {
+            abi::get_frame_count(self.0, ptr::null_mut(), &mut count)
+        })?;
         Ok(count)
     }
 
@@ -283,7 +307,9 @@ impl Jvmti {
     pub(crate) unsafe fn is_modifiable(self, class: jclass) -> Result<bool> {
         let mut answer = 0;
         // SAFETY: the caller's promise; `answer` takes the answer.
-        check("IsModifiableClass", unsafe { abi::is_modifiable_class(self.0, class, &mut answer) })?;
+        check("IsModifiableClass", unsafe {
+            abi::is_modifiable_class(self.0, class, &mut answer)
+        })?;
         Ok(answer != 0)
     }
 
@@ -323,7 +349,9 @@ impl Jvmti {
     pub(crate) unsafe fn class_loader(self, class: jclass) -> Result<jobject> {
         let mut loader = ptr::null_mut();
         // SAFETY: the caller's promise; `loader` takes the answer.
-        check("GetClassLoader", unsafe { abi::get_class_loader(self.0, class, &mut loader) })?;
+        check("GetClassLoader", unsafe {
+            abi::get_class_loader(self.0, class, &mut loader)
+        })?;
         Ok(loader)
     }
 
@@ -361,7 +389,9 @@ impl Jvmti {
     pub(crate) unsafe fn lines(self, method: jmethodID) -> (u32, u32) {
         let (mut count, mut table) = (0, ptr::null_mut());
         // SAFETY: the caller's promise; they take the answers.
-        if unsafe { abi::get_line_number_table(self.0, method, &mut count, &mut table) } != Error::NONE {
+        if unsafe { abi::get_line_number_table(self.0, method, &mut count, &mut table) }
+            != Error::NONE
+        {
             return (0, 0);
         }
         // SAFETY: the JVM's array.
@@ -386,7 +416,9 @@ impl Jvmti {
     pub(crate) fn copy_for_jvm(self, bytes: &[u8]) -> Result<*mut u8> {
         let mut memory = ptr::null_mut();
         // SAFETY: it takes the answer.
-        check("Allocate", unsafe { abi::allocate(self.0, bytes.len() as i64, &mut memory) })?;
+        check("Allocate", unsafe {
+            abi::allocate(self.0, bytes.len() as i64, &mut memory)
+        })?;
         // SAFETY: fresh memory of that length.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
         Ok(memory)
@@ -410,7 +442,10 @@ impl Jvmti {
                     self.free((*event.params.add(i)).name);
                 }
                 self.free(event.params);
-                ExtensionEvent { index: event.extension_event_index, id: self.take_text(event.id) }
+                ExtensionEvent {
+                    index: event.extension_event_index,
+                    id: self.take_text(event.id),
+                }
             }
         };
         Ok(events.into_iter().map(take).collect())

@@ -14,11 +14,18 @@ pub(crate) enum Announcement {
     /// A class, by its number. Numbers come in any order, and without gaps in the end.
     Class(ClassInfo),
     /// Methods of one class.
-    Methods { class: u32, methods: Vec<MethodInfo> },
+    Methods {
+        class: u32,
+        methods: Vec<MethodInfo>,
+    },
     /// A class of which something is instrumented.
     Instrumented { methods: u64 },
     /// Something that the filters include and that is not traced; `method` is empty for a whole class.
-    Uncovered { class: Box<str>, method: Box<str>, reason: Box<str> },
+    Uncovered {
+        class: Box<str>,
+        method: Box<str>,
+        reason: Box<str>,
+    },
 }
 
 /// A thread's buffer, shared between its thread and the writer, who frees it in the end.

@@ -18,7 +18,11 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(crate) fn new(empty: Sender<Chunk>) -> Self {
-        Self { streams: HashMap::new(), empty, heads: BinaryHeap::new() }
+        Self {
+            streams: HashMap::new(),
+            empty,
+            heads: BinaryHeap::new(),
+        }
     }
 
     pub(crate) fn add_buffer(&mut self, buffer: BufferHandle) {
@@ -28,7 +32,10 @@ impl Merge {
 
     /// What each thread has published now.
     pub(crate) fn published(&self) -> Vec<(u64, Chunk, usize)> {
-        let of = |s: &Stream| s.published().map(|(chunk, words)| (s.number(), chunk, words));
+        let of = |s: &Stream| {
+            s.published()
+                .map(|(chunk, words)| (s.number(), chunk, words))
+        };
         self.streams.values().filter_map(of).collect()
     }
 
@@ -67,7 +74,9 @@ impl Merge {
         }
         while let Some(Reverse((_, number))) = self.heads.pop() {
             let others = self.heads.peek().map_or(limit, |Reverse((time, _))| *time);
-            let Some(stream) = self.streams.get_mut(&number) else { continue };
+            let Some(stream) = self.streams.get_mut(&number) else {
+                continue;
+            };
             if let Some(next) = stream.run(others.min(limit), sink, &mut release)
                 && next <= limit
             {
@@ -79,7 +88,11 @@ impl Merge {
 
     /// By thread, how many events were lost since its last record.
     pub(crate) fn unwritten(&self) -> Vec<(u32, u64)> {
-        self.streams.values().map(Stream::unwritten).filter(|(_, events)| *events > 0).collect()
+        self.streams
+            .values()
+            .map(Stream::unwritten)
+            .filter(|(_, events)| *events > 0)
+            .collect()
     }
 
     /// Gives all chunks that were handed over back unread.

@@ -18,7 +18,7 @@ pub(crate) use preamble::hostname;
 
 use crate::buffer::record::Code;
 use crate::buffer::{Chunk, Full};
-use crate::clock::Timeline;
+use crate::clock::{Reading, Timeline};
 use crate::log;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use jtrail_formats::Format;
@@ -48,7 +48,8 @@ pub(crate) struct Writer {
 }
 
 enum Command {
-    Live(Timeline),
+    /// With the tick at which recording began.
+    Live(u64),
     Stop,
 }
 
@@ -61,8 +62,8 @@ pub(crate) struct Setup {
     /// For messages.
     pub(crate) target: String,
     pub(crate) now: fn() -> u64,
-    /// Tick at which the agent was loaded.
-    pub(crate) loaded: u64,
+    /// The clocks when the agent was loaded.
+    pub(crate) loaded: Reading,
     pub(crate) announcements: Receiver<Announcement>,
     pub(crate) full: Receiver<Full>,
     pub(crate) empty: Sender<Chunk>,
@@ -80,12 +81,15 @@ impl Writer {
                 .name("jtrail writer".into())
                 .spawn(move || crate::guard::run("the writer", || Work::new(setup).run(&receiver)))
         })?;
-        Ok(Self { commands, thread: Mutex::new(Some(thread)) })
+        Ok(Self {
+            commands,
+            thread: Mutex::new(Some(thread)),
+        })
     }
 
-    /// The JVM is ready; recording begins.
-    pub(crate) fn live(&self, timeline: Timeline) {
-        let _ = self.commands.send(Command::Live(timeline));
+    /// The JVM is ready; recording began at the tick `started`.
+    pub(crate) fn live(&self, started: u64) {
+        let _ = self.commands.send(Command::Live(started));
     }
 
     /// Writes all that is recorded, closes the trace, and waits for that. Only the first call does something.
@@ -130,7 +134,12 @@ struct Trace {
 impl Work {
     fn new(setup: Setup) -> Self {
         let merge = Merge::new(setup.empty.clone());
-        Self { setup, merge, trace: None, waiting: Vec::new() }
+        Self {
+            setup,
+            merge,
+            trace: None,
+            waiting: Vec::new(),
+        }
     }
 
     fn run(mut self, commands: &Receiver<Command>) {
@@ -138,7 +147,7 @@ impl Work {
         loop {
             select! {
                 recv(commands) -> command => match command {
-                    Ok(Command::Live(timeline)) => self.begin(timeline),
+                    Ok(Command::Live(started)) => self.begin(started),
                     Ok(Command::Stop) | Err(_) => break,
                 },
                 recv(self.setup.full) -> message => full.extend(message),
@@ -172,10 +181,24 @@ impl Work {
             return;
         };
         self.merge.add_published(published);
-        let window = if last || self.merge.is_short_of_chunks() { 0 } else { trace.window };
-        let limit = if last { u64::MAX } else { before.saturating_sub(window) };
+        let window = if last || self.merge.is_short_of_chunks() {
+            0
+        } else {
+            trace.window
+        };
+        let limit = if last {
+            u64::MAX
+        } else {
+            before.saturating_sub(window)
+        };
         let Some(trace) = &mut self.trace else { return };
-        self.merge.run(limit, &mut Flushing { translator: &mut trace.translator, setup: &mut self.setup });
+        self.merge.run(
+            limit,
+            &mut Flushing {
+                translator: &mut trace.translator,
+                setup: &mut self.setup,
+            },
+        );
         self.flush();
     }
 
@@ -192,17 +215,26 @@ impl Work {
         }
     }
 
-    fn begin(&mut self, timeline: Timeline) {
-        let Some(format) = self.setup.format else { return };
+    fn begin(&mut self, started: u64) {
+        let Some(format) = self.setup.format else {
+            return;
+        };
+        // This may sleep a little, which is why it is done here and not where the program waits for it.
+        let timeline = Timeline::since(self.setup.loaded, self.setup.now);
         let mut translator = Translator::new(format.encoder(), timeline);
         translator.begin();
-        let loaded = Timestamp(timeline.at(self.setup.loaded));
-        let started = Timestamp(timeline.at((self.setup.now)()));
+        let loaded = Timestamp(timeline.at(self.setup.loaded.ticks()));
+        let started = Timestamp(timeline.at(started));
         let options = Arc::clone(&self.setup.options);
         let identity =
             preamble::opening(&options, loaded, started, |event| translator.event(event));
         let window = timeline.ticks_in(MERGE_WINDOW);
-        let mut trace = Trace { translator, identity, timeline, window };
+        let mut trace = Trace {
+            translator,
+            identity,
+            timeline,
+            window,
+        };
         for announcement in self.waiting.drain(..) {
             trace.announce(announcement);
         }
@@ -213,8 +245,7 @@ impl Work {
     fn end(&mut self) {
         if self.trace.is_none() && self.setup.output.is_some() {
             // The JVM ended before it was ready.
-            let first = crate::clock::Reading::take(self.setup.now);
-            self.begin(Timeline::since(first, self.setup.now));
+            self.begin((self.setup.now)());
         }
         if let Some(trace) = &mut self.trace {
             let now = (self.setup.now)();
@@ -224,7 +255,10 @@ impl Work {
                 translator.lost_at_end(thread, now, events);
             }
             translator.totals();
-            translator.event(&Event::TraceEnd(TraceEnd { trace_id: "".into(), time }));
+            translator.event(&Event::TraceEnd(TraceEnd {
+                trace_id: "".into(),
+                time,
+            }));
             let agent_id = (&*trace.identity.agent_id).into();
             translator.event(&Event::AgentDestroy(AgentDestroy { agent_id, time }));
             translator.end();
@@ -251,7 +285,11 @@ impl Trace {
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
             Announcement::Instrumented { methods } => translator.count_instrumented(methods),
-            Announcement::Uncovered { class, method, reason } => {
+            Announcement::Uncovered {
+                class,
+                method,
+                reason,
+            } => {
                 translator.uncovered(&class, &method, &reason);
             }
         }

@@ -1,6 +1,8 @@
 //! What a trace says of the machine, the process and the agent before it says anything else.
 
-use jtrail_model::{AgentCreate, Event, Filter, Node, ProcessCreate, Timestamp, TraceOption, TraceStart};
+use jtrail_model::{
+    AgentCreate, Event, Filter, Node, ProcessCreate, Timestamp, TraceOption, TraceStart,
+};
 use jtrail_options::Options;
 use std::ffi::CStr;
 use std::fs;
@@ -66,7 +68,10 @@ pub(crate) fn opening(
     }
     if options.write_options {
         for (key, value) in options.in_force() {
-            emit(&Event::Option(TraceOption { key: key.into(), value: value.into() }));
+            emit(&Event::Option(TraceOption {
+                key: key.into(),
+                value: value.into(),
+            }));
         }
     }
     Identity { agent_id }
@@ -93,12 +98,23 @@ fn uuid() -> String {
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+    format!(
+        "{}-{}-{}-{}-{}",
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..]
+    )
 }
 
 fn hostname_or(other: &str) -> String {
     let name = hostname();
-    if name.is_empty() { other.to_owned() } else { name }
+    if name.is_empty() {
+        other.to_owned()
+    } else {
+        name
+    }
 }
 
 /// The host's name, empty if unknown.
@@ -149,7 +165,11 @@ fn addresses() -> String {
     // SAFETY: made by `getifaddrs`, and not used below.
     unsafe { libc::freeifaddrs(list) };
     found.sort_by_key(IpAddr::is_loopback);
-    found.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    found
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// Minutes west of UTC.
@@ -159,7 +179,11 @@ fn minutes_west(at: Timestamp) -> i32 {
     let mut parts: libc::tm = unsafe { std::mem::zeroed() };
     // SAFETY: both point to valid places.
     let known = !unsafe { libc::localtime_r(&seconds, &mut parts) }.is_null();
-    if known { (-parts.tm_gmtoff / 60) as i32 } else { 0 }
+    if known {
+        (-parts.tm_gmtoff / 60) as i32
+    } else {
+        0
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +202,9 @@ mod tests {
     fn loopback_comes_last() {
         let all = addresses();
         let last = all.rsplit(',').next().unwrap_or_default();
-        assert!(all.is_empty() || last.parse::<IpAddr>().is_ok_and(|a| a.is_loopback()), "{all}");
+        assert!(
+            all.is_empty() || last.parse::<IpAddr>().is_ok_and(|a| a.is_loopback()),
+            "{all}"
+        );
     }
 }

@@ -33,7 +33,14 @@ struct Part {
 
 impl Stream {
     pub(crate) fn new(buffer: BufferHandle) -> Self {
-        Self { buffer, parts: VecDeque::new(), position: 0, epoch: 0, running: 0, finished: false }
+        Self {
+            buffer,
+            parts: VecDeque::new(),
+            position: 0,
+            epoch: 0,
+            running: 0,
+            finished: false,
+        }
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -61,7 +68,11 @@ impl Stream {
                 part.words = words;
                 part.full = true;
             }
-            _ => self.parts.push_back(Part { chunk, words, full: true }),
+            _ => self.parts.push_back(Part {
+                chunk,
+                words,
+                full: true,
+            }),
         }
     }
 
@@ -71,7 +82,11 @@ impl Stream {
         match self.parts.iter_mut().rev().find(|part| part.chunk == chunk) {
             Some(part) if part.full => {} // it was handed over between the two looks
             Some(part) => part.words = words,
-            None => self.parts.push_back(Part { chunk, words, full: false }),
+            None => self.parts.push_back(Part {
+                chunk,
+                words,
+                full: false,
+            }),
         }
     }
 

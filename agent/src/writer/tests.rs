@@ -62,7 +62,11 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
     let (empty, supply) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
     let (announce, announced) = unbounded();
-    let exchange = Exchange { empty: supply, full: full_sender, when_full };
+    let exchange = Exchange {
+        empty: supply,
+        full: full_sender,
+        when_full,
+    };
     let done = Arc::new(AtomicBool::new(false));
     let workers: Vec<_> = (1..=threads)
         .map(|thread| {
@@ -87,11 +91,15 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
             let mut seen = Collect::default();
             loop {
                 let last = done.load(Ordering::Acquire);
-                announced.try_iter().for_each(|handle| merge.add_buffer(handle));
+                announced
+                    .try_iter()
+                    .for_each(|handle| merge.add_buffer(handle));
                 let before = System::now();
                 let published = merge.published();
                 let messages: Vec<Full> = full.try_iter().collect();
-                announced.try_iter().for_each(|handle| merge.add_buffer(handle));
+                announced
+                    .try_iter()
+                    .for_each(|handle| merge.add_buffer(handle));
                 messages.iter().for_each(|message| merge.add_full(message));
                 merge.add_published(published);
                 merge.run(if last { u64::MAX } else { before }, &mut seen);
@@ -109,8 +117,11 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
 }
 
 fn expected(count: u32) -> Vec<Seen> {
-    let one: Vec<Seen> =
-        (0..5).rev().map(Seen::Enter).chain((0..5).map(Seen::Leave)).collect();
+    let one: Vec<Seen> = (0..5)
+        .rev()
+        .map(Seen::Enter)
+        .chain((0..5).map(Seen::Leave))
+        .collect();
     one.repeat(count as usize)
 }
 
@@ -121,9 +132,15 @@ fn nothing_is_lost_or_reordered_with_one_and_eight_threads() {
         let seen = run(threads, count, chunks, WhenFull::Block);
         for thread in 1..=threads {
             let own: Vec<_> = seen.iter().filter(|s| s.0 == thread).collect();
-            assert!(own.is_sorted_by_key(|s| s.1), "time falls on thread {thread}");
+            assert!(
+                own.is_sorted_by_key(|s| s.1),
+                "time falls on thread {thread}"
+            );
             let what: Vec<Seen> = own.iter().map(|s| s.2).collect();
-            assert!(what == expected(count), "thread {thread} of {threads}, {chunks} chunks");
+            assert!(
+                what == expected(count),
+                "thread {thread} of {threads}, {chunks} chunks"
+            );
         }
         assert_eq!(seen.len() as u32, threads * count * 10);
     }
@@ -150,13 +167,19 @@ fn in_drop_mode_every_loss_is_counted() {
                 Seen::Coded(..) => {}
             }
         }
-        let kept = own.iter().filter(|s| !matches!(s.2, Seen::Coded(..))).count() as u64;
+        let kept = own
+            .iter()
+            .filter(|s| !matches!(s.2, Seen::Coded(..)))
+            .count() as u64;
         // A gap that was open when the thread ended is not written; its thread is then silent to the end.
         assert!(kept + lost <= u64::from(count) * 10);
         assert!(open.len() <= 5);
         lost_at_all += lost;
     }
-    assert!(lost_at_all > 0, "eight threads over one chunk lose something");
+    assert!(
+        lost_at_all > 0,
+        "eight threads over one chunk lose something"
+    );
 }
 
 /// Prints events as text, one a line.
@@ -167,7 +190,9 @@ impl Encode for Lines {
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         let line = match event {
             Event::MethodEnter(e) => format!("> {} {}\n", e.method, e.stack_depth),
-            Event::MethodLeave(e) => format!("< {}{}\n", e.method, if e.by_exception { " !" } else { "" }),
+            Event::MethodLeave(e) => {
+                format!("< {}{}\n", e.method, if e.by_exception { " !" } else { "" })
+            }
             Event::MethodDef(e) => format!("def {} {}\n", e.method, e.name),
             Event::ThreadStart(e) => format!("thread {} {}\n", e.thread, e.name),
             Event::ThreadEnd(e) => format!("end {}\n", e.thread),
@@ -182,7 +207,11 @@ impl Encode for Lines {
 fn translator() -> Translator {
     let timeline = Timeline::since(Reading::take(System::now), System::now);
     let mut translator = Translator::new(Box::new(Lines), timeline);
-    translator.add_thread(ThreadInfo { number: 1, name: "main".into(), ..ThreadInfo::default() });
+    translator.add_thread(ThreadInfo {
+        number: 1,
+        name: "main".into(),
+        ..ThreadInfo::default()
+    });
     for (number, name, super_name) in [(0, "Base", "java.lang.Object"), (1, "Derived", "Base")] {
         translator.add_class(ClassInfo {
             number,
@@ -198,8 +227,20 @@ fn translator() -> Translator {
         marks,
         ..MethodInfo::default()
     };
-    translator.add_methods(0, vec![method(0, "<init>", Marks::None), method(1, "run", Marks::None)]);
-    translator.add_methods(1, vec![method(2, "<init>", Marks::Behind), method(3, "<init>", Marks::Around)]);
+    translator.add_methods(
+        0,
+        vec![
+            method(0, "<init>", Marks::None),
+            method(1, "run", Marks::None),
+        ],
+    );
+    translator.add_methods(
+        1,
+        vec![
+            method(2, "<init>", Marks::Behind),
+            method(3, "<init>", Marks::Around),
+        ],
+    );
     translator
 }
 
@@ -259,7 +300,17 @@ fn a_constructor_left_out_of_super_is_closed_with_it() {
         thrown(BASE),
         Seen::Leave(RUN),
     ]);
-    assert_eq!(lines, ["> run 1", "> derived 2", "> base 3", "< base !", "< derived !", "< run"]);
+    assert_eq!(
+        lines,
+        [
+            "> run 1",
+            "> derived 2",
+            "> base 3",
+            "< base !",
+            "< derived !",
+            "< run"
+        ]
+    );
 }
 
 #[test]
@@ -275,7 +326,14 @@ fn a_constructor_that_came_back_from_super_stays_open() {
     ]);
     assert_eq!(
         lines,
-        ["> derived 1", "> base 2", "< base", "> base 2", "< base !", "< derived"]
+        [
+            "> derived 1",
+            "> base 2",
+            "< base",
+            "> base 2",
+            "< base !",
+            "< derived"
+        ]
     );
 }
 
@@ -294,7 +352,14 @@ fn recursion_through_a_failing_super_is_told_apart_by_marks() {
     ]);
     assert_eq!(
         lines,
-        ["> derived 1", "> derived 2", "< derived !", "> run 2", "< run", "< derived"]
+        [
+            "> derived 1",
+            "> derived 2",
+            "< derived !",
+            "> run 2",
+            "< run",
+            "< derived"
+        ]
     );
     // The outer one is still before its super(): an argument makes the inner object, which fails in super().
     let lines = translated(&[
@@ -305,7 +370,17 @@ fn recursion_through_a_failing_super_is_told_apart_by_marks() {
         Seen::Enter(RUN),
         Seen::Leave(RUN),
     ]);
-    assert_eq!(lines, ["> around 1", "> around 2", "< around !", "< around !", "> run 1", "< run"]);
+    assert_eq!(
+        lines,
+        [
+            "> around 1",
+            "> around 2",
+            "< around !",
+            "< around !",
+            "> run 1",
+            "< run"
+        ]
+    );
 }
 
 #[test]
@@ -318,12 +393,27 @@ fn a_catch_closes_what_is_gone() {
         Seen::Leave(BASE),
         Seen::Leave(RUN),
     ]);
-    assert_eq!(lines, ["> run 1", "> derived 2", "< derived !", "> base 2", "< base", "< run"]);
+    assert_eq!(
+        lines,
+        [
+            "> run 1",
+            "> derived 2",
+            "< derived !",
+            "> base 2",
+            "< base",
+            "< run"
+        ]
+    );
 }
 
 #[test]
 fn a_leave_without_an_enter_is_left_out() {
-    let lines = translated(&[Seen::Leave(RUN), thrown(BASE), Seen::Enter(RUN), Seen::Leave(RUN)]);
+    let lines = translated(&[
+        Seen::Leave(RUN),
+        thrown(BASE),
+        Seen::Enter(RUN),
+        Seen::Leave(RUN),
+    ]);
     assert_eq!(lines, ["> run 1", "< run"]);
 }
 
@@ -337,7 +427,9 @@ fn losses_are_written_where_they_happened() {
     ]);
     assert_eq!(lines.len(), 5, "{lines:?}");
     assert_eq!(lines[..3], ["> run 1", "> base 2", "< base"]);
-    let Some(Note::Lost(lost)) = Note::parse(&lines[3]) else { panic!("{}", lines[3]) };
+    let Some(Note::Lost(lost)) = Note::parse(&lines[3]) else {
+        panic!("{}", lines[3])
+    };
     assert_eq!((lost.events, &*lost.reason), (9, "overflow"));
     assert_eq!(lines[4], "< run");
 }

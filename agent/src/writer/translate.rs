@@ -9,8 +9,8 @@ use crate::clock::Timeline;
 use jtrail_formats::Encode;
 use jtrail_model::{
     ClassDef, ClassId, Custom, Duration, Event, GcFinish, GcStart, Lost, MethodDef, MethodEnter,
-    MethodId, MethodLeave, Note, RuntimeInitDone, RuntimeShutdown, ThreadEnd, ThreadId, ThreadStart,
-    Timestamp, Totals, Uncovered,
+    MethodId, MethodLeave, Note, RuntimeInitDone, RuntimeShutdown, ThreadEnd, ThreadId,
+    ThreadStart, Timestamp, Totals, Uncovered,
 };
 
 /// Encodes what the streams hand out.
@@ -165,7 +165,9 @@ impl Translator {
     }
 
     fn note(&mut self, note: &Note<'_>) {
-        self.event(&Event::Custom(Custom { body: note.to_string().into() }));
+        self.event(&Event::Custom(Custom {
+            body: note.to_string().into(),
+        }));
     }
 
     /// The time of a record on its thread, where it never falls, and the thread's id; announces the thread
@@ -238,9 +240,13 @@ impl Translator {
     /// Closes the calls of a thread from `keep` on, innermost first. All but the outermost of these were
     /// gone without a leave.
     fn close(&mut self, number: u32, ticks: u64, keep: usize, by_exception: bool) {
-        let Some((thread, time)) = self.at(number, ticks) else { return };
+        let Some((thread, time)) = self.at(number, ticks) else {
+            return;
+        };
         while self.threads[number as usize].calls.len() > keep {
-            let Some(call) = self.threads[number as usize].calls.pop() else { return };
+            let Some(call) = self.threads[number as usize].calls.pop() else {
+                return;
+            };
             let is_last = self.threads[number as usize].calls.len() == keep;
             let (method, class) = self.method(call.method, time);
             let event = Event::MethodLeave(MethodLeave {
@@ -265,7 +271,11 @@ impl Translator {
     /// ends without a leave. A constructor has by then begun, and not come back from there; one that
     /// leaves by itself either came back, or is still before its call.
     fn innermost(&self, number: u32, method: u32) -> Option<usize> {
-        let marks = self.methods.get(method as usize).map(|m| m.info.marks).unwrap_or_default();
+        let marks = self
+            .methods
+            .get(method as usize)
+            .map(|m| m.info.marks)
+            .unwrap_or_default();
         let calls = &self.threads.get(number as usize)?.calls;
         let is_alive = |call: &Call| match (marks, call.phase) {
             (Marks::None, _) | (_, Phase::Constructed) | (Marks::Around, Phase::Begun) => true,
@@ -313,7 +323,11 @@ impl Translator {
 
     fn set_phase(&mut self, number: u32, method: u32, phase: Phase) {
         let calls = &mut slot(&mut self.threads, number).calls;
-        if let Some(call) = calls.iter_mut().rev().find(|c| c.method == method && c.phase < phase) {
+        if let Some(call) = calls
+            .iter_mut()
+            .rev()
+            .find(|c| c.method == method && c.phase < phase)
+        {
             call.phase = phase;
         }
     }
@@ -321,8 +335,13 @@ impl Translator {
     fn lost(&mut self, number: u32, ticks: u64, payload: u64) {
         let (events, closed) = record::lost_parts(payload);
         let from = slot(&mut self.threads, number).last;
-        let Some((thread, to)) = self.at(number, ticks) else { return };
-        let keep = slot(&mut self.threads, number).calls.len().saturating_sub(closed as usize);
+        let Some((thread, to)) = self.at(number, ticks) else {
+            return;
+        };
+        let keep = slot(&mut self.threads, number)
+            .calls
+            .len()
+            .saturating_sub(closed as usize);
         let open = slot(&mut self.threads, number).calls.len();
         // Their leaves are among the lost events, and are given back here, with the time of the gap's end.
         let given_back = (open - keep) as u64;
@@ -331,8 +350,18 @@ impl Translator {
         self.totals.repaired = repaired + given_back;
         let events = events.saturating_sub(given_back);
         self.totals.lost += events;
-        let from = if from == Timestamp::default() { to } else { from };
-        self.note(&Note::Lost(Lost { thread, events, from, to, reason: "overflow".into() }));
+        let from = if from == Timestamp::default() {
+            to
+        } else {
+            from
+        };
+        self.note(&Note::Lost(Lost {
+            thread,
+            events,
+            from,
+            to,
+            reason: "overflow".into(),
+        }));
     }
 
     /// At the end of the trace: events that were lost since the thread's last record.
@@ -347,7 +376,9 @@ impl Translator {
             self.close(number, ticks, 0, true);
             self.totals.repaired += 1; // `close` took the outermost for a real leave
         }
-        let Some((thread, time)) = self.at(number, ticks) else { return };
+        let Some((thread, time)) = self.at(number, ticks) else {
+            return;
+        };
         self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
         let state = slot(&mut self.threads, number);
         state.ended = true;
@@ -366,7 +397,11 @@ impl Sink for Translator {
         let (id, class) = self.method(method, time);
         let state = &mut self.threads[number as usize];
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
-        state.calls.push(Call { method, ticket: state.ticket, phase: Phase::Begun });
+        state.calls.push(Call {
+            method,
+            ticket: state.ticket,
+            phase: Phase::Begun,
+        });
         let event = Event::MethodEnter(MethodEnter {
             thread,
             time,
@@ -425,7 +460,10 @@ impl Sink for Translator {
             Code::GcFinish => {
                 let time = Timestamp(self.timeline.at(ticks));
                 if std::mem::replace(&mut self.collecting, false) {
-                    self.event(&Event::GcFinish(GcFinish { time, ..GcFinish::default() }));
+                    self.event(&Event::GcFinish(GcFinish {
+                        time,
+                        ..GcFinish::default()
+                    }));
                 }
             }
             Code::InitDone => {

@@ -29,14 +29,15 @@
 //! - A part of the body, between two returns, in which nothing can throw gets no handler.
 //!
 //! Layout of the crate: `reader`, `mutf8`, `pool` and `class` read; `opcodes` knows the instruction set; `relocate`
-//! moves code, `frames` and `attributes` what refers to it; `prologue` understands constructors; `rewrite` puts
-//! everything together.
+//! moves code, `frames` and `attributes` what refers to it; `prologue` understands constructors; `handlers` says what
+//! the added handlers cover; `rewrite` puts everything together.
 
 #![forbid(unsafe_code)]
 
 mod attributes;
 mod class;
 mod frames;
+mod handlers;
 mod mutf8;
 mod opcodes;
 mod pool;

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 
 use crate::class::{Class, Code, Method};
 use crate::frames::{Frame, FrameWriter, Type, expand, initial_locals};
+use crate::handlers::{self, Ranges};
 use crate::opcodes::*;
 use crate::pool::PoolEditor;
-use crate::prologue::{self, BEFORE, BEHIND, CALL, LOST_THIS, Prologue};
+use crate::prologue::{self, BEFORE, BEHIND, Prologue};
 use crate::reader::{Reader, put_u4, u2_at};
 use crate::relocate::*;
 use crate::{Refusal, attributes};
@@ -145,9 +146,6 @@ impl Push {
     }
 }
 
-/// The ranges of new pcs that a handler of ours covers.
-type Ranges = Vec<(u16, u16)>;
-
 impl Rewriter<'_, '_> {
     fn finish(self) -> Vec<u8> {
         let old = self.class.bytes;
@@ -205,7 +203,7 @@ impl Rewriter<'_, '_> {
             self.mark_super_calls(prologue, old);
         }
         if exceptions.len() > 0 {
-            let handlers = caught_handlers(old, exceptions);
+            let handlers = handlers::caught(old, exceptions);
             let wanted = |&pc: &usize| {
                 prologue
                     .as_ref()
@@ -237,10 +235,10 @@ impl Rewriter<'_, '_> {
 
         let (before, behind) = match &prologue {
             Some(prologue) => (
-                self.ranges_in(prologue, BEFORE),
-                self.ranges_in(prologue, BEHIND),
+                handlers::ranges_in(&self.layout, prologue, BEFORE),
+                handlers::ranges_in(&self.layout, prologue, BEHIND),
             ),
-            None => (Vec::new(), self.ranges(old.len())),
+            None => (Vec::new(), handlers::ranges(&self.layout, old.len())),
         };
         let mut handlers = Vec::with_capacity(2);
         for (ranges, this) in [(before, Some(Type::UNINITIALIZED_THIS)), (behind, None)] {
@@ -359,74 +357,6 @@ impl Rewriter<'_, '_> {
             self.out.push(GOTO_W);
             self.out.extend_from_slice(&offset.to_be_bytes());
         }
-    }
-
-    /// The parts between the returns in which something can throw.
-    fn ranges(&self, end: usize) -> Ranges {
-        let (layout, mut ranges, mut from) = (&self.layout, Vec::new(), 0);
-        let mut add = |from: usize, to: usize, new_end: u16| {
-            // The mark of a caught exception is a call, too; it may stand directly in front of the return.
-            let throws = |mark: &u8| mark & (THROWS | CAUGHT) != 0;
-            if layout.marks[from..to].iter().any(throws) || layout.marks[to] & CAUGHT != 0 {
-                ranges.push((layout.target(from), new_end));
-            }
-        };
-        for &pc in layout
-            .sites
-            .iter()
-            .filter(|&&pc| layout.marks[pc] & LEAVE != 0)
-        {
-            add(from, pc, layout.leave_probe(pc));
-            from = pc + 1;
-        }
-        if from < end {
-            add(from, end, layout.before(end));
-        }
-        ranges
-    }
-
-    /// The same for a constructor, and only for what is reached in one `phase`: before or behind the call.
-    fn ranges_in(&self, prologue: &Prologue, phase: u8) -> Ranges {
-        let layout = &self.layout;
-        let mut ranges = Vec::new();
-        // The start of the range at hand, and whether something in it can throw.
-        let mut open: Option<(u16, bool)> = None;
-        let mut close = |open: &mut Option<(u16, bool)>, end: u16| {
-            if let Some((start, true)) = open.take()
-                && start < end
-            {
-                ranges.push((start, end));
-            }
-        };
-        for (pc, &state) in prologue.states.iter().enumerate() {
-            let mark = layout.marks[pc];
-            if mark & START == 0 {
-                continue;
-            }
-            if state & (BEFORE | BEHIND | LOST_THIS) != phase {
-                close(&mut open, layout.before(pc));
-                continue;
-            }
-            // The mark behind the call belongs to what follows: `this` is initialized there.
-            let start = if mark & SUPER_RETURNED != 0 {
-                layout.before(pc)
-            } else {
-                layout.target(pc)
-            };
-            let (_, throws) = open.get_or_insert((start, false));
-            if state & CALL != 0 {
-                // The mark in front of the call is covered, the call itself must not be.
-                *throws |= mark & SUPER_CALL != 0;
-                close(&mut open, layout.instruction(pc));
-                continue;
-            }
-            *throws |= mark & (THROWS | SUPER_RETURNED | CAUGHT) != 0;
-            if mark & LEAVE != 0 {
-                close(&mut open, layout.leave_probe(pc));
-            }
-        }
-        close(&mut open, layout.body_end() as u16);
-        ranges
     }
 
     fn exception_table(
@@ -593,50 +523,4 @@ fn frame_at<'f>(
         .get(&island.target)
         .and_then(Option::as_ref)
         .ok_or(missing)
-}
-
-/// The handlers that get a mark: those at which a hook that fails can do no harm.
-///
-/// A hook fails on a stack overflow only, and the exception then goes to the handler that covers this one. Were that
-/// the same one, or one that leads back to it, the two would go on for ever. Such a circle has at least one step
-/// upwards or in place, so no mark is put at a handler that is covered by one at the same or a lower pc.
-fn caught_handlers(code: &[u8], exceptions: Exceptions<'_>) -> Vec<usize> {
-    use std::cmp::Reverse;
-    let mut entries: Vec<Entry> = exceptions.iter().collect();
-    entries.sort_unstable_by_key(|entry| entry.start);
-    let mut handlers: Vec<usize> = entries.iter().map(|entry| entry.handler).collect();
-    handlers.sort_unstable();
-    handlers.dedup();
-    // The ranges that have begun, the one with the lowest handler first.
-    let mut begun = std::collections::BinaryHeap::new();
-    let mut entries = entries.into_iter().peekable();
-    handlers.retain(|&handler| {
-        while let Some(entry) = entries.next_if(|entry| entry.start <= handler) {
-            begun.push(Reverse((entry.handler, entry.end)));
-        }
-        while begun
-            .peek()
-            .is_some_and(|Reverse((_, end))| *end <= handler)
-        {
-            begun.pop();
-        }
-        let covered = begun
-            .peek()
-            .is_some_and(|Reverse((lowest, _))| *lowest <= handler);
-        !covered && !leaves_monitor(code, handler)
-    });
-    handlers
-}
-
-/// Whether a handler leaves a monitor before anything in it can throw. A compiler may have left such a handler
-/// uncovered; besides, the JIT compilers give up on a call there that can end in our handler with the monitor locked.
-fn leaves_monitor(code: &[u8], handler: usize) -> bool {
-    let mut pc = handler;
-    while PROPERTIES[usize::from(code[pc])] & (MAY_THROW | SPECIAL) == 0 {
-        match length(code, pc) {
-            Some(len) if pc + len < code.len() && pc < handler + 64 => pc += len,
-            _ => return false,
-        }
-    }
-    code[pc] == MONITOREXIT
 }

@@ -149,12 +149,24 @@ impl Input {
         &mut self,
         mut visit: impl FnMut(&Event<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Ending> {
+        self.events_with_place(|_, event| visit(event))
+    }
+
+    /// As [`Self::events`], with the byte of the trace where each event starts, or where the white
+    /// space and headers before it do.
+    ///
+    /// # Errors
+    /// As [`Self::events`].
+    pub(crate) fn events_with_place(
+        &mut self,
+        mut visit: impl FnMut(u64, &Event<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Ending> {
         let mut ending = Ending::default();
         let result = self.reader.for_each(|item| {
             match item {
-                Item::Event(event) => {
+                Item::Event { offset, event } => {
                     ending.events += 1;
-                    if let Err(error) = visit(&event) {
+                    if let Err(error) = visit(offset, &event) {
                         return ControlFlow::Break(error);
                     }
                 }
@@ -166,33 +178,6 @@ impl Input {
             Ok(None) => Ok(ending),
             Ok(Some(error)) => Err(error),
             Err(error) => ending.with_error(error, &self.named),
-        }
-    }
-
-    /// As [`Self::events`], with the byte of the trace where each event starts, or where the white
-    /// space and headers before it do.
-    pub(crate) fn events_with_place(
-        &mut self,
-        mut visit: impl FnMut(u64, &Event<'_>),
-    ) -> anyhow::Result<Ending> {
-        let mut ending = Ending::default();
-        loop {
-            let place = self.reader.offset();
-            let result = self.reader.for_each(|item| {
-                match item {
-                    Item::Event(event) => {
-                        ending.events += 1;
-                        visit(place, &event);
-                    }
-                    Item::Remark(remark) => ending.remark(remark),
-                }
-                ControlFlow::Break(())
-            });
-            match result {
-                Ok(Some(())) => {}
-                Ok(None) => return Ok(ending),
-                Err(error) => return ending.with_error(error, &self.named),
-            }
         }
     }
 }

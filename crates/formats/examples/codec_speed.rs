@@ -81,7 +81,11 @@ fn decode(bytes: &[u8]) -> usize {
     let mut sum = 0;
     let mut reader = Reader::new(bytes).expect("a trace");
     let end = reader.for_each(|item| {
-        if let Item::Event(Event::MethodEnter(e)) = item {
+        if let Item::Event {
+            event: Event::MethodEnter(e),
+            ..
+        } = item
+        {
             sum += e.method.0;
         }
         count += 1;

@@ -21,7 +21,12 @@ pub struct Reader<R> {
 #[derive(Debug)]
 pub enum Item<'a> {
     /// An event.
-    Event(Event<'a>),
+    Event {
+        /// Where it starts, in bytes from the start of the trace; white space and headers before it count in.
+        offset: u64,
+        /// What it says.
+        event: Event<'a>,
+    },
     /// A remark on the trace; reading goes on.
     Remark(Remark),
 }
@@ -107,7 +112,10 @@ impl<R: Read> Reader<R> {
             let input = &self.buffer[self.start..self.end];
             let Decoded { used, step } = self.decoder.step(input, self.at_end)?;
             let flow = match step {
-                Step::Event(event) => visit(Item::Event(event)),
+                Step::Event(event) => visit(Item::Event {
+                    offset: self.offset,
+                    event,
+                }),
                 Step::Remark(remark) => visit(Item::Remark(remark)),
                 Step::Nothing => ControlFlow::Continue(()),
                 Step::End => return Ok(None),

@@ -151,6 +151,12 @@ fn encodings_are_known_or_refused_by_name() {
     assert!(decoding.refused().1.contains("EBCDIC"));
     let decoding = binary(&[HEADER, b"\x01\x00\x01\x02\x03\x04\x00", custom].concat());
     assert!(decoding.refused().1.contains("no name of an encoding"));
+    let unended = [HEADER, b"\x01\x00", &[0x8d; 200]].concat();
+    let whole = binary(&unended);
+    assert!(whole.refused().1.contains("no name of an encoding"));
+    for piece in [1, 15, 100] {
+        assert_eq!(decode_pieces(Format::TptpBinary, &unended, piece), whole);
+    }
 }
 
 #[test]

@@ -417,6 +417,22 @@ fn a_flipped_byte_anywhere_does_no_harm() {
 }
 
 #[test]
+fn a_trace_cut_anywhere_is_truncated_there() {
+    for (format, bytes) in spellings() {
+        let whole = decode(format, &bytes);
+        for cut in 0..bytes.len() {
+            let decoding = decode(format, &bytes[..cut]);
+            assert_eq!(decoding.events[..], whole.events[..decoding.events.len()]);
+            assert_eq!(decoding.count(Severity::Fault), 0, "{format:?} {cut}");
+            // Only a part of the binary header is no trace at all.
+            let headless = format == Format::TptpBinary && cut < 12;
+            assert_eq!(decoding.error.is_some(), headless, "{format:?} {cut}");
+            assert!(decoding.count(Severity::Truncated) <= 1);
+        }
+    }
+}
+
+#[test]
 fn both_parsers_find_the_same_in_odd_documents() {
     for elements in [
         "<custom body='a &quot;&apos; b'/>",

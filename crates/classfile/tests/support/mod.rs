@@ -93,22 +93,21 @@ impl Jdk {
 
     /// All classes of the JDK, a folder per module; unpacked once.
     pub fn classes(&self) -> PathBuf {
-        static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-        let _one_at_a_time = LOCK.lock();
-        let (dir, done) = (
-            self.cache().join("classes"),
-            self.cache().join("classes.done"),
-        );
-        if !done.exists() {
-            let _ = fs::remove_dir_all(&dir);
+        let dir = self.cache().join("classes");
+        if !dir.exists() {
+            // Other tests may do the same right now: whoever is first has it.
+            let mine = tempfile::tempdir_in(self.cache()).unwrap();
+            let unpacked = mine.path().join("classes");
             let modules = self.home.join("lib/modules");
             run(self
                 .tool("jimage")
                 .arg("extract")
                 .arg("--dir")
-                .arg(&dir)
+                .arg(&unpacked)
                 .arg(modules));
-            fs::write(done, "").unwrap();
+            if fs::rename(&unpacked, &dir).is_err() {
+                assert!(dir.exists());
+            }
         }
         dir
     }

@@ -83,7 +83,10 @@ struct Finding {
 fn check(path: &Path) -> anyhow::Result<Verdict> {
     let mut input = Input::open(path, true)?;
     let mut checker = Checker::default();
-    let ending = input.events_with_place(|place, event| checker.event(place, event))?;
+    let ending = input.events_with_place(|place, event| {
+        checker.event(place, event);
+        Ok(())
+    })?;
     let checked = checker.finish();
     let code = match ending.code() {
         SOUND | TRUNCATED if checked.faults() > 0 => FAULTY,

@@ -52,7 +52,7 @@ pub(super) fn encoding(input: &[u8], spelling: Spelling, last: bool) -> System<'
         // Cut off inside the size, or behind a sensible one: no name, and not a wrong one either.
         _ if input.len() < size.unwrap_or(MESSAGE_HEAD) => System::Part,
         Some(end) => System::Wrong(&rest[..end]),
-        None if rest.len() > LONGEST_NAME || !printable(rest) => System::Wrong(rest),
+        None if rest.len() > LONGEST_NAME || (last && !printable(rest)) => System::Wrong(rest),
         None => System::Part,
     }
 }

@@ -126,10 +126,12 @@ impl Decoder {
                 },
             };
         }
-        let ended = rest[self.searched.min(rest.len())..].contains(&b'>');
-        let scanned = match self.scanner.scan(rest) {
-            _ if !ended && !last && rest[0] == b'<' => Ok(None),
-            scanned => scanned,
+        // A tag that comes in many pieces is not looked at before its end may be there.
+        let unsearched = &rest[self.searched.min(rest.len())..];
+        let scanned = if last || rest[0] != b'<' || unsearched.contains(&b'>') {
+            self.scanner.scan(rest)
+        } else {
+            Ok(None)
         };
         match scanned {
             Err(Wrong { at, message }) => self.refuse(space + at, message),

@@ -1,0 +1,104 @@
+//! A native program with a JVM inside: it attaches threads of its own, which call Java and detach.
+//!
+//! The test program starts itself anew for it, with [`ARGUMENTS`] set.
+
+use jni::sys::{
+    JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMAttachArgs, JavaVMInitArgs, JavaVMOption, jint, jvalue,
+};
+use std::ffi::{CString, c_void};
+use std::ptr;
+
+/// Names the variable that holds the path of `libjvm` and the options of the JVM, a line each.
+pub(crate) const ARGUMENTS: &str = "JTRAIL_TEST_EMBED";
+
+type CreateJavaVm =
+    unsafe extern "system" fn(*mut *mut JavaVM, *mut *mut c_void, *mut c_void) -> jint;
+
+/// The JVM, for other threads.
+#[derive(Clone, Copy)]
+struct Vm(*mut JavaVM);
+
+// SAFETY: the invocation interface may be used on any thread.
+unsafe impl Send for Vm {}
+
+fn text(s: &str) -> CString {
+    CString::new(s).expect("no zero inside")
+}
+
+impl Vm {
+    /// Attaches, calls `harness.Threads.step` so often, detaches.
+    fn work(self, name: &str, calls: i32) {
+        let (class, method, descriptor) = (text("harness/Threads"), text("step"), text("(I)I"));
+        let name = text(name);
+        let mut args = JavaVMAttachArgs {
+            version: JNI_VERSION_1_8,
+            name: name.as_ptr().cast_mut(),
+            group: ptr::null_mut(),
+        };
+        let mut env: *mut c_void = ptr::null_mut();
+        // SAFETY: the JVM is alive, and the calls follow JNI's rules.
+        unsafe {
+            let attached =
+                ((**self.0).v1_2.AttachCurrentThread)(self.0, &mut env, (&raw mut args).cast());
+            assert_eq!(attached, 0);
+            let env: *mut JNIEnv = env.cast();
+            let class = ((**env).v1_1.FindClass)(env, class.as_ptr());
+            assert!(!class.is_null());
+            let step =
+                ((**env).v1_1.GetStaticMethodID)(env, class, method.as_ptr(), descriptor.as_ptr());
+            assert!(!step.is_null());
+            for i in 0..calls {
+                ((**env).v1_1.CallStaticIntMethodA)(env, class, step, &jvalue { i });
+            }
+            assert_eq!(((**self.0).v1_2.DetachCurrentThread)(self.0), 0);
+        }
+    }
+}
+
+/// Two threads attach as `native-1` and `native-2` and call `harness.Threads.step(int)` 10 and 20 times; the second
+/// one detaches, attaches again as `again`, and calls it 5 times.
+#[test]
+#[ignore = "started by another test, in a process of its own"]
+fn child() {
+    let arguments = std::env::var(ARGUMENTS).expect("set by the test that starts this one");
+    let mut args = arguments.lines();
+    let library = text(args.next().expect("the path of libjvm"));
+    let texts: Vec<CString> = args.map(text).collect();
+    let mut options: Vec<JavaVMOption> = texts
+        .iter()
+        .map(|t| JavaVMOption {
+            optionString: t.as_ptr().cast_mut(),
+            extraInfo: ptr::null_mut(),
+        })
+        .collect();
+    let mut init = JavaVMInitArgs {
+        version: JNI_VERSION_1_8,
+        nOptions: options.len() as jint,
+        options: options.as_mut_ptr(),
+        ignoreUnrecognized: false,
+    };
+    let (mut vm, mut env) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the library is a JVM, whose entry point has this type; the arguments live during the call.
+    unsafe {
+        let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL);
+        assert!(!handle.is_null(), "{library:?} can't be opened");
+        let create = libc::dlsym(handle, text("JNI_CreateJavaVM").as_ptr());
+        assert!(!create.is_null(), "no JNI_CreateJavaVM");
+        let create: CreateJavaVm = std::mem::transmute(create);
+        assert_eq!(
+            create(&mut vm, &mut env, (&raw mut init).cast()),
+            0,
+            "no JVM"
+        );
+    }
+    let vm = Vm(vm);
+    let first = std::thread::spawn(move || vm.work("native-1", 10));
+    let second = std::thread::spawn(move || {
+        vm.work("native-2", 20);
+        vm.work("again", 5);
+    });
+    first.join().expect("no panic");
+    second.join().expect("no panic");
+    // SAFETY: this thread created the JVM, and no other is attached.
+    assert_eq!(unsafe { ((**vm.0).v1_2.DestroyJavaVM)(vm.0) }, 0);
+}
