@@ -243,18 +243,20 @@ impl Agent {
     /// # Safety
     /// `thread` is a live reference to a thread; null means the running one.
     pub(crate) unsafe fn name_thread(&self, thread: jobject) -> Option<u32> {
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: the caller's promise.
         match unsafe { self.jvmti.thread_number(thread) }.ok()? {
             NO_THREAD => {}
             ENDED => return None,
             number => return Some(number),
         }
         let _naming = self.naming.lock();
+        // SAFETY: the caller's promise.
         let number = match unsafe { self.jvmti.thread_number(thread) }.ok()? {
             NO_THREAD => self.threads.fetch_add(1, Ordering::Relaxed),
             ENDED => return None,
             number => return Some(number),
         };
+        // SAFETY: the caller's promise.
         let ThreadNames {
             name,
             group,
@@ -266,6 +268,7 @@ impl Agent {
             group: group.into(),
             parent_group: parent_group.into(),
         }));
+        // SAFETY: the caller's promise.
         unsafe { self.jvmti.set_thread_number(thread, number) }.ok()?;
         Some(number)
     }

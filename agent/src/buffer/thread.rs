@@ -296,8 +296,9 @@ impl ThreadBuffer {
     /// # Safety
     /// The owning thread calls it.
     unsafe fn refill(&self, now: u64, may_drop: bool) -> Refill {
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: the caller's promise.
         unsafe { self.hand_over() };
+        // SAFETY: the caller's promise; `hand_over` has dropped its own.
         let owner = unsafe { self.owner() };
         if let Ok(chunk) = owner.reserve_back.try_recv() {
             owner.reserve = Some(chunk);

@@ -12,7 +12,6 @@ use jtrail_options::ClassVerdict;
 use std::ffi::{CStr, c_char, c_uchar};
 
 /// A class is about to be defined, or redefined.
-#[expect(clippy::too_many_arguments, reason = "JVMTI's signature")]
 pub(super) unsafe extern "system" fn file_load_hook(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
@@ -76,7 +75,7 @@ pub(super) fn retransform_early(agent: &Agent) {
 
 /// Whether a class is included, and was not seen by the load hook. Says so if it can't be changed.
 fn is_early(agent: &Agent, class: jclass) -> bool {
-    // SAFETY: `class` is a local reference from the JVM, here and below.
+    // SAFETY: `class` is a local reference from the JVM.
     let Ok(signature) = (unsafe { agent.jvmti.class_signature(class) }) else {
         return false;
     };
@@ -90,6 +89,7 @@ fn is_early(agent: &Agent, class: jclass) -> bool {
     if name.contains('.') {
         return false;
     }
+    // SAFETY: `class` is a local reference from the JVM.
     let Ok(loader) = (unsafe { agent.jvmti.class_loader(class) }) else {
         return false;
     };
@@ -101,6 +101,7 @@ fn is_early(agent: &Agent, class: jclass) -> bool {
     {
         return false;
     }
+    // SAFETY: `class` is a local reference from the JVM.
     let modifiable = unsafe { agent.jvmti.is_modifiable(class) }.unwrap_or(false);
     if !modifiable {
         uncovered(agent, &dotted, "the JVM does not let this class be changed");

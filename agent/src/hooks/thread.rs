@@ -34,7 +34,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
         if !agent.ensure_live(env) || agent.jvmti.frame_count().is_ok_and(|count| count > 0) {
             return;
         }
-        // SAFETY: the callback's own reference, here and below.
+        // SAFETY: the callback's own reference.
         if let Some(number) = unsafe { agent.name_thread(thread) } {
             record(
                 agent,
@@ -42,6 +42,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
                 Code::ThreadEnd,
                 u64::from(number),
             );
+            // SAFETY: the callback's own reference.
             unsafe { agent.forget_thread(thread) };
         }
         agent.finish_buffer();

@@ -8,9 +8,9 @@ use super::never;
 use crate::agent::Agent;
 use crate::buffer::record::METHOD_LIMIT;
 use crate::jvmti::Jvmti;
-use crate::writer::{Announcement, ClassInfo, Marks, MethodInfo};
+use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jmethodID, jobject};
-use jtrail_classfile::{Class, Hooks, Method, instrument};
+use jtrail_classfile::{Class, Hooks, Method, SuperMarks, instrument};
 use jtrail_options::ClassVerdict;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -144,9 +144,11 @@ impl Classes {
             uncovered(agent, &name, "", reason);
             return None;
         }
-        let plan = Plan::of(self, agent, loader, &class, &name, verdict);
-        let numbers = &plan.numbers;
-        let result = instrument(&class, &HOOKS, |at, _| numbers[at]);
+        // Held to the end: when two threads define a class at once, its methods are announced before either
+        // copy can run.
+        let mut known = self.known.lock();
+        let mut plan = Plan::of(&mut known, agent, loader, &class, &name, verdict);
+        let result = instrument(&class, &HOOKS, |at, _| plan.numbers[at]);
         let rewritten = match result {
             Ok(rewritten) => rewritten,
             Err(refusal) => {
@@ -157,23 +159,18 @@ impl Classes {
         let mut instrumented = 0;
         for (at, outcome) in &rewritten.outcomes {
             match outcome {
-                Ok(()) => instrumented += 1,
+                Ok(marks) => {
+                    instrumented += 1;
+                    plan.set_marks(*at, *marks);
+                }
                 Err(refusal) if !again => {
-                    uncovered(
-                        agent,
-                        &name,
-                        &full_name(&class.methods()[*at]),
-                        &refusal.to_string(),
-                    );
+                    let method = full_name(&class.methods()[*at]);
+                    uncovered(agent, &name, &method, &refusal.to_string());
                 }
                 Err(_) => {}
             }
         }
-        if plan.is_new {
-            agent.announce(Announcement::Instrumented {
-                methods: instrumented,
-            });
-        }
+        plan.announce(agent, instrumented);
         (instrumented > 0).then_some(rewritten.bytes)
     }
 
@@ -202,11 +199,14 @@ impl Classes {
     /// `method` is alive.
     unsafe fn find(&self, agent: &Agent, method: jmethodID) -> Option<u32> {
         let jvmti = agent.jvmti;
-        // SAFETY: the caller's promise, and references that the JVM just gave us, here and below.
+        // SAFETY: the caller's promise.
         let class = unsafe { jvmti.declaring_class(method) }.ok()?;
+        // SAFETY: a local reference that the JVM just gave us.
         let signature = unsafe { jvmti.class_signature(class) }.ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
+        // SAFETY: local references that the JVM just gave us.
         let loader = unsafe { self.loader(jvmti, jvmti.class_loader(class).ok()?) };
+        // SAFETY: the caller's promise.
         let (method_name, descriptor) = unsafe { jvmti.method_name(method) }.ok()?;
         let dotted = class_name(name);
         if never::class(name).is_some()
@@ -217,7 +217,9 @@ impl Classes {
         {
             return None;
         }
+        // SAFETY: a local reference that the JVM just gave us.
         let source_file = unsafe { jvmti.source_file(class) }.unwrap_or_default();
+        // SAFETY: the caller's promise.
         let lines = unsafe { jvmti.lines(method) };
         let mut known = self.known.lock();
         let class = known
@@ -239,7 +241,7 @@ impl Classes {
                     name: method_name.into(),
                     descriptor: descriptor.into(),
                     lines,
-                    marks: Marks::None, // this engine tells every exit
+                    marks: SuperMarks::None, // this engine tells every exit
                 }],
             });
         }
@@ -249,15 +251,18 @@ impl Classes {
 
 /// Which methods of a class are rewritten.
 struct Plan {
-    /// By place in the class file.
-    numbers: Vec<Option<u32>>,
+    class: u32,
     /// The class was not seen before.
     is_new: bool,
+    /// Numbers, by place in the class file.
+    numbers: Vec<Option<u32>>,
+    /// Methods that were not seen before, with their place.
+    new_methods: Vec<(usize, MethodInfo)>,
 }
 
 impl Plan {
     fn of(
-        classes: &Classes,
+        known: &mut Known,
         agent: &Agent,
         loader: Loader,
         class: &Class<'_>,
@@ -266,25 +271,21 @@ impl Plan {
     ) -> Self {
         let dotted = class_name(name);
         let jdk = loader.is_jdk(name);
-        let super_name = class
-            .super_name()
-            .map(|s| class_name(&s))
-            .unwrap_or_default();
-        let mut known = classes.known.lock();
         let mut is_new = false;
         let number = known
             .class(loader, name, |number| {
                 is_new = true;
+                let super_name = class.super_name().map(|s| class_name(&s));
                 agent.announce(Announcement::Class(ClassInfo {
                     number,
                     name: dotted.as_str().into(),
-                    super_name: super_name.as_str().into(),
+                    super_name: super_name.unwrap_or_default().into(),
                     source_file: class.source_file().unwrap_or_default().into(),
                 }));
             })
             .number;
-        let mut infos = Vec::new();
-        let mut choose = |method: &Method<'_>| {
+        let mut new_methods = Vec::new();
+        let mut choose = |(at, method): (usize, &Method<'_>)| {
             if verdict == ClassVerdict::ByMethod
                 && !agent.options.filter.method(&dotted, &method.name(), jdk)
             {
@@ -297,34 +298,56 @@ impl Plan {
                 return None;
             }
             let Some((number, is_new)) = known.method(loader, name, &full_name(method)) else {
-                uncovered(
-                    agent,
-                    name,
-                    &full_name(method),
-                    "there are no numbers left for methods",
-                );
+                let reason = "there are no numbers left for methods";
+                uncovered(agent, name, &full_name(method), reason);
                 return None;
             };
             if is_new {
                 let (first, last) = method.lines().unwrap_or_default();
-                infos.push(MethodInfo {
+                let info = MethodInfo {
                     number,
                     name: method.name().into(),
                     descriptor: method.descriptor().into(),
                     lines: (first.into(), last.into()),
-                    marks: Marks::None,
-                });
+                    marks: SuperMarks::None,
+                };
+                new_methods.push((at, info));
             }
             Some(number)
         };
-        let numbers = class.methods().iter().map(&mut choose).collect();
-        if !infos.is_empty() {
+        let numbers = class
+            .methods()
+            .iter()
+            .enumerate()
+            .map(&mut choose)
+            .collect();
+        Self {
+            class: number,
+            is_new,
+            numbers,
+            new_methods,
+        }
+    }
+
+    fn set_marks(&mut self, at: usize, marks: SuperMarks) {
+        if let Ok(found) = self.new_methods.binary_search_by_key(&at, |(at, _)| *at) {
+            self.new_methods[found].1.marks = marks;
+        }
+    }
+
+    fn announce(self, agent: &Agent, instrumented: u64) {
+        if !self.new_methods.is_empty() {
+            let methods = self.new_methods.into_iter().map(|(_, info)| info).collect();
             agent.announce(Announcement::Methods {
-                class: number,
-                methods: infos,
+                class: self.class,
+                methods,
             });
         }
-        Self { numbers, is_new }
+        if self.is_new {
+            agent.announce(Announcement::Instrumented {
+                methods: instrumented,
+            });
+        }
     }
 }
 

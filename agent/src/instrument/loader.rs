@@ -40,17 +40,19 @@ impl Loaders {
         if object.is_null() {
             return Loader::BOOT;
         }
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: the caller's promise.
         match unsafe { jvmti.tag(object) } {
             Ok(0) | Err(_) => {}
             Ok(tag) => return Loader(tag),
         }
         let mut next = self.0.lock();
+        // SAFETY: the caller's promise.
         if let Ok(tag @ 1..) = unsafe { jvmti.tag(object) } {
             return Loader(tag); // another thread was faster
         }
         let loader = Loader(*next);
         *next += 1;
+        // SAFETY: the caller's promise.
         let _ = unsafe { jvmti.set_tag(object, loader.0) };
         loader
     }

@@ -223,12 +223,14 @@ impl Jvmti {
     /// # Safety
     /// `group` is null or a live reference to a thread group.
     unsafe fn group(self, group: jobject) -> (String, jobject) {
+        let nothing = (String::new(), ptr::null_mut());
+        if group.is_null() {
+            return nothing;
+        }
         let mut info = jvmtiThreadGroupInfo::default();
         // SAFETY: the caller's promise; `info` takes the answer.
-        if group.is_null()
-            || unsafe { abi::get_thread_group_info(self.0, group, &mut info) } != Error::NONE
-        {
-            return (String::new(), ptr::null_mut());
+        if unsafe { abi::get_thread_group_info(self.0, group, &mut info) } != Error::NONE {
+            return nothing;
         }
         // SAFETY: the JVM's string.
         (unsafe { self.take_text(info.name) }, info.parent)

@@ -4,6 +4,7 @@
 //! before it decodes records, so definitions always come first.
 
 use crate::buffer::ThreadBuffer;
+use jtrail_classfile::SuperMarks;
 
 /// A message on the announcements' channel.
 pub(crate) enum Announcement {
@@ -87,17 +88,6 @@ pub(crate) struct MethodInfo {
     pub(crate) descriptor: Box<str>,
     /// Smallest and largest source line; zeros if unknown.
     pub(crate) lines: (u32, u32),
-    pub(crate) marks: Marks,
-}
-
-/// Which marks an instrumented constructor records around its call of `this(...)` or `super(...)`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Marks {
-    /// None: not a constructor, or one whose superclass is `Object`.
-    #[default]
-    None,
-    /// One behind the call. Nothing before the call can run other code.
-    Behind,
-    /// One before and one behind the call.
-    Around,
+    /// What it records around its call of `this(...)` or `super(...)`.
+    pub(crate) marks: SuperMarks,
 }

@@ -12,7 +12,7 @@ mod stream;
 mod tests;
 mod translate;
 
-pub(crate) use announce::{Announcement, BufferHandle, ClassInfo, Marks, MethodInfo, ThreadInfo};
+pub(crate) use announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
 pub(crate) use output::Output;
 pub(crate) use preamble::hostname;
 

@@ -1,7 +1,7 @@
 //! Buffers, streams, merge and translation together, without a JVM: threads record made-up calls, and what
 //! comes out must be what they did.
 
-use super::announce::{Announcement, BufferHandle, ClassInfo, Marks, MethodInfo, ThreadInfo};
+use super::announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
 use super::merge::Merge;
 use super::stream::Sink;
 use super::translate::Translator;
@@ -9,6 +9,7 @@ use crate::buffer::record::{self, Code};
 use crate::buffer::{CHUNK_BYTES, Exchange, Full, ThreadBuffer, WhenFull, create_pool};
 use crate::clock::{Clock, Reading, System, Timeline};
 use crossbeam_channel::{Receiver, unbounded};
+use jtrail_classfile::SuperMarks;
 use jtrail_formats::Encode;
 use jtrail_model::{Event, Note};
 use std::collections::HashMap;
@@ -230,15 +231,15 @@ fn translator() -> Translator {
     translator.add_methods(
         0,
         vec![
-            method(0, "<init>", Marks::None),
-            method(1, "run", Marks::None),
+            method(0, "<init>", SuperMarks::None),
+            method(1, "run", SuperMarks::None),
         ],
     );
     translator.add_methods(
         1,
         vec![
-            method(2, "<init>", Marks::Behind),
-            method(3, "<init>", Marks::Around),
+            method(2, "<init>", SuperMarks::Behind),
+            method(3, "<init>", SuperMarks::Around),
         ],
     );
     translator

@@ -1,11 +1,12 @@
 //! Records become events: numbers become ids, ticks become times, and each thread's calls are kept
 //! on a stack, so that every leave closes the innermost open call.
 
-use super::announce::{ClassInfo, Marks, MethodInfo, ThreadInfo};
+use super::announce::{ClassInfo, MethodInfo, ThreadInfo};
 use super::stream::Sink;
 use crate::agent::NO_THREAD;
 use crate::buffer::record::{self, Code};
 use crate::clock::Timeline;
+use jtrail_classfile::SuperMarks;
 use jtrail_formats::Encode;
 use jtrail_model::{
     ClassDef, ClassId, Custom, Duration, Event, GcFinish, GcStart, Lost, MethodDef, MethodEnter,
@@ -278,8 +279,10 @@ impl Translator {
             .unwrap_or_default();
         let calls = &self.threads.get(number as usize)?.calls;
         let is_alive = |call: &Call| match (marks, call.phase) {
-            (Marks::None, _) | (_, Phase::Constructed) | (Marks::Around, Phase::Begun) => true,
-            (Marks::Behind, _) | (Marks::Around, Phase::InSuper) => false,
+            (SuperMarks::None, _)
+            | (_, Phase::Constructed)
+            | (SuperMarks::Around, Phase::Begun) => true,
+            (SuperMarks::Behind, _) | (SuperMarks::Around, Phase::InSuper) => false,
         };
         calls
             .iter()
@@ -303,9 +306,9 @@ impl Translator {
         while let Some(call) = self.threads[number as usize].calls.last() {
             let outer = &self.methods[call.method as usize];
             let in_super = match outer.info.marks {
-                Marks::None => false,
-                Marks::Behind => call.phase != Phase::Constructed,
-                Marks::Around => call.phase == Phase::InSuper,
+                SuperMarks::None => false,
+                SuperMarks::Behind => call.phase != Phase::Constructed,
+                SuperMarks::Around => call.phase == Phase::InSuper,
             };
             let inner_class = self.methods[inner as usize].class;
             let is_super = inner_class == outer.class
@@ -422,7 +425,7 @@ impl Sink for Translator {
         if let Some(call) = state.calls.last()
             && call.method == method
             && (call.phase == Phase::Constructed
-                || self.methods[method as usize].info.marks == Marks::None)
+                || self.methods[method as usize].info.marks == SuperMarks::None)
         {
             let keep = state.calls.len() - 1;
             self.close(number, ticks, keep, false);

@@ -47,7 +47,7 @@ mod relocate;
 mod rewrite;
 
 pub use class::{Class, Method};
-pub use rewrite::{Hooks, Rewritten, instrument};
+pub use rewrite::{Hooks, Rewritten, SuperMarks, instrument};
 
 /// Why bytes are no class file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

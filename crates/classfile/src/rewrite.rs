@@ -40,7 +40,19 @@ pub struct Rewritten {
     /// The new class file; equal to the old one if no method was rewritten.
     pub bytes: Vec<u8>,
     /// For each method that got an id: its index in [`Class::methods`], and whether it was rewritten.
-    pub outcomes: Vec<(usize, Result<(), Refusal>)>,
+    pub outcomes: Vec<(usize, Result<SuperMarks, Refusal>)>,
+}
+
+/// Which hooks stand around the `this()` or `super()` call of a rewritten constructor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SuperMarks {
+    /// None: no constructor, or one that calls `Object`'s.
+    #[default]
+    None,
+    /// [`Hooks::super_returned`] only: nothing before the call can run other code.
+    Behind,
+    /// [`Hooks::super_call`] as well.
+    Around,
 }
 
 /// Puts probes into each method for which `id_of` gives an id, which the probes hand to the hooks (as an `int` with the
@@ -164,7 +176,7 @@ impl Rewriter<'_, '_> {
     }
 
     /// Rewrites a method, or changes nothing.
-    fn method(&mut self, method: &Method<'_>, id: u32) -> Result<(), Refusal> {
+    fn method(&mut self, method: &Method<'_>, id: u32) -> Result<SuperMarks, Refusal> {
         let Some(code) = &method.code else {
             return Err(Refusal::NoCode);
         };
@@ -185,7 +197,12 @@ impl Rewriter<'_, '_> {
         outcome
     }
 
-    fn code(&mut self, method: &Method<'_>, code: &Code<'_>, id: u32) -> Result<(), Refusal> {
+    fn code(
+        &mut self,
+        method: &Method<'_>,
+        code: &Code<'_>,
+        id: u32,
+    ) -> Result<SuperMarks, Refusal> {
         let old = code.bytes;
         self.layout.scan(old)?;
         let exceptions = Exceptions::check(code.exceptions, &self.layout.marks)?;
@@ -199,9 +216,10 @@ impl Rewriter<'_, '_> {
             )?),
             false => None,
         };
-        if let Some(prologue) = &prologue {
-            self.mark_super_calls(prologue, old);
-        }
+        let marks = match &prologue {
+            Some(prologue) => self.mark_super_calls(prologue, old),
+            None => SuperMarks::None,
+        };
         if exceptions.len() > 0 {
             let handlers = handlers::caught(old, exceptions);
             let wanted = |&pc: &usize| {
@@ -257,11 +275,11 @@ impl Rewriter<'_, '_> {
         self.attributes(method, code, &islands, &handlers)?;
         let len = self.out.len() - length_at - 4;
         put_u4(&mut self.out, length_at, len as u32);
-        Ok(())
+        Ok(marks)
     }
 
     /// Marks the places around `this()` and `super()`, where marks are called for.
-    fn mark_super_calls(&mut self, prologue: &Prologue, code: &[u8]) {
+    fn mark_super_calls(&mut self, prologue: &Prologue, code: &[u8]) -> SuperMarks {
         let is_told = |index: u16| {
             let owner = self.class.pool.member_class(index);
             owner == Some(self.class.name) || self.class.super_name != Some(b"java/lang/Object")
@@ -280,6 +298,11 @@ impl Rewriter<'_, '_> {
             calls().map(|pc| pc + 3).filter(|&pc| pc < code.len()),
             SUPER_RETURNED,
         );
+        match (calls().next(), prologue.runs_java) {
+            (None, _) => SuperMarks::None,
+            (Some(_), false) => SuperMarks::Behind,
+            (Some(_), true) => SuperMarks::Around,
+        }
     }
 
     fn push(&mut self, id: u32) -> Result<Push, Refusal> {

@@ -2,7 +2,7 @@
 
 mod support;
 
-use jtrail_classfile::{Class, Refusal, instrument};
+use jtrail_classfile::{Class, Refusal, SuperMarks, instrument};
 use support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
 use support::{Jdk, Program, RECORDER};
 
@@ -601,7 +601,7 @@ fn handler_at_the_beginning() {
     let class = class.finish();
     let class = Class::parse(&class).unwrap();
     let rewritten = instrument(&class, &RECORDER, |_, _| Some(1)).unwrap();
-    assert_eq!(rewritten.outcomes, [(0, Ok(()))]);
+    assert_eq!(rewritten.outcomes, [(0, Ok(SuperMarks::None))]);
     Class::parse(&rewritten.bytes).unwrap();
 }
 
@@ -622,7 +622,7 @@ fn what_is_never_touched() {
     let expected = [
         (0, Err(Refusal::NoCode)),
         (1, Err(Refusal::EmptyFinalizer)),
-        (2, Ok(())),
+        (2, Ok(SuperMarks::None)),
     ];
     assert_eq!(rewritten.outcomes, expected);
     let rewritten = instrument(&class, &RECORDER, |index, _| (index < 2).then_some(1)).unwrap();

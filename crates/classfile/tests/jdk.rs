@@ -76,7 +76,7 @@ impl Corpus {
         let rewritten = rewritten.unwrap();
         for (index, outcome) in &rewritten.outcomes {
             match outcome {
-                Ok(()) => self.rewritten += 1,
+                Ok(_) => self.rewritten += 1,
                 Err(Refusal::NoCode | Refusal::EmptyFinalizer) => {}
                 Err(refusal) => self.refused.push(format!(
                     "{path} {}: {refusal}",

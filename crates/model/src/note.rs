@@ -80,7 +80,13 @@ impl fmt::Display for Note<'_> {
         match self {
             Note::Lost(n) => {
                 write!(f, "lost thread={} events={}", n.thread, n.events)?;
-                write!(f, " from={} to={} reason={}", n.from.0, n.to.0, Quoted(&n.reason))
+                write!(
+                    f,
+                    " from={} to={} reason={}",
+                    n.from.0,
+                    n.to.0,
+                    Quoted(&n.reason)
+                )
             }
             Note::Uncovered(n) => {
                 write!(f, "uncovered class={}", Quoted(&n.class))?;
@@ -182,7 +188,10 @@ impl Fields {
     }
 
     fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+        self.0
+            .iter()
+            .find(|(k, _)| k == key)
+            .map(|(_, v)| v.as_str())
     }
 
     fn text(&self, key: &str) -> Option<Cow<'static, str>> {
@@ -218,7 +227,12 @@ mod tests {
                 method: "".into(),
                 reason: "".into(),
             }),
-            Note::Totals(Totals { enters: 9, leaves: 8, open: 1, ..Totals::default() }),
+            Note::Totals(Totals {
+                enters: 9,
+                leaves: 8,
+                open: 1,
+                ..Totals::default()
+            }),
         ];
         for note in notes {
             assert_eq!(Note::parse(&note.to_string()), Some(note.clone()), "{note}");
@@ -227,9 +241,17 @@ mod tests {
 
     #[test]
     fn other_text_is_no_note() {
-        for text in ["", "jtrail", "jtrail ", "jtrail lost", "jtrail lost thread=1", "mark lost x=1",
-            "jtrail uncovered class=\"x", "jtrail uncovered class=\"x\\", "jtrail later a=b"]
-        {
+        for text in [
+            "",
+            "jtrail",
+            "jtrail ",
+            "jtrail lost",
+            "jtrail lost thread=1",
+            "mark lost x=1",
+            "jtrail uncovered class=\"x",
+            "jtrail uncovered class=\"x\\",
+            "jtrail later a=b",
+        ] {
             assert_eq!(Note::parse(text), None, "{text}");
         }
     }

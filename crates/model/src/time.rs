@@ -43,7 +43,10 @@ mod tests {
 
     #[test]
     fn seconds_have_nine_digits() {
-        assert_eq!(Timestamp(1_171_278_677_882_812_500).to_string(), "1171278677.882812500");
+        assert_eq!(
+            Timestamp(1_171_278_677_882_812_500).to_string(),
+            "1171278677.882812500"
+        );
         assert_eq!(Duration(23_999).to_string(), "0.000023999");
         assert_eq!(Duration(-1).to_string(), "-0.000000001");
         assert_eq!(Duration(i64::MIN).to_string(), "-9223372036.854775808");
