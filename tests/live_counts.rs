@@ -1,11 +1,12 @@
 //! Every program of the harness knows how often it calls each of its methods; the trace must say the same,
 //! by both engines, in both formats, on every JVM.
 
-use crate::common::{FILTER, VERSIONS, program, traced};
-use jtrail_testkit::Jdk;
+use crate::common::{FILTER, Traced, VERSIONS, harness, program, traced};
+use jtrail_testkit::{Jdk, Run};
+use std::path::Path;
 
-/// Programs that count exactly and end normally.
-const PROGRAMS: [&str; 19] = [
+/// Programs that count exactly and end normally, as far as the JVM can load them.
+const PROGRAMS: [&str; 24] = [
     "harness.Constructors",
     "harness.DeepRecursion",
     "harness.Enums",
@@ -18,37 +19,46 @@ const PROGRAMS: [&str; 19] = [
     "harness.Limits",
     "harness.Loaders",
     "harness.Nested",
+    "harness.OddClasses",
     "harness.Overflow",
+    "harness.Patterns",
     "harness.Proxies",
+    "harness.Records",
     "harness.Reflection",
+    "harness.Sealed",
     "harness.StaticInit",
     "harness.Streams",
+    "harness.Subroutines",
     "harness.Switches",
     "harness.Sync",
 ];
 
+/// Sets of class files of old versions, made by old compilers, with a program in each.
+const OLD_SETS: [&str; 8] = ["v45", "v46", "v47", "v48", "cldc", "jsr14", "v49", "v50"];
+
+fn assert_counts(run: &Traced, packages: &[&str]) {
+    let Traced { output, trace } = run;
+    output.assert_exit(0);
+    trace.assert_sound(output);
+    // Classes that the JVM makes for lambdas are hidden; only its own events see their methods.
+    let hidden: Vec<&str> = trace
+        .calls
+        .keys()
+        .filter(|key| key.contains("$$"))
+        .map(String::as_str)
+        .collect();
+    output
+        .counts()
+        .assert_matches(&trace.calls, &trace.uncovered, packages, &hidden);
+}
+
 fn counts_are_exact(format: &str, engine: &str) {
+    let options = format!("format={format},engine={engine},{FILTER}");
     for jdk in Jdk::require(&VERSIONS) {
-        for name in PROGRAMS {
-            let options = format!("format={format},engine={engine},{FILTER}");
-            let run = traced(program(&jdk, name), &options);
-            run.output.assert_exit(0);
-            run.trace.assert_sound(&run.output);
+        for name in PROGRAMS.iter().filter(|name| harness().has(&jdk, name)) {
             eprintln!("{name}, {engine}, {format}, JDK {}", jdk.feature);
-            // Classes that the JVM makes for lambdas are hidden; only its own events see their methods.
-            let hidden: Vec<&str> = run
-                .trace
-                .calls
-                .keys()
-                .filter(|key| key.contains("$$Lambda"))
-                .map(String::as_str)
-                .collect();
-            run.output.counts().assert_matches(
-                &run.trace.calls,
-                &run.trace.uncovered,
-                &["harness."],
-                &hidden,
-            );
+            let run = traced(program(&jdk, name), &options);
+            assert_counts(&run, &["harness."]);
         }
     }
 }
@@ -66,4 +76,42 @@ fn bytecode_xml() {
 #[test]
 fn jvmti_binary() {
     counts_are_exact("binary", "jvmti");
+}
+
+#[test]
+fn jvmti_xml() {
+    counts_are_exact("xml", "jvmti");
+}
+
+/// A program of old class files, which uses the harness's bookkeeping.
+fn old_program(jdk: &Jdk, main: &str) -> Run {
+    let classes = Path::new(env!("CARGO_MANIFEST_DIR")).join("java-harness/old/classes");
+    let mut folders: Vec<_> = std::env::split_paths(&harness().class_path(jdk)).collect();
+    folders.push(classes);
+    let class_path = std::env::join_paths(folders).expect("no separator in the paths");
+    Run::new(jdk, main)
+        .class_path(class_path)
+        .jvm_arg("-Xverify:all")
+}
+
+#[test]
+fn old_class_files() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for set in OLD_SETS {
+            for name in ["Program", "Generic"] {
+                let folder = format!("java-harness/old/classes/old/{set}/{name}.class");
+                if !Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).exists() {
+                    assert_eq!(name, "Generic"); // which is only there from version 49 on
+                    continue;
+                }
+                for engine in ["bytecode", "jvmti"] {
+                    let main = format!("old.{set}.{name}");
+                    eprintln!("{main}, {engine}, JDK {}", jdk.feature);
+                    let options = format!("format=binary,engine={engine},{FILTER}");
+                    let run = traced(old_program(&jdk, &main), &options);
+                    assert_counts(&run, &["old."]);
+                }
+            }
+        }
+    }
 }

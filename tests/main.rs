@@ -1,7 +1,9 @@
 //! Tests that load the agent into real JVMs, all that are found.
 
+mod bad_input;
 mod common;
 mod embed;
+mod live_cli;
 mod live_counts;
 mod live_endings;
 mod live_engines;

@@ -27,13 +27,19 @@ fn document(events: &[Event<'_>]) -> String {
     String::from_utf8(encoded(Format::TptpXml, events)).unwrap()
 }
 
-/// What XML has no place for, taken away.
+/// What XML has no place for, as it is read back.
 fn without_losses(events: &[Event<'static>]) -> Vec<Event<'static>> {
+    let mut trace = "".into();
     let lossy = |event: &Event<'static>| match event.clone() {
+        // A filter belongs to the trace that began before it.
         Event::Filter(e) => Event::Filter(Filter {
-            trace_id: "".into(),
+            trace_id: std::borrow::Cow::clone(&trace),
             ..e
         }),
+        Event::TraceStart(e) => {
+            trace = e.trace_id.clone();
+            Event::TraceStart(e)
+        }
         event => event,
     };
     events.iter().map(lossy).collect()

@@ -199,9 +199,10 @@
 //!
 //! # What is lost
 //!
-//! Neither spelling says whether an exception ended a call. XML has no trace id in filters, and no
-//! characters that XML forbids. A method named `<init>` that is no constructor comes back as `-init-`,
-//! and a constructor-like method named `-init-` as `<init>`.
+//! Neither spelling says whether an exception ended a call. XML has no trace id in filters (they take
+//! that of the trace that began before them), and no characters that XML forbids. A method named
+//! `<init>` that is no constructor comes back as `-init-`, and a constructor-like method named
+//! `-init-` as `<init>`.
 
 pub mod binary;
 pub mod xml;

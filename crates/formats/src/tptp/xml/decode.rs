@@ -31,6 +31,8 @@ pub struct Decoder {
     /// What the outermost of them is.
     outer: Outer,
     tally: Tally,
+    /// Id of the trace, which filters belong to; their own element does not say it.
+    trace_id: String,
 }
 
 #[derive(Debug, Default)]
@@ -249,11 +251,16 @@ impl Decoder {
             }
             Err(attribute) => return fault(name, attribute, offset),
         };
-        if let Event::MethodDef(e) = &mut event {
-            let renamed = names::from_xml(&e.name, &e.signature);
-            if renamed != e.name {
-                e.name = renamed.to_owned().into();
+        match &mut event {
+            Event::MethodDef(e) => {
+                let renamed = names::from_xml(&e.name, &e.signature);
+                if renamed != e.name {
+                    e.name = renamed.to_owned().into();
+                }
             }
+            Event::TraceStart(e) => e.trace_id.as_ref().clone_into(&mut self.trace_id),
+            Event::Filter(e) => e.trace_id = self.trace_id.clone().into(),
+            _ => {}
         }
         if empty {
             return Step::Event(event);

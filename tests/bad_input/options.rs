@@ -1,0 +1,130 @@
+//! Wrong options, filter files and options files, each with the line that the user sees.
+
+/// In which JVMs a row is tried, besides the parser.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Jvms {
+    No,
+    Newest,
+    All,
+}
+use Jvms::{All, Newest, No};
+
+/// What was given, what it gets, and where that is tried.
+pub(super) type Row = (&'static str, &'static str, Jvms);
+
+/// Option texts. The JVM's exit code is 1; after text in TPTP's spelling the program runs, without a trace.
+pub(super) const OPTIONS: &[Row] = &[
+    // The shape.
+    ("xml", r#"options at byte 0: "xml" is not key=value"#, Newest),
+    ("fil", r#"options at byte 0: "fil" is not key=value; did you mean "file"?"#, No),
+    ("=xml", r#"options at byte 0: a key is missing before "=""#, No),
+    ("format", "option format at byte 0: the value is missing: options are key=value", No),
+    (",", "options at byte 0: an option is missing here: there is a comma too much", No),
+    ("format=xml,", "options at byte 11: an option is missing here: there is a comma too much", Newest),
+    ("format=xml,,file=a", "options at byte 11: an option is missing here: there is a comma too much", No),
+    ("format=xml;file=a", r#"option format at byte 7: no such value "xml;file=a"; allowed are xml, binary, none; did you mean "xml"?"#, No),
+    ("format=xml, file=a", "option  file at byte 11: no such option; did you mean \"file\"?", No),
+    (r#"file="a"#, "option file at byte 5: the closing quotation mark is missing", Newest),
+    (r#"file="a"b"#, "option file at byte 8: only a comma may follow the closing quotation mark", No),
+    ("format=xml,format=binary", "option format at byte 11: given twice", Newest),
+    // Keys.
+    ("fromat=xml", r#"option fromat at byte 0: no such option; did you mean "format"?"#, All),
+    ("FORMAT=xml", r#"option FORMAT at byte 0: no such option; did you mean "format"?"#, No),
+    (
+        "colour=red",
+        "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, engine, clock, overflow, buffer, onerror",
+        No,
+    ),
+    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, engine, clock, overflow, buffer, onerror", No),
+    ("start=main", "option start at byte 0: not available in this version", Newest),
+    ("server=standalone", "option server at byte 0: not available in this version", No),
+    // format, file.
+    ("format=", "option format at byte 7: the value is missing; allowed are xml, binary, none", No),
+    ("format=binry", r#"option format at byte 7: no such value "binry"; allowed are xml, binary, none; did you mean "binary"?"#, Newest),
+    ("format=XML", r#"option format at byte 7: no such value "XML"; allowed are xml, binary, none; did you mean "xml"?"#, No),
+    ("format=json", r#"option format at byte 7: no such value "json"; allowed are xml, binary, none"#, No),
+    ("format=x\ny", r#"option format at byte 7: no such value "x\ny"; allowed are xml, binary, none"#, Newest),
+    ("format=mlpd", r#"option format at byte 7: "mlpd" is not available in this version"#, No),
+    ("file=", "option file at byte 5: the path is missing", Newest),
+    ("file=a%x", r#"option file at byte 5: "%x" is not known; there are %p (process id), %t (time), %h (host), %% (percent sign)"#, Newest),
+    ("file=a%", r#"option file at byte 5: "%" is not known; there are %p (process id), %t (time), %h (host), %% (percent sign)"#, No),
+    // include, exclude.
+    ("include=", "option include at byte 8: the pattern is missing", No),
+    ("include=com/acme/Foo", r#"option include at byte 8: class names have dots, not slashes; did you mean "com.acme.Foo"?"#, Newest),
+    ("include=com..acme", r#"option include at byte 8: "com..acme" has an empty part"#, No),
+    ("include=Foo(int)", r#"option include at byte 8: "(" can't be part of a name"#, No),
+    ("include=Foo#", r##"option include at byte 8: the method is missing behind "#""##, No),
+    ("include=#bar", r##"option include at byte 8: the class is missing before "#"; * stands for any"##, No),
+    ("include=Foo#a#b", r##"option include at byte 8: "#" can't be part of a method name"##, No),
+    ("exclude=a b", r#"option exclude at byte 8: " " can't be part of a name"#, Newest),
+    // events, engine, clock, overflow.
+    ("events=", r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, joined with "+""#, No),
+    ("events=methods+", r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, joined with "+""#, No),
+    ("events=method", r#"option events at byte 7: no such event "method"; allowed are methods, threads, classes, gc, joined with "+"; did you mean "methods"?"#, Newest),
+    ("events=gc+gc", r#"option events at byte 7: "gc" is given twice"#, No),
+    ("events=alloc", r#"option events at byte 7: "alloc" is not available in this version"#, Newest),
+    ("engine=jvm", r#"option engine at byte 7: no such value "jvm"; allowed are bytecode, jvmti; did you mean "jvmti"?"#, No),
+    ("clock=tick", r#"option clock at byte 6: "tick" is not available in this version"#, No),
+    ("overflow=lose", r#"option overflow at byte 9: no such value "lose"; allowed are block, drop"#, No),
+    // buffer, onerror.
+    ("buffer=", "option buffer at byte 7: the value is missing; write it like 65536, 512k, 64m or 1g", No),
+    ("buffer=0", r#"option buffer at byte 7: "0" is out of bounds; allowed is 1m to 64g"#, Newest),
+    ("buffer=65g", r#"option buffer at byte 7: "65g" is out of bounds; allowed is 1m to 64g"#, No),
+    ("buffer=-1", r#"option buffer at byte 7: "-1" is not a size; write it like 65536, 512k, 64m or 1g"#, No),
+    ("buffer=64mb", r#"option buffer at byte 7: "64mb" is not a size; write it like 65536, 512k, 64m or 1g"#, No),
+    ("buffer=99999999999g", r#"option buffer at byte 7: "99999999999g" is too large"#, Newest),
+    ("onerror=ignore", r#"option onerror at byte 8: no such value "ignore"; allowed are stop, continue"#, Newest),
+    // Files that can't be had.
+    ("filters=", "option filters at byte 8: the path is missing", No),
+    ("filters=missing", r#"option filters at byte 8: can't read "missing": No such file or directory (os error 2)"#, Newest),
+    ("filters=.", r#"option filters at byte 8: can't read ".": Is a directory (os error 21)"#, Newest),
+    ("options=missing", r#"option options at byte 8: can't read "missing": No such file or directory (os error 2)"#, No),
+    ("filters=rules,include=a.B", "option include at byte 14: a filter file and include or exclude can't be used together", No),
+    // TPTP's spelling.
+    ("JPIAgent", "options at byte 8: no profiler is named; write for instance JPIAgent:server=standalone;CGProf", All),
+    ("JPIAgent:server=enabled;CGProf", r#"option server at byte 16: "enabled" is not available in this version"#, Newest),
+    ("JPIAgent:;CGProf", "options at byte 9: an option is missing here", No),
+    ("JPIAgent:foo=1;CGProf", "option foo at byte 9: no such option; allowed are server, file, filters, profile, format", No),
+    ("JPIAgent:format=none;CGProf", r#"option format at byte 16: no such value "none"; allowed are xml, binary"#, No),
+    ("JPIAgent;CPProf", r#"options at byte 9: no such profiler "CPProf"; allowed is CGProf; did you mean "CGProf"?"#, Newest),
+    ("JPIAgent;HeapProf", r#"options at byte 9: "HeapProf" is not available in this version"#, No),
+    ("JPIAgent;CGProf;CGProf", r#"options at byte 16: "CGProf" is given twice"#, No),
+    ("JPIAgent;CGProf:execdetails=false", r#"option execdetails at byte 28: aggregated calls ("false") are not available in this version"#, No),
+    ("JPIAgent;", r#"options at byte 9: no such profiler ""; allowed is CGProf"#, No),
+];
+
+/// What stands in a filter file named `rules`. The JVM's exit code is 1.
+pub(super) const FILTERS: &[Row] = &[
+    ("harness.Fib\n", "rules:1: 1 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE", Newest),
+    ("a* * INCLUDE\n\nb* EXCLUDE\n", "rules:3: 2 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE", All),
+    ("a b c d\n", "rules:1: 4 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE", No),
+    ("\u{feff}a* * INCLUD\r\n", r#"rules:1: no such value "INCLUD"; allowed are INCLUDE, EXCLUDE; did you mean "INCLUDE"?"#, No),
+    ("a* * include\n", r#"rules:1: no such value "include"; allowed are INCLUDE, EXCLUDE; did you mean "INCLUDE"?"#, Newest),
+    ("*a* * INCLUDE\n", r#"rules:1: pattern "*a*": one star at most, at the begin or at the end"#, No),
+    ("a* g*t INCLUDE\n", r#"rules:1: pattern "g*t": one star at most, at the begin or at the end"#, No),
+    ("** * INCLUDE\n", r#"rules:1: pattern "**": one star at most, at the begin or at the end"#, No),
+    ("\"\" * INCLUDE\n", r#"rules:1: "\"\"" is not a pattern"#, No),
+    ("\"a * INCLUDE\n", r#"rules:1: "\"a" is not a pattern"#, No),
+    ("\0\0\0\0\n", "rules:1: 1 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE", Newest),
+    ("# a comment\n", r##"rules:1: no such value "comment"; allowed are INCLUDE, EXCLUDE"##, No),
+    ("<TRACE>\n</TRACE>\n", "rules:1: 1 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE", No),
+    ("a * \u{1b}[2J\n", r#"rules:1: no such value "\u{1b}[2J"; allowed are INCLUDE, EXCLUDE"#, No),
+];
+
+/// What stands in an options file named `settings`. The JVM's exit code is 1.
+pub(super) const SETTINGS: &[Row] = &[
+    ("* comment\n\nCOLOUR = red\n", "settings:3: COLOUR: no such option", Newest),
+    ("FILTER = true\n", r#"settings:1: FILTER: no such option; did you mean "FILTERS"?"#, No),
+    ("filters = true\n", r#"settings:1: filters: no such option; did you mean "FILTERS"?"#, No),
+    ("= true\n", r#"settings:1: a key is missing before "=""#, No),
+    ("FILTERS true\n", r#"settings:1: "FILTERS true" is not KEY = value"#, Newest),
+    ("FILTERS = yes\n", r#"settings:1: FILTERS: no such value "yes"; allowed are true, false"#, No),
+    ("FILTERS =\n", "settings:1: FILTERS: the value is missing; allowed are true, false", No),
+    ("CPU_TIME = true\n", r#"settings:1: CPU_TIME: "true" is not available in this version"#, Newest),
+    ("MONITOR_MODE = all\n", r#"settings:1: MONITOR_MODE: "all" is not available in this version"#, No),
+    ("TRACK_GC_EVENT_TYPES = some\n", r#"settings:1: TRACK_GC_EVENT_TYPES: no such value "some"; allowed is none"#, No),
+    ("TICKET = false\n", r#"settings:1: TICKET: always on; "false" can't be had"#, No),
+    ("COMPRESS = x\nCOMPRESS = y\n", "settings:2: COMPRESS is given twice", Newest),
+    ("a\u{1b}[2J = 1\n", r"settings:1: a\u{1b}[2J: no such option", No),
+    ("// a comment\n", r#"settings:1: "// a comment" is not KEY = value"#, No),
+];

@@ -1,0 +1,116 @@
+//! The command line over traces of real programs.
+
+use crate::common::{FILTER, VERSIONS, agent, harness, program};
+use jtrail_formats::{Item, Reader};
+use jtrail_testkit::Jdk;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs `jtrail` in this process: its exit code, output, and messages.
+fn jtrail(args: &[&str]) -> (ExitCode, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let args = std::iter::once("jtrail")
+        .chain(args.iter().copied())
+        .map(Into::into);
+    let code = jtrail_cli::main_with(args, &mut out, &mut err);
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (code, text(out), text(err))
+}
+
+fn assert_success(args: &[&str]) -> String {
+    let (code, out, err) = jtrail(args);
+    assert_eq!(
+        format!("{code:?}"),
+        format!("{:?}", ExitCode::SUCCESS),
+        "{args:?}\n{out}{err}"
+    );
+    out
+}
+
+/// All events of a trace, as text.
+fn events(file: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut reader = Reader::new(std::fs::File::open(file).expect("there")).expect("a trace");
+    reader
+        .for_each(|item| {
+            match item {
+                Item::Event { event, .. } => all.push(format!("{event:?}")),
+                Item::Remark(remark) => panic!("{remark:?}"),
+            }
+            ControlFlow::<()>::Continue(())
+        })
+        .expect("sound");
+    all
+}
+
+#[test]
+fn traces_convert_there_and_back() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+        let (first, xml, second) = (path("a.trcbin"), path("b.trcxml"), path("c.trcbin"));
+        let options = format!("format=binary,{FILTER},file={first}");
+        program(&jdk, "harness.Exceptions")
+            .agent(agent(), options)
+            .output()
+            .assert_exit(0);
+        assert_success(&["convert", &first, &xml]);
+        assert_success(&["convert", &xml, &second]);
+        for file in [&first, &xml, &second] {
+            assert_success(&["verify", file]);
+        }
+        assert_eq!(events(Path::new(&first)), events(Path::new(&xml)));
+        assert!(std::fs::read(&first).expect("there") == std::fs::read(&second).expect("there"));
+    }
+}
+
+#[test]
+fn run_passes_on_what_the_program_does_and_sums_up() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let trace = folder.path().join("trace");
+        let (trace, agent) = (trace.to_str().expect("text"), agent());
+        let classes = harness().class_path(&jdk).into_string().expect("text");
+        let java = jdk.java.to_str().expect("text");
+        let (code, _, err) = jtrail(&[
+            "run",
+            "--agent",
+            agent.to_str().expect("text"),
+            "--format",
+            "binary",
+            "--file",
+            trace,
+            "--exclude",
+            "harness.Expect*",
+            "--",
+            java,
+            "-cp",
+            &classes,
+            "harness.Endings",
+            "exit",
+        ]);
+        assert_eq!(
+            format!("{code:?}"),
+            format!("{:?}", ExitCode::from(3)),
+            "{err}"
+        );
+        assert!(
+            err.contains("calls: ") && err.contains("events lost: 0"),
+            "{err}"
+        );
+
+        let report = assert_success(&["report", trace]);
+        assert!(report.contains("harness.Endings.work(int)"), "{report}");
+        let tsv = assert_success(&["report", "--format", "tsv", trace]);
+        assert!(
+            tsv.lines()
+                .any(|l| l.contains('\t') && l.contains("harness.Endings.work")),
+            "{tsv}"
+        );
+        let json = assert_success(&["report", "--format", "json", trace]);
+        assert!(json.contains("harness.Endings.work"), "{json}");
+        let dump = assert_success(&["dump", trace, "--class", "harness.Endings"]);
+        assert!(dump.contains("harness.Endings.exit(I)V"), "{dump}");
+    }
+}
