@@ -205,3 +205,45 @@ fn the_file_name_can_hold_the_process_id() {
         assert!(pid.is_some_and(|p| p.parse::<u32>().is_ok()), "{name}");
     }
 }
+
+#[test]
+fn events_choose_what_is_recorded() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let kinds = |events: &str| {
+            let options = format!("format=binary,events={events},{FILTER}");
+            let run = traced(program(&jdk, "harness.Gc"), &options);
+            run.output.assert_exit(0);
+            run.trace.assert_sound(&run.output);
+            run.trace
+        };
+        let all = kinds("methods+threads+classes+gc");
+        let has = |trace: &crate::common::Trace, kind| trace.kinds.contains(&kind);
+        assert!(
+            ["method_enter", "thread_end", "gc_start"]
+                .iter()
+                .all(|k| has(&all, k))
+        );
+
+        let calls = kinds("methods");
+        assert!(
+            has(&calls, "method_enter") && !has(&calls, "thread_end") && !has(&calls, "gc_start")
+        );
+        assert!(
+            calls.threads.iter().all(|t| !t.steps.is_empty()),
+            "JDK {}",
+            jdk.feature
+        );
+
+        let collections = kinds("gc");
+        assert!(has(&collections, "gc_start"));
+        assert!(!has(&collections, "method_enter") && !has(&collections, "thread_end"));
+        assert_eq!(collections.totals().methods, 0);
+
+        let threads = kinds("threads");
+        assert!(
+            has(&threads, "thread_end")
+                && !has(&threads, "gc_start")
+                && !has(&threads, "method_enter")
+        );
+    }
+}

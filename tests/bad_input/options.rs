@@ -13,6 +13,7 @@ use Jvms::{All, Newest, No};
 pub(super) type Row = (&'static str, &'static str, Jvms);
 
 /// Option texts. The JVM's exit code is 1; after text in TPTP's spelling the program runs, without a trace.
+#[rustfmt::skip]
 pub(super) const OPTIONS: &[Row] = &[
     // The shape.
     ("xml", r#"options at byte 0: "xml" is not key=value"#, Newest),
@@ -30,11 +31,7 @@ pub(super) const OPTIONS: &[Row] = &[
     // Keys.
     ("fromat=xml", r#"option fromat at byte 0: no such option; did you mean "format"?"#, All),
     ("FORMAT=xml", r#"option FORMAT at byte 0: no such option; did you mean "format"?"#, No),
-    (
-        "colour=red",
-        "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, engine, clock, overflow, buffer, onerror",
-        No,
-    ),
+    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, engine, clock, overflow, buffer, onerror", No),
     ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, engine, clock, overflow, buffer, onerror", No),
     ("start=main", "option start at byte 0: not available in this version", Newest),
     ("server=standalone", "option server at byte 0: not available in this version", No),
@@ -78,6 +75,8 @@ pub(super) const OPTIONS: &[Row] = &[
     ("filters=", "option filters at byte 8: the path is missing", No),
     ("filters=missing", r#"option filters at byte 8: can't read "missing": No such file or directory (os error 2)"#, Newest),
     ("filters=.", r#"option filters at byte 8: can't read ".": Is a directory (os error 21)"#, Newest),
+    ("filters=/dev/zero", r#"option filters at byte 8: can't read "/dev/zero": it is larger than 16777216 bytes"#, No),
+    ("filters=/proc/self/exe", r#"option filters at byte 8: can't read "/proc/self/exe": stream did not contain valid UTF-8"#, Newest),
     ("options=missing", r#"option options at byte 8: can't read "missing": No such file or directory (os error 2)"#, No),
     ("filters=rules,include=a.B", "option include at byte 14: a filter file and include or exclude can't be used together", No),
     // TPTP's spelling.
@@ -94,6 +93,7 @@ pub(super) const OPTIONS: &[Row] = &[
 ];
 
 /// What stands in a filter file named `rules`. The JVM's exit code is 1.
+#[rustfmt::skip]
 pub(super) const FILTERS: &[Row] = &[
     ("harness.Fib\n", "rules:1: 1 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE", Newest),
     ("a* * INCLUDE\n\nb* EXCLUDE\n", "rules:3: 2 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE", All),
@@ -112,6 +112,7 @@ pub(super) const FILTERS: &[Row] = &[
 ];
 
 /// What stands in an options file named `settings`. The JVM's exit code is 1.
+#[rustfmt::skip]
 pub(super) const SETTINGS: &[Row] = &[
     ("* comment\n\nCOLOUR = red\n", "settings:3: COLOUR: no such option", Newest),
     ("FILTER = true\n", r#"settings:1: FILTER: no such option; did you mean "FILTERS"?"#, No),

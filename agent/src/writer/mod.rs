@@ -23,7 +23,7 @@ use crate::log;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use jtrail_formats::Format;
 use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd};
-use jtrail_options::Options;
+use jtrail_options::{Events, Options};
 use merge::Merge;
 use parking_lot::Mutex;
 use preamble::Identity;
@@ -221,7 +221,8 @@ impl Work {
         };
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
-        let mut translator = Translator::new(format.encoder(), timeline);
+        let threads = self.setup.options.events.contains(Events::THREADS);
+        let mut translator = Translator::new(format.encoder(), timeline, threads);
         translator.begin();
         let loaded = Timestamp(timeline.at(self.setup.loaded.ticks()));
         let started = Timestamp(timeline.at(started));

@@ -207,7 +207,7 @@ impl Encode for Lines {
 
 fn translator() -> Translator {
     let timeline = Timeline::since(Reading::take(System::now), System::now);
-    let mut translator = Translator::new(Box::new(Lines), timeline);
+    let mut translator = Translator::new(Box::new(Lines), timeline, true);
     translator.add_thread(ThreadInfo {
         number: 1,
         name: "main".into(),

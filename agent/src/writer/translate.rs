@@ -25,6 +25,8 @@ pub(crate) struct Translator {
     classes: Vec<Class>,
     methods: Vec<Method>,
     collecting: bool,
+    /// Write when threads start and end; otherwise they are only announced before their first call.
+    tell_threads: bool,
     totals: Totals,
 }
 
@@ -98,7 +100,7 @@ fn slot<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
 }
 
 impl Translator {
-    pub(crate) fn new(encoder: Box<dyn Encode>, timeline: Timeline) -> Self {
+    pub(crate) fn new(encoder: Box<dyn Encode>, timeline: Timeline, tell_threads: bool) -> Self {
         Self {
             encoder,
             out: Vec::new(),
@@ -108,6 +110,7 @@ impl Translator {
             classes: Vec::new(),
             methods: Vec::new(),
             collecting: false,
+            tell_threads,
             totals: Totals::default(),
         }
     }
@@ -379,10 +382,11 @@ impl Translator {
             self.close(number, ticks, 0, true);
             self.totals.repaired += 1; // `close` took the outermost for a real leave
         }
-        let Some((thread, time)) = self.at(number, ticks) else {
-            return;
-        };
-        self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
+        if self.tell_threads
+            && let Some((thread, time)) = self.at(number, ticks)
+        {
+            self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
+        }
         let state = slot(&mut self.threads, number);
         state.ended = true;
         state.calls = Vec::new();
@@ -449,9 +453,10 @@ impl Sink for Translator {
             }
             Code::SuperCall => self.set_phase(number, value, Phase::InSuper),
             Code::SuperReturned => self.set_phase(number, value, Phase::Constructed),
-            Code::ThreadStart => {
+            Code::ThreadStart if self.tell_threads => {
                 self.at(value, ticks);
             }
+            Code::ThreadStart => {}
             Code::ThreadEnd => self.thread_ended(value, ticks),
             Code::Lost => self.lost(number, ticks, payload),
             Code::GcStart => {

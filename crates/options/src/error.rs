@@ -109,7 +109,7 @@ impl fmt::Display for Place {
 }
 
 /// Text of the user as it may stand in a one-line message: control characters escaped, cut when long.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     const LIMIT: usize = 60;
     let mut out: String = text
         .chars()

@@ -1,7 +1,7 @@
 //! The agent's options: keys, values, filters.
 //!
 //! Pure parsing: text in, [`Options`] or one [`OptionError`] out. Files that the options name are
-//! read through a function that the caller hands in. The agent and the command line both use this
+//! read through a function that the caller hands in, usually [`read_file`]. The agent and the command line both use this
 //! crate, so both take the same options and answer the same errors.
 //!
 //! # Grammar
@@ -53,7 +53,27 @@ pub use options::Options;
 pub use pattern::Pattern;
 pub use value::{Clock, Engine, Events, OnError, OutputFormat, Overflow, parse_size};
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+
+/// Bytes of the largest file of rules or options that is read.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// Reads a file that the options name: the `read_file` of [`parse`] for programs.
+///
+/// # Errors
+/// When it can't be read, is no UTF-8, or is larger than 16 MiB: a device may have no end.
+pub fn read_file(path: &str) -> io::Result<String> {
+    let mut text = String::new();
+    let size = File::open(path)?
+        .take(LARGEST_FILE + 1)
+        .read_to_string(&mut text)?;
+    if size as u64 > LARGEST_FILE {
+        let message = format!("it is larger than {LARGEST_FILE} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
 
 /// Reads the agent's option text.
 ///

@@ -18,7 +18,7 @@
 //!
 //! **Options file**: `KEY = value` a line; a line that begins with `*` is a comment.
 
-use crate::error::{OptionError, allowed, did_you_mean, quoted};
+use crate::error::{OptionError, allowed, did_you_mean, quoted, shown};
 use crate::file::FilePattern;
 use crate::filter::{Filter, Rule};
 use crate::keys::help;
@@ -292,9 +292,10 @@ pub(crate) fn read_options(
             return Err(wrong("a key is missing before \"=\"".to_owned()));
         }
         if options.file_options.iter().any(|(k, _)| k == key) {
-            return Err(wrong(format!("{key} is given twice")));
+            return Err(wrong(format!("{} is given twice", shown(key))));
         }
-        file_option(options, key, value).map_err(|problem| wrong(format!("{key}: {problem}")))?;
+        file_option(options, key, value)
+            .map_err(|problem| wrong(format!("{}: {problem}", shown(key))))?;
         options
             .file_options
             .push((key.to_owned(), value.to_owned()));

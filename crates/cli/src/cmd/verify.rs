@@ -90,6 +90,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
     let checked = checker.finish();
     let code = match ending.code() {
         SOUND | TRUNCATED if checked.faults() > 0 => FAULTY,
+        SOUND if checked.is_truncated() => TRUNCATED,
         code => code,
     };
     let structure = ending.remarks.into_iter().map(|r| Finding {

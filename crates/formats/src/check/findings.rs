@@ -61,7 +61,8 @@ impl Rule {
 pub struct Finding {
     /// Where: the offset that was given with the event.
     pub offset: u64,
-    /// [`Severity::Fault`] when a rule is broken, [`Severity::Info`] when it may have a good reason.
+    /// [`Severity::Fault`] when a rule is broken, [`Severity::Truncated`] when the trace breaks off,
+    /// [`Severity::Info`] when it may have a good reason.
     pub severity: Severity,
     /// The rule.
     pub rule: Rule,
@@ -134,6 +135,13 @@ impl Findings {
         self.totals.values().map(|total| total.faults).sum()
     }
 
+    /// Whether the trace was made by jtrail, and lacks its end.
+    pub fn is_truncated(&self) -> bool {
+        self.findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Truncated)
+    }
+
     /// Number of findings that break no rule.
     pub fn infos(&self) -> u64 {
         self.totals.values().map(|total| total.infos).sum()
@@ -167,7 +175,7 @@ impl Report {
             Severity::Fault => total.faults += 1,
             _ => total.infos += 1,
         }
-        if self.findings.len() < MOST_FINDINGS {
+        if self.findings.len() < MOST_FINDINGS || severity == Severity::Truncated {
             let (offset, message) = (self.offset, message());
             self.findings.push(Finding {
                 offset,

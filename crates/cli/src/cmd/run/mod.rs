@@ -113,7 +113,7 @@ fn join(pairs: &[(String, String)]) -> String {
 }
 
 fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Options> {
-    jtrail_options::parse(&join(pairs), &|path| std::fs::read_to_string(path)).map_err(|error| {
+    jtrail_options::parse(&join(pairs), &jtrail_options::read_file).map_err(|error| {
         match error.key() {
             Some(key) => anyhow!("--{key}: {}", error.problem()),
             None => anyhow!("{error}"),

@@ -1,4 +1,4 @@
-//! How fast classes are parsed and rewritten: `bench DIR` reads all class files below a folder (for instance of
+//! How fast classes are parsed and rewritten: `rewrite_speed DIR` reads all class files below a folder (for instance of
 //! `jimage extract`), works on them in memory on one thread, and prints MB/s of class files read, the best of some rounds.
 
 use std::hint::black_box;
@@ -21,7 +21,7 @@ const HOOKS: Hooks<'static> = Hooks {
 
 fn main() -> std::io::Result<()> {
     let Some(dir) = std::env::args_os().nth(1) else {
-        eprintln!("usage: bench DIR");
+        eprintln!("usage: rewrite_speed DIR");
         std::process::exit(2);
     };
     let mut classes = Vec::new();
