@@ -64,11 +64,18 @@ pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str) -> Loaded {
         Err(error) => return refuse_options(&error),
     };
     let on_error = options.on_error;
-    // SAFETY: the caller's promise.
-    match unsafe { set_up(vm, options) } {
+    let is_second = AGENT.get().is_some();
+    let result = match is_second {
+        true => Err("it is loaded twice into one JVM; give one -agentpath only".to_owned()),
+        // SAFETY: the caller's promise.
+        false => unsafe { set_up(vm, options) },
+    };
+    match result {
         Ok(()) => Loaded::Go,
         Err(message) => {
-            guard::switch_off();
+            if !is_second {
+                guard::switch_off();
+            }
             match on_error {
                 OnError::Continue => {
                     log::say(&format!("{message}; the program goes on without a trace"));
@@ -100,9 +107,6 @@ fn refuse_options(error: &OptionError) -> Loaded {
 /// # Safety
 /// `vm` is the JVM that is starting.
 unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
-    if AGENT.get().is_some() {
-        return Err("it is loaded twice into one JVM; give one -agentpath only".into());
-    }
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::of(vm) }
         .map_err(|code| format!("this JVM has no tool interface (GetEnv answered {code})"))?;
@@ -178,10 +182,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         threads: AtomicU32::new(NO_THREAD + 1),
         naming: Mutex::new(()),
     };
-    AGENT
-        .set(agent)
-        .map_err(|_| "it is loaded twice into one JVM; give one -agentpath only".to_owned())?;
-    let agent = AGENT.get().expect("set above");
+    let agent = AGENT.get_or_init(|| agent);
     hooks::install(agent).inspect_err(|_| agent.writer.stop())
 }
 

@@ -1,13 +1,13 @@
 //! The running thread's buffer, found without a call.
 //!
 //! Rust gives a `thread_local!` in a shared library the general-dynamic model, which calls
-//! `__tls_get_addr` at each access. The hook is a few instructions long, so on x86-64 Linux we spell out
+//! `__tls_get_addr` at each access. The hook is a few instructions long, so on x86-64 with glibc we spell out
 //! the initial-exec model: one load of the variable's offset, one load of the variable. Eight bytes
-//! fit into the room that the loader keeps for libraries opened later.
+//! fit into the room that glibc's loader keeps for libraries opened later; others keep none.
 
 use super::thread::ThreadBuffer;
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 mod imp {
     use super::ThreadBuffer;
     use core::arch::{asm, global_asm};
@@ -53,7 +53,7 @@ mod imp {
     }
 }
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 mod imp {
     use super::ThreadBuffer;
     use std::cell::Cell;

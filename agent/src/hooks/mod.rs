@@ -14,9 +14,8 @@ use crate::agent::Agent;
 use crate::buffer::record::Code;
 use crate::guard;
 use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event, callback};
+use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event};
 use jtrail_options::{Engine, Events, Options};
-use std::ffi::c_void;
 
 pub(crate) use lifecycle::{after_live, bind_hook, record_first_threads};
 
@@ -75,68 +74,36 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
 /// When the JVM refuses, as a sentence.
 pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     let mut callbacks = Callbacks::default();
+    callbacks.vm_init(lifecycle::vm_init);
+    callbacks.vm_death(lifecycle::vm_death);
+    callbacks.thread_start(thread::start);
+    callbacks.thread_end(thread::end);
+    callbacks.virtual_thread_start(virtual_thread::start);
+    callbacks.virtual_thread_end(virtual_thread::end);
     let mut events = vec![
         Event::VmInit,
         Event::VmDeath,
         Event::ThreadStart,
         Event::ThreadEnd,
     ];
-    // SAFETY: each callback has the type that the header gives its event.
-    unsafe {
-        callbacks.set(
-            Event::VmInit,
-            lifecycle::vm_init as callback::Thread as *const c_void,
-        );
-        callbacks.set(
-            Event::VmDeath,
-            lifecycle::vm_death as callback::Vm as *const c_void,
-        );
-        callbacks.set(
-            Event::ThreadStart,
-            thread::start as callback::Thread as *const c_void,
-        );
-        callbacks.set(
-            Event::ThreadEnd,
-            thread::end as callback::Thread as *const c_void,
-        );
-        if agent.options.events.contains(Events::METHODS) {
-            if agent.uses_bytecode() {
-                callbacks.set(
-                    Event::VmStart,
-                    lifecycle::vm_start as callback::Vm as *const c_void,
-                );
-                callbacks.set(
-                    Event::ClassFileLoadHook,
-                    class::file_load_hook as callback::ClassFileLoadHook as *const c_void,
-                );
-                events.extend([Event::VmStart, Event::ClassFileLoadHook]);
-            } else {
-                // Switched on when the JVM is ready.
-                callbacks.set(
-                    Event::MethodEntry,
-                    method::jvmti_entry as callback::MethodEntry as *const c_void,
-                );
-                callbacks.set(
-                    Event::MethodExit,
-                    method::jvmti_exit as callback::MethodExit as *const c_void,
-                );
-            }
+    if agent.options.events.contains(Events::METHODS) {
+        if agent.uses_bytecode() {
+            callbacks.vm_start(lifecycle::vm_start);
+            callbacks.class_file_load_hook(class::file_load_hook);
+            events.extend([Event::VmStart, Event::ClassFileLoadHook]);
+        } else {
+            // Switched on when the JVM is ready.
+            callbacks.method_entry(method::jvmti_entry);
+            callbacks.method_exit(method::jvmti_exit);
         }
-        if agent.options.events.contains(Events::GC) {
-            callbacks.set(
-                Event::GarbageCollectionStart,
-                gc::start as callback::Gc as *const c_void,
-            );
-            callbacks.set(
-                Event::GarbageCollectionFinish,
-                gc::finish as callback::Gc as *const c_void,
-            );
-            events.extend([
-                Event::GarbageCollectionStart,
-                Event::GarbageCollectionFinish,
-            ]);
-        }
-        virtual_thread::set_callbacks(&mut callbacks);
+    }
+    if agent.options.events.contains(Events::GC) {
+        callbacks.garbage_collection_start(gc::start);
+        callbacks.garbage_collection_finish(gc::finish);
+        events.extend([
+            Event::GarbageCollectionStart,
+            Event::GarbageCollectionFinish,
+        ]);
     }
     agent
         .jvmti

@@ -8,29 +8,13 @@ use super::record;
 use crate::agent;
 use crate::buffer::record::Code;
 use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Callbacks, Event, RawEnv, callback};
+use crate::jvmti::abi::{Event, RawEnv, callback};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jobject};
 use std::ffi::c_void;
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
-
-/// # Safety
-/// None to keep: the callbacks have the right types. Marked for its like.
-pub(super) unsafe fn set_callbacks(callbacks: &mut Callbacks) {
-    // SAFETY: these are the types that the header gives the events.
-    unsafe {
-        callbacks.set(
-            Event::VirtualThreadStart,
-            start as callback::Thread as *const c_void,
-        );
-        callbacks.set(
-            Event::VirtualThreadEnd,
-            end as callback::Thread as *const c_void,
-        );
-    }
-}
 
 /// Switches the events on, where the JVM has them.
 pub(super) fn install(jvmti: Jvmti) {
@@ -60,14 +44,14 @@ pub(super) fn install(jvmti: Jvmti) {
 }
 
 /// On the new thread, mounted, before it runs any code of its own.
-unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
+pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a virtual thread's start", || {
         switch(env, Some(thread), Some(Code::ThreadStart))
     });
 }
 
 /// On the thread that ends, after all code of its own.
-unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
+pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a virtual thread's end", || {
         switch(env, Some(thread), Some(Code::ThreadEnd));
         if let Some(agent) = agent::get() {

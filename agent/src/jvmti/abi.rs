@@ -106,14 +106,32 @@ impl Default for Callbacks {
     }
 }
 
-impl Callbacks {
-    /// Sets the callback of an event.
-    ///
-    /// # Safety
-    /// `callback` has the signature that the header gives this event's callback.
-    pub(crate) unsafe fn set(&mut self, event: Event, callback: *const c_void) {
-        self.0[event as usize - FIRST_EVENT] = callback;
-    }
+macro_rules! callbacks {
+    ($($setter:ident $event:ident $type:ident;)*) => {
+        impl Callbacks {
+            $(
+                /// Sets the callback of this event, whose type is the header's.
+                pub(crate) fn $setter(&mut self, callback: callback::$type) {
+                    self.0[Event::$event as usize - FIRST_EVENT] = callback as *const c_void;
+                }
+            )*
+        }
+    };
+}
+
+callbacks! {
+    vm_init VmInit Thread;
+    vm_death VmDeath Vm;
+    thread_start ThreadStart Thread;
+    thread_end ThreadEnd Thread;
+    class_file_load_hook ClassFileLoadHook ClassFileLoadHook;
+    vm_start VmStart Vm;
+    method_entry MethodEntry MethodEntry;
+    method_exit MethodExit MethodExit;
+    garbage_collection_start GarbageCollectionStart Gc;
+    garbage_collection_finish GarbageCollectionFinish Gc;
+    virtual_thread_start VirtualThreadStart Thread;
+    virtual_thread_end VirtualThreadEnd Thread;
 }
 
 macro_rules! functions {
