@@ -24,14 +24,20 @@ class Jdk:
         if not self.java.is_file():
             sys.exit(f"real-programs: {self.home}: no bin/java")
         release = (self.home / "release").read_text()
-        version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release, re.M)
-        self.feature = int(version[1])
+        self.feature = self.feature_of(self.home / "release")
+        full = re.search(r'^JAVA_RUNTIME_VERSION="(.*)"', release, re.M)
+        self.version = full[1] if full else str(self.feature)
         modules = re.search(r'^MODULES="(.*)"', release, re.M)
         self.modules = modules[1].split() if modules else []
         self.verify = next((flags for flags in (
             ["-Xverify:all"],
             ["-XX:+BytecodeVerificationLocal", "-XX:+BytecodeVerificationRemote"],
         ) if subprocess.run([self.java, *flags, "-version"], capture_output=True).returncode == 0), [])
+
+    @staticmethod
+    def feature_of(release):
+        version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release.read_text(), re.M)
+        return int(version[1])
 
     def lacks(self, oldest, compiler):
         """Why a program cannot run here, or nothing."""
@@ -40,6 +46,19 @@ class Jdk:
         if compiler and "jdk.compiler" not in self.modules:
             return "it has no module jdk.compiler"
         return None
+
+
+def jdk_source(jdk):
+    """The JDK's src.zip. Some packages have it apart, and a dangling link where it would be.
+
+    Another JDK of the same feature release, beside this one, serves as well.
+    """
+    homes = [jdk.home, *sorted(jdk.home.parent.iterdir())]
+    for home in homes:
+        source, release = home / "lib" / "src.zip", home / "release"
+        if source.is_file() and (home == jdk.home or (release.is_file() and Jdk.feature_of(release) == jdk.feature)):
+            return source
+    return None
 
 
 def default_home():
@@ -115,6 +134,15 @@ class Run:
     def text(self):
         return (self.stdout + self.stderr).decode(errors="replace")
 
+    def messages(self):
+        """The lines on standard error, how often each; without numbers, which are times and ports and hashes.
+
+        Threads write there at the same time, so the order says nothing.
+        """
+        lines = self.stderr.decode(errors="replace").splitlines()
+        lines = (re.sub(r"0x[0-9a-f]+|@[0-9a-f]+|\d+", "#", line) for line in lines)
+        return collections.Counter(re.sub(r"\b(AM|PM)\b|\b[A-Z][a-z]{2} (?=#, #)", "", line) for line in lines)
+
 
 def run(command, work, out, timeout):
     env = {k: v for k, v in os.environ.items()
@@ -127,23 +155,34 @@ def run(command, work, out, timeout):
     except subprocess.TimeoutExpired as e:
         code, stdout, stderr = f"none: killed after {timeout} s", e.stdout or b"", e.stderr or b""
     seconds = time.monotonic() - started
-    files = {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
+    files = {str(path.relative_to(out)): hashlib.sha256(scrub(path.name, path.read_bytes())).hexdigest()
              for path in sorted(out.rglob("*")) if path.is_file()}
     return Run(code, stdout, stderr, files, seconds)
+
+
+def scrub(name, data):
+    """A file's content without what tells when it was written."""
+    if name.endswith(".si"):
+        # A segment of Lucene: the time in milliseconds, and at the end the checksum of all.
+        data = re.sub(rb"(timestamp.)\d+", rb"\1", data[:-8], flags=re.S)
+    return data
 
 
 class Noise:
     """What differs between two plain runs, and so says nothing about the agent."""
 
-    def __init__(self, lines=frozenset(), lengths=False, files=frozenset(), names=False):
+    def __init__(self, lines=frozenset(), lengths=False, files=frozenset(), names=False, messages=frozenset()):
         self.lines, self.lengths, self.files, self.names = lines, lengths, files, names
+        self.messages = messages
 
     @classmethod
     def between(cls, a, b):
         left, right = a.stdout.splitlines(), b.stdout.splitlines()
         lines = {i for i, (x, y) in enumerate(zip(left, right)) if x != y}
         files = {name for name in a.files if name in b.files and a.files[name] != b.files[name]}
-        return cls(lines, len(left) != len(right), files, set(a.files) != set(b.files))
+        x, y = a.messages(), b.messages()
+        messages = {line for line in x | y if x[line] != y[line]}
+        return cls(lines, len(left) != len(right), files, set(a.files) != set(b.files), messages)
 
 
 def differences(plain, other, noise):
@@ -164,6 +203,9 @@ def differences(plain, other, noise):
                and plain.files[name] != other.files[name] and name not in noise.files]
     if changed:
         found.append(f"{len(changed)} files differ: {' '.join(changed[:5])}")
+    x, y = plain.messages(), other.messages()
+    for line in sorted(line for line in x | y if x[line] != y[line] and line not in noise.messages)[:3]:
+        found.append(f"on standard error {y[line]} times instead of {x[line]}: {line[:120]!r}")
     return found
 
 
@@ -238,6 +280,8 @@ class TraceReader:
         self._verify.stdout.close()
         self.output = b"".join(self._lines).decode(errors="replace")
         self.path.unlink()
+        counted = re.search(r"([\d,]+) events,", self.output)
+        self.events = int(counted[1].replace(",", "")) if counted else None
         return self
 
 
@@ -250,7 +294,7 @@ def scaled(number):
 
 def print_table(rows, plain):
     columns = ["program", "jdk", "include", "plain"]
-    columns += ["noise"] if plain else ["traced", "classes", "methods", "uncovered", "enters", "leaves",
+    columns += ["noise"] if plain else ["traced", "classes", "methods", "uncovered", "enters", "events",
                                         "repaired", "open", "lost", "bytes"]
     table = [columns + ["verdict"]]
     for row in rows:
@@ -260,7 +304,8 @@ def print_table(rows, plain):
     for line in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
     for row in rows:
+        title = f"{row['program']} on Java {row['jdk']}, include={row['include']}"
         for text in row["wrong"]:
-            print(f"{row['program']} on Java {row['jdk']}: {text}")
+            print(f"{title}: {text}")
         for reason, count in row["reasons"].most_common():
-            print(f"{row['program']} on Java {row['jdk']}: {count} not covered: {reason}")
+            print(f"{title}: {count} not covered: {reason}")

@@ -1,5 +1,6 @@
 """Tests of what scripts/real-programs is made of: python3 -m unittest discover scripts"""
 
+import collections
 import os
 import sys
 import tempfile
@@ -11,10 +12,11 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import real_programs_lib as lib  # noqa: E402
+import real_programs_markdown as markdown  # noqa: E402
 
 
-def result(stdout=b"a\nb\n", code=0, **files):
-    return lib.Run(code, stdout, b"", files or {"x": "1"}, 0.1)
+def result(stdout=b"a\nb\n", code=0, stderr=b"", **files):
+    return lib.Run(code, stdout, stderr, files or {"x": "1"}, 0.1)
 
 
 class Comparison(unittest.TestCase):
@@ -36,6 +38,51 @@ class Comparison(unittest.TestCase):
         plain = result(x="1", y="1")
         self.assertEqual(lib.differences(plain, result(x="3", y="1"), noise), [])
         self.assertEqual(len(lib.differences(plain, result(x="3", y="2"), noise)), 1)
+
+    def test_standard_error_is_compared_without_order_and_numbers(self):
+        plain = result(stderr=b"Nov 21, 2026 11:08:59 AM a.B c\nport 4711 of x@1f2e\n")
+        same = result(stderr=b"port 812 of x@77\nMay 1, 2027 1:00:00 PM a.B c\n")
+        other = result(stderr=b"Nov 21, 2026 11:08:59 AM a.B d\nport 4711 of x@1f2e\n")
+        self.assertEqual(lib.differences(plain, same, lib.Noise()), [])
+        self.assertEqual(len(lib.differences(plain, other, lib.Noise())), 2)
+        self.assertEqual(lib.differences(plain, other, lib.Noise.between(plain, other)), [])
+
+    def test_times_in_files_are_passed_over(self):
+        a = b"..timestamp\x0d1795259813376..x" + b"checksum"
+        b = b"..timestamp\x0d1795259999999..x" + b"CHECKSUM"
+        self.assertEqual(lib.scrub("_3.si", a), lib.scrub("_3.si", b))
+        self.assertNotEqual(lib.scrub("_3.si", a), lib.scrub("_3.si", b.replace(b"..x", b"..y")))
+        self.assertEqual(lib.scrub("_3.fnm", a), a)
+
+
+class Sources(unittest.TestCase):
+    def test_a_dangling_link_is_no_source_and_a_neighbour_of_the_same_release_serves(self):
+        with tempfile.TemporaryDirectory() as folder:
+            homes = [Path(folder) / name for name in ("a", "b", "c")]
+            for home, feature in zip(homes, (17, 21, 17)):
+                (home / "lib").mkdir(parents=True)
+                (home / "release").write_text(f'JAVA_VERSION="{feature}.0.1"\n')
+            (homes[0] / "lib/src.zip").symlink_to("nowhere")
+            jdk = collections.namedtuple("Jdk", "home feature")(homes[0], 17)
+            (homes[1] / "lib/src.zip").touch()
+            self.assertIsNone(lib.jdk_source(jdk))
+            (homes[2] / "lib/src.zip").touch()
+            self.assertEqual(lib.jdk_source(jdk), homes[2] / "lib/src.zip")
+
+
+class Page(unittest.TestCase):
+    def test_figures_take_the_place_of_the_old_ones(self):
+        row = {"program": "x", "jdk": 17, "include": "a.*+b.*", "wrong": [], "methods": 12345,
+               "reasons": collections.Counter({"native": 2, "too long": 1})}
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.md"
+            page.write_text(f"before\n{markdown.BEGIN}\nold\n{markdown.END}\nafter\n")
+            markdown.write(page, [row], [])
+            text = page.read_text()
+        self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"))
+        self.assertNotIn("old", text)
+        for part in ("| x | 17 | `a.*` `b.*` |", "12,345", "2&nbsp;(1) 1&nbsp;(2)", "1. native", "2. too long"):
+            self.assertIn(part, text)
 
 
 class Notes(unittest.TestCase):

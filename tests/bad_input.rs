@@ -4,34 +4,39 @@
 //! |---|---|
 //! | `options` | the table of wrong options, filter files and options files |
 //! | `traces`, `huge` | the tables of trace files |
+//! | `process` | the command line in a process of its own |
+//! | `document` | makes `docs/bad-input.md` of the tables |
 //! | `cuts` | a real trace cut at every byte, and with every byte changed |
 //!
-//! `docs/bad-input.md` is made from the tables: `JTRAIL_BLESS=1` writes it, otherwise a test compares.
+//! `JTRAIL_BLESS=1` writes the document anew; otherwise a test compares.
 
 mod cuts;
+mod document;
 mod huge;
 mod options;
+mod process;
 mod traces;
 
 use crate::common::{VERSIONS, agent, program};
 use jtrail_testkit::Jdk;
 use options::{FILTERS, Jvms, OPTIONS, SETTINGS};
+use process::process;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-use std::{env, panic, thread};
+use std::{panic, thread};
 use traces::{Given, Row};
 
 /// No row takes longer, on a machine under load and in a debug build.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Address space and resident memory of a process that reads a huge file.
-const MOST_VIRTUAL_KB: u64 = 400 << 10;
+/// What a process may have in memory that reads a huge file.
 const MOST_RESIDENT_KB: u64 = 120 << 10;
+/// The same for one of a few kilobytes.
+const SMALL_RESIDENT_KB: u64 = 32 << 10;
 
 /// What a command line did.
 struct Done {
@@ -399,81 +404,6 @@ fn names_do_not_take_the_terminal_over() {
     }
 }
 
-/// Names the variable with the arguments of [`child`], a line each.
-const ARGUMENTS: &str = "JTRAIL_TEST_BAD_INPUT";
-
-/// The command line as a process of its own, which tells its peak memory at the end.
-#[test]
-#[ignore = "started by other tests, in a process of its own"]
-fn child() {
-    let arguments = env::var(ARGUMENTS).expect("set by the test that starts this one");
-    let arguments = ["jtrail"]
-        .into_iter()
-        .chain(arguments.lines())
-        .map(OsString::from);
-    println!(); // what the test program says comes without a line feed
-    let exit = jtrail_cli::main_with(arguments, &mut io::stdout(), &mut io::stderr());
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find(|l| l.starts_with("VmHWM:"));
-    eprintln!("\n{}", peak.unwrap_or("no VmHWM"));
-    let code = (0..=u8::MAX)
-        .find(|c| ExitCode::from(*c) == exit)
-        .expect("a code");
-    std::process::exit(i32::from(code));
-}
-
-/// Runs a command line in a process of its own with bounded memory; answers with its peak in KiB too.
-fn process(what: &str, args: &[&str], stdin: Option<&Path>) -> (Done, u64) {
-    let folder = jtrail_testkit::temp_dir();
-    let file = |name: &str| File::create(folder.path().join(name)).expect("created");
-    let mut command = Command::new("bash");
-    command
-        .args([
-            "-c",
-            &format!("ulimit -v {MOST_VIRTUAL_KB}; exec \"$0\" \"$@\""),
-        ])
-        .arg(env::current_exe().expect("this program"))
-        .args([
-            "--exact",
-            "bad_input::child",
-            "--ignored",
-            "--nocapture",
-            "--test-threads=1",
-        ])
-        .env(ARGUMENTS, args.join("\n"))
-        .stdin(stdin.map_or_else(std::process::Stdio::null, |p| {
-            File::open(p).expect("there").into()
-        }))
-        .stdout(file("out"))
-        .stderr(file("err"));
-    let mut child = command.spawn().expect("bash is there");
-    let begin = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("a child") {
-            break status;
-        }
-        if begin.elapsed() > LIMIT {
-            let _ = child.kill();
-            panic!("{what}: no end within {LIMIT:?}");
-        }
-        thread::sleep(Duration::from_millis(5));
-    };
-    let text = |name: &str| fs::read_to_string(folder.path().join(name)).expect("UTF-8");
-    let (out, err) = (text("out"), text("err"));
-    let peak = err.lines().find_map(|l| {
-        l.strip_prefix("VmHWM:")?
-            .trim()
-            .strip_suffix(" kB")?
-            .parse()
-            .ok()
-    });
-    let code = status.code().and_then(|c| u8::try_from(c).ok());
-    let (Some(code), Some(peak)) = (code, peak) else {
-        panic!("{what}: {status}\n{err}");
-    };
-    (Done { code, out, err }, peak)
-}
-
 #[test]
 fn huge_input_takes_little_memory() {
     let mut failures = Failures::default();
@@ -509,97 +439,32 @@ fn huge_input_takes_little_memory() {
     failures.finish();
 }
 
+/// Every row that is made of bytes, by name and by standard input. Sizes and ids are as hostile as they may be, and
+/// the files are small: so must the memory be.
 #[test]
-fn processes_and_pipes_get_the_same() {
+fn small_files_take_little_memory_in_a_process() {
     let mut failures = Failures::default();
-    for (_, rows) in trace_rows() {
-        for row in rows.into_iter().step_by(12) {
-            let folder = jtrail_testkit::temp_dir();
-            let path = folder.path().join("trace");
-            let Given::Bytes(_) = row.given else { continue };
-            traces::place(&row.given, &path);
-            let (done, _) = process(row.what, &["verify", &path.display().to_string()], None);
-            compare(&row, &path, &done, &mut failures);
-            let (done, _) = process(row.what, &["verify", "-"], Some(&path));
-            failures.check(done.code == row.codes.0, || {
-                format!("{} by standard input: {}", row.what, done.code)
+    for row in trace_rows().into_iter().flat_map(|(_, rows)| rows) {
+        let Given::Bytes(_) = row.given else { continue };
+        let folder = jtrail_testkit::temp_dir();
+        let path = folder.path().join("trace");
+        traces::place(&row.given, &path);
+        let name = path.display().to_string();
+        let (done, peak) = process(row.what, &["verify", &name], None);
+        compare(&row, &path, &done, &mut failures);
+        failures.check(peak < SMALL_RESIDENT_KB, || {
+            format!("{}: {peak} KiB", row.what)
+        });
+        for verb in ["verify", "report"] {
+            let (done, peak) = process(row.what, &[verb, "-"], Some(&path));
+            let code = match verb {
+                "verify" => row.codes.0,
+                _ => row.codes.1,
+            };
+            failures.check(done.code == code && peak < SMALL_RESIDENT_KB, || {
+                format!("{}: {verb} -: {}, {peak} KiB", row.what, done.code)
             });
         }
     }
     failures.finish();
-}
-
-fn document() -> String {
-    let mut text = String::from(include_str!("bad_input/head.md"));
-    let code = |text: &str| {
-        let text: String = text
-            .chars()
-            .flat_map(|c| match c {
-                '|' => vec!['\\', '|'],
-                c if c.is_control() || c == '\u{feff}' => c.escape_debug().collect(),
-                c => vec![c],
-            })
-            .collect();
-        let long = text.chars().count() > 240;
-        let text: String = text.chars().take(240).chain(long.then_some('…')).collect();
-        match text.contains('`') {
-            _ if text.is_empty() => "–".to_owned(),
-            true => format!("`` {text} ``"),
-            false => format!("`{text}`"),
-        }
-    };
-    for (title, what, rows) in [
-        ("Options", "Option text", OPTIONS),
-        (
-            "Filter files",
-            "Content of `rules`, with `filters=rules`",
-            FILTERS,
-        ),
-        (
-            "Options files",
-            "Content of `settings`, with `options=settings`",
-            SETTINGS,
-        ),
-    ] {
-        let _ = writeln!(
-            text,
-            "\n## {title}\n\n| {what} | Line on standard error, behind `jtrail: ` | JVM's exit |\n|---|---|--:|"
-        );
-        for row in rows {
-            let (exit, _) = in_a_jvm(row.0, row.1);
-            let _ = writeln!(text, "| {} | {} | {exit} |", code(row.0), code(row.1));
-        }
-    }
-    let huge = [("Huge input", huge::rows())];
-    for (title, rows) in trace_rows().into_iter().chain(huge) {
-        let _ = writeln!(
-            text,
-            "\n## {title}\n\n| File | `jtrail verify` says | its exit | exit of `report`, `dump`, `convert` |\n|---|---|--:|--:|"
-        );
-        for row in rows {
-            let _ = writeln!(
-                text,
-                "| {} | {} | {} | {} |",
-                row.what,
-                code(row.says),
-                row.codes.0,
-                row.codes.1
-            );
-        }
-    }
-    text
-}
-
-#[test]
-fn the_document_has_the_same_tables() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/bad-input.md");
-    let made = document();
-    if env::var_os("JTRAIL_BLESS").is_some() {
-        fs::write(&path, &made).expect("written");
-    }
-    let there = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        there == made,
-        "docs/bad-input.md is not what the tables say; JTRAIL_BLESS=1 writes it"
-    );
 }

@@ -59,7 +59,7 @@ pub(crate) fn get() -> Option<&'static Agent> {
 /// # Safety
 /// `vm` is the JVM that is starting.
 pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str) -> Loaded {
-    let options = match jtrail_options::parse(text, &|path| std::fs::read_to_string(path)) {
+    let options = match jtrail_options::parse(text, &jtrail_options::read_file) {
         Ok(options) => options,
         Err(error) => return refuse_options(&error),
     };

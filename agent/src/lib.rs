@@ -42,14 +42,23 @@ pub unsafe extern "system" fn Agent_OnLoad(
     // A panic is reported by the guard, in one line.
     std::panic::set_hook(Box::new(|_| {}));
     let options = match options.is_null() {
-        true => String::new(),
+        true => Ok(""),
         // SAFETY: the caller's promise.
-        false => unsafe { CStr::from_ptr(options) }
-            .to_string_lossy()
-            .into_owned(),
+        false => unsafe { CStr::from_ptr(options) }.to_str(),
+    };
+    let options = match options {
+        Ok(options) => options,
+        Err(error) => {
+            guard::switch_off();
+            let at = error.valid_up_to();
+            log::say(&format!(
+                "the options are not UTF-8 at byte {at}; write them in UTF-8"
+            ));
+            return JNI_ERR;
+        }
     };
     // SAFETY: the caller's promise.
-    guard::run("start-up", || match unsafe { agent::load(vm, &options) } {
+    guard::run("start-up", || match unsafe { agent::load(vm, options) } {
         agent::Loaded::Go => JNI_OK,
         agent::Loaded::Refuse => JNI_ERR,
     })

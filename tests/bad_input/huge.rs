@@ -1,7 +1,7 @@
 //! Input that would take much memory or time. It is written while it is read, so that its size costs no room on the
 //! disk, and read in a process of its own that has little memory.
 
-use super::traces::{Given, Row, begin, encoded, enter, leave, message, row, sample};
+use super::traces::{Given, Row, begin, encoded, end, enter, leave, message, row, sample};
 use jtrail_formats::Format;
 use std::io::{self, Write};
 
@@ -23,7 +23,8 @@ pub(super) fn rows() -> Vec<Row> {
                 to.write_all(&begin())?;
                 to.write_all(b"<custom body=\"")?;
                 flood(to, "x", 100)?;
-                to.write_all(b"\"/>\n</TRACE>\n")
+                to.write_all(b"\"/>\n")?;
+                to.write_all(&end())
             }),
             "xml: at byte 416: one element is larger than 16777216 bytes",
             (1, 1),
@@ -43,7 +44,8 @@ pub(super) fn rows() -> Vec<Row> {
                 to.write_all(&begin())?;
                 to.write_all(b"<!--")?;
                 flood(to, ">", 8)?;
-                to.write_all(b"-->\n</TRACE>\n")
+                to.write_all(b"-->\n")?;
+                to.write_all(&end())
             }),
             "",
             (0, 0),
@@ -53,7 +55,7 @@ pub(super) fn rows() -> Vec<Row> {
             Given::Pipe(|to| {
                 to.write_all(&begin())?;
                 flood(to, " ", 100)?;
-                to.write_all(b"</TRACE>\n")
+                to.write_all(&end())
             }),
             "",
             (0, 0),
@@ -66,9 +68,9 @@ pub(super) fn rows() -> Vec<Row> {
                 for n in 0..200_000 {
                     writeln!(to, "<e{n} a{n}=\"\"/><custom body=\"\" b{n}=\"\"/>")?;
                 }
-                to.write_all(b"</TRACE>\n")
+                to.write_all(&end())
             }),
-            "… 81 more; --top 0 shows them",
+            "",
             (0, 0),
         ),
         row(
@@ -83,7 +85,8 @@ pub(super) fn rows() -> Vec<Row> {
                     "<annotation key=\"stackFrame\" value=\"a.B.c\" line=\"1\"/>\n",
                     100,
                 )?;
-                to.write_all(b"</monWait>\n</TRACE>\n")
+                to.write_all(b"</monWait>\n")?;
+                to.write_all(&end())
             }),
             "xml: at byte 24486130: the frames of one event are larger than 16777216 bytes",
             (1, 1),
@@ -136,8 +139,8 @@ pub(super) fn rows() -> Vec<Row> {
                 }
                 to.write_all(&out)
             }),
-            "",
-            (0, 0),
+            "at byte 25200256: truncated (order): the trace does not say that collection ended",
+            (3, 0),
         ),
     ]
 }

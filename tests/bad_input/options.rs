@@ -75,7 +75,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("filters=", "option filters at byte 8: the path is missing", No),
     ("filters=missing", r#"option filters at byte 8: can't read "missing": No such file or directory (os error 2)"#, Newest),
     ("filters=.", r#"option filters at byte 8: can't read ".": Is a directory (os error 21)"#, Newest),
-    ("filters=/dev/zero", r#"option filters at byte 8: can't read "/dev/zero": it is larger than 16777216 bytes"#, No),
+    ("filters=/dev/zero", r#"option filters at byte 8: can't read "/dev/zero": it is larger than 16777216 bytes"#, Newest),
     ("filters=/proc/self/exe", r#"option filters at byte 8: can't read "/proc/self/exe": stream did not contain valid UTF-8"#, Newest),
     ("options=missing", r#"option options at byte 8: can't read "missing": No such file or directory (os error 2)"#, No),
     ("filters=rules,include=a.B", "option include at byte 14: a filter file and include or exclude can't be used together", No),

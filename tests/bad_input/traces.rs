@@ -140,8 +140,8 @@ pub(super) fn binary() -> Vec<Row> {
         faulty("platform 7", header(6, 7), "at byte 6: fault (structure): platform 7: neither 0 (32 bit) nor 1 (64 bit)"),
         failed("byte order 2", header(7, 2), "can't read FILE: binary: at byte 7: byte order 2: neither 0 (big) nor 1 (little)"),
         failed("a big-endian header over a little-endian body", header(7, 0), "can't read FILE: binary: at byte 8: the data start behind the end of the file"),
-        row("a big-endian header, made well, over a little-endian body", swapped(), "", (3, 3)),
-        row("a pipe whose writer stops inside of an event", Given::Pipe(|to| to.write_all(encoded(Format::TptpBinary, &sample()).split_at(500).0)), "", (3, 3)),
+        row("a big-endian header, made well, over a little-endian body", swapped(), "at byte 12: truncated (structure): the trace breaks off inside a message", (3, 3)),
+        row("a pipe whose writer stops inside of an event", Given::Pipe(|to| to.write_all(encoded(Format::TptpBinary, &sample()).split_at(500).0)), "at byte 424: truncated (structure): the trace breaks off inside a message", (3, 3)),
         failed("data that start inside the header", header(8, 11), "can't read FILE: binary: at byte 8: the data start at byte 11, inside the header"),
         failed("data that start behind the end", header(11, 255), "can't read FILE: binary: at byte 8: the data start behind the end of the file"),
         row("a header and nothing else", alone(&[]), "", (0, 0)),
@@ -150,7 +150,7 @@ pub(super) fn binary() -> Vec<Row> {
         faulty("the encoding behind the data", behind(&[sized(1, b"UTF8\0")]), "at byte 542: fault (structure): message 1 stands behind the first data message"),
         failed("no ticks in a second", alone(&[sized(2, &[0; 8])]), "can't read FILE: binary: at byte 12: 0 ticks a second: no time can be read"),
         failed("-1 ticks in a second", alone(&[sized(2, &[255; 8])]), "can't read FILE: binary: at byte 12: -1 ticks a second: no time can be read"),
-        faulty("a time beyond 64 bits of nanoseconds", alone(&[sized(2, &1_i64.to_le_bytes()), sized(1023, &[&[0; 16][..], &[127; 8], &[0; 2]].concat())]), ""),
+        faulty("a time beyond 64 bits of nanoseconds", alone(&[sized(2, &1_i64.to_le_bytes()), sized(1023, &[&[0; 16][..], &[127; 8], &[0; 2]].concat())]), "at byte 26: fault (structure): gcStart (1023) is passed over: time: 9187201950435737471 ticks are out of range"),
         faulty("a message of size 0", behind(&[message(1041, 0, b"")]), "binary: at byte 542: a message of 0 bytes: none is shorter than 6"),
         faulty("a message of size 5", behind(&[message(1041, 5, b"")]), "binary: at byte 542: a message of 5 bytes: none is shorter than 6"),
         failed("a message of size 0 as the first", alone(&[message(1041, 0, b"")]), "can't read FILE: binary: at byte 12: a message of 0 bytes: none is shorter than 6"),
@@ -182,11 +182,14 @@ pub(super) fn begin() -> Vec<u8> {
     whole
 }
 
+/// Its end.
+pub(super) fn end() -> Vec<u8> {
+    encoded(Format::TptpXml, &[opening(), ending()].concat()).split_off(begin().len())
+}
+
 /// A document that is sound but for what is put inside of it.
 fn inside(text: impl AsRef<[u8]>) -> Given {
-    let whole = encoded(Format::TptpXml, &[opening(), ending()].concat());
-    let (head, tail) = whole.split_at(begin().len());
-    bytes([head, text.as_ref(), b"\n", tail].concat())
+    bytes([&begin(), text.as_ref(), b"\n", &end()].concat())
 }
 
 /// Damage in the XML spelling.
@@ -208,7 +211,7 @@ pub(super) fn document() -> Vec<Row> {
         failed("a document type", xml("<!DOCTYPE TRACE SYSTEM \"file:///etc/passwd\">\n<TRACE>\n</TRACE>\n"), "can't read FILE: xml: at byte 0: a document type is not allowed"),
         failed("an entity bomb", xml("<?xml version=\"1.0\"?>\n<!DOCTYPE TRACE [<!ENTITY a \"aaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">]>\n<TRACE><custom body=\"&b;\"/></TRACE>\n"), "can't read FILE: xml: at byte 22: a document type is not allowed"),
         faulty("an entity that is not known", inside("<custom body=\"&bomb;\"/>"), "xml: at byte 430: &bomb; is no reference that is known"),
-        cut("a reference without end", inside("<custom body=\"&#65\"/>"), "at byte 416: truncated (structure): the trace breaks off: </TRACE> is missing"),
+        faulty("a reference without end", inside("<custom body=\"&#65\"/>"), "xml: at byte 430: & is no begin of a reference"),
         faulty("a reference to a zero", inside("<custom body=\"&#0;\"/>"), "xml: at byte 430: &#0; is no reference that is known"),
         faulty("a reference to half a surrogate pair", inside("<custom body=\"&#xD800;\"/>"), "xml: at byte 430: &#xD800; is no reference that is known"),
         faulty("a control character", inside("<custom body=\"\u{1}\"/>"), "xml: at byte 430: character U+0001 is not allowed"),
@@ -218,7 +221,7 @@ pub(super) fn document() -> Vec<Row> {
         faulty("a CDATA section", inside("<![CDATA[x]]>"), "xml: at byte 416: text where an element is expected"),
         cut("a comment without end", inside("<!-- <gcFinish time=\"2.0\"/>"), "at byte 416: truncated (structure): the trace breaks off: </TRACE> is missing"),
         faulty("an end tag that closes nothing", inside("</gcStart>"), "xml: at byte 416: an end tag that does not close TRACE"),
-        faulty("a tag that is not closed", inside("<custom body=\"x\">"), "xml: at byte 434: an end tag that does not close custom"),
+        faulty("a tag that is not closed", inside("<custom body=\"x\">"), "xml: at byte 548: an end tag that does not close custom"),
         faulty("an attribute twice", inside("<custom body=\"x\" body=\"y\"/>"), "xml: at byte 433: an attribute is repeated"),
         faulty("a value without quotation marks", inside("<custom body=x/>"), "xml: at byte 429: the value of an attribute stands in quotation marks"),
         faulty("elements 33 deep", inside(format!("{}{}", "<a>".repeat(33), "</a>".repeat(33))), "xml: at byte 512: elements nest deeper than 32"),
@@ -418,7 +421,7 @@ pub(super) fn meaning() -> Vec<Row> {
         })
     };
     vec![
-        row("nothing but an opening", bytes(encoded(Format::TptpBinary, &opening())), "", (3, 0)),
+        row("nothing but an opening", bytes(encoded(Format::TptpBinary, &opening())), "at byte 111: truncated (order): the trace does not say that collection ended", (3, 0)),
         faulty("no opening", bytes(encoded(Format::TptpBinary, &sample()[4..])), "at byte 37: fault (order): the trace opens without node"),
         faulty("two openings", bytes(encoded(Format::TptpBinary, &[opening(), sample()].concat())), "at byte 130: fault (order): node is repeated"),
         faulty("an event behind the end", bytes(encoded(Format::TptpBinary, &[sample(), vec![closing()]].concat())), "at byte 542: fault (order): events behind agent end"),
@@ -479,7 +482,7 @@ pub(super) fn place<'a>(given: &Given, path: &'a Path) -> Option<&'a Path> {
         Given::Loop => symlink(path, path).expect("a link"),
         Given::Locked => {
             fs::write(path, "0TBF").expect("written");
-            fs::set_permissions(path, Permissions::from_mode(0)).expect("its own file");
+            fs::set_permissions(path, Permissions::from_mode(0o0)).expect("its own file");
             if fs::File::open(path).is_ok() {
                 return None;
             }

@@ -12,4 +12,4 @@ pub(crate) mod tls;
 pub(crate) use chunk::CHUNK_BYTES;
 pub(crate) use chunk::Chunk;
 pub(crate) use pool::create as create_pool;
-pub(crate) use thread::{Exchange, Full, ThreadBuffer, WhenFull};
+pub(crate) use thread::{Exchange, Full, Seen, ThreadBuffer, WhenFull};

@@ -1,7 +1,8 @@
 //! What a thread lets the writer see: its chunk, and how far it is filled.
 //!
-//! The owner moves the cursor with release order behind what it stored. It sends a full chunk to the writer
-//! *before* it takes it out of view, so whoever sees no chunk, or a later one, finds the earlier ones in the channel.
+//! The owner moves the cursor with release order behind what it stored. Around the sending of a full chunk it says that
+//! the chunk is on its way. So whoever sees no chunk, or a later one, finds the earlier ones in the channel; and whoever
+//! has taken a chunk from the channel never sees it here again, where it may be in use anew.
 //! Built with `--cfg jtrail_loom`, the tests below try every interleaving.
 
 use super::chunk::Header;
@@ -10,6 +11,20 @@ use super::chunk::Header;
 use loom::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 #[cfg(not(jtrail_loom))]
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// What the writer sees of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum View {
+    /// No chunk; all that there were before are in the channel.
+    Nothing,
+    /// A chunk, and the address behind its last published word.
+    Chunk(*mut Header, usize),
+    /// A chunk is on its way into the channel.
+    InTransit,
+}
+
+/// The cursor while a chunk is on its way.
+const IN_TRANSIT: usize = 1;
 
 /// A chunk's address, and the address behind its last published word.
 #[derive(Debug)]
@@ -52,28 +67,31 @@ impl Published {
         self.cursor.store(first, Ordering::Release);
     }
 
-    /// For the owner: the chunk is handed over, and out of view.
-    pub(crate) fn retire(&self) {
-        self.cursor.store(0, Ordering::Release);
-        self.chunk.store(std::ptr::null_mut(), Ordering::Release);
+    /// For the owner: the chunk is about to be sent.
+    pub(crate) fn leave(&self) {
+        self.cursor.store(IN_TRANSIT, Ordering::Release);
     }
 
-    /// For the writer: the chunk in view, and its cursor. `holds` says whether a cursor belongs to a chunk.
-    ///
-    /// `None`: the owner has no chunk; all that it filled before was handed over.
-    pub(crate) fn view(
-        &self,
-        holds: impl Fn(*mut Header, usize) -> bool,
-    ) -> Option<(*mut Header, usize)> {
+    /// For the owner: the chunk is sent.
+    pub(crate) fn retire(&self) {
+        self.chunk.store(std::ptr::null_mut(), Ordering::Release);
+        self.cursor.store(0, Ordering::Release);
+    }
+
+    /// For the writer. `holds` says whether a cursor belongs to a chunk.
+    pub(crate) fn view(&self, holds: impl Fn(*mut Header, usize) -> bool) -> View {
         loop {
             let chunk = self.chunk.load(Ordering::Acquire);
             let cursor = self.cursor.load(Ordering::Acquire);
             if chunk.is_null() || cursor == 0 {
-                return None;
+                return View::Nothing;
+            }
+            if cursor == IN_TRANSIT {
+                return View::InTransit;
             }
             // Only the writer gives chunks back, so the same address before and behind is the same use.
             if self.chunk.load(Ordering::Acquire) == chunk && holds(chunk, cursor) {
-                return Some((chunk, cursor));
+                return View::Chunk(chunk, cursor);
             }
             #[cfg(jtrail_loom)]
             loom::thread::yield_now();
@@ -113,24 +131,29 @@ mod loom_tests {
                         for word in 1..=WORDS {
                             published.advance(chunk(n).addr() + 1 + word);
                         }
+                        published.leave();
                         handed_over.lock().unwrap().push(n);
                         published.retire();
                     }
                 })
             };
+            let taken = handed_over.lock().unwrap().clone();
             let view = published.view(holds);
             let full = handed_over.lock().unwrap().clone();
-            match view {
-                // The cursor is one of this very chunk, and all chunks before it are in the channel.
-                Some((seen, cursor)) => {
-                    assert!(holds(seen, cursor));
-                    let n = seen.addr() / 1000;
-                    assert!(
-                        (1..n).all(|earlier| full.contains(&earlier)),
-                        "{n}, {full:?}"
-                    );
-                }
-                None => assert!(full.len() <= 2),
+            if let View::Chunk(seen, cursor) = view {
+                // The cursor is one of this very chunk, all chunks before it are in the channel, and it was
+                // not there before.
+                assert!(holds(seen, cursor));
+                let n = seen.addr() / 1000;
+                assert!(
+                    (1..n).all(|earlier| full.contains(&earlier)),
+                    "{n}, {full:?}"
+                );
+                assert!(!taken.contains(&n), "{n} is in use anew");
+            }
+            if view == View::Nothing {
+                // Nothing is under way that is neither here nor there: what comes later is not begun yet.
+                assert!(full.len() >= taken.len());
             }
             owner.join().unwrap();
         });
@@ -149,11 +172,14 @@ mod loom_tests {
             };
             let first = published.view(holds);
             let second = published.view(holds);
-            if let Some((_, before)) = first {
-                assert!(second.is_some_and(|(_, after)| after >= before));
+            if let View::Chunk(_, before) = first {
+                assert!(matches!(second, View::Chunk(_, after) if after >= before));
             }
             owner.join().unwrap();
-            assert_eq!(published.view(holds), Some((chunk(1), chunk(1).addr() + 2)));
+            assert_eq!(
+                published.view(holds),
+                View::Chunk(chunk(1), chunk(1).addr() + 2)
+            );
         });
     }
 }

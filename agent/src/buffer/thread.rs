@@ -6,7 +6,7 @@
 
 use super::chunk::Chunk;
 use super::pool;
-use super::published::Published;
+use super::published::{Published, View};
 use super::record::{self, Code, epoch, word};
 use crossbeam_channel::{Receiver, Sender, bounded, select_biased};
 use std::cell::UnsafeCell;
@@ -30,6 +30,17 @@ pub(crate) struct Full {
     pub(crate) chunk: Option<Chunk>,
     /// The buffer's owner is gone; nothing follows.
     pub(crate) last: bool,
+}
+
+/// What the writer sees of a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Seen {
+    /// No chunk; all that it filled before is in the channel of full ones.
+    Nothing,
+    /// The chunk being filled, and how many of its words may be read.
+    Chunk(Chunk, usize),
+    /// A chunk is on its way into the channel.
+    InTransit,
 }
 
 /// Where a buffer gets chunks from, and where it hands them to.
@@ -199,6 +210,7 @@ impl ThreadBuffer {
             // SAFETY: the caller's promise.
             let owner = unsafe { buffer.owner() };
             let chunk = buffer.close_chunk();
+            buffer.published.leave(); // for ever
             (
                 owner.exchange.full.clone(),
                 Full {
@@ -282,6 +294,7 @@ impl ThreadBuffer {
         let Some(chunk) = self.close_chunk() else {
             return;
         };
+        self.published.leave();
         // A writer that is gone needs no chunk.
         let _ = owner.exchange.full.send(Full {
             buffer: self.number,
@@ -386,17 +399,19 @@ impl ThreadBuffer {
         self.unwritten.load(Ordering::Relaxed)
     }
 
-    /// For the writer: the chunk being filled, and how many of its words may be read.
-    ///
-    /// `None`: the thread has no chunk; all that it recorded before is in the channel of full ones.
-    pub(crate) fn published(&self) -> Option<(Chunk, usize)> {
+    /// For the writer: what the thread has published.
+    pub(crate) fn published(&self) -> Seen {
         // SAFETY: only `refill` brings chunks into view, with the address of one.
         let of = |chunk| unsafe { Chunk::from_ptr(chunk) };
-        let (chunk, cursor) = self
-            .published
-            .view(|chunk, cursor| of(chunk).is_some_and(|c| c.holds(cursor)))?;
-        let chunk = of(chunk)?;
-        Some((chunk, (cursor - chunk.first()) / 8))
+        let holds = |chunk, cursor| of(chunk).is_some_and(|chunk| chunk.holds(cursor));
+        match self.published.view(holds) {
+            View::Nothing => Seen::Nothing,
+            View::InTransit => Seen::InTransit,
+            View::Chunk(chunk, cursor) => match of(chunk) {
+                Some(chunk) => Seen::Chunk(chunk, (cursor - chunk.first()) / 8),
+                None => Seen::Nothing,
+            },
+        }
     }
 
     /// For the writer: gives back the reserve chunk that it has read.

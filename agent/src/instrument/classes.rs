@@ -141,7 +141,9 @@ impl Classes {
             return None;
         }
         if let Some(reason) = never::class(&name) {
-            uncovered(agent, &name, "", reason);
+            if !reason.is_empty() {
+                uncovered(agent, &name, "", reason);
+            }
             return None;
         }
         // Held to the end: when two threads define a class at once, its methods are announced before either
@@ -291,7 +293,7 @@ impl Plan {
             {
                 return None;
             }
-            if let Some(reason) = refusal(method, jdk) {
+            if let Some(reason) = refusal(name, method, jdk) {
                 if is_new && !reason.is_empty() {
                     uncovered(agent, name, &full_name(method), reason);
                 }
@@ -352,19 +354,25 @@ impl Plan {
 }
 
 /// Why a method is not even tried; empty if that needs no mention.
-fn refusal(method: &Method<'_>, jdk: bool) -> Option<&'static str> {
+fn refusal(class: &str, method: &Method<'_>, jdk: bool) -> Option<&'static str> {
     if method.access_flags() & ACC_ABSTRACT != 0 {
         return Some("");
     }
     if method.access_flags() & ACC_NATIVE != 0 {
         return Some("native method: only engine=jvmti sees it");
     }
-    let annotated = |(annotation, _): &&(&str, &str)| method.has_annotation(annotation);
-    let annotation = if jdk {
-        never::ANNOTATIONS.iter().find(annotated)
-    } else {
-        None
-    };
+    if !jdk {
+        return None;
+    }
+    if never::METHODS
+        .iter()
+        .any(|(c, m)| *c == class && full_name(method) == *m)
+    {
+        return Some(never::TRANSITION);
+    }
+    let annotation = never::ANNOTATIONS
+        .iter()
+        .find(|(a, _)| method.has_annotation(a));
     annotation.map(|(_, reason)| *reason)
 }
 

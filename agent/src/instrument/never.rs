@@ -1,14 +1,23 @@
 //! What is never instrumented, whatever the filters say, and why.
 
-/// Why no method of a class is ever traced; `name` with slashes.
+/// Why no method of a class is ever traced, empty if that needs no mention; `name` with slashes.
 pub(crate) fn class(name: &str) -> Option<&'static str> {
     match name {
         // Every constructor of every class runs its constructor, and its empty finalizer must stay empty.
         "java/lang/Object" => Some("java.lang.Object is what everything else is made of"),
-        "java/lang/JtrailHook" => Some("it is the hook itself"),
+        // Our own, which is no news.
+        "java/lang/JtrailHook" => Some(""),
         _ => None,
     }
 }
+
+/// Methods of the JDK that must stay as they are, by class and by name with descriptor. JDK 21 has no annotation on these:
+/// they call the notifications that begin and end a virtual thread, so their own calls begin on one thread and
+/// end on another.
+pub(crate) const METHODS: [(&str, &str); 2] = [
+    ("java/lang/VirtualThread", "run(Ljava/lang/Runnable;)V"),
+    ("java/lang/VirtualThread$VThreadContinuation$1", "run()V"),
+];
 
 /// Annotations of the JDK on methods that must stay as they are, and why.
 pub(crate) const ANNOTATIONS: [(&str, &str); 6] = [
@@ -30,4 +39,4 @@ pub(crate) const ANNOTATIONS: [(&str, &str); 6] = [
 ];
 
 const INTRINSIC: &str = "compiled code replaces it, and would drop the hook silently";
-const TRANSITION: &str = "it runs while a virtual thread changes its carrier";
+pub(crate) const TRANSITION: &str = "it runs while a virtual thread changes its carrier";

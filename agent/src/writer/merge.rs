@@ -2,7 +2,7 @@
 
 use super::announce::BufferHandle;
 use super::stream::{Sink, Stream};
-use crate::buffer::{Chunk, Full};
+use crate::buffer::{Chunk, Full, Seen};
 use crossbeam_channel::Sender;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -30,13 +30,18 @@ impl Merge {
         self.streams.insert(stream.number(), stream);
     }
 
-    /// What each thread has published now.
-    pub(crate) fn published(&self) -> Vec<(u64, Chunk, usize)> {
-        let of = |s: &Stream| {
-            s.published()
-                .map(|(chunk, words)| (s.number(), chunk, words))
-        };
-        self.streams.values().filter_map(of).collect()
+    /// What each thread has published now. `None` when a chunk is on its way to the writer, so that nobody can
+    /// say what came before what.
+    pub(crate) fn published(&self) -> Option<Vec<(u64, Chunk, usize)>> {
+        let mut all = Vec::with_capacity(self.streams.len());
+        for (number, stream) in &self.streams {
+            match stream.published() {
+                Seen::Nothing => {}
+                Seen::Chunk(chunk, words) => all.push((*number, chunk, words)),
+                Seen::InTransit => return None,
+            }
+        }
+        Some(all)
     }
 
     pub(crate) fn add_full(&mut self, full: &Full) {

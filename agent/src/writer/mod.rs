@@ -30,7 +30,7 @@ use preamble::Identity;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use translate::Translator;
 
 /// How long published records may wait when no chunk is full.
@@ -38,6 +38,8 @@ const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
 /// How long records are held back, so that one that was stamped, and stored a little later, still finds its
 /// place among those of other threads.
 const MERGE_WINDOW: Duration = Duration::from_millis(10);
+/// How long the end of the trace waits for chunks that threads are about to send.
+const LAST_CHUNKS: Duration = Duration::from_secs(1);
 /// Bytes of output that are collected before they are written.
 const OUTPUT_BYTES: usize = 1 << 20;
 
@@ -164,38 +166,54 @@ impl Work {
 
     /// Reads what there is to read. The last pass leaves nothing.
     fn pass(&mut self, full: &mut Vec<Full>, last: bool) {
-        self.take_announcements();
-        // In this order: all that a thread stored before the first moment is published by the second, and
-        // all that it published before is in the chunks that are in the channel by the third.
+        // In this order: all that a thread stored before the first moment is published by the third, also by threads
+        // that had no buffer before; and all that it published before is in the chunks that are in the channel by
+        // the fourth.
         let before = (self.setup.now)();
-        let published = self.merge.published();
+        self.take_announcements();
+        let mut published = self.merge.published();
         full.extend(self.setup.full.try_iter());
         self.take_announcements();
+        if last {
+            // A thread that is about to send a chunk does so at once, unless it is kept from running.
+            let until = Instant::now() + LAST_CHUNKS;
+            while published.is_none() && Instant::now() < until {
+                std::thread::yield_now();
+                full.extend(self.setup.full.try_iter());
+                full.drain(..)
+                    .for_each(|message| self.merge.add_full(&message));
+                published = self.merge.published();
+            }
+            full.extend(self.setup.full.try_iter());
+        }
         for message in full.drain(..) {
             self.merge.add_full(&message);
         }
-        let Some(trace) = &self.trace else {
+        let Some(trace) = &mut self.trace else {
             if self.setup.format.is_none() {
                 self.merge.discard();
             }
             return;
         };
-        self.merge.add_published(published);
-        let window = if last || self.merge.is_short_of_chunks() {
-            0
-        } else {
-            trace.window
+        match published {
+            Some(published) => self.merge.add_published(published),
+            None if last => {}
+            None => return, // its arrival wakes us
+        }
+        let window = match last || self.merge.is_short_of_chunks() {
+            true => 0,
+            false => trace.window,
         };
         let limit = if last {
             u64::MAX
         } else {
             before.saturating_sub(window)
         };
-        let Some(trace) = &mut self.trace else { return };
+        let translator = &mut trace.translator;
         self.merge.run(
             limit,
             &mut Flushing {
-                translator: &mut trace.translator,
+                translator,
                 setup: &mut self.setup,
             },
         );

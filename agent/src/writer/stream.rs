@@ -2,7 +2,7 @@
 
 use super::announce::BufferHandle;
 use crate::buffer::record::{self, Code, Kind};
-use crate::buffer::{Chunk, Full};
+use crate::buffer::{Chunk, Full, Seen};
 use std::collections::VecDeque;
 
 /// What a stream's records are handed to.
@@ -48,8 +48,11 @@ impl Stream {
     }
 
     /// What the buffer's thread has published at this moment.
-    pub(crate) fn published(&self) -> Option<(Chunk, usize)> {
-        self.buffer.get().published()
+    pub(crate) fn published(&self) -> Seen {
+        match self.finished {
+            true => Seen::Nothing,
+            false => self.buffer.get().published(),
+        }
     }
 
     /// The thread that records belong to now, and how many of its events were lost since the last record.

@@ -58,8 +58,14 @@ fn calls(buffer: &ThreadBuffer, now: fn() -> u64, count: u32) {
     }
 }
 
-/// Runs `threads` threads that make `count` × 5 calls each, over `chunks` chunks, while a writer drains.
-fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, u64, Seen)> {
+/// Runs `threads` threads, each of which does `work` with a buffer of its own, over `chunks` chunks, while a
+/// writer drains them without holding anything back.
+fn run_with(
+    threads: u32,
+    chunks: u64,
+    when_full: WhenFull,
+    work: impl Fn(u32, &ThreadBuffer) + Send + Sync + 'static,
+) -> Vec<(u32, u64, Seen)> {
     let (empty, supply) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
     let (announce, announced) = unbounded();
@@ -69,16 +75,18 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
         when_full,
     };
     let done = Arc::new(AtomicBool::new(false));
+    let work = Arc::new(work);
     let workers: Vec<_> = (1..=threads)
         .map(|thread| {
             let (exchange, announce) = (exchange.clone(), announce.clone());
+            let work = Arc::clone(&work);
             std::thread::spawn(move || {
                 let buffer = ThreadBuffer::new(u64::from(thread), thread, exchange);
                 let (handle, buffer) = BufferHandle::share(buffer);
                 announce.send(handle).expect("the writer is there");
                 // SAFETY: it lives until `finish`, here, which is the last use.
                 unsafe {
-                    calls(&*buffer, System::now, count);
+                    work(thread, &*buffer);
                     ThreadBuffer::finish(buffer);
                 }
             })
@@ -92,16 +100,17 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
             let mut seen = Collect::default();
             loop {
                 let last = done.load(Ordering::Acquire);
+                let before = System::now();
                 announced
                     .try_iter()
                     .for_each(|handle| merge.add_buffer(handle));
-                let before = System::now();
                 let published = merge.published();
                 let messages: Vec<Full> = full.try_iter().collect();
                 announced
                     .try_iter()
                     .for_each(|handle| merge.add_buffer(handle));
                 messages.iter().for_each(|message| merge.add_full(message));
+                let Some(published) = published else { continue };
                 merge.add_published(published);
                 merge.run(if last { u64::MAX } else { before }, &mut seen);
                 if last {
@@ -115,6 +124,50 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
     }
     done.store(true, Ordering::Release);
     writer.join().expect("no panic")
+}
+
+/// Each thread makes `count` × 5 calls.
+fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, u64, Seen)> {
+    run_with(threads, chunks, when_full, move |_, buffer| {
+        calls(buffer, System::now, count)
+    })
+}
+
+/// Virtual threads are handed from carrier to carrier; what each did must come out in order, although it
+/// lies in chunks of all of them, and chunks are few and used again and again.
+#[test]
+fn threads_that_change_carriers_stay_in_order() {
+    const CARRIERS: u32 = 3;
+    const VIRTUAL: u32 = 6;
+    const TURNS: u32 = 3_000;
+    const CALLS: u32 = 20;
+    let (mount, mounted) = unbounded();
+    for thread in 0..VIRTUAL {
+        mount.send((CARRIERS + 1 + thread, 0)).expect("room");
+    }
+    let seen = run_with(CARRIERS, 1, WhenFull::Block, move |_, buffer| {
+        while let Ok((thread, turn)) = mounted.try_recv() {
+            // SAFETY: each test thread records into its own buffer.
+            unsafe {
+                buffer.switch_to(System::now(), Some(thread));
+                for call in 0..CALLS {
+                    let low = record::enter(turn * CALLS + call);
+                    let now = System::now();
+                    assert!(buffer.try_record(now, low) || buffer.record(now, low));
+                }
+                buffer.switch_to(System::now(), None);
+            }
+            if turn + 1 < TURNS {
+                mount.send((thread, turn + 1)).expect("room");
+            }
+        }
+    });
+    for thread in CARRIERS + 1..=CARRIERS + VIRTUAL {
+        let own = seen.iter().filter(|s| s.0 == thread).map(|s| s.2);
+        let expected = (0..TURNS * CALLS).map(Seen::Enter);
+        assert!(own.eq(expected), "virtual thread {thread}");
+    }
+    assert_eq!(seen.len() as u32, VIRTUAL * TURNS * CALLS);
 }
 
 fn expected(count: u32) -> Vec<Seen> {

@@ -10,3 +10,4 @@ UPDATE purchase SET cents = cents + 1 WHERE bought BETWEEN DATE '2024-03-01' AND
 DELETE FROM purchase WHERE MOD(id, 11) = 0;
 SELECT COUNT(*), MIN(bought), MAX(bought), SUM(cents) FROM purchase;
 SELECT bought, cents, SUM(cents) OVER (ORDER BY bought, id) FROM purchase ORDER BY bought, id LIMIT 10;
+SCRIPT NOPASSWORDS NOSETTINGS;

@@ -65,7 +65,7 @@ struct Verdict {
     /// Events that the trace says it lost.
     lost: u64,
     faults: u64,
-    /// The first findings of all kinds, in the order of the trace.
+    /// Findings, the worst kind first, and each kind in the order of the trace.
     findings: Vec<Finding>,
     /// Why it can't be read, or not to its end.
     error: Option<String>,
@@ -106,7 +106,8 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         message: f.message.clone(),
     });
     let mut findings: Vec<Finding> = structure.chain(meaning).collect();
-    findings.sort_by_key(|f| f.offset);
+    // What the verdict rests on comes first, in case not all is shown.
+    findings.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.offset));
     Ok(Verdict {
         code,
         format: Some(input.format().name()),
