@@ -2,7 +2,8 @@
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `agent` | what lives as long as the JVM, and how it begins and ends |
+//! | `startup` | the JVM loads the agent, and unloads it |
+//! | `agent` | what lives as long as the JVM |
 //! | `jvmti`, `jni` | the JVM's interfaces, made safe |
 //! | `hooks` | what the JVM and instrumented code call: callback to record |
 //! | `instrument` | which methods are rewritten, and their numbers |
@@ -21,6 +22,7 @@ mod instrument;
 mod jni;
 mod jvmti;
 mod log;
+mod startup;
 mod writer;
 
 use ::jni::sys::{JNIEnv, JavaVM, jclass, jint};
@@ -58,9 +60,9 @@ pub unsafe extern "system" fn Agent_OnLoad(
         }
     };
     // SAFETY: the caller's promise.
-    guard::run("start-up", || match unsafe { agent::load(vm, options) } {
-        agent::Loaded::Go => JNI_OK,
-        agent::Loaded::Refuse => JNI_ERR,
+    guard::run("start-up", || match unsafe { startup::load(vm, options) } {
+        startup::Loaded::Go => JNI_OK,
+        startup::Loaded::Refuse => JNI_ERR,
     })
 }
 
@@ -86,7 +88,7 @@ pub unsafe extern "system" fn Agent_OnAttach(
 /// Only the JVM calls it.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
-    guard::run("shutdown", agent::unload);
+    guard::run("shutdown", startup::unload);
 }
 
 /// The native method `bindNatives` of the hook class, which the JVM finds by this name.

@@ -1,12 +1,14 @@
 //! The JVM starts, is ready, and ends.
 
-use super::{class, method, record};
+use super::{buffer, class, method, record};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
+use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
+use std::cell::Cell;
 
 /// Java code can run: the hook class goes in, before any class of the program can load.
 pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) {
@@ -44,8 +46,8 @@ pub(crate) unsafe fn bind_hook(env: *mut JNIEnv, class: jclass) {
 pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _thread: jobject) {
     guard::run("the JVM's initialisation", || {
         let Some(agent) = agent::get() else { return };
-        agent.ensure_live(env);
-        record(agent, agent.buffer(env), Code::InitDone, 0);
+        ensure_live(agent, env);
+        record(agent, buffer(agent, env), Code::InitDone, 0);
         if agent.uses_bytecode() && agent.options.events.contains(Events::METHODS) {
             class::retransform_early(agent);
         }
@@ -57,14 +59,53 @@ pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) 
     guard::run("the JVM's end", || {
         let Some(agent) = agent::get() else { return };
         // The thread that ends the JVM may have ended for Java already.
-        let buffer = agent.buffer(env).or_else(|| agent.native_buffer());
-        record(agent, buffer, Code::Shutdown, 0);
+        let own = buffer(agent, env).or_else(|| agent.native_buffer());
+        record(agent, own, Code::Shutdown, 0);
         agent.stop();
     });
 }
 
+thread_local! {
+    /// This thread is setting the agent up; what it calls on the way is not recorded.
+    static SETTING_UP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the JVM is ready. The first caller that finds it so begins the trace: another agent's code
+/// may run before the JVM tells us.
+pub(super) fn ensure_live(agent: &Agent, env: *mut JNIEnv) -> bool {
+    if agent.live.get().is_some() {
+        return true;
+    }
+    if SETTING_UP.get() || agent.jvmti.phase() != Phase::Live {
+        return false;
+    }
+    agent.live.get_or_init(|| {
+        SETTING_UP.set(true);
+        go_live(agent, env);
+        SETTING_UP.set(false);
+    });
+    true
+}
+
+fn go_live(agent: &Agent, env: *mut JNIEnv) {
+    let started = (agent.now)();
+    agent.classes.find_platform_loader(agent.jvmti, env);
+    // Before the writer starts, so that it knows their names.
+    let threads = agent.jvmti.all_threads().unwrap_or_default();
+    let numbers: Vec<u32> = threads
+        .iter()
+        // SAFETY: local references that the JVM just gave us.
+        .filter_map(|thread| unsafe { agent.name_thread(*thread) })
+        .collect();
+    agent.writer.live(started);
+    record_first_threads(agent, &numbers);
+    if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
+        enable_method_events(agent);
+    }
+}
+
 /// Tells the trace of the threads that were there before it.
-pub(crate) fn record_first_threads(agent: &Agent, numbers: &[u32]) {
+fn record_first_threads(agent: &Agent, numbers: &[u32]) {
     let Some(first) = numbers.first() else { return };
     // The running thread is one of them; its buffer can't be asked for yet.
     // SAFETY: null means the running thread.
@@ -75,15 +116,13 @@ pub(crate) fn record_first_threads(agent: &Agent, numbers: &[u32]) {
     }
 }
 
-/// Switches on what may only come when the trace has begun.
-pub(crate) fn after_live(agent: &Agent) {
-    if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
-        for event in [Event::MethodEntry, Event::MethodExit] {
-            if let Err(error) = agent.jvmti.enable(event) {
-                log::say(&format!(
-                    "{error}; the program goes on without calls in the trace"
-                ));
-            }
+/// Switches on the JVM's own events of calls, which would come too early before.
+fn enable_method_events(agent: &Agent) {
+    for event in [Event::MethodEntry, Event::MethodExit] {
+        if let Err(error) = agent.jvmti.enable(event) {
+            log::say(&format!(
+                "{error}; the program goes on without calls in the trace"
+            ));
         }
     }
 }

@@ -59,7 +59,7 @@ fn call<C: Clock>(env: *mut JNIEnv, low: u64) {
 fn slow(env: *mut JNIEnv, now: u64, low: u64) {
     guard::run("a call", || {
         let Some(agent) = agent::get() else { return };
-        let Some(buffer) = agent.buffer(env) else {
+        let Some(buffer) = super::buffer(agent, env) else {
             return;
         };
         // SAFETY: it is the running thread's own.
@@ -73,7 +73,12 @@ fn slow(env: *mut JNIEnv, now: u64, low: u64) {
 fn coded(env: *mut JNIEnv, code: Code, method: jint) {
     guard::run("a call", || {
         let Some(agent) = agent::get() else { return };
-        super::record(agent, agent.buffer(env), code, u64::from(method as u32));
+        super::record(
+            agent,
+            super::buffer(agent, env),
+            code,
+            u64::from(method as u32),
+        );
     });
 }
 
@@ -106,7 +111,7 @@ pub(super) unsafe extern "system" fn jvmti_entry(
         let Some(number) = (unsafe { agent.classes.method_of(agent, method) }) else {
             return;
         };
-        let Some(buffer) = agent.buffer(env) else {
+        let Some(buffer) = super::buffer(agent, env) else {
             return;
         };
         // SAFETY: it is the running thread's own.
@@ -131,7 +136,7 @@ pub(super) unsafe extern "system" fn jvmti_exit(
         let Some(number) = (unsafe { agent.classes.method_of(agent, method) }) else {
             return;
         };
-        let Some(buffer) = agent.buffer(env) else {
+        let Some(buffer) = super::buffer(agent, env) else {
             return;
         };
         if by_exception != 0 {

@@ -11,13 +11,15 @@ mod thread;
 mod virtual_thread;
 
 use crate::agent::Agent;
+use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
 use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event};
+use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, Options};
 
-pub(crate) use lifecycle::{after_live, bind_hook, record_first_threads};
+pub(crate) use lifecycle::bind_hook;
 
 /// Asks the JVM for what the options need.
 ///
@@ -116,8 +118,21 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     Ok(())
 }
 
+/// The running thread's buffer, which is made if need be. `None` when nothing can be recorded.
+fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
+    if let Some(buffer) = agent.buffer_if_any() {
+        return Some(buffer);
+    }
+    if guard::is_off() || !lifecycle::ensure_live(agent, env) {
+        return None;
+    }
+    // SAFETY: null means the running thread.
+    let number = unsafe { agent.name_thread(std::ptr::null_mut()) }?;
+    Some(agent.buffer_of(number))
+}
+
 /// Writes a two-word record into the running thread's buffer, if it has one and recording goes on.
-fn record(agent: &Agent, buffer: Option<&crate::buffer::ThreadBuffer>, code: Code, payload: u64) {
+fn record(agent: &Agent, buffer: Option<&ThreadBuffer>, code: Code, payload: u64) {
     // SAFETY: buffers come from `Agent::buffer`, which gives the running thread its own.
     let recorded = buffer.is_none_or(|b| unsafe { b.record_coded((agent.now)(), code, payload) });
     if !recorded {

@@ -1,6 +1,6 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
-use super::record;
+use super::{lifecycle, record};
 use crate::agent;
 use crate::buffer::record::Code;
 use crate::guard;
@@ -11,7 +11,7 @@ use jni::sys::{JNIEnv, jobject};
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a thread's start", || {
         let Some(agent) = agent::get() else { return };
-        if !agent.ensure_live(env) {
+        if !lifecycle::ensure_live(agent, env) {
             return; // it will be among the first threads
         }
         // SAFETY: the callback's own reference.
@@ -31,7 +31,9 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
 pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a thread's end", || {
         let Some(agent) = agent::get() else { return };
-        if !agent.ensure_live(env) || agent.jvmti.frame_count().is_ok_and(|count| count > 0) {
+        if !lifecycle::ensure_live(agent, env)
+            || agent.jvmti.frame_count().is_ok_and(|count| count > 0)
+        {
             return;
         }
         // SAFETY: the callback's own reference.

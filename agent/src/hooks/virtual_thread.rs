@@ -4,7 +4,7 @@
 //! says that what follows is its own; when it unmounts, that the carrier is itself again. The JVM tells of both
 //! by events of its own, beyond the specification.
 
-use super::record;
+use super::{lifecycle, record};
 use crate::agent;
 use crate::buffer::record::Code;
 use crate::jvmti::Jvmti;
@@ -75,7 +75,7 @@ unsafe extern "system" fn unmount(_jvmti: RawEnv, env: *mut JNIEnv, _thread: job
 /// From now on, what the carrier records belongs to `thread`, or to itself; then writes a record of it.
 fn switch(env: *mut JNIEnv, thread: Option<jobject>, code: Option<Code>) {
     let Some(agent) = agent::get() else { return };
-    if !agent.ensure_live(env) {
+    if !lifecycle::ensure_live(agent, env) {
         return;
     }
     let number = match thread {
