@@ -135,6 +135,12 @@ fn everything_can_be_included() {
                 jdk.feature
             );
             run.trace.assert_sound(&run.output);
+            assert_eq!(
+                run.trace.totals().repaired,
+                0,
+                "{name}, JDK {}",
+                jdk.feature
+            );
             assert!(
                 run.trace
                     .calls

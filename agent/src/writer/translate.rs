@@ -21,7 +21,10 @@ pub(crate) struct Translator {
     pub(crate) out: Vec<u8>,
     timeline: Timeline,
     ids: Ids,
-    threads: Vec<Thread>,
+    /// By number; none before it is mentioned, and when it has ended.
+    threads: Vec<Option<Box<Thread>>>,
+    /// By number; a program may have had millions of virtual threads.
+    ended: Vec<bool>,
     classes: Vec<Class>,
     methods: Vec<Method>,
     collecting: bool,
@@ -46,13 +49,13 @@ struct Thread {
     info: ThreadInfo,
     /// None until it is announced in the trace.
     id: ThreadId,
-    ended: bool,
     last: Timestamp,
     ticket: u32,
     calls: Vec<Call>,
 }
 
 /// An open call.
+#[derive(Clone, Copy)]
 struct Call {
     method: u32,
     ticket: u32,
@@ -107,12 +110,17 @@ impl Translator {
             timeline,
             ids: Ids::default(),
             threads: Vec::new(),
+            ended: Vec::new(),
             classes: Vec::new(),
             methods: Vec::new(),
             collecting: false,
             tell_threads,
             totals: Totals::default(),
         }
+    }
+
+    fn thread(&mut self, number: u32) -> &mut Thread {
+        slot(&mut self.threads, number).get_or_insert_default()
     }
 
     /// Writes what stands before all events.
@@ -127,7 +135,7 @@ impl Translator {
 
     pub(crate) fn add_thread(&mut self, info: ThreadInfo) {
         let number = info.number;
-        slot(&mut self.threads, number).info = info;
+        self.thread(number).info = info;
     }
 
     pub(crate) fn add_class(&mut self, info: ClassInfo) {
@@ -159,7 +167,12 @@ impl Translator {
 
     /// Writes what stands behind all events but the closing ones.
     pub(crate) fn totals(&mut self) {
-        self.totals.open = self.threads.iter().map(|t| t.calls.len() as u64).sum();
+        self.totals.open = self
+            .threads
+            .iter()
+            .flatten()
+            .map(|t| t.calls.len() as u64)
+            .sum();
         self.note(&Note::Totals(self.totals));
     }
 
@@ -182,10 +195,10 @@ impl Translator {
         if number == NO_THREAD {
             return Some((ThreadId::NONE, time));
         }
-        let thread = slot(&mut self.threads, number);
-        if thread.ended {
+        if *slot(&mut self.ended, number) {
             return None;
         }
+        let thread = slot(&mut self.threads, number).get_or_insert_default();
         thread.last = thread.last.max(time);
         if thread.id.is_none() {
             thread.id = ThreadId(self.ids.next());
@@ -247,11 +260,11 @@ impl Translator {
         let Some((thread, time)) = self.at(number, ticks) else {
             return;
         };
-        while self.threads[number as usize].calls.len() > keep {
-            let Some(call) = self.threads[number as usize].calls.pop() else {
+        while self.thread(number).calls.len() > keep {
+            let Some(call) = self.thread(number).calls.pop() else {
                 return;
             };
-            let is_last = self.threads[number as usize].calls.len() == keep;
+            let is_last = self.thread(number).calls.len() == keep;
             let (method, class) = self.method(call.method, time);
             let event = Event::MethodLeave(MethodLeave {
                 thread,
@@ -280,7 +293,7 @@ impl Translator {
             .get(method as usize)
             .map(|m| m.info.marks)
             .unwrap_or_default();
-        let calls = &self.threads.get(number as usize)?.calls;
+        let calls = &self.threads.get(number as usize)?.as_ref()?.calls;
         let is_alive = |call: &Call| match (marks, call.phase) {
             (SuperMarks::None, _)
             | (_, Phase::Constructed)
@@ -306,7 +319,7 @@ impl Translator {
     /// Behind a constructor that was left by an exception: those that had called it as `this(...)` or
     /// `super(...)` are gone with it, at this very moment, so nothing is repaired.
     fn left_with_super(&mut self, number: u32, ticks: u64, mut inner: u32) {
-        while let Some(call) = self.threads[number as usize].calls.last() {
+        while let Some(call) = self.thread(number).calls.last().copied() {
             let outer = &self.methods[call.method as usize];
             let in_super = match outer.info.marks {
                 SuperMarks::None => false,
@@ -321,13 +334,13 @@ impl Translator {
                 return;
             }
             inner = call.method;
-            let keep = self.threads[number as usize].calls.len() - 1;
+            let keep = self.thread(number).calls.len() - 1;
             self.close(number, ticks, keep, true);
         }
     }
 
     fn set_phase(&mut self, number: u32, method: u32, phase: Phase) {
-        let calls = &mut slot(&mut self.threads, number).calls;
+        let calls = &mut self.thread(number).calls;
         if let Some(call) = calls
             .iter_mut()
             .rev()
@@ -339,15 +352,16 @@ impl Translator {
 
     fn lost(&mut self, number: u32, ticks: u64, payload: u64) {
         let (events, closed) = record::lost_parts(payload);
-        let from = slot(&mut self.threads, number).last;
+        let from = self.thread(number).last;
         let Some((thread, to)) = self.at(number, ticks) else {
             return;
         };
-        let keep = slot(&mut self.threads, number)
+        let keep = self
+            .thread(number)
             .calls
             .len()
             .saturating_sub(closed as usize);
-        let open = slot(&mut self.threads, number).calls.len();
+        let open = self.thread(number).calls.len();
         // Their leaves are among the lost events, and are given back here, with the time of the gap's end.
         let given_back = (open - keep) as u64;
         let repaired = self.totals.repaired;
@@ -376,7 +390,7 @@ impl Translator {
 
     fn thread_ended(&mut self, number: u32, ticks: u64) {
         // Calls still open here were left without a trace: nothing of a thread outlives it.
-        let open = slot(&mut self.threads, number).calls.len();
+        let open = self.thread(number).calls.len();
         if open > 0 {
             self.close(number, ticks, 0, true);
             self.totals.repaired += 1; // `close` took the outermost for a real leave
@@ -386,10 +400,8 @@ impl Translator {
         {
             self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
         }
-        let state = slot(&mut self.threads, number);
-        state.ended = true;
-        state.calls = Vec::new();
-        state.info = ThreadInfo::default();
+        *slot(&mut self.ended, number) = true;
+        self.threads[number as usize] = None;
     }
 }
 
@@ -401,21 +413,22 @@ impl Sink for Translator {
             return;
         };
         let (id, class) = self.method(method, time);
-        let state = &mut self.threads[number as usize];
+        let state = self.thread(number);
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
         state.calls.push(Call {
             method,
             ticket: state.ticket,
             phase: Phase::Begun,
         });
+        let (ticket, depth) = (state.ticket, state.calls.len());
         let event = Event::MethodEnter(MethodEnter {
             thread,
             time,
             method: id,
             class,
-            ticket: state.ticket,
+            ticket,
             cpu_time: Duration::default(),
-            stack_depth: state.calls.len() as i64,
+            stack_depth: depth as i64,
         });
         self.encoder.event(&event, &mut self.out);
         self.totals.enters += 1;
@@ -424,14 +437,14 @@ impl Sink for Translator {
     #[inline]
     fn leave(&mut self, number: u32, ticks: u64, method: u32) {
         // The common case: the innermost call returns.
-        let state = slot(&mut self.threads, number);
-        if let Some(call) = state.calls.last()
+        let calls = &self.thread(number).calls;
+        let (open, last) = (calls.len(), calls.last().copied());
+        if let Some(call) = last
             && call.method == method
             && (call.phase == Phase::Constructed
                 || self.methods[method as usize].info.marks == SuperMarks::None)
         {
-            let keep = state.calls.len() - 1;
-            self.close(number, ticks, keep, false);
+            self.close(number, ticks, open - 1, false);
         } else {
             self.left(number, ticks, method, false);
         }
@@ -443,7 +456,7 @@ impl Sink for Translator {
             Code::LeaveByException => self.left(number, ticks, value, true),
             Code::Caught => {
                 if let Some(at) = self.innermost(number, value) {
-                    let gone = slot(&mut self.threads, number).calls.len() - at - 1;
+                    let gone = self.thread(number).calls.len() - at - 1;
                     if gone > 0 {
                         self.close(number, ticks, at + 1, true);
                         self.totals.repaired += 1; // here, the outermost had no leave either
