@@ -72,6 +72,44 @@ pub enum Event<'a> {
     ObjectReference(ObjectReference),
     /// Free text; see [`crate::Note`] for what jtrail itself writes there.
     Custom(Custom<'a>),
+    /// An object that was there before the trace, or that was not seen when it was made, at its first mention.
+    ObjectDef(ObjectDef),
+    /// An exception was thrown.
+    ExceptionThrow(ExceptionThrow<'a>),
+    /// An exception was caught.
+    ExceptionCatch(ExceptionCatch<'a>),
+    /// A thread got another name.
+    ThreadName(ThreadName<'a>),
+    /// How much CPU time a thread has used so far.
+    ThreadCpu(ThreadCpu),
+    /// A virtual thread took a carrier.
+    ThreadMount(ThreadMount),
+    /// A virtual thread left its carrier.
+    ThreadUnmount(ThreadUnmount),
+    /// A thread is about to park (`java.util.concurrent.locks.LockSupport`).
+    ThreadPark(ThreadPark<'a>),
+    /// A thread came back from parking.
+    ThreadUnpark(ThreadUnpark),
+    /// All that a class file says of a class, behind its [`ClassDef`].
+    ClassDetail(ClassDetail<'a>),
+    /// A class was unloaded.
+    ClassUnload(ClassUnload),
+    /// A class got new code, by redefinition or retransformation.
+    ClassRedefine(ClassRedefine),
+    /// A method was compiled.
+    MethodCompile(MethodCompile<'a>),
+    /// A method's compiled code was thrown away.
+    MethodUncompile(MethodUncompile),
+    /// A thread's stack at one tick of the sampler.
+    Sample(Sample<'a>),
+    /// What the JVM says of a collection, before its [`GcFinish`].
+    GcDetail(GcDetail<'a>),
+    /// An object in a heap dump.
+    HeapObject(HeapObject),
+    /// A heap dump is complete.
+    HeapDumpEnd(HeapDumpEnd),
+    /// How often the lines of a method were reached since the trace began.
+    LineCounts(LineCounts),
 }
 
 /// See [`Event::Node`].
@@ -514,6 +552,306 @@ pub struct Custom<'a> {
     pub body: Text<'a>,
 }
 
+/// See [`Event::ObjectDef`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ObjectDef {
+    /// New id.
+    pub object: ObjectId,
+    /// When it was first mentioned.
+    pub time: Timestamp,
+    /// Plain object or which array.
+    pub kind: ObjectKind,
+    /// Bytes, 0 if unknown.
+    pub size: i64,
+    /// Class of the object.
+    pub class: ClassId,
+}
+
+/// See [`Event::ExceptionThrow`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ExceptionThrow<'a> {
+    /// The throwing thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// The exception, none if it has no id.
+    pub object: ObjectId,
+    /// Class of the exception.
+    pub class: ClassId,
+    /// Where, innermost frame first, as deep as asked for; at least one frame.
+    pub stack: Vec<Frame<'a>>,
+}
+
+/// See [`Event::ExceptionCatch`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ExceptionCatch<'a> {
+    /// The catching thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// The exception, none if it has no id.
+    pub object: ObjectId,
+    /// Class of the exception.
+    pub class: ClassId,
+    /// The catching method, and the line of its handler.
+    pub frame: Frame<'a>,
+}
+
+/// See [`Event::ThreadName`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ThreadName<'a> {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When the name was seen.
+    pub time: Timestamp,
+    /// The new name.
+    pub name: Text<'a>,
+}
+
+/// See [`Event::ThreadCpu`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadCpu {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When it was read.
+    pub time: Timestamp,
+    /// User and system time since the thread began.
+    pub cpu_time: Duration,
+}
+
+/// See [`Event::ThreadMount`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadMount {
+    /// The virtual thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// The platform thread that runs it from now on; none if unknown.
+    pub carrier: ThreadId,
+}
+
+/// See [`Event::ThreadUnmount`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadUnmount {
+    /// The virtual thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// The platform thread that ran it; none if unknown.
+    pub carrier: ThreadId,
+}
+
+/// See [`Event::ThreadPark`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ThreadPark<'a> {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// What it waits for (the blocker), none if the caller did not say or objects have no ids.
+    pub object: ObjectId,
+    /// Where, innermost frame first, as deep as asked for.
+    pub stack: Vec<Frame<'a>>,
+}
+
+/// See [`Event::ThreadUnpark`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadUnpark {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+}
+
+/// A field or method of a class, as its class file names it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Member<'a> {
+    /// Raw name.
+    pub name: Text<'a>,
+    /// VM descriptor, with slashes.
+    pub signature: Text<'a>,
+    /// Access flags of the class file.
+    pub access: u16,
+}
+
+/// See [`Event::ClassDetail`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClassDetail<'a> {
+    /// The class.
+    pub class: ClassId,
+    /// When it was prepared.
+    pub time: Timestamp,
+    /// Access flags of the class file.
+    pub access: u16,
+    /// Name of the superclass, as in [`ClassDef::name`]; empty where there is none.
+    pub super_name: Text<'a>,
+    /// Names of the direct interfaces, in the order of the declaration.
+    pub interfaces: Vec<Text<'a>>,
+    /// `bootstrap`, `platform`, `app`, or the loader's class and number (`com.acme.Loader@7`).
+    pub loader: Text<'a>,
+    /// Bytes of the class file, 0 if unknown.
+    pub size: i64,
+    /// Declared fields, in the order of the class file.
+    pub fields: Vec<Member<'a>>,
+    /// Declared methods, in the order of the class file.
+    pub methods: Vec<Member<'a>>,
+}
+
+/// See [`Event::ClassUnload`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassUnload {
+    /// The class.
+    pub class: ClassId,
+    /// When.
+    pub time: Timestamp,
+}
+
+/// See [`Event::ClassRedefine`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassRedefine {
+    /// The class.
+    pub class: ClassId,
+    /// When.
+    pub time: Timestamp,
+    /// Bytes of the new class file.
+    pub size: i64,
+}
+
+/// A range of compiled code that came from one method, itself or inlined.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CodeRange<'a> {
+    /// First byte of the range, counted from the start of the code.
+    pub offset: i64,
+    /// The frames at that place: innermost (inlined) method first, the compiled method last. Lines as in [`Frame`].
+    pub frames: Vec<Frame<'a>>,
+}
+
+/// See [`Event::MethodCompile`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MethodCompile<'a> {
+    /// The method.
+    pub method: MethodId,
+    /// When.
+    pub time: Timestamp,
+    /// Address of the code.
+    pub address: u64,
+    /// Bytes of the code.
+    pub size: i64,
+    /// Where the code of which line is, where the JVM says so.
+    pub ranges: Vec<CodeRange<'a>>,
+}
+
+/// See [`Event::MethodUncompile`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MethodUncompile {
+    /// The method.
+    pub method: MethodId,
+    /// When.
+    pub time: Timestamp,
+    /// Address of the code.
+    pub address: u64,
+}
+
+/// What a thread does when it is sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ThreadState {
+    /// It runs, or could run.
+    #[default]
+    Runnable,
+    /// It wants to enter a monitor that another thread holds.
+    Blocked,
+    /// It waits in `Object.wait`.
+    Waiting,
+    /// It is parked.
+    Parked,
+    /// It sleeps.
+    Sleeping,
+}
+
+/// See [`Event::Sample`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sample<'a> {
+    /// The sampled thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// What it did.
+    pub state: ThreadState,
+    /// Its stack, innermost frame first, as deep as asked for.
+    pub stack: Vec<Frame<'a>>,
+}
+
+/// Which part of the heap a collection was for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Generation {
+    /// The JVM does not say.
+    #[default]
+    Unknown,
+    /// Young objects only.
+    Young,
+    /// All, or the old ones.
+    Full,
+    /// A short stop within a collection that runs beside the program.
+    Concurrent,
+}
+
+/// See [`Event::GcDetail`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GcDetail<'a> {
+    /// When it was read.
+    pub time: Timestamp,
+    /// The JVM's name of the collector; empty if unknown.
+    pub collector: Text<'a>,
+    /// The JVM's words for the cause (`System.gc()`); empty if unknown.
+    pub cause: Text<'a>,
+    /// Which part of the heap.
+    pub generation: Generation,
+}
+
+/// See [`Event::HeapObject`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HeapObject {
+    /// The dump that it belongs to.
+    pub dump: HeapDumpId,
+    /// The object.
+    pub object: ObjectId,
+    /// Its class.
+    pub class: ClassId,
+    /// Bytes.
+    pub size: i64,
+}
+
+/// See [`Event::HeapDumpEnd`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HeapDumpEnd {
+    /// The dump.
+    pub dump: HeapDumpId,
+    /// When it was complete.
+    pub time: Timestamp,
+}
+
+/// How often one line was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LineCount {
+    /// Source line.
+    pub line: u32,
+    /// How often one of its line table entries was executed; several entries of one line are added up.
+    pub count: u64,
+}
+
+/// See [`Event::LineCounts`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LineCounts {
+    /// The method.
+    pub method: MethodId,
+    /// When they were read.
+    pub time: Timestamp,
+    /// How often the method was called.
+    pub calls: u64,
+    /// All lines of its line table, ascending, each once. Replaces what was told of this method before.
+    pub lines: Vec<LineCount>,
+}
+
 impl Event<'_> {
     /// The point in time that the event carries, if it carries one.
     pub fn time(&self) -> Option<Timestamp> {
@@ -540,6 +878,24 @@ impl Event<'_> {
             Event::MonitorContendedEnter(e) => e.time,
             Event::MonitorContendedEntered(e) => e.time,
             Event::HeapDump(e) => e.time,
+            Event::ObjectDef(e) => e.time,
+            Event::ExceptionThrow(e) => e.time,
+            Event::ExceptionCatch(e) => e.time,
+            Event::ThreadName(e) => e.time,
+            Event::ThreadCpu(e) => e.time,
+            Event::ThreadMount(e) => e.time,
+            Event::ThreadUnmount(e) => e.time,
+            Event::ThreadPark(e) => e.time,
+            Event::ThreadUnpark(e) => e.time,
+            Event::ClassDetail(e) => e.time,
+            Event::ClassUnload(e) => e.time,
+            Event::ClassRedefine(e) => e.time,
+            Event::MethodCompile(e) => e.time,
+            Event::MethodUncompile(e) => e.time,
+            Event::Sample(e) => e.time,
+            Event::GcDetail(e) => e.time,
+            Event::HeapDumpEnd(e) => e.time,
+            Event::LineCounts(e) => e.time,
             Event::Filter(_)
             | Event::Option(_)
             | Event::MethodDef(_)
@@ -547,6 +903,7 @@ impl Event<'_> {
             | Event::AggregatedLeave(_)
             | Event::GcRoot(_)
             | Event::ObjectReference(_)
+            | Event::HeapObject(_)
             | Event::Custom(_) => return None,
         })
     }
@@ -568,6 +925,15 @@ impl Event<'_> {
             Event::MonitorContendedEntered(e) => e.thread,
             Event::AggregatedEnter(e) => e.thread,
             Event::AggregatedLeave(e) => e.thread,
+            Event::ExceptionThrow(e) => e.thread,
+            Event::ExceptionCatch(e) => e.thread,
+            Event::ThreadName(e) => e.thread,
+            Event::ThreadCpu(e) => e.thread,
+            Event::ThreadMount(e) => e.thread,
+            Event::ThreadUnmount(e) => e.thread,
+            Event::ThreadPark(e) => e.thread,
+            Event::ThreadUnpark(e) => e.thread,
+            Event::Sample(e) => e.thread,
             _ => return None,
         };
         (!thread.is_none()).then_some(thread)
