@@ -4,9 +4,10 @@ use crate::buffer::{Exchange, ThreadBuffer, tls};
 use crate::guard;
 use crate::instrument::Classes;
 use crate::jvmti::{Jvmti, ThreadNames};
+use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crossbeam_channel::Sender;
-use jni::sys::jobject;
+use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Engine, Options};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
@@ -20,6 +21,8 @@ pub(crate) struct Agent {
     pub(crate) options: Arc<Options>,
     pub(crate) jvmti: Jvmti,
     pub(crate) classes: Classes,
+    /// Where events tell of objects.
+    pub(crate) objects: Option<Objects>,
     pub(crate) now: fn() -> u64,
     announcements: Sender<Announcement>,
     exchange: Exchange,
@@ -52,6 +55,7 @@ impl Agent {
     pub(crate) fn create(
         options: Arc<Options>,
         jvmti: Jvmti,
+        objects: Option<Objects>,
         now: fn() -> u64,
         announcements: Sender<Announcement>,
         exchange: Exchange,
@@ -61,6 +65,7 @@ impl Agent {
             options,
             jvmti,
             classes: Classes::default(),
+            objects,
             now,
             announcements,
             exchange,
@@ -84,8 +89,8 @@ impl Agent {
     /// JVM does not know.
     ///
     /// # Safety
-    /// `thread` is a live reference to a thread; null means the running one.
-    pub(crate) unsafe fn name_thread(&self, thread: jobject) -> Option<u32> {
+    /// `env` is the running thread's; `thread` is a live reference to a thread, or null for the running one.
+    pub(crate) unsafe fn name_thread(&self, env: *mut JNIEnv, thread: jobject) -> Option<u32> {
         // SAFETY: the caller's promise.
         match unsafe { self.jvmti.thread_number(thread) }.ok()? {
             NO_THREAD => {}
@@ -100,20 +105,44 @@ impl Agent {
             number => return Some(number),
         };
         // SAFETY: the caller's promise.
+        unsafe { self.announce_thread(env, thread, number) };
+        // SAFETY: the caller's promise.
+        unsafe { self.jvmti.set_thread_number(thread, number) }.ok()?;
+        Some(number)
+    }
+
+    /// Tells the writer what a thread is called now.
+    ///
+    /// # Safety
+    /// As for [`Self::name_thread`].
+    pub(crate) unsafe fn announce_thread(&self, env: *mut JNIEnv, thread: jobject, number: u32) {
+        // SAFETY: the caller's promise.
+        let names = unsafe { self.jvmti.thread_names(thread) }.unwrap_or_default();
         let ThreadNames {
             name,
             group,
             parent_group,
-        } = unsafe { self.jvmti.thread_names(thread) }.unwrap_or_default();
+        } = names;
         self.announce(Announcement::Thread(ThreadInfo {
             number,
             name: name.into(),
             group: group.into(),
             parent_group: parent_group.into(),
+            // SAFETY: the caller's promise.
+            object: unsafe { self.thread_object(env, thread) },
         }));
-        // SAFETY: the caller's promise.
-        unsafe { self.jvmti.set_thread_number(thread, number) }.ok()?;
-        Some(number)
+    }
+
+    /// # Safety
+    /// As for [`Self::name_thread`].
+    unsafe fn thread_object(&self, env: *mut JNIEnv, thread: jobject) -> Option<ObjectInfo> {
+        let objects = self.objects.as_ref()?;
+        let thread = match thread.is_null() {
+            true => self.jvmti.current_thread().ok()?,
+            false => thread,
+        };
+        // SAFETY: the caller's promise; or a local reference that the JVM just gave us.
+        Some(unsafe { objects.describe(self, env, thread) }?.0)
     }
 
     /// Remembers that a thread has ended.

@@ -22,6 +22,7 @@ mod instrument;
 mod jni;
 mod jvmti;
 mod log;
+mod objects;
 mod startup;
 mod writer;
 

@@ -107,6 +107,8 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         }
     };
     hooks::add_capabilities(jvmti, &options)?;
+    // SAFETY: the caller's promise.
+    let objects = unsafe { hooks::objects(vm, options.events) }?;
     let (empty, supply) = buffer::create_pool(options.buffer_bytes).map_err(|e| {
         format!(
             "no memory for buffers of {} bytes: {e}",
@@ -136,7 +138,15 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         full: full_sender,
         when_full,
     };
-    let agent = Agent::create(options, jvmti, now, announcements, exchange, writer);
+    let agent = Agent::create(
+        options,
+        jvmti,
+        objects,
+        now,
+        announcements,
+        exchange,
+        writer,
+    );
     hooks::install(agent).inspect_err(|_| agent.writer.stop())
 }
 

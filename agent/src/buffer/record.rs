@@ -7,10 +7,13 @@
 //!    +------------------------+---------------------+-+
 //! ```
 //!
-//! Everything else is two words: the first has a code in the place of the method id, the second is
-//! the payload. Bits 39 and up of the time ("the epoch") are those of the chunk's start, until a
+//! Everything else has a code in the place of the method id, and one or more words of payload behind it
+//! ([`Code::payload`]). Bits 39 and up of the time ("the epoch") are those of the chunk's start, until a
 //! [`Code::Time`] record brings the full time: the recording thread writes one whenever its epoch
 //! changed, so a chunk can be read with nothing but itself.
+//!
+//! In payloads, an *object* word is `object number << 24 | low`, where `low` is a class number or a count, and a *frame* word
+//! is `method number << 32 | line`, with the line as in [`jtrail_model::Frame`].
 
 /// Bits of the time in a record.
 pub(crate) const TIME_BITS: u32 = 39;
@@ -18,58 +21,156 @@ const TIME_SHIFT: u32 = 64 - TIME_BITS;
 /// Method ids are below this; what is above is a [`Code`].
 pub(crate) const METHOD_LIMIT: u32 = 0xff_ff00;
 
-/// Kinds of two-word records.
+/// How many words a record has behind its first one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub(crate) enum Code {
-    /// Payload: the full time. The epoch changed.
-    Time = METHOD_LIMIT,
-    /// Payload: method. A leave by exception.
-    LeaveByException,
-    /// Payload: method, which caught an exception.
-    Caught,
-    /// Payload: constructor, about to call `this(...)` or `super(...)`.
-    SuperCall,
-    /// Payload: constructor, back from `this(...)` or `super(...)`.
-    SuperReturned,
-    /// Payload: thread. What follows belongs to it (virtual threads on their carrier).
-    Running,
-    /// Payload: thread. It started.
-    ThreadStart,
-    /// Payload: thread. It ended.
-    ThreadEnd,
-    /// Payload: see [`lost`]. Events of the running thread are missing here.
-    Lost,
-    /// Payload: 0. A collection began.
-    GcStart,
-    /// Payload: 0. A collection ended.
-    GcFinish,
-    /// Payload: 0. The JVM told the running thread that it is ready.
-    InitDone,
-    /// Payload: 0. The JVM told the running thread that it stops.
-    Shutdown,
+pub(crate) enum Payload {
+    /// So many.
+    Words(usize),
+    /// An object word, whose low part counts frames; one more word; the frames.
+    Stack,
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident $payload:expr, $drop:literal;)*) => {
+        /// Kinds of records with a payload.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u32)]
+        pub(crate) enum Code {
+            $($(#[$doc])* $code,)*
+        }
+
+        impl Code {
+            const ALL: &[Self] = &[$(Self::$code),*];
+
+            /// What stands behind the first word.
+            pub(crate) const fn payload(self) -> Payload {
+                use Payload::*;
+                match self {
+                    $(Self::$code => $payload,)*
+                }
+            }
+
+            /// Whether a thread that must not wait may leave such a record out, and count it.
+            pub(crate) const fn may_drop(self) -> bool {
+                match self {
+                    $(Self::$code => $drop,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The full time. The epoch changed.
+    Time Words(1), false;
+    /// Method. A leave by exception.
+    LeaveByException Words(1), true;
+    /// Method, which caught an exception.
+    Caught Words(1), true;
+    /// Constructor, about to call `this(...)` or `super(...)`.
+    SuperCall Words(1), true;
+    /// Constructor, back from `this(...)` or `super(...)`.
+    SuperReturned Words(1), true;
+    /// Thread. What follows belongs to it (virtual threads on their carrier).
+    Running Words(1), false;
+    /// Thread. It started.
+    ThreadStart Words(1), false;
+    /// Thread. It ended.
+    ThreadEnd Words(1), false;
+    /// See [`lost`], and how many records of other kinds are missing. Events of the running thread are missing here.
+    Lost Words(2), false;
+    /// How many objects had numbers. A collection began.
+    GcStart Words(1), false;
+    /// Bytes of the heap, and bytes in use; zeros if unknown. A collection ended.
+    GcFinish Words(2), false;
+    /// 0. The JVM told the running thread that it is ready.
+    InitDone Words(1), false;
+    /// 0. The JVM told the running thread that it stops.
+    Shutdown Words(1), false;
+    /// Nanoseconds of CPU time that the running thread has used, for the enter or leave behind it.
+    Cpu Words(1), true;
+    /// Thread, and its CPU time so far in nanoseconds.
+    ThreadCpu Words(2), false;
+    /// Virtual thread `<< 32 |` carrier.
+    Mount Words(1), false;
+    /// Virtual thread `<< 32 |` carrier.
+    Unmount Words(1), false;
+    /// Object and class; bytes. The running thread made it.
+    Alloc Words(2), true;
+    /// Object and class; bytes; frame. The running thread made it there.
+    AllocAt Words(3), true;
+    /// Object and class; bytes. First mention of an object that was there before.
+    ObjectDef Words(2), true;
+    /// Object. It was found dead.
+    ObjectFree Words(1), true;
+    /// Stack of the running thread, with the owner's thread number.
+    MonitorContendedEnter Stack, true;
+    /// Stack; 0.
+    MonitorContendedEntered Stack, true;
+    /// Stack; milliseconds.
+    MonitorWait Stack, true;
+    /// Stack; 1 if the time was over, else 0.
+    MonitorWaited Stack, true;
+    /// Stack; 0. The object is the blocker.
+    Park Stack, true;
+    /// 0.
+    Unpark Words(1), true;
+    /// Stack; class of the exception.
+    Throw Stack, true;
+    /// Stack of one frame; class of the exception.
+    Catch Stack, true;
+    /// Stack, with the sampled thread in place of the object; its state.
+    Sample Stack, true;
+    /// Number of the snapshot. Its parts follow in this buffer.
+    HeapDump Words(1), false;
+    /// Object and class; kind of the root.
+    HeapRoot Words(2), false;
+    /// Object and class; bytes.
+    HeapObject Words(2), false;
+    /// Object; object referred to.
+    HeapReference Words(2), false;
+    /// Number of the snapshot.
+    HeapDumpEnd Words(1), false;
 }
 
 impl Code {
-    const ALL: [Self; 13] = [
-        Self::Time,
-        Self::LeaveByException,
-        Self::Caught,
-        Self::SuperCall,
-        Self::SuperReturned,
-        Self::Running,
-        Self::ThreadStart,
-        Self::ThreadEnd,
-        Self::Lost,
-        Self::GcStart,
-        Self::GcFinish,
-        Self::InitDone,
-        Self::Shutdown,
-    ];
-
     const fn low(self) -> u64 {
-        (self as u64) << 1
+        (METHOD_LIMIT as u64 + self as u64) << 1
     }
+
+    /// Words behind the first one, by the first of them; `None` if no version of jtrail wrote it.
+    pub(crate) fn words(self, first: u64) -> Option<usize> {
+        match self.payload() {
+            Payload::Words(count) => Some(count),
+            Payload::Stack => {
+                let frames = object_parts(first).1 as usize;
+                (frames <= MOST_FRAMES).then_some(2 + frames)
+            }
+        }
+    }
+}
+
+/// Most frames of one record: it has to fit into the smallest chunk.
+pub(crate) const MOST_FRAMES: usize = 1024;
+
+/// An object word.
+pub(crate) const fn object(number: u64, low: u32) -> u64 {
+    number << 24 | (low as u64 & 0xff_ffff)
+}
+
+/// Reverses [`object`].
+pub(crate) const fn object_parts(word: u64) -> (u64, u32) {
+    (word >> 24, word as u32 & 0xff_ffff)
+}
+
+/// A frame word.
+pub(crate) const fn frame(method: u32, line: i32) -> u64 {
+    (method as u64) << 32 | line as u32 as u64
+}
+
+/// Reverses [`frame`].
+pub(crate) const fn frame_parts(word: u64) -> (u32, i32) {
+    ((word >> 32) as u32, word as u32 as i32)
 }
 
 /// A record as its first word tells it.
@@ -77,7 +178,7 @@ impl Code {
 pub(crate) enum Kind {
     Enter(u32),
     Leave(u32),
-    /// A payload word follows.
+    /// A payload follows.
     Coded(Code),
 }
 
@@ -91,7 +192,7 @@ pub(crate) const fn leave(method: u32) -> u64 {
     (method as u64) << 1 | 1
 }
 
-/// As [`enter`], for a two-word record.
+/// As [`enter`], for a record with a payload.
 pub(crate) const fn coded(code: Code) -> u64 {
     code.low()
 }
@@ -132,7 +233,7 @@ pub(crate) fn kind(word: u64) -> Option<Kind> {
 
 const LOST_POPS_BITS: u32 = 24;
 
-/// Payload of [`Code::Lost`]: how many enters and leaves are missing, and how many of the calls that
+/// First word of [`Code::Lost`]'s payload: how many enters and leaves are missing, and how many of the calls that
 /// were open before the gap ended in it.
 pub(crate) fn lost(events: u64, closed: u64) -> u64 {
     let most = (1 << LOST_POPS_BITS) - 1;
@@ -164,9 +265,28 @@ mod tests {
             assert_eq!(time(w, epoch(now)), now);
         }
         for code in Code::ALL {
-            assert_eq!(kind(word(now, coded(code))), Some(Kind::Coded(code)));
+            assert_eq!(kind(word(now, coded(*code))), Some(Kind::Coded(*code)));
         }
         assert_eq!(kind(enter(METHOD_LIMIT + Code::ALL.len() as u32)), None);
+    }
+
+    #[test]
+    fn stacks_have_as_many_words_as_frames_and_two() {
+        assert_eq!(Code::Throw.words(object(7, 3)), Some(5));
+        assert_eq!(Code::Throw.words(object(7, 0)), Some(2));
+        assert_eq!(Code::Throw.words(u64::MAX), None);
+        assert_eq!(Code::AllocAt.words(u64::MAX), Some(3));
+    }
+
+    #[test]
+    fn payload_words_read_back() {
+        assert_eq!(
+            object_parts(object(1 << 39, 0xff_ffff)),
+            (1 << 39, 0xff_ffff)
+        );
+        for line in [0, 1, -1, -2, i32::MAX] {
+            assert_eq!(frame_parts(frame(u32::MAX, line)), (u32::MAX, line));
+        }
     }
 
     #[test]

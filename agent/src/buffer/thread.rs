@@ -57,8 +57,8 @@ pub(crate) struct ThreadBuffer {
     published: Published,
     owner: UnsafeCell<Owner>,
     number: u64,
-    /// Events lost that no record tells of yet.
-    unwritten: AtomicU64,
+    /// Events of calls, and others, that are lost and that no record tells of yet.
+    unwritten: (AtomicU64, AtomicU64),
     /// The writer gives the reserve back through this.
     reserve_return: Sender<Chunk>,
 }
@@ -89,7 +89,10 @@ struct Owner {
 /// What happened on a thread while nothing could be recorded.
 #[derive(Default)]
 struct Gap {
+    /// Enters and leaves.
     events: u64,
+    /// Other records; marks do not count.
+    others: u64,
     /// Calls that were open before the gap, and are not any more.
     closed: u64,
     /// Calls that began in the gap and are still open, outermost first.
@@ -107,7 +110,7 @@ impl ThreadBuffer {
         Box::new(Self {
             published: Published::new(),
             number,
-            unwritten: AtomicU64::new(0),
+            unwritten: Default::default(),
             reserve_return,
             owner: UnsafeCell::new(Owner {
                 end: 0,
@@ -165,18 +168,20 @@ impl ThreadBuffer {
     #[cold]
     pub(crate) unsafe fn record(&self, now: u64, low: u64) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { self.write(now, low, None) }
+        unsafe { self.write(now, low, &[]) }
     }
 
-    /// Records something in two words. In drop mode, control records (all but calls) wait for room.
+    /// Records something with a payload, of as many words as its code has. In drop mode, records that
+    /// may not be left out ([`Code::may_drop`]) wait for room.
     ///
     /// Returns `false` when recording has ended for good.
     ///
     /// # Safety
     /// The owning thread calls it.
-    pub(crate) unsafe fn record_coded(&self, now: u64, code: Code, payload: u64) -> bool {
+    pub(crate) unsafe fn record_coded(&self, now: u64, code: Code, payload: &[u64]) -> bool {
+        debug_assert_eq!(code.words(payload[0]), Some(payload.len()));
         // SAFETY: the caller's promise.
-        unsafe { self.write(now, record::coded(code), Some(payload)) }
+        unsafe { self.write(now, record::coded(code), payload) }
     }
 
     /// From now on, records belong to `thread`; `None`: to the operating-system thread's own.
@@ -195,7 +200,7 @@ impl ThreadBuffer {
             return true; // the next chunk's header says it
         }
         // SAFETY: the caller's promise.
-        unsafe { self.record_coded(now, Code::Running, u64::from(thread)) }
+        unsafe { self.record_coded(now, Code::Running, &[u64::from(thread)]) }
     }
 
     /// Hands over what there is, for ever. The writer frees the buffer, maybe before this returns: hence the
@@ -225,8 +230,8 @@ impl ThreadBuffer {
 
     /// # Safety
     /// The owning thread calls it.
-    unsafe fn write(&self, now: u64, low: u64, payload: Option<u64>) -> bool {
-        let needed = if payload.is_some() { 2 } else { 1 };
+    unsafe fn write(&self, now: u64, low: u64, payload: &[u64]) -> bool {
+        let needed = 1 + payload.len();
         loop {
             // SAFETY: the caller's promise; dropped before `refill` takes its own.
             let owner = unsafe { self.owner() };
@@ -234,20 +239,14 @@ impl ThreadBuffer {
             let new_epoch = room > 0 && epoch(now) != owner.epoch;
             if room >= needed + if new_epoch { 2 } else { 0 } {
                 if new_epoch {
-                    self.push(&[word(now, record::coded(Code::Time)), now]);
+                    self.push(word(now, record::coded(Code::Time)), &[now]);
                     owner.epoch = epoch(now);
                 }
-                match payload {
-                    Some(payload) => self.push(&[word(now, low), payload]),
-                    None => self.push(&[word(now, low)]),
-                }
+                self.push(word(now, low), payload);
                 return true;
             }
             let may_drop = match record::kind(low) {
-                Some(record::Kind::Coded(code)) => matches!(
-                    code,
-                    Code::LeaveByException | Code::Caught | Code::SuperCall | Code::SuperReturned
-                ),
+                Some(record::Kind::Coded(code)) => code.may_drop(),
                 _ => true,
             };
             // SAFETY: the caller's promise.
@@ -265,14 +264,14 @@ impl ThreadBuffer {
         }
     }
 
-    /// Stores words that fit, and publishes them together.
-    fn push(&self, words: &[u64]) {
+    /// Stores a record that fits, and publishes it as a whole.
+    fn push(&self, first: u64, payload: &[u64]) {
         let cursor = self.published.cursor();
-        for (i, w) in words.iter().enumerate() {
-            // SAFETY: `write` made sure that they lie in the chunk.
+        for (i, w) in std::iter::once(&first).chain(payload).enumerate() {
+            // SAFETY: the callers made sure that it lies in the chunk.
             unsafe { (cursor as *mut u64).add(i).write(*w) };
         }
-        self.published.advance(cursor + 8 * words.len());
+        self.published.advance(cursor + 8 * (1 + payload.len()));
     }
 
     /// Notes in the chunk how much of it is used.
@@ -362,41 +361,46 @@ impl ThreadBuffer {
     fn write_gaps(&self, owner: &mut Owner, now: u64) {
         let mut running = owner.running;
         for (thread, gap) in std::mem::take(&mut owner.gaps) {
-            let words = 4 + gap.open.len();
+            let words = 5 + gap.open.len();
             if (owner.end - self.published.cursor()) / 8 < words + 2 {
                 owner.gaps.push((thread, gap)); // with the next chunk
                 continue;
             }
             if running != thread {
-                self.push(&[word(now, record::coded(Code::Running)), u64::from(thread)]);
+                let switch = word(now, record::coded(Code::Running));
+                self.push(switch, &[u64::from(thread)]);
                 running = thread;
             }
             let lost = gap.events - gap.open.len() as u64;
-            self.push(&[
+            self.push(
                 word(now, record::coded(Code::Lost)),
-                record::lost(lost, gap.closed),
-            ]);
+                &[record::lost(lost, gap.closed), gap.others],
+            );
             for method in gap.open {
-                self.push(&[word(now, record::enter(method))]);
+                self.push(word(now, record::enter(method)), &[]);
             }
         }
         if running != owner.running {
-            self.push(&[
-                word(now, record::coded(Code::Running)),
-                u64::from(owner.running),
-            ]);
+            let switch = word(now, record::coded(Code::Running));
+            self.push(switch, &[u64::from(owner.running)]);
         }
         self.note_unwritten(owner);
     }
 
     fn note_unwritten(&self, owner: &Owner) {
-        let events = owner.gaps.iter().map(|(_, gap)| gap.events).sum();
-        self.unwritten.store(events, Ordering::Relaxed);
+        let sum = |count: fn(&Gap) -> u64| owner.gaps.iter().map(|(_, gap)| count(gap)).sum();
+        let (calls, others) = &self.unwritten;
+        calls.store(sum(|gap| gap.events), Ordering::Relaxed);
+        others.store(sum(|gap| gap.others), Ordering::Relaxed);
     }
 
-    /// For the writer, at the end of the trace: events that were lost since the last record.
-    pub(crate) fn unwritten(&self) -> u64 {
-        self.unwritten.load(Ordering::Relaxed)
+    /// For the writer, at the end of the trace: events of calls, and others, that were lost since the last record.
+    pub(crate) fn unwritten(&self) -> (u64, u64) {
+        let (calls, others) = &self.unwritten;
+        (
+            calls.load(Ordering::Relaxed),
+            others.load(Ordering::Relaxed),
+        )
     }
 
     /// For the writer: what the thread has published.
@@ -474,7 +478,7 @@ impl Owner {
 }
 
 impl Gap {
-    fn count(&mut self, low: u64, payload: Option<u64>) {
+    fn count(&mut self, low: u64, payload: &[u64]) {
         match record::kind(low) {
             Some(record::Kind::Enter(method)) => {
                 self.events += 1;
@@ -482,9 +486,14 @@ impl Gap {
             }
             Some(record::Kind::Leave(method)) => self.left(method),
             Some(record::Kind::Coded(Code::LeaveByException)) => {
-                self.left(payload.unwrap_or_default() as u32);
+                self.left(payload.first().copied().unwrap_or_default() as u32);
             }
-            _ => {} // marks only help to read what is there
+            // Marks only help to read what is there, and so does the CPU time of an enter or leave.
+            Some(record::Kind::Coded(
+                Code::Caught | Code::SuperCall | Code::SuperReturned | Code::Cpu,
+            ))
+            | None => {}
+            Some(record::Kind::Coded(_)) => self.others += 1,
         }
     }
 

@@ -8,15 +8,16 @@ use crate::guard;
 use crate::jvmti::abi::RawEnv;
 
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv) {
-    guard::run("a collection's start", || record_gc(Code::GcStart));
+    guard::run("a collection's start", || {
+        let Some(agent) = agent::get() else { return };
+        let objects = agent.objects.as_ref().map_or(0, |objects| objects.count());
+        record(agent, agent.native_buffer(), Code::GcStart, &[objects]);
+    });
 }
 
 pub(super) unsafe extern "system" fn finish(_jvmti: RawEnv) {
-    guard::run("a collection's finish", || record_gc(Code::GcFinish));
-}
-
-fn record_gc(code: Code) {
-    if let Some(agent) = agent::get() {
-        record(agent, agent.native_buffer(), code, 0);
-    }
+    guard::run("a collection's finish", || {
+        let Some(agent) = agent::get() else { return };
+        record(agent, agent.native_buffer(), Code::GcFinish, &[0, 0]);
+    });
 }

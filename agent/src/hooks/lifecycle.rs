@@ -47,7 +47,7 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
     guard::run("the JVM's initialisation", || {
         let Some(agent) = agent::get() else { return };
         ensure_live(agent, env);
-        record(agent, buffer(agent, env), Code::InitDone, 0);
+        record(agent, buffer(agent, env), Code::InitDone, &[0]);
         if agent.uses_bytecode() && agent.options.events.contains(Events::METHODS) {
             class::retransform_early(agent);
         }
@@ -60,7 +60,7 @@ pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) 
         let Some(agent) = agent::get() else { return };
         // The thread that ends the JVM may have ended for Java already.
         let own = buffer(agent, env).or_else(|| agent.native_buffer());
-        record(agent, own, Code::Shutdown, 0);
+        record(agent, own, Code::Shutdown, &[0]);
         agent.stop();
     });
 }
@@ -95,24 +95,29 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
     let numbers: Vec<u32> = threads
         .iter()
         // SAFETY: local references that the JVM just gave us.
-        .filter_map(|thread| unsafe { agent.name_thread(*thread) })
+        .filter_map(|thread| unsafe { agent.name_thread(env, *thread) })
         .collect();
     agent.writer.live(started);
-    record_first_threads(agent, &numbers);
+    record_first_threads(agent, env, &numbers);
     if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
         enable_method_events(agent);
     }
 }
 
 /// Tells the trace of the threads that were there before it.
-fn record_first_threads(agent: &Agent, numbers: &[u32]) {
+fn record_first_threads(agent: &Agent, env: *mut JNIEnv, numbers: &[u32]) {
     let Some(first) = numbers.first() else { return };
     // The running thread is one of them; its buffer can't be asked for yet.
     // SAFETY: null means the running thread.
-    let own = unsafe { agent.name_thread(std::ptr::null_mut()) }.unwrap_or(*first);
+    let own = unsafe { agent.name_thread(env, std::ptr::null_mut()) }.unwrap_or(*first);
     let buffer = agent.buffer_of(own);
     for number in numbers {
-        record(agent, Some(buffer), Code::ThreadStart, u64::from(*number));
+        record(
+            agent,
+            Some(buffer),
+            Code::ThreadStart,
+            &[u64::from(*number)],
+        );
     }
 }
 

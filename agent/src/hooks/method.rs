@@ -69,7 +69,7 @@ fn slow(env: *mut JNIEnv, now: u64, low: u64) {
     });
 }
 
-/// A two-word record of the running method.
+/// A record of the running method.
 fn coded(env: *mut JNIEnv, code: Code, method: jint) {
     guard::run("a call", || {
         let Some(agent) = agent::get() else { return };
@@ -77,7 +77,7 @@ fn coded(env: *mut JNIEnv, code: Code, method: jint) {
             agent,
             super::buffer(agent, env),
             code,
-            u64::from(method as u32),
+            &[u64::from(method as u32)],
         );
     });
 }
@@ -144,7 +144,7 @@ pub(super) unsafe extern "system" fn jvmti_exit(
                 agent,
                 Some(buffer),
                 Code::LeaveByException,
-                u64::from(number),
+                &[u64::from(number)],
             );
         // SAFETY: it is the running thread's own.
         } else if !unsafe { buffer.record((agent.now)(), record::leave(number)) } {

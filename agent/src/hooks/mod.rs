@@ -4,9 +4,13 @@
 //! A capability is asked for, and an event switched on, only when the options need it.
 
 mod class;
+mod exception;
 mod gc;
 mod lifecycle;
 mod method;
+mod monitor;
+mod object;
+mod stack;
 mod thread;
 mod virtual_thread;
 
@@ -20,6 +24,16 @@ use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, Options};
 
 pub(crate) use lifecycle::bind_hook;
+pub(crate) use object::environment as objects;
+
+/// Kinds of events that name methods which the filters may leave out.
+const NAMED_METHODS: [Events; 5] = [
+    Events::MONITORS,
+    Events::PARKS,
+    Events::EXCEPTIONS,
+    Events::SAMPLES,
+    Events::JIT,
+];
 
 /// Asks the JVM for what the options need.
 ///
@@ -37,8 +51,23 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
             )),
         }
     };
-    if options.events.contains(Events::METHODS) {
-        need(Capability::TagObjects, "tag objects")?;
+    let events = options.events;
+    let stacks = NAMED_METHODS.iter().any(|kind| events.contains(*kind)) || options.alloc_sites;
+    if events.contains(Events::METHODS) || stacks || object::are_told(events) {
+        need(Capability::TagObjects, "tag objects")?; // class loaders
+    }
+    if stacks || object::are_told(events) || options.engine == Engine::Jvmti {
+        need(Capability::GetSourceFileName, "tell source files")?;
+        need(Capability::GetLineNumbers, "tell line numbers")?;
+    }
+    if events.contains(Events::MONITORS) {
+        need(Capability::GenerateMonitorEvents, "tell of monitors")?;
+        need(Capability::GetMonitorInfo, "tell who holds a monitor")?;
+    }
+    if events.contains(Events::EXCEPTIONS) {
+        need(Capability::GenerateExceptionEvents, "tell of exceptions")?;
+    }
+    if events.contains(Events::METHODS) {
         match options.engine {
             Engine::Bytecode => {
                 need(Capability::RetransformClasses, "retransform classes")?;
@@ -53,8 +82,6 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
             Engine::Jvmti => {
                 need(Capability::GenerateMethodEntryEvents, "tell method entries")?;
                 need(Capability::GenerateMethodExitEvents, "tell method exits")?;
-                need(Capability::GetSourceFileName, "tell source files")?;
-                need(Capability::GetLineNumbers, "tell line numbers")?;
             }
         }
     }
@@ -107,6 +134,26 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
             Event::GarbageCollectionFinish,
         ]);
     }
+    if agent.options.events.contains(Events::MONITORS) {
+        callbacks.monitor_contended_enter(monitor::contended_enter);
+        callbacks.monitor_contended_entered(monitor::contended_entered);
+        callbacks.monitor_wait(monitor::wait);
+        callbacks.monitor_waited(monitor::waited);
+        events.extend([
+            Event::MonitorContendedEnter,
+            Event::MonitorContendedEntered,
+            Event::MonitorWait,
+            Event::MonitorWaited,
+        ]);
+    }
+    if agent.options.events.contains(Events::EXCEPTIONS) {
+        callbacks.exception(exception::thrown);
+        callbacks.exception_catch(exception::caught);
+        events.extend([Event::Exception, Event::ExceptionCatch]);
+    }
+    if let Some(objects) = &agent.objects {
+        object::install(agent, objects)?;
+    }
     agent
         .jvmti
         .set_callbacks(&callbacks)
@@ -126,13 +173,13 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     if guard::is_off() || !lifecycle::ensure_live(agent, env) {
         return None;
     }
-    // SAFETY: null means the running thread.
-    let number = unsafe { agent.name_thread(std::ptr::null_mut()) }?;
+    // SAFETY: null means the running thread, whose environment it is.
+    let number = unsafe { agent.name_thread(env, std::ptr::null_mut()) }?;
     Some(agent.buffer_of(number))
 }
 
-/// Writes a two-word record into the running thread's buffer, if it has one and recording goes on.
-fn record(agent: &Agent, buffer: Option<&ThreadBuffer>, code: Code, payload: u64) {
+/// Writes a record with a payload into the running thread's buffer, if it has one and recording goes on.
+pub(crate) fn record(agent: &Agent, buffer: Option<&ThreadBuffer>, code: Code, payload: &[u64]) {
     // SAFETY: buffers come from `Agent::buffer`, which gives the running thread its own.
     let recorded = buffer.is_none_or(|b| unsafe { b.record_coded((agent.now)(), code, payload) });
     if !recorded {

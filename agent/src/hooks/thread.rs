@@ -1,7 +1,7 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
 use super::{lifecycle, record};
-use crate::agent;
+use crate::agent::{self, NO_THREAD};
 use crate::buffer::record::Code;
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
@@ -14,13 +14,20 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
         if !lifecycle::ensure_live(agent, env) {
             return; // it will be among the first threads
         }
+        // Java code may have run on it before, to make its `Thread`, which then had no name yet.
         // SAFETY: the callback's own reference.
-        if let Some(number) = unsafe { agent.name_thread(thread) } {
+        let was_named = unsafe { agent.jvmti.thread_number(thread) }.is_ok_and(|n| n != NO_THREAD);
+        // SAFETY: likewise.
+        if let Some(number) = unsafe { agent.name_thread(env, thread) } {
+            if was_named {
+                // SAFETY: likewise.
+                unsafe { agent.announce_thread(env, thread, number) };
+            }
             record(
                 agent,
                 Some(agent.buffer_of(number)),
                 Code::ThreadStart,
-                u64::from(number),
+                &[u64::from(number)],
             );
         }
     });
@@ -37,12 +44,12 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
             return;
         }
         // SAFETY: the callback's own reference.
-        if let Some(number) = unsafe { agent.name_thread(thread) } {
+        if let Some(number) = unsafe { agent.name_thread(env, thread) } {
             record(
                 agent,
                 Some(agent.buffer_of(number)),
                 Code::ThreadEnd,
-                u64::from(number),
+                &[u64::from(number)],
             );
             // SAFETY: the callback's own reference.
             unsafe { agent.forget_thread(thread) };

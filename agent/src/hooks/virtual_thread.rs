@@ -80,7 +80,7 @@ fn switch(env: *mut JNIEnv, thread: Option<jobject>, code: Option<Code>) {
     }
     let number = match thread {
         // SAFETY: the callback's own reference.
-        Some(thread) => match unsafe { agent.name_thread(thread) } {
+        Some(thread) => match unsafe { agent.name_thread(env, thread) } {
             Some(number) => Some(number),
             None => return, // it has ended
         },
@@ -95,6 +95,6 @@ fn switch(env: *mut JNIEnv, thread: Option<jobject>, code: Option<Code>) {
         guard::switch_off();
     }
     if let (Some(code), Some(number)) = (code, number) {
-        record(agent, Some(buffer), code, u64::from(number));
+        record(agent, Some(buffer), code, &[u64::from(number)]);
     }
 }

@@ -7,13 +7,14 @@ use super::loader::{Loader, Loaders};
 use super::never;
 use crate::agent::Agent;
 use crate::buffer::record::METHOD_LIMIT;
-use crate::jvmti::Jvmti;
+use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
-use jni::sys::{JNIEnv, jmethodID, jobject};
+use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
 use jtrail_classfile::{Class, Hooks, Method, SuperMarks, instrument};
 use jtrail_options::ClassVerdict;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const HOOKS: Hooks<'_> = Hooks {
@@ -29,7 +30,7 @@ const HOOKS: Hooks<'_> = Hooks {
 const ACC_NATIVE: u16 = 0x0100;
 const ACC_ABSTRACT: u16 = 0x0400;
 
-/// All classes with traced methods.
+/// All classes that the trace may have to name.
 #[derive(Default)]
 pub(crate) struct Classes {
     loaders: Loaders,
@@ -38,6 +39,14 @@ pub(crate) struct Classes {
     known: Mutex<Known>,
     /// For the JVM's own events: the number of each method seen; none if it is filtered away.
     by_jmethod: RwLock<FxHashMap<usize, Option<u32>>>,
+    /// For stacks: what is known of each method seen there.
+    in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
+}
+
+/// A method as stacks need it.
+pub(crate) struct FrameMethod {
+    pub(crate) number: u32,
+    pub(crate) lines: Lines,
 }
 
 #[derive(Default)]
@@ -48,6 +57,8 @@ struct Known {
 
 struct ClassEntry {
     number: u32,
+    /// It passed the load hook.
+    loaded: bool,
     /// Name and descriptor, in one.
     methods: FxHashMap<Box<str>, u32>,
 }
@@ -62,6 +73,7 @@ impl Known {
                 announce(number);
                 ClassEntry {
                     number,
+                    loaded: false,
                     methods: FxHashMap::default(),
                 }
             })
@@ -106,10 +118,9 @@ impl Classes {
 
     /// Whether a class (`a/b/C`) passed the load hook before, and was included.
     pub(crate) fn is_known(&self, loader: Loader, name: &str) -> bool {
-        self.known
-            .lock()
-            .classes
-            .contains_key(&(loader, name.into()))
+        let known = self.known.lock();
+        let entry = known.classes.get(&(loader, name.into()));
+        entry.is_some_and(|entry| entry.loaded)
     }
 
     /// The class file with hooks in the methods that the filters include; `None` to leave it as it is.
@@ -192,14 +203,70 @@ impl Classes {
             return *number;
         }
         // SAFETY: the caller's promise.
-        let number = unsafe { self.find(agent, method) };
+        let found = unsafe { self.find(agent, method, true) };
+        let number = found.map(|found| found.number);
         self.by_jmethod.write().insert(method as usize, number);
         number
     }
 
+    /// What stacks need to know of a method, whether the filters include it or not. `None` if the JVM does not
+    /// tell, or there are no numbers left.
+    ///
     /// # Safety
     /// `method` is alive.
-    unsafe fn find(&self, agent: &Agent, method: jmethodID) -> Option<u32> {
+    pub(crate) unsafe fn frame_method(
+        &self,
+        agent: &Agent,
+        method: jmethodID,
+    ) -> Option<Arc<FrameMethod>> {
+        if let Some(found) = self.in_stacks.read().get(&(method as usize)) {
+            return found.clone();
+        }
+        // SAFETY: the caller's promise.
+        let found = unsafe { self.find(agent, method, false) }.map(Arc::new);
+        self.in_stacks
+            .write()
+            .insert(method as usize, found.clone());
+        found
+    }
+
+    /// The JVM's names of methods may stand for others from now on, and lines may have moved: a class was redefined or unloaded.
+    pub(crate) fn forget_jmethods(&self) {
+        self.by_jmethod.write().clear();
+        self.in_stacks.write().clear();
+    }
+
+    /// A class's number; the class is announced if it is new.
+    ///
+    /// # Safety
+    /// `class` is a live reference to a class.
+    pub(crate) unsafe fn number_of(&self, agent: &Agent, class: jclass) -> Option<u32> {
+        let jvmti = agent.jvmti;
+        // SAFETY: the caller's promise.
+        let signature = unsafe { jvmti.class_signature(class) }.ok()?;
+        let name = match signature.strip_prefix('L') {
+            Some(name) => name.strip_suffix(';')?,
+            None => &signature,
+        };
+        // SAFETY: a local reference that the JVM just gave us.
+        let loader = unsafe { self.loader(jvmti, jvmti.class_loader(class).ok()?) };
+        // SAFETY: the caller's promise.
+        let source_file = unsafe { jvmti.source_file(class) }.unwrap_or_default();
+        let mut known = self.known.lock();
+        let entry = known.class(loader, name, |number| {
+            agent.announce(Announcement::Class(ClassInfo {
+                number,
+                name: class_name(name).into(),
+                super_name: "".into(),
+                source_file: source_file.into(),
+            }));
+        });
+        Some(entry.number)
+    }
+
+    /// # Safety
+    /// `method` is alive.
+    unsafe fn find(&self, agent: &Agent, method: jmethodID, filtered: bool) -> Option<FrameMethod> {
         let jvmti = agent.jvmti;
         // SAFETY: the caller's promise.
         let class = unsafe { jvmti.declaring_class(method) }.ok()?;
@@ -210,55 +277,48 @@ impl Classes {
         let loader = unsafe { self.loader(jvmti, jvmti.class_loader(class).ok()?) };
         // SAFETY: the caller's promise.
         let (method_name, descriptor) = unsafe { jvmti.method_name(method) }.ok()?;
-        let dotted = class_name(name);
-        if never::class(name).is_some()
-            || !agent
-                .options
-                .filter
-                .method(&dotted, &method_name, loader.is_jdk(name))
-        {
+        let included = || {
+            let filter = &agent.options.filter;
+            never::class(name).is_none()
+                && filter.method(&class_name(name), &method_name, loader.is_jdk(name))
+        };
+        if filtered && !included() {
             return None;
         }
-        // SAFETY: a local reference that the JVM just gave us.
-        let source_file = unsafe { jvmti.source_file(class) }.unwrap_or_default();
         // SAFETY: the caller's promise.
         let lines = unsafe { jvmti.lines(method) };
+        // SAFETY: a local reference that the JVM just gave us.
+        let number = unsafe { self.number_of(agent, class) }?;
         let mut known = self.known.lock();
-        let class = known
-            .class(loader, name, |number| {
-                agent.announce(Announcement::Class(ClassInfo {
-                    number,
-                    name: dotted.into(),
-                    super_name: "".into(),
-                    source_file: source_file.into(),
-                }));
-            })
-            .number;
-        let (number, is_new) = known.method(loader, name, &format!("{method_name}{descriptor}"))?;
+        let full_name = format!("{method_name}{descriptor}");
+        let (method_number, is_new) = known.method(loader, name, &full_name)?;
         if is_new {
             agent.announce(Announcement::Methods {
-                class,
+                class: number,
                 methods: vec![MethodInfo {
-                    number,
+                    number: method_number,
                     name: method_name.into(),
                     descriptor: descriptor.into(),
-                    lines,
-                    marks: SuperMarks::None, // this engine tells every exit
+                    lines: lines.range(),
+                    marks: SuperMarks::None, // the JVM's own events tell every exit
                 }],
             });
         }
-        Some(number)
+        Some(FrameMethod {
+            number: method_number,
+            lines,
+        })
     }
 }
 
 /// Which methods of a class are rewritten.
 struct Plan {
     class: u32,
-    /// The class was not seen before.
+    /// The class did not pass the load hook before.
     is_new: bool,
     /// Numbers, by place in the class file.
     numbers: Vec<Option<u32>>,
-    /// Methods that were not seen before, with their place.
+    /// Methods that were not rewritten before, with their place.
     new_methods: Vec<(usize, MethodInfo)>,
 }
 
@@ -273,19 +333,19 @@ impl Plan {
     ) -> Self {
         let dotted = class_name(name);
         let jdk = loader.is_jdk(name);
-        let mut is_new = false;
-        let number = known
-            .class(loader, name, |number| {
-                is_new = true;
-                let super_name = class.super_name().map(|s| class_name(&s));
-                agent.announce(Announcement::Class(ClassInfo {
-                    number,
-                    name: dotted.as_str().into(),
-                    super_name: super_name.unwrap_or_default().into(),
-                    source_file: class.source_file().unwrap_or_default().into(),
-                }));
-            })
-            .number;
+        let entry = known.class(loader, name, |_| {});
+        let number = entry.number;
+        let is_new = !std::mem::replace(&mut entry.loaded, true);
+        if is_new {
+            // Also if it was announced already, by an object or a stack: here we know more.
+            let super_name = class.super_name().map(|s| class_name(&s));
+            agent.announce(Announcement::Class(ClassInfo {
+                number,
+                name: dotted.as_str().into(),
+                super_name: super_name.unwrap_or_default().into(),
+                source_file: class.source_file().unwrap_or_default().into(),
+            }));
+        }
         let mut new_methods = Vec::new();
         let mut choose = |(at, method): (usize, &Method<'_>)| {
             if verdict == ClassVerdict::ByMethod
@@ -299,12 +359,13 @@ impl Plan {
                 }
                 return None;
             }
-            let Some((number, is_new)) = known.method(loader, name, &full_name(method)) else {
+            let Some((number, is_new_method)) = known.method(loader, name, &full_name(method))
+            else {
                 let reason = "there are no numbers left for methods";
                 uncovered(agent, name, &full_name(method), reason);
                 return None;
             };
-            if is_new {
+            if is_new || is_new_method {
                 let (first, last) = method.lines().unwrap_or_default();
                 let info = MethodInfo {
                     number,

@@ -84,6 +84,15 @@ pub(crate) unsafe fn bind_hook(
     })
 }
 
+/// An object's class, as a local reference.
+///
+/// # Safety
+/// `env` is the running thread's, and `object` a live reference, not null.
+pub(crate) unsafe fn class_of(env: *mut JNIEnv, object: jobject) -> jclass {
+    // SAFETY: the caller's promise; the function is there since the first version.
+    unsafe { ((**env).v1_1.GetObjectClass)(env, object) }
+}
+
 /// `ClassLoader.getPlatformClassLoader()`, handed to `f` as a local reference.
 pub(crate) fn with_platform_loader<T>(
     env: *mut JNIEnv,

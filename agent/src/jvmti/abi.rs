@@ -6,7 +6,8 @@
 
 use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use jvmti_sys::{
-    jvmtiExtensionEventInfo, jvmtiLineNumberEntry, jvmtiThreadGroupInfo, jvmtiThreadInfo,
+    jvmtiExtensionEventInfo, jvmtiFrameInfo, jvmtiLineNumberEntry, jvmtiMonitorUsage,
+    jvmtiThreadGroupInfo, jvmtiThreadInfo,
 };
 use std::ffi::{c_char, c_uchar, c_void};
 
@@ -33,14 +34,19 @@ impl Error {
 #[repr(u32)]
 pub(crate) enum Capability {
     TagObjects = 0,
+    GetMonitorInfo = 7,
     GetSourceFileName = 11,
     GetLineNumbers = 12,
+    GenerateExceptionEvents = 17,
     GenerateMethodEntryEvents = 24,
     GenerateMethodExitEvents = 25,
     GenerateAllClassHookEvents = 26,
+    GenerateMonitorEvents = 28,
     GenerateGarbageCollectionEvents = 31,
+    GenerateObjectFreeEvents = 32,
     RetransformClasses = 37,
     RetransformAnyClass = 38,
+    GenerateSampledObjectAllocEvents = 43,
     SupportVirtualThreads = 44,
 }
 
@@ -84,10 +90,18 @@ pub(crate) enum Event {
     ThreadEnd = 53,
     ClassFileLoadHook = 54,
     VmStart = 57,
+    Exception = 58,
+    ExceptionCatch = 59,
     MethodEntry = 65,
     MethodExit = 66,
+    MonitorWait = 73,
+    MonitorWaited = 74,
+    MonitorContendedEnter = 75,
+    MonitorContendedEntered = 76,
     GarbageCollectionStart = 81,
     GarbageCollectionFinish = 82,
+    ObjectFree = 83,
+    SampledObjectAlloc = 86,
     VirtualThreadStart = 87,
     VirtualThreadEnd = 88,
 }
@@ -130,6 +144,14 @@ callbacks! {
     method_exit MethodExit MethodExit;
     garbage_collection_start GarbageCollectionStart Gc;
     garbage_collection_finish GarbageCollectionFinish Gc;
+    object_free ObjectFree ObjectFree;
+    sampled_object_alloc SampledObjectAlloc SampledObjectAlloc;
+    monitor_contended_enter MonitorContendedEnter Monitor;
+    monitor_contended_entered MonitorContendedEntered Monitor;
+    monitor_wait MonitorWait MonitorWait;
+    monitor_waited MonitorWaited MonitorWaited;
+    exception Exception Exception;
+    exception_catch ExceptionCatch ExceptionCatch;
     virtual_thread_start VirtualThreadStart Thread;
     virtual_thread_end VirtualThreadEnd Thread;
 }
@@ -163,17 +185,20 @@ functions! {
     9 get_thread_info(thread: jobject, info: *mut jvmtiThreadInfo);
     14 get_thread_group_info(group: jobject, info: *mut jvmtiThreadGroupInfo);
     16 get_frame_count(thread: jobject, count: *mut jint);
+    18 get_current_thread(thread: *mut jobject);
     45 is_modifiable_class(class: jclass, answer: *mut c_uchar);
     47 deallocate(memory: *mut c_uchar);
     48 get_class_signature(class: jclass, signature: *mut *mut c_char, generic: *mut *mut c_char);
     50 get_source_file_name(class: jclass, name: *mut *mut c_char);
     57 get_class_loader(class: jclass, loader: *mut jobject);
+    59 get_object_monitor_usage(object: jobject, usage: *mut jvmtiMonitorUsage);
     64 get_method_name(method: jmethodID, name: *mut *mut c_char, descriptor: *mut *mut c_char, generic: *mut *mut c_char);
     65 get_method_declaring_class(method: jmethodID, class: *mut jclass);
     70 get_line_number_table(method: jmethodID, count: *mut jint, table: *mut *mut jvmtiLineNumberEntry);
     78 get_loaded_classes(count: *mut jint, classes: *mut *mut jclass);
     102 get_thread_local_storage(thread: jobject, data: *mut *mut c_void);
     103 set_thread_local_storage(thread: jobject, data: *const c_void);
+    104 get_stack_trace(thread: jobject, start: jint, most: jint, frames: *mut jvmtiFrameInfo, count: *mut jint);
     106 get_tag(object: jobject, tag: *mut jlong);
     107 set_tag(object: jobject, tag: jlong);
     122 set_event_callbacks(callbacks: *const Callbacks, size: jint);
@@ -183,6 +208,8 @@ functions! {
     140 get_potential_capabilities(capabilities: *mut Capabilities);
     142 add_capabilities(capabilities: *const Capabilities);
     152 retransform_classes(count: jint, classes: *const jclass);
+    154 get_object_size(object: jobject, size: *mut jlong);
+    156 set_heap_sampling_interval(bytes: jint);
 }
 
 /// Callback types, as the header has them.
@@ -197,6 +224,27 @@ pub(crate) mod callback {
     /// The last argument is a `jvalue`, which we never look at; on our targets it is passed as a word.
     pub(crate) type MethodExit =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, c_uchar, u64);
+    pub(crate) type ObjectFree = unsafe extern "system" fn(RawEnv, jlong);
+    pub(crate) type SampledObjectAlloc =
+        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, jclass, jlong);
+    pub(crate) type Monitor = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject);
+    pub(crate) type MonitorWait =
+        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, jlong);
+    pub(crate) type MonitorWaited =
+        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, c_uchar);
+    /// Thread, method, location, exception; method and location where it will be caught.
+    pub(crate) type Exception = unsafe extern "system" fn(
+        RawEnv,
+        *mut JNIEnv,
+        jobject,
+        jmethodID,
+        jlong,
+        jobject,
+        jmethodID,
+        jlong,
+    );
+    pub(crate) type ExceptionCatch =
+        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, jlong, jobject);
     pub(crate) type ClassFileLoadHook = unsafe extern "system" fn(
         RawEnv,
         *mut JNIEnv,
@@ -243,17 +291,20 @@ mod tests {
             "get_thread_info" = GetThreadInfo,
             "get_thread_group_info" = GetThreadGroupInfo,
             "get_frame_count" = GetFrameCount,
+            "get_current_thread" = GetCurrentThread,
             "is_modifiable_class" = IsModifiableClass,
             "deallocate" = Deallocate,
             "get_class_signature" = GetClassSignature,
             "get_source_file_name" = GetSourceFileName,
             "get_class_loader" = GetClassLoader,
+            "get_object_monitor_usage" = GetObjectMonitorUsage,
             "get_method_name" = GetMethodName,
             "get_method_declaring_class" = GetMethodDeclaringClass,
             "get_line_number_table" = GetLineNumberTable,
             "get_loaded_classes" = GetLoadedClasses,
             "get_thread_local_storage" = GetThreadLocalStorage,
             "set_thread_local_storage" = SetThreadLocalStorage,
+            "get_stack_trace" = GetStackTrace,
             "get_tag" = GetTag,
             "set_tag" = SetTag,
             "set_event_callbacks" = SetEventCallbacks,
@@ -263,11 +314,14 @@ mod tests {
             "get_potential_capabilities" = GetPotentialCapabilities,
             "add_capabilities" = AddCapabilities,
             "retransform_classes" = RetransformClasses,
+            "get_object_size" = GetObjectSize,
         ];
-        assert_eq!(SLOTS.len(), theirs.len());
+        // Since Java 11, and not in that crate.
+        let newer = ("set_heap_sampling_interval", 156);
+        assert_eq!(SLOTS.len(), theirs.len() + 1);
         for (slot, name) in SLOTS {
             assert!(
-                theirs.contains(&(name, *slot)),
+                theirs.contains(&(name, *slot)) || (*name, *slot) == newer,
                 "{name} is not at slot {slot}"
             );
         }

@@ -12,7 +12,7 @@ use std::ptr;
 
 /// A JVMTI environment.
 #[derive(Clone, Copy)]
-pub(crate) struct Jvmti(RawEnv);
+pub(crate) struct Jvmti(pub(super) RawEnv);
 
 // SAFETY: an environment may be used on any thread.
 unsafe impl Send for Jvmti {}
@@ -41,7 +41,7 @@ impl fmt::Display for Failure {
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-fn check(function: &'static str, error: Error) -> Result<()> {
+pub(super) fn check(function: &'static str, error: Error) -> Result<()> {
     if error == Error::NONE {
         Ok(())
     } else {
@@ -74,6 +74,32 @@ pub(crate) struct ThreadNames {
     pub(crate) parent_group: String,
 }
 
+/// A method's line table: where in the code each line begins, in the order of the code.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Lines(Box<[(i64, u32)]>);
+
+impl Lines {
+    /// Smallest and largest line; zeros if there is none.
+    pub(crate) fn range(&self) -> (u32, u32) {
+        let lines = self.0.iter().map(|(_, line)| *line);
+        (lines.clone().min().unwrap_or(0), lines.max().unwrap_or(0))
+    }
+
+    /// The line of a place in the code, as [`jtrail_model::Frame`] has it.
+    pub(crate) fn at(&self, location: i64) -> i32 {
+        const NATIVE: i32 = -2;
+        const UNKNOWN: i32 = -1;
+        if location < 0 {
+            return NATIVE;
+        }
+        let behind = self.0.partition_point(|(start, _)| *start <= location);
+        match behind.checked_sub(1).or((!self.0.is_empty()).then_some(0)) {
+            Some(at) => self.0[at].1 as i32,
+            None => UNKNOWN,
+        }
+    }
+}
+
 /// Text in the JVM's own spelling of UTF-8.
 pub(crate) fn text(bytes: &[u8]) -> String {
     simd_cesu8::mutf8::decode_lossy(bytes).into_owned()
@@ -101,7 +127,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// It did, and nobody uses it any more.
-    unsafe fn free<T>(self, memory: *mut T) {
+    pub(super) unsafe fn free<T>(self, memory: *mut T) {
         if !memory.is_null() {
             // SAFETY: the caller's promise.
             unsafe { abi::deallocate(self.0, memory.cast()) };
@@ -112,7 +138,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// It is null, or a string that the JVM gave us.
-    unsafe fn take_text(self, string: *mut c_char) -> String {
+    pub(super) unsafe fn take_text(self, string: *mut c_char) -> String {
         if string.is_null() {
             return String::new();
         }
@@ -127,7 +153,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// The JVM gave it to us, with that many elements.
-    unsafe fn take_array<T: Copy>(self, count: jint, array: *mut T) -> Vec<T> {
+    pub(super) unsafe fn take_array<T: Copy>(self, count: jint, array: *mut T) -> Vec<T> {
         if array.is_null() {
             return Vec::new();
         }
@@ -193,6 +219,16 @@ impl Jvmti {
         })?;
         // SAFETY: the JVM's array.
         Ok(unsafe { self.take_array(count, threads) })
+    }
+
+    /// The running thread, as a local reference.
+    pub(crate) fn current_thread(self) -> Result<jobject> {
+        let mut thread = ptr::null_mut();
+        // SAFETY: it takes the answer.
+        check("GetCurrentThread", unsafe {
+            abi::get_current_thread(self.0, &mut thread)
+        })?;
+        Ok(thread)
     }
 
     /// Names of a thread and its groups.
@@ -269,26 +305,6 @@ impl Jvmti {
             abi::get_frame_count(self.0, ptr::null_mut(), &mut count)
         })?;
         Ok(count)
-    }
-
-    /// The number that we keep with an object; 0 if none.
-    ///
-    /// # Safety
-    /// `object` is a live reference, not null.
-    pub(crate) unsafe fn tag(self, object: jobject) -> Result<i64> {
-        let mut tag = 0;
-        // SAFETY: the caller's promise; `tag` takes the answer.
-        check("GetTag", unsafe { abi::get_tag(self.0, object, &mut tag) })?;
-        Ok(tag)
-    }
-
-    /// Keeps a number with an object.
-    ///
-    /// # Safety
-    /// `object` is a live reference, not null.
-    pub(crate) unsafe fn set_tag(self, object: jobject, tag: i64) -> Result<()> {
-        // SAFETY: the caller's promise.
-        check("SetTag", unsafe { abi::set_tag(self.0, object, tag) })
     }
 
     /// All loaded classes, as local references.
@@ -384,22 +400,26 @@ impl Jvmti {
         Ok(class)
     }
 
-    /// Smallest and largest source line of a method; zeros if it does not say, or is native.
+    /// The line table of a method, by the place in its code; empty if it does not say, or is native.
     ///
     /// # Safety
     /// `method` is alive.
-    pub(crate) unsafe fn lines(self, method: jmethodID) -> (u32, u32) {
+    pub(crate) unsafe fn lines(self, method: jmethodID) -> Lines {
         let (mut count, mut table) = (0, ptr::null_mut());
         // SAFETY: the caller's promise; they take the answers.
         if unsafe { abi::get_line_number_table(self.0, method, &mut count, &mut table) }
             != Error::NONE
         {
-            return (0, 0);
+            return Lines::default();
         }
         // SAFETY: the JVM's array.
         let table = unsafe { self.take_array(count, table) };
-        let lines = table.iter().map(|entry| entry.line_number.max(0) as u32);
-        (lines.clone().min().unwrap_or(0), lines.max().unwrap_or(0))
+        let mut lines: Vec<(i64, u32)> = table
+            .iter()
+            .map(|entry| (entry.start_location, entry.line_number.max(0) as u32))
+            .collect();
+        lines.sort_unstable();
+        Lines(lines.into())
     }
 
     /// Has classes pass the load hook again.

@@ -2,5 +2,6 @@
 
 pub(crate) mod abi;
 mod env;
+mod objects;
 
-pub(crate) use env::{Failure, Jvmti, Phase, ThreadNames, text};
+pub(crate) use env::{Failure, Jvmti, Lines, Phase, ThreadNames, text};

@@ -4,6 +4,7 @@
 //! before it decodes records, so definitions always come first.
 
 use crate::buffer::ThreadBuffer;
+use crate::objects::ObjectInfo;
 use jtrail_classfile::SuperMarks;
 
 /// A message on the announcements' channel.
@@ -66,6 +67,8 @@ pub(crate) struct ThreadInfo {
     pub(crate) name: Box<str>,
     pub(crate) group: Box<str>,
     pub(crate) parent_group: Box<str>,
+    /// The `java.lang.Thread`, where objects have numbers.
+    pub(crate) object: Option<ObjectInfo>,
 }
 
 /// A class that has traced methods.

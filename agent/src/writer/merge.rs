@@ -91,12 +91,12 @@ impl Merge {
         self.free_done();
     }
 
-    /// By thread, how many events were lost since its last record.
-    pub(crate) fn unwritten(&self) -> Vec<(u32, u64)> {
+    /// By thread, how many events of calls, and others, were lost since its last record.
+    pub(crate) fn unwritten(&self) -> Vec<(u32, (u64, u64))> {
         self.streams
             .values()
             .map(Stream::unwritten)
-            .filter(|(_, events)| *events > 0)
+            .filter(|(_, events)| *events != (0, 0))
             .collect()
     }
 

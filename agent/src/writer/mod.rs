@@ -31,7 +31,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use translate::Translator;
+use translate::{Settings, Translator};
 
 /// How long published records may wait when no chunk is full.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
@@ -239,12 +239,16 @@ impl Work {
         };
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
-        let threads = self.setup.options.events.contains(Events::THREADS);
-        let mut translator = Translator::new(format.encoder(), timeline, threads);
-        translator.begin();
         let loaded = Timestamp(timeline.at(self.setup.loaded.ticks()));
         let started = Timestamp(timeline.at(started));
         let options = Arc::clone(&self.setup.options);
+        let settings = Settings {
+            tell_threads: options.events.contains(Events::THREADS),
+            heap_name: options.heap_name.clone(),
+            started,
+        };
+        let mut translator = Translator::new(format.encoder(), timeline, settings);
+        translator.begin();
         let identity =
             preamble::opening(&options, loaded, started, |event| translator.event(event));
         let window = timeline.ticks_in(MERGE_WINDOW);
@@ -358,7 +362,7 @@ impl stream::Sink for Flushing<'_> {
         self.check();
     }
 
-    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: u64) {
+    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
         self.translator.coded(thread, time, code, payload);
         self.check();
     }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(crate) trait Sink {
     fn enter(&mut self, thread: u32, time: u64, method: u32);
     fn leave(&mut self, thread: u32, time: u64, method: u32);
-    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: u64);
+    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]);
 }
 
 /// The chunks of one buffer that are not yet read to their end.
@@ -55,8 +55,8 @@ impl Stream {
         }
     }
 
-    /// The thread that records belong to now, and how many of its events were lost since the last record.
-    pub(crate) fn unwritten(&self) -> (u32, u64) {
+    /// The thread that records belong to now, and how many of its events of calls, and others, were lost since the last record.
+    pub(crate) fn unwritten(&self) -> (u32, (u64, u64)) {
         (self.running, self.buffer.get().unwritten())
     }
 
@@ -130,11 +130,17 @@ impl Stream {
                     Some(Kind::Enter(method)) => sink.enter(self.running, time, method),
                     Some(Kind::Leave(method)) => sink.leave(self.running, time, method),
                     Some(Kind::Coded(code)) => {
-                        let payload = words.get(position).copied().unwrap_or_default();
-                        position += 1;
+                        // A record is published as a whole, so its payload is there.
+                        let first = words.get(position).copied().unwrap_or_default();
+                        let end = code.words(first).map(|count| position + count);
+                        let Some(payload) = end.and_then(|end| words.get(position..end)) else {
+                            debug_assert!(false, "a record that nobody writes");
+                            continue;
+                        };
+                        position += payload.len();
                         match code {
-                            Code::Time => self.epoch = record::epoch(payload),
-                            Code::Running => self.running = payload as u32,
+                            Code::Time => self.epoch = record::epoch(first),
+                            Code::Running => self.running = first as u32,
                             _ => sink.coded(self.running, time, code, payload),
                         }
                     }
@@ -184,5 +190,5 @@ struct Nothing;
 impl Sink for Nothing {
     fn enter(&mut self, _: u32, _: u64, _: u32) {}
     fn leave(&mut self, _: u32, _: u64, _: u32) {}
-    fn coded(&mut self, _: u32, _: u64, _: Code, _: u64) {}
+    fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
 }

@@ -4,7 +4,7 @@
 use super::announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
 use super::merge::Merge;
 use super::stream::Sink;
-use super::translate::Translator;
+use super::translate::{Settings, Translator};
 use crate::buffer::record::{self, Code};
 use crate::buffer::{CHUNK_BYTES, Exchange, Full, ThreadBuffer, WhenFull, create_pool};
 use crate::clock::{Clock, Reading, System, Timeline};
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a sink was handed: thread, time, and what.
+/// Of payloads the first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Seen {
     Enter(u32),
@@ -34,8 +35,8 @@ impl Sink for Collect {
     fn leave(&mut self, thread: u32, time: u64, method: u32) {
         self.0.push((thread, time, Seen::Leave(method)));
     }
-    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: u64) {
-        self.0.push((thread, time, Seen::Coded(code, payload)));
+    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
+        self.0.push((thread, time, Seen::Coded(code, payload[0])));
     }
 }
 
@@ -260,7 +261,14 @@ impl Encode for Lines {
 
 fn translator() -> Translator {
     let timeline = Timeline::since(Reading::take(System::now), System::now);
-    let mut translator = Translator::new(Box::new(Lines), timeline, true);
+    let mut translator = Translator::new(
+        Box::new(Lines),
+        timeline,
+        Settings {
+            tell_threads: true,
+            ..Settings::default()
+        },
+    );
     translator.add_thread(ThreadInfo {
         number: 1,
         name: "main".into(),
@@ -309,7 +317,7 @@ fn translated(records: &[Seen]) -> Vec<String> {
         translator.enter(1, 1, number);
         translator.leave(1, 1, number);
         if number == 3 {
-            translator.coded(1, 1, Code::LeaveByException, 3);
+            translator.coded(1, 1, Code::LeaveByException, &[3]);
         }
     }
     let preamble = String::from_utf8(std::mem::take(&mut translator.out)).expect("text");
@@ -322,7 +330,10 @@ fn translated(records: &[Seen]) -> Vec<String> {
         match *what {
             Seen::Enter(method) => translator.enter(1, time, method),
             Seen::Leave(method) => translator.leave(1, time, method),
-            Seen::Coded(code, payload) => translator.coded(1, time, code, payload),
+            Seen::Coded(code, first) => {
+                let words = code.words(first).expect("a known record");
+                translator.coded(1, time, code, &[first, 0][..words]);
+            }
         }
     }
     for line in String::from_utf8(translator.out).expect("text").lines() {

@@ -3,32 +3,10 @@
 mod common;
 
 use common::layout::{HEAD, messages};
-use common::{Decoding, decode, decode_pieces, encoded, every_event, message, shown};
+use common::stream::{ENCODING, FREQUENCY, HEADER, binary, free, message, stream};
+use common::{decode_pieces, encoded, every_event, shown};
 use jtrail_formats::{Format, Severity};
 use jtrail_model::*;
-
-const HEADER: &[u8] = b"0TBF\x01\x00\x01\x01\x0c\x00\x00\x00";
-const ENCODING: &[u8] = b"\x01\x00\x0b\x00\x00\x00UTF8\x00";
-const FREQUENCY: &[u8] = b"\x02\x00\x0e\x00\x00\x00\x00\xca\x9a\x3b\x00\x00\x00\x00";
-
-fn binary(bytes: &[u8]) -> Decoding {
-    decode(Format::TptpBinary, bytes)
-}
-
-fn stream(parts: &[&[u8]]) -> Decoding {
-    let mut bytes = [HEADER, ENCODING, FREQUENCY].concat();
-    parts.iter().for_each(|part| bytes.extend_from_slice(part));
-    binary(&bytes)
-}
-
-fn free() -> Event<'static> {
-    let time = Timestamp(1);
-    Event::ObjectFree(ObjectFree {
-        time,
-        object: ObjectId(2),
-        age: 3,
-    })
-}
 
 #[test]
 fn a_wrong_header_is_refused() {

@@ -3,285 +3,24 @@
 mod common;
 
 use common::layout::big_endian;
-use common::{decode, decode_pieces, encoded, every_event, shown};
+use common::random::{event, trace, with_text};
+use common::{decode, decode_pieces, encoded, every_event, recoded, shown};
 use jtrail_formats::{Format, Severity};
 use jtrail_model::*;
 use proptest::prelude::*;
 use quick_xml::events::Event as Markup;
 use quick_xml::{Reader, XmlVersion};
 
-/// Text with everything that a spelling may stumble over.
-fn text() -> impl Strategy<Value = Text<'static>> {
-    let odd = prop::sample::select(vec![
-        '\0',
-        '\u{1}',
-        '\t',
-        '\n',
-        '\r',
-        '\u{1f}',
-        ' ',
-        '"',
-        '\'',
-        '&',
-        '<',
-        '>',
-        ';',
-        '#',
-        '\u{7f}',
-        '\u{85}',
-        'é',
-        '\u{2028}',
-        '\u{feff}',
-        '\u{fffd}',
-        '\u{fffe}',
-        '\u{ffff}',
-        '😀',
-        '\u{10ffff}',
-    ]);
-    let character = prop_oneof![3 => any::<char>(), 2 => odd, 5 => prop::char::range('a', 'z')];
-    prop_oneof![
-        1 => Just("<init>".into()),
-        1 => Just("&amp;]]>".into()),
-        8 => prop::collection::vec(character, 0..12)
-            .prop_map(|chars| Text::from(String::from_iter(chars))),
-    ]
-}
-
-fn stack() -> impl Strategy<Value = Vec<Frame<'static>>> {
-    let frame = (text(), any::<i64>()).prop_map(|(method, line)| Frame { method, line });
-    prop::collection::vec(frame, 0..4)
-}
-
-fn id<T>(new: fn(u64) -> T) -> impl Strategy<Value = T>
-where
-    T: std::fmt::Debug,
-{
-    prop_oneof![3 => 0_u64..2000, 1 => any::<u64>()].prop_map(new)
-}
-
-fn time() -> impl Strategy<Value = Timestamp> {
-    let usual = 1_500_000_000_000_000_000..1_900_000_000_000_000_000_i64;
-    prop_oneof![3 => usual, 1 => any::<i64>()].prop_map(Timestamp)
-}
-
-fn duration() -> impl Strategy<Value = Duration> {
-    prop_oneof![2 => Just(0), 2 => 0_i64..100_000_000_000, 1 => any::<i64>()].prop_map(Duration)
-}
-
-/// A strategy for a struct from those for its fields.
-macro_rules! event {
-    ($variant:ident($payload:ident) { $($field:ident: $strategy:expr),* $(,)? }) => {
-        ($($strategy,)*)
-            .prop_map(|($($field,)*)| Event::$variant($payload { $($field,)* }))
-            .boxed()
-    };
-}
-
-fn event() -> impl Strategy<Value = Event<'static>> {
-    let (thread, class) = (|| id(ThreadId), || id(ClassId));
-    let (method, object, dump) = (|| id(MethodId), || id(ObjectId), || id(HeapDumpId));
-    prop::strategy::Union::new([
-        event!(Node(Node) {
-            node_id: text(),
-            hostname: text(),
-            ip_address: text(),
-            timezone: any::<i32>(),
-            time: time(),
-        }),
-        event!(ProcessCreate(ProcessCreate) {
-            process_id: text(),
-            name: text(),
-            pid: any::<i32>(),
-            node_id: text(),
-            time: time(),
-            executable: text(),
-        }),
-        event!(AgentCreate(AgentCreate) {
-            agent_id: text(),
-            process_id: text(),
-            name: text(),
-            agent_type: text(),
-            time: time(),
-            parameters: text(),
-            version: text(),
-        }),
-        event!(AgentDestroy(AgentDestroy) { agent_id: text(), time: time() }),
-        event!(TraceStart(TraceStart) { trace_id: text(), agent_id: text(), time: time() }),
-        event!(TraceEnd(TraceEnd) { trace_id: text(), time: time() }),
-        event!(Filter(Filter) {
-            trace_id: text(),
-            pattern: text(),
-            generic_pattern: text(),
-            mode: text(),
-            method_pattern: text(),
-            method_generic_pattern: text(),
-            method_mode: text(),
-        }),
-        event!(Option(TraceOption) { key: text(), value: text() }),
-        event!(ThreadStart(ThreadStart) {
-            thread: thread(),
-            time: time(),
-            group: text(),
-            parent_group: text(),
-            object: object(),
-            name: text(),
-        }),
-        event!(ThreadEnd(ThreadEnd) { thread: thread(), time: time() }),
-        event!(ClassDef(ClassDef) {
-            class: class(),
-            thread: thread(),
-            time: time(),
-            name: text(),
-            source_name: text(),
-            object: object(),
-        }),
-        event!(MethodDef(MethodDef) {
-            method: method(),
-            class: class(),
-            name: text(),
-            signature: prop_oneof![text(), Just("(I)V".into()), Just("()V".into())],
-            start_line: any::<i64>(),
-            end_line: any::<i64>(),
-        }),
-        event!(ObjectAlloc(ObjectAlloc) {
-            thread: thread(),
-            time: time(),
-            kind: any::<u8>().prop_map(ObjectKind),
-            object: object(),
-            size: any::<i64>(),
-            line: any::<i64>(),
-            method: method(),
-            class: class(),
-        }),
-        event!(MethodEnter(MethodEnter) {
-            thread: thread(),
-            time: time(),
-            method: method(),
-            class: class(),
-            ticket: any::<u32>(),
-            cpu_time: duration(),
-            stack_depth: prop_oneof![0_i64..100, any::<i64>()],
-        }),
-        event!(MethodLeave(MethodLeave) {
-            thread: thread(),
-            time: time(),
-            method: method(),
-            class: class(),
-            ticket: any::<u32>(),
-            cpu_time: duration(),
-            by_exception: Just(false),
-        }),
-        event!(GcStart(GcStart) { time: time() }),
-        event!(ObjectFree(ObjectFree) { time: time(), object: object(), age: any::<i64>() }),
-        event!(GcFinish(GcFinish) {
-            time: time(),
-            total_space: any::<i64>(),
-            used_space: any::<i64>(),
-            used_objects: any::<i64>(),
-        }),
-        event!(RuntimeInitDone(RuntimeInitDone) { thread: thread(), time: time() }),
-        event!(RuntimeShutdown(RuntimeShutdown) { thread: thread(), time: time() }),
-        event!(MonitorWait(MonitorWait) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            timeout_ms: any::<i64>(),
-            stack: stack(),
-        }),
-        event!(MonitorWaited(MonitorWaited) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            timed_out: any::<i64>(),
-            stack: stack(),
-        }),
-        event!(MonitorContendedEnter(MonitorContendedEnter) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            owner: thread(),
-            stack: stack(),
-        }),
-        event!(MonitorContendedEntered(MonitorContendedEntered) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            stack: stack(),
-        }),
-        event!(AggregatedEnter(AggregatedEnter) {
-            thread: thread(),
-            method: method(),
-            base_time: duration(),
-            min_time: duration(),
-            max_time: duration(),
-            base_cpu_time: duration(),
-            calls: any::<i64>(),
-        }),
-        event!(AggregatedLeave(AggregatedLeave) { thread: thread(), method: method() }),
-        event!(HeapDump(HeapDump) { dump: dump(), time: time(), name: text(), base_time: time() }),
-        event!(GcRoot(GcRoot) { class: class(), object: object(), kind: text() }),
-        event!(ObjectReference(ObjectReference) { source: object(), target: object(), dump: dump() }),
-        event!(Custom(Custom) { body: text() }),
-    ])
-}
-
-fn trace() -> impl Strategy<Value = Vec<Event<'static>>> {
-    prop::collection::vec(event(), 0..20)
-}
-
-/// Every text of an event, through `change`.
-fn with_text(event: Event<'static>, change: &dyn Fn(&str) -> String) -> Event<'static> {
-    let change = |text: &mut Text<'static>| *text = change(text).into();
-    let mut event = event;
-    let texts: Vec<&mut Text<'static>> = match &mut event {
-        Event::Node(e) => vec![&mut e.node_id, &mut e.hostname, &mut e.ip_address],
-        Event::ProcessCreate(e) => {
-            vec![
-                &mut e.process_id,
-                &mut e.name,
-                &mut e.node_id,
-                &mut e.executable,
-            ]
-        }
-        Event::AgentCreate(e) => vec![
-            &mut e.agent_id,
-            &mut e.process_id,
-            &mut e.name,
-            &mut e.agent_type,
-            &mut e.parameters,
-            &mut e.version,
-        ],
-        Event::AgentDestroy(e) => vec![&mut e.agent_id],
-        Event::TraceStart(e) => vec![&mut e.trace_id, &mut e.agent_id],
-        Event::TraceEnd(e) => vec![&mut e.trace_id],
-        Event::Filter(e) => vec![
-            &mut e.trace_id,
-            &mut e.pattern,
-            &mut e.generic_pattern,
-            &mut e.mode,
-            &mut e.method_pattern,
-            &mut e.method_generic_pattern,
-            &mut e.method_mode,
-        ],
-        Event::Option(e) => vec![&mut e.key, &mut e.value],
-        Event::ThreadStart(e) => vec![&mut e.group, &mut e.parent_group, &mut e.name],
-        Event::ClassDef(e) => vec![&mut e.name, &mut e.source_name],
-        Event::MethodDef(e) => vec![&mut e.name, &mut e.signature],
-        Event::MonitorWait(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::MonitorWaited(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::MonitorContendedEnter(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::MonitorContendedEntered(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::HeapDump(e) => vec![&mut e.name],
-        Event::GcRoot(e) => vec![&mut e.kind],
-        Event::Custom(e) => vec![&mut e.body],
-        _ => vec![],
-    };
-    texts.into_iter().for_each(change);
-    event
-}
-
 fn after_binary(event: Event<'static>) -> Event<'static> {
-    with_text(event, &|text| text.replace('\0', "\u{fffd}"))
+    typed(with_text(event, &|text| text.replace('\0', "\u{fffd}")))
+}
+
+/// Text that reads as an event comes back as that event.
+fn typed(event: Event<'static>) -> Event<'static> {
+    match event {
+        Event::Custom(e) => text::parse(&e.body).unwrap_or(Event::Custom(e)),
+        event => event,
+    }
 }
 
 /// As XML gives events back.
@@ -303,7 +42,9 @@ fn after_xml(events: &[Event<'static>]) -> Vec<Event<'static>> {
 fn one_after_xml(event: Event<'static>) -> Event<'static> {
     let forbidden =
         |c: char| (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}');
-    match with_text(event, &|text| text.replace(forbidden, "\u{fffd}")) {
+    match typed(with_text(event, &|text| {
+        text.replace(forbidden, "\u{fffd}")
+    })) {
         // A constructor is told by its descriptor; what is none loses its brackets.
         Event::MethodDef(e)
             if e.name == "<init>" && !e.signature.is_empty() && !e.signature.ends_with(")V") =>
@@ -364,6 +105,15 @@ proptest! {
         prop_assert!(decoding.is_clean(), "{:?} {:?}", decoding.remarks, decoding.error);
         let expected = after_xml(&events);
         prop_assert_eq!(decoding.events, shown(&expected));
+    }
+
+    #[test]
+    fn xml_in_between_loses_only_what_it_must(events in trace()) {
+        let binary = encoded(Format::TptpBinary, &events);
+        let document = recoded(Format::TptpBinary, &binary, Format::TptpXml);
+        let back = recoded(Format::TptpXml, &document, Format::TptpBinary);
+        let expected: Vec<_> = events.into_iter().map(after_binary).collect();
+        prop_assert_eq!(decode(Format::TptpBinary, &back).events, shown(&after_xml(&expected)));
     }
 
     #[test]

@@ -3,7 +3,10 @@
 
 mod common;
 
-use common::{Decoding, decode, decode_pieces, encoded, every_event, recoded, shown};
+use common::{
+    Decoding, decode, decode_pieces, encoded, every_event, every_message, recoded, shown,
+    without_losses,
+};
 use jtrail_formats::{Format, Severity};
 use jtrail_model::*;
 
@@ -25,24 +28,6 @@ fn gc() -> Event<'static> {
 
 fn document(events: &[Event<'_>]) -> String {
     String::from_utf8(encoded(Format::TptpXml, events)).unwrap()
-}
-
-/// What XML has no place for, as it is read back.
-fn without_losses(events: &[Event<'static>]) -> Vec<Event<'static>> {
-    let mut trace = "".into();
-    let lossy = |event: &Event<'static>| match event.clone() {
-        // A filter belongs to the trace that began before it.
-        Event::Filter(e) => Event::Filter(Filter {
-            trace_id: std::borrow::Cow::clone(&trace),
-            ..e
-        }),
-        Event::TraceStart(e) => {
-            trace = e.trace_id.clone();
-            Event::TraceStart(e)
-        }
-        event => event,
-    };
-    events.iter().map(lossy).collect()
 }
 
 #[test]
@@ -83,7 +68,7 @@ fn every_element_is_as_specified() {
 <agentDestroy agentIdRef="a" time="1700000000.000020007"/>
 </TRACE>
 "#;
-    let events = every_event();
+    let events = every_message();
     let written = document(&events);
     for (written, expected) in written.lines().zip(expected.lines()) {
         assert_eq!(written, expected);
@@ -92,6 +77,34 @@ fn every_element_is_as_specified() {
     let decoding = xml(expected);
     assert!(decoding.is_clean(), "{decoding:#?}");
     assert_eq!(decoding.events, shown(&without_losses(&events)));
+}
+
+#[test]
+fn events_without_an_element_are_custom_ones() {
+    let event = Event::ThreadName(ThreadName {
+        thread: ThreadId(1),
+        time: Timestamp(-2),
+        name: "a\u{b} \"<init>\"".into(),
+    });
+    let text = document(&[event]);
+    let expected = "<custom body=\"jtrail thread-name thread=1 time=-2 \
+        name=&quot;a\u{fffd} \\&quot;&lt;init&gt;\\&quot;&quot;\"/>\n";
+    assert_eq!(text, format!("{HEAD}{expected}</TRACE>\n"));
+    let read = Event::ThreadName(ThreadName {
+        thread: ThreadId(1),
+        time: Timestamp(-2),
+        name: "a\u{fffd} \"<init>\"".into(),
+    });
+    assert_eq!(xml(&text).events, shown(&[read]));
+    // What only looks like one stays text.
+    for body in [
+        "jtrail thread-name thread=1",
+        "jtrail unpark thread=1 time=1 more=1",
+    ] {
+        let decoding = elements(&format!("<custom body=\"{body}\"/>"));
+        let body = body.into();
+        assert_eq!(decoding.events, shown(&[Event::Custom(Custom { body })]));
+    }
 }
 
 #[test]

@@ -10,8 +10,10 @@
 #![forbid(unsafe_code)]
 
 mod event;
+mod grammar;
 mod id;
 mod note;
+pub mod text;
 mod time;
 
 pub use event::*;

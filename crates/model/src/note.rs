@@ -7,8 +7,10 @@
 //! ```
 //!
 //! Inside quotes, `\"` and `\\` stand for a quotation mark and a backslash. Unknown kinds and keys
-//! are for later versions: readers pass them over.
+//! are for later versions: readers pass them over. Events that a format has no message for are
+//! written in the same grammar: see [`crate::text`].
 
+use crate::grammar::{self, PREFIX, Pairs};
 use crate::{ThreadId, Timestamp};
 use std::borrow::Cow;
 use std::fmt;
@@ -70,56 +72,66 @@ pub struct Totals {
     pub methods: u64,
     /// Methods included by the filters, and not covered.
     pub uncovered: u64,
+    /// Objects written as allocated ([`crate::ObjectAlloc`]).
+    pub objects: u64,
+    /// Objects written as freed.
+    pub frees: u64,
+    /// Monitor events written, of all four kinds together.
+    pub monitors: u64,
+    /// Parks written ([`crate::ThreadPark`]; their ends do not count).
+    pub parks: u64,
+    /// Exceptions written as thrown.
+    pub throws: u64,
+    /// Exceptions written as caught.
+    pub catches: u64,
+    /// Samples of stacks written.
+    pub samples: u64,
 }
-
-const PREFIX: &str = "jtrail ";
 
 impl fmt::Display for Note<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(PREFIX)?;
+        let mut out = String::from(PREFIX);
         match self {
             Note::Lost(n) => {
-                write!(f, "lost thread={} events={}", n.thread, n.events)?;
-                write!(
-                    f,
-                    " from={} to={} reason={}",
-                    n.from.0,
-                    n.to.0,
-                    Quoted(&n.reason)
-                )
+                out.push_str("lost");
+                grammar::number("thread", n.thread, &mut out);
+                grammar::number("events", n.events, &mut out);
+                grammar::number("from", n.from.0, &mut out);
+                grammar::number("to", n.to.0, &mut out);
+                grammar::text("reason", &n.reason, &mut out);
             }
             Note::Uncovered(n) => {
-                write!(f, "uncovered class={}", Quoted(&n.class))?;
+                out.push_str("uncovered");
+                grammar::text("class", &n.class, &mut out);
                 if !n.method.is_empty() {
-                    write!(f, " method={}", Quoted(&n.method))?;
+                    grammar::text("method", &n.method, &mut out);
                 }
-                write!(f, " reason={}", Quoted(&n.reason))
+                grammar::text("reason", &n.reason, &mut out);
             }
-            Note::Totals(n) => write!(
-                f,
-                "totals enters={} leaves={} repaired={} lost={} open={} classes={} methods={} uncovered={}",
-                n.enters, n.leaves, n.repaired, n.lost, n.open, n.classes, n.methods, n.uncovered
-            ),
-        }
-    }
-}
-
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = |c: char| !c.is_whitespace() && c != '"' && c != '\\';
-        if !self.0.is_empty() && self.0.chars().all(plain) {
-            return f.write_str(self.0);
-        }
-        f.write_str("\"")?;
-        for c in self.0.chars() {
-            if matches!(c, '"' | '\\') {
-                f.write_str("\\")?;
+            Note::Totals(n) => {
+                out.push_str("totals");
+                for (key, count) in [
+                    ("enters", n.enters),
+                    ("leaves", n.leaves),
+                    ("repaired", n.repaired),
+                    ("lost", n.lost),
+                    ("open", n.open),
+                    ("classes", n.classes),
+                    ("methods", n.methods),
+                    ("uncovered", n.uncovered),
+                    ("objects", n.objects),
+                    ("frees", n.frees),
+                    ("monitors", n.monitors),
+                    ("parks", n.parks),
+                    ("throws", n.throws),
+                    ("catches", n.catches),
+                    ("samples", n.samples),
+                ] {
+                    grammar::number(key, count, &mut out);
+                }
             }
-            write!(f, "{c}")?;
         }
-        f.write_str("\"")
+        f.write_str(&out)
     }
 }
 
@@ -151,38 +163,27 @@ impl Note<'static> {
                 classes: fields.number("classes")?,
                 methods: fields.number("methods")?,
                 uncovered: fields.number("uncovered")?,
+                objects: fields.count("objects")?,
+                frees: fields.count("frees")?,
+                monitors: fields.count("monitors")?,
+                parks: fields.count("parks")?,
+                throws: fields.count("throws")?,
+                catches: fields.count("catches")?,
+                samples: fields.count("samples")?,
             }),
             _ => return None,
         })
     }
 }
 
-struct Fields(Vec<(String, String)>);
+struct Fields<'t>(Vec<(&'t str, Cow<'t, str>)>);
 
-impl Fields {
-    fn parse(mut rest: &str) -> Option<Self> {
+impl<'t> Fields<'t> {
+    fn parse(text: &'t str) -> Option<Self> {
+        let mut pairs = Pairs::new(text);
         let mut fields = Vec::new();
-        while !rest.is_empty() {
-            let (key, tail) = rest.split_once('=')?;
-            let mut value = String::new();
-            if let Some(quoted) = tail.strip_prefix('"') {
-                let mut chars = quoted.char_indices();
-                loop {
-                    match chars.next()? {
-                        (_, '\\') => value.push(chars.next()?.1),
-                        (at, '"') => {
-                            rest = quoted[at + 1..].trim_start_matches(' ');
-                            break;
-                        }
-                        (_, c) => value.push(c),
-                    }
-                }
-            } else {
-                let (word, tail) = tail.split_once(' ').unwrap_or((tail, ""));
-                value.push_str(word);
-                rest = tail;
-            }
-            fields.push((key.to_owned(), value));
+        while !pairs.is_empty() {
+            fields.push(pairs.pair()?);
         }
         Some(Self(fields))
     }
@@ -190,8 +191,8 @@ impl Fields {
     fn get(&self, key: &str) -> Option<&str> {
         self.0
             .iter()
-            .find(|(k, _)| k == key)
-            .map(|(_, v)| v.as_str())
+            .find(|(k, _)| *k == key)
+            .map(|(_, v)| v.as_ref())
     }
 
     fn text(&self, key: &str) -> Option<Cow<'static, str>> {
@@ -199,7 +200,15 @@ impl Fields {
     }
 
     fn number<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
-        self.get(key)?.parse().ok()
+        grammar::parse_number(self.get(key)?)
+    }
+
+    /// A count that older traces do not have, and that is 0 there.
+    fn count(&self, key: &str) -> Option<u64> {
+        match self.get(key) {
+            Some(word) => grammar::parse_number(word),
+            None => Some(0),
+        }
     }
 }
 
@@ -231,12 +240,39 @@ mod tests {
                 enters: 9,
                 leaves: 8,
                 open: 1,
-                ..Totals::default()
+                repaired: 2,
+                lost: 3,
+                classes: 4,
+                methods: 5,
+                uncovered: 6,
+                objects: 7,
+                frees: 10,
+                monitors: 11,
+                parks: 12,
+                throws: 13,
+                catches: 14,
+                samples: 15,
             }),
         ];
         for note in notes {
             assert_eq!(Note::parse(&note.to_string()), Some(note.clone()), "{note}");
         }
+    }
+
+    #[test]
+    fn counts_that_older_traces_lack_are_zero() {
+        let text = "jtrail totals enters=9 leaves=8 repaired=0 lost=0 open=1 classes=2 methods=5 uncovered=0";
+        let expected = Totals {
+            enters: 9,
+            leaves: 8,
+            open: 1,
+            classes: 2,
+            methods: 5,
+            ..Totals::default()
+        };
+        assert_eq!(Note::parse(text), Some(Note::Totals(expected)));
+        assert_eq!(Note::parse(&format!("{text} later=1")), Note::parse(text));
+        assert_eq!(Note::parse(&format!("{text} objects=x")), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The table of keys. Parser, help, command line and manual are made from it.
 
-use crate::value::{Clock, Engine, OnError, OutputFormat, Overflow};
+use crate::value::{BOOLEANS, Clock, Engine, OnError, OutputFormat, Overflow};
 use std::fmt::Write;
 
 /// One key of the option text.
@@ -78,9 +78,49 @@ pub const KEYS: &[KeyInfo] = &[
     },
     KeyInfo {
         key: "events",
-        values: "methods+threads+classes+gc, any of them",
+        values: "methods threads classes gc alloc free monitors parks exceptions jit cpu samples \
+                 heap lines mounts details, joined with +; with a + before the first, the default \
+                 ones too; or all",
         default: "methods+threads+classes+gc",
         help: "What to record",
+        ..KEY
+    },
+    KeyInfo {
+        key: "stackdepth",
+        values: "number of frames, from 0 to 1024",
+        default: "16",
+        help: "Frames of a stack taken with monitor events, parks, exceptions and samples",
+        ..KEY
+    },
+    KeyInfo {
+        key: "allocsites",
+        values: "true | false",
+        words: BOOLEANS,
+        default: "false",
+        help: "With events=alloc: tell the method and the line that made each object",
+        ..KEY
+    },
+    KeyInfo {
+        key: "interval",
+        values: "time like 10ms, 2s or 1m, from 1ms to 60m",
+        default: "10ms",
+        help: "With events=samples: pause between two samples",
+        ..KEY
+    },
+    KeyInfo {
+        key: "heap",
+        values: "exit request gc, joined with +: at the end, on request (jcmd PID JVMTI.data_dump), \
+                 after each collection",
+        default: "exit+request",
+        help: "With events=heap: when a snapshot of the heap is taken",
+        ..KEY
+    },
+    KeyInfo {
+        key: "execdetails",
+        values: "true | false",
+        words: BOOLEANS,
+        default: "true",
+        help: "Write each call, or with false the sums of each thread and call path",
         ..KEY
     },
     KeyInfo {
@@ -125,20 +165,7 @@ pub const KEYS: &[KeyInfo] = &[
 ];
 
 /// Keys that are planned: they answer "not available in this version" instead of "unknown".
-pub(crate) const LATER_KEYS: &[&str] = &["min", "start", "burst", "server", "control", "interval"];
-
-/// Words of `events` that are planned.
-pub(crate) const LATER_EVENTS: &[&str] = &[
-    "alloc",
-    "free",
-    "monitors",
-    "exceptions",
-    "jit",
-    "cpu",
-    "samples",
-    "heap",
-    "lines",
-];
+pub(crate) const LATER_KEYS: &[&str] = &["min", "start", "burst", "server", "control"];
 
 /// The key or its alias.
 pub(crate) fn find(key: &str) -> Option<&'static KeyInfo> {
@@ -169,12 +196,16 @@ pub fn help() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Events;
+    use crate::set::{Events, HeapMoments};
 
     #[test]
     fn the_table_agrees_with_the_values() {
         let events = find("events").expect("listed");
         assert_eq!(events.default, Events::default().to_string());
+        assert!(events.values.starts_with(&Events::WORDS.join(" ")));
+        let heap = find("heap").expect("listed");
+        assert_eq!(heap.default, HeapMoments::default().to_string());
+        assert!(heap.values.starts_with(&HeapMoments::WORDS.join(" ")));
         for k in KEYS {
             assert!(!k.help.is_empty() && !k.values.is_empty(), "{}", k.key);
             if !k.words.is_empty() {

@@ -24,7 +24,8 @@
 //! | Module | Holds |
 //! |---|---|
 //! | `keys` | the table of keys, and the words that a later version will know |
-//! | `value` | enumerated values, sizes, event sets |
+//! | `value` | enumerated values, booleans, numbers, sizes, times |
+//! | `set` | sets of words: events, moments of heap snapshots |
 //! | `item` | text to key and value |
 //! | `pattern`, `filter` | class and method patterns; which method is traced |
 //! | `file` | the output file's name and its `%` letters |
@@ -41,6 +42,7 @@ mod item;
 mod keys;
 mod options;
 mod pattern;
+mod set;
 mod tptp;
 mod value;
 
@@ -51,7 +53,8 @@ pub use item::escape;
 pub use keys::{KEYS, KeyInfo, help};
 pub use options::Options;
 pub use pattern::Pattern;
-pub use value::{Clock, Engine, Events, OnError, OutputFormat, Overflow, parse_size};
+pub use set::{Events, HeapMoments};
+pub use value::{Clock, Engine, OnError, OutputFormat, Overflow, parse_size};
 
 use std::fs::File;
 use std::io::{self, Read};

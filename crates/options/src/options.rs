@@ -5,11 +5,14 @@ use crate::file::FilePattern;
 use crate::filter::{Filter, push_rules};
 use crate::item::{Item, split};
 use crate::keys::{KEYS, LATER_KEYS, find, help};
+use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
-    Clock, Engine, Events, OnError, OutputFormat, Overflow, parse_buffer, size_text,
+    Clock, Engine, OnError, OutputFormat, Overflow, interval_text, parse_boolean, parse_buffer,
+    parse_interval, parse_stack_depth, size_text,
 };
 use std::io;
+use std::time::Duration;
 
 /// What the agent shall do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +34,18 @@ pub struct Options {
     pub buffer_bytes: u64,
     /// What is recorded.
     pub events: Events,
+    /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024.
+    pub stack_depth: u16,
+    /// Whether an allocation tells the method and the line that made the object.
+    pub alloc_sites: bool,
+    /// Pause between two samples, 1 ms to 1 h, in whole milliseconds.
+    pub interval: Duration,
+    /// When heap snapshots are taken, if [`Events::HEAP`] is recorded.
+    pub heap: HeapMoments,
+    /// Each call is written. Otherwise calls are added up by thread and call path.
+    pub exec_details: bool,
+    /// What the names of heap snapshots begin with (TPTP message 1038). Only an options file changes it.
+    pub heap_name: String,
     /// What happens when the trace can't be set up.
     pub on_error: OnError,
     /// Write the filter rules into the trace (TPTP message 1007).
@@ -61,6 +76,12 @@ impl Options {
             overflow: Overflow::default(),
             buffer_bytes: 64 << 20,
             events: Events::default(),
+            stack_depth: 16,
+            alloc_sites: false,
+            interval: Duration::from_millis(10),
+            heap: HeapMoments::default(),
+            exec_details: true,
+            heap_name: "heapdump".to_owned(),
             on_error: OnError::default(),
             write_filters: true,
             write_options: true,
@@ -89,6 +110,11 @@ impl Options {
             add("options", path);
         }
         add("events", &self.events.to_string());
+        add("stackdepth", &self.stack_depth.to_string());
+        add("allocsites", &self.alloc_sites.to_string());
+        add("interval", &interval_text(self.interval));
+        add("heap", &self.heap.to_string());
+        add("execdetails", &self.exec_details.to_string());
         add("engine", self.engine.word());
         add("clock", self.clock.word());
         add("overflow", self.overflow.word());
@@ -109,6 +135,7 @@ pub(crate) fn parse(
     let mut options = Options::new(text);
     let mut rules = Vec::new();
     let mut file = None;
+    let mut events_at = 0;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -134,7 +161,15 @@ pub(crate) fn parse(
             "options" => {
                 tptp::read_options(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
             }
-            "events" => options.events = Events::parse(value).map_err(wrong)?,
+            "events" => {
+                options.events = Events::parse(value).map_err(wrong)?;
+                events_at = item.value_at;
+            }
+            "stackdepth" => options.stack_depth = parse_stack_depth(value).map_err(wrong)?,
+            "allocsites" => options.alloc_sites = parse_boolean(value).map_err(wrong)?,
+            "interval" => options.interval = parse_interval(value).map_err(wrong)?,
+            "heap" => options.heap = HeapMoments::parse(value).map_err(wrong)?,
+            "execdetails" => options.exec_details = parse_boolean(value).map_err(wrong)?,
             "engine" => options.engine = Engine::parse(value).map_err(wrong)?,
             "clock" => options.clock = Clock::parse(value).map_err(wrong)?,
             "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
@@ -143,6 +178,8 @@ pub(crate) fn parse(
             other => return Err(OptionError::at(other, item.key_at, "not handled")),
         }
     }
+    without_rewriting(&options).map_err(|e| OptionError::at("events", events_at, e))?;
+    tptp::add_events(&mut options);
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);
@@ -177,6 +214,24 @@ fn known<'a>(item: &Item<'_>, seen: &mut Vec<&'a str>) -> Result<&'a str, Option
     }
     seen.push(info.key);
     Ok(info.key)
+}
+
+/// Refuses events that are seen by rewritten classes only, when none shall be rewritten.
+fn without_rewriting(options: &Options) -> Result<(), String> {
+    let asked = |event: &&Events| options.events.contains(**event);
+    let events: Vec<String> = [Events::PARKS, Events::LINES]
+        .iter()
+        .filter(asked)
+        .map(Events::to_string)
+        .collect();
+    if options.engine == Engine::Bytecode || events.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} can't be had with engine={}, which rewrites no classes",
+        events.join(" and "),
+        options.engine
+    ))
 }
 
 fn both_filters(key: &str, at: usize) -> OptionError {

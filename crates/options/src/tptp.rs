@@ -7,16 +7,26 @@
 //! ```
 //!
 //! Values hold neither comma nor semicolon, and there is no quoting. One profiler at least is
-//! needed. Of these, this version has `CGProf` with `execdetails=true` (also when not given: every
-//! call is written) and `server=standalone`. Without a filter file, the application's classes are
-//! traced and the JDK's are not, as in our own spelling.
+//! needed; what several record adds up. Of the words of `server`, this version has `standalone`.
+//! Without a filter file, the application's classes are traced and the JDK's are not, as in our own
+//! spelling.
+//!
+//! | Profiler | Records | Its key |
+//! |---|---|---|
+//! | any | threads, classes | |
+//! | `CGProf` | methods | `execdetails=true\|false` |
+//! | `HeapProf` | alloc, free, gc | `allocsites=true\|false` |
+//! | `ThreadProf` | monitors | |
 //!
 //! **Filter file**: one rule a line, class pattern, method pattern, `INCLUDE` or `EXCLUDE`, apart by
 //! blanks; quotation marks around a pattern are dropped; empty lines are skipped. A pattern is
 //! exact, or has one `*` at its begin or its end, or is `*` alone. The first rule that fits decides;
 //! none fits: traced.
 //!
-//! **Options file**: `KEY = value` a line; a line that begins with `*` is a comment.
+//! **Options file**: `KEY = value` a line; a line that begins with `*` is a comment. Some keys change
+//! what is recorded: `CPU_TIME` adds cpu, `MONITOR_MODE=none` takes the monitors from `ThreadProf`, and
+//! `TRACK_GC_EVENT_TYPES=none` the frees from `HeapProf`. In our own spelling there are no profilers,
+//! so these keys only add to `events` (`frees` and `deletes` only where objects are recorded).
 
 use crate::error::{OptionError, allowed, did_you_mean, quoted, shown};
 use crate::file::FilePattern;
@@ -24,11 +34,25 @@ use crate::filter::{Filter, Rule};
 use crate::keys::help;
 use crate::options::Options;
 use crate::pattern::Pattern;
-use crate::value::{OnError, OutputFormat, no_such_value, not_available};
+use crate::set::Events;
+use crate::value::{BOOLEANS, OnError, OutputFormat, no_such_value, not_available, parse_boolean};
 use std::io;
 
 const AGENT: &str = "JPIAgent";
 const AGENT_KEYS: &[&str] = &["server", "file", "filters", "profile", "format"];
+
+/// A profiler: its name, what it records, its keys.
+struct Profiler(&'static str, Events, &'static [&'static str]);
+
+static PROFILERS: [Profiler; 3] = [
+    Profiler("CGProf", Events::METHODS, &["execdetails"]),
+    Profiler(
+        "HeapProf",
+        Events::ALLOC.union(Events::FREE).union(Events::GC),
+        &["allocsites"],
+    ),
+    Profiler("ThreadProf", Events::MONITORS, &[]),
+];
 
 /// Whether the text is in the TPTP spelling.
 pub(crate) fn is_tptp(text: &str) -> bool {
@@ -41,22 +65,26 @@ type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<String>;
 pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, OptionError> {
     let mut options = Options {
         on_error: OnError::Continue,
+        events: Events::THREADS.union(Events::CLASSES),
         ..Options::new(text)
     };
     let mut file = None;
-    let mut calls = false;
+    let mut profilers = Vec::new();
     for (nth, (at, part)) in pieces(text, 0, ';').enumerate() {
         let (name, rest) = part.split_once(':').unwrap_or((part, ""));
         let rest_at = at + name.len() + 1;
+        let mut keys = AGENT_KEYS;
         if nth > 0 {
-            profiler(name, at)?;
-            if calls {
+            let Profiler(_, events, its_keys) = profiler(name, at)?;
+            if profilers.contains(&name) {
                 return Err(OptionError::text(
                     at,
                     format!("{} is given twice", quoted(name)),
                 ));
             }
-            calls = true;
+            profilers.push(name);
+            options.events = options.events.union(*events);
+            keys = its_keys;
         }
         if !part.contains(':') {
             continue;
@@ -80,25 +108,37 @@ pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, Opti
             }
             seen.push(key);
             let wrong = |problem: String| OptionError::at(key, at + key.len() + 1, problem);
-            match (nth, key) {
-                (0, "server") => server(value).map_err(wrong)?,
-                (0, "file") => file = Some(FilePattern::parse(value).map_err(wrong)?),
-                (0, "format") => options.format = format(value).map_err(wrong)?,
-                (0, "filters") => {
+            if !keys.contains(&key) {
+                return Err(unknown(key, at, keys));
+            }
+            match key {
+                "server" => server(value).map_err(wrong)?,
+                "file" => file = Some(FilePattern::parse(value).map_err(wrong)?),
+                "format" => options.format = format(value).map_err(wrong)?,
+                "filters" => {
                     read_filters(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
                 }
-                (0, "profile") => {
+                "profile" => {
                     read_options(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
                 }
-                (0, _) => return Err(unknown(key, at, AGENT_KEYS)),
-                (_, "execdetails") => execdetails(value).map_err(wrong)?,
-                _ => return Err(unknown(key, at, &["execdetails"])),
+                "execdetails" => options.exec_details = parse_boolean(value).map_err(wrong)?,
+                "allocsites" => options.alloc_sites = parse_boolean(value).map_err(wrong)?,
+                other => return Err(OptionError::at(other, at, "not handled")),
             }
         }
     }
-    if !calls {
+    if profilers.is_empty() {
         let problem = "no profiler is named; write for instance JPIAgent:server=standalone;CGProf";
         return Err(OptionError::text(text.len(), problem));
+    }
+    if said(&options, "MONITOR_MODE") == Some("none") {
+        options.events = options.events.without(Events::MONITORS);
+    }
+    if said(&options, "TRACK_GC_EVENT_TYPES") == Some("none") {
+        options.events = options.events.without(Events::FREE);
+    }
+    if said(&options, "CPU_TIME") == Some("true") {
+        options.events = options.events.union(Events::CPU);
     }
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     Ok(options)
@@ -115,21 +155,19 @@ fn pieces(text: &str, start: usize, separator: char) -> impl Iterator<Item = (us
 }
 
 fn unknown(key: &str, at: usize, keys: &[&str]) -> OptionError {
-    OptionError::at(key, at, format!("no such option{}", allowed(key, keys)))
+    let list = if keys.is_empty() {
+        "; this profiler has none".to_owned()
+    } else {
+        allowed(key, keys)
+    };
+    OptionError::at(key, at, format!("no such option{list}"))
 }
 
-fn profiler(name: &str, at: usize) -> Result<(), OptionError> {
-    match name {
-        "CGProf" => Ok(()),
-        "HeapProf" | "ThreadProf" => Err(OptionError::text(at, not_available(name))),
-        _ => {
-            let list = allowed(name, &["CGProf"]);
-            Err(OptionError::text(
-                at,
-                format!("no such profiler {}{list}", quoted(name)),
-            ))
-        }
-    }
+fn profiler(name: &str, at: usize) -> Result<&'static Profiler, OptionError> {
+    PROFILERS.iter().find(|p| p.0 == name).ok_or_else(|| {
+        let list = allowed(name, &PROFILERS.each_ref().map(|p| p.0));
+        OptionError::text(at, format!("no such profiler {}{list}", quoted(name)))
+    })
 }
 
 fn server(value: &str) -> Result<(), String> {
@@ -145,14 +183,6 @@ fn format(value: &str) -> Result<OutputFormat, String> {
         "xml" => Ok(OutputFormat::Xml),
         "binary" => Ok(OutputFormat::Binary),
         _ => Err(no_such_value(value, &["xml", "binary"])),
-    }
-}
-
-fn execdetails(value: &str) -> Result<(), String> {
-    match value {
-        "true" => Ok(()),
-        "false" => Err("aggregated calls (\"false\") are not available in this version".to_owned()),
-        _ => Err(no_such_value(value, &["true", "false"])),
     }
 }
 
@@ -306,12 +336,15 @@ pub(crate) fn read_options(
 
 fn file_option(options: &mut Options, key: &str, value: &str) -> Result<(), String> {
     match key {
-        "FILTERS" => options.write_filters = boolean(value)?,
-        "OPTIONS" => options.write_options = boolean(value)?,
-        "CPU_TIME" => only(value, "false", &["true"])?,
-        "MONITOR_MODE" => only(value, "none", &["all"])?,
-        "TRACK_GC_EVENT_TYPES" => only(value, "none", &["frees", "deletes"])?,
-        "HEAP_INFO_FILE_PREFIX" => {}
+        "FILTERS" => options.write_filters = parse_boolean(value)?,
+        "OPTIONS" => options.write_options = parse_boolean(value)?,
+        "CPU_TIME" => one_of(value, BOOLEANS)?,
+        "MONITOR_MODE" => one_of(value, &["all", "none"])?,
+        "TRACK_GC_EVENT_TYPES" => one_of(value, &["none", "frees", "deletes"])?,
+        "HEAP_INFO_FILE_PREFIX" if value.is_empty() => {
+            return Err("the value is missing".to_owned());
+        }
+        "HEAP_INFO_FILE_PREFIX" => options.heap_name = value.to_owned(),
         _ if ALWAYS_ON.contains(&key) => {
             if value != "true" {
                 return Err(format!("always on; {} can't be had", quoted(value)));
@@ -330,21 +363,29 @@ fn file_option(options: &mut Options, key: &str, value: &str) -> Result<(), Stri
     Ok(())
 }
 
-fn boolean(value: &str) -> Result<bool, String> {
-    match value {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err(no_such_value(value, &["true", "false"])),
+/// What the options file adds to events that our own spelling named.
+pub(crate) fn add_events(options: &mut Options) {
+    if said(options, "CPU_TIME") == Some("true") {
+        options.events = options.events.union(Events::CPU);
+    }
+    if said(options, "MONITOR_MODE") == Some("all") {
+        options.events = options.events.union(Events::MONITORS);
+    }
+    let frees = said(options, "TRACK_GC_EVENT_TYPES").is_some_and(|v| v != "none");
+    if frees && options.events.contains(Events::ALLOC) {
+        options.events = options.events.union(Events::FREE);
     }
 }
 
-/// Takes the one word that this version can do; `later` are words of the specification.
-fn only(value: &str, now: &str, later: &[&str]) -> Result<(), String> {
-    if value == now {
+/// The value of a key of the options file.
+fn said<'a>(options: &'a Options, key: &str) -> Option<&'a str> {
+    let mut lines = options.file_options.iter();
+    lines.find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+}
+
+fn one_of(value: &str, words: &[&str]) -> Result<(), String> {
+    if words.contains(&value) {
         return Ok(());
     }
-    if later.contains(&value) {
-        return Err(not_available(value));
-    }
-    Err(no_such_value(value, &[now]))
+    Err(no_such_value(value, words))
 }

@@ -1,8 +1,8 @@
-//! Values of the options: words, sizes, sets of events.
+//! Values of the options: words, booleans, numbers, sizes, times.
 
-use crate::error::{allowed, did_you_mean, quoted};
-use crate::keys::LATER_EVENTS;
+use crate::error::{allowed, quoted};
 use std::fmt;
+use std::time::Duration;
 
 /// An enum whose cases are words of the option text, and the words that a later version will know.
 macro_rules! words {
@@ -119,83 +119,81 @@ pub(crate) fn no_such_value(word: &str, words: &[&str]) -> String {
     format!("no such value {}{}", quoted(word), allowed(word, words))
 }
 
-/// A set of kinds of events.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Events(u8);
+/// The words of a boolean.
+pub(crate) const BOOLEANS: &[&str] = &["true", "false"];
 
-impl Events {
-    /// Enter and leave of methods.
-    pub const METHODS: Self = Self(1);
-    /// Start and end of threads.
-    pub const THREADS: Self = Self(2);
-    /// Classes as they are prepared.
-    pub const CLASSES: Self = Self(4);
-    /// Garbage collections.
-    pub const GC: Self = Self(8);
-
-    const NAMES: [(&'static str, Self); 4] = [
-        ("methods", Self::METHODS),
-        ("threads", Self::THREADS),
-        ("classes", Self::CLASSES),
-        ("gc", Self::GC),
-    ];
-
-    /// Whether all of `other` are in this set.
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+pub(crate) fn parse_boolean(word: &str) -> Result<bool, String> {
+    match word {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(no_such_value(word, BOOLEANS)),
     }
+}
 
-    /// Those of both sets.
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+/// Largest `stackdepth`, in frames.
+const DEEPEST: u16 = 1024;
+
+pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
+    if text.is_empty() {
+        return Err(format!(
+            "the value is missing; write a number from 0 to {DEEPEST}"
+        ));
     }
+    let number: Option<u16> = number(text);
+    number
+        .filter(|n| *n <= DEEPEST)
+        .ok_or_else(|| format!("{} is not a number from 0 to {DEEPEST}", quoted(text)))
+}
 
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let mut events = Self(0);
-        for word in text.split('+') {
-            let Some((_, event)) = Self::NAMES.iter().find(|(name, _)| *name == word) else {
-                if LATER_EVENTS.contains(&word) {
-                    return Err(not_available(word));
-                }
-                let words = Self::NAMES.map(|(name, _)| name);
-                if word.is_empty() {
-                    let list = allowed("", &words);
-                    return Err(format!("a word is missing{list}, joined with \"+\""));
-                }
-                let list = words.join(", ");
-                let hint = did_you_mean(word, words.into_iter());
-                return Err(format!(
-                    "no such event {}; allowed are {list}, joined with \"+\"{hint}",
-                    quoted(word)
-                ));
-            };
-            if events.contains(*event) {
-                return Err(format!("{} is given twice", quoted(word)));
-            }
-            events = events.with(*event);
+/// Of digits only: `parse` alone takes a sign too.
+fn number<N: std::str::FromStr>(digits: &str) -> Option<N> {
+    let all = digits.bytes().all(|b| b.is_ascii_digit());
+    all.then(|| digits.parse().ok()).flatten()
+}
+
+/// Shortest and longest `interval`.
+const INTERVAL_LIMITS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(3600));
+
+/// Reads `10ms`, `2s`, `1m`.
+pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
+    const LIKE: &str = "write it like 10ms, 2s or 1m";
+    if text.is_empty() {
+        return Err(format!("the value is missing; {LIKE}"));
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        _ => 0,
+    };
+    if unit == 0 || digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(format!("{} is not a time; {LIKE}", quoted(text)));
+    }
+    let (shortest, longest) = INTERVAL_LIMITS;
+    number::<u64>(digits)
+        .and_then(|n| n.checked_mul(unit))
+        .map(Duration::from_millis)
+        .filter(|d| (shortest..=longest).contains(d))
+        .ok_or_else(|| {
+            format!(
+                "{} is out of bounds; allowed is {} to {}",
+                quoted(text),
+                interval_text(shortest),
+                interval_text(longest)
+            )
+        })
+}
+
+/// A time of whole milliseconds with the largest unit that divides it: `10ms`.
+pub(crate) fn interval_text(time: Duration) -> String {
+    let ms = time.as_millis();
+    for (unit, size) in [("m", 60_000), ("s", 1_000)] {
+        if ms != 0 && ms.is_multiple_of(size) {
+            return format!("{}{unit}", ms / size);
         }
-        Ok(events)
     }
-}
-
-impl Default for Events {
-    fn default() -> Self {
-        Self::METHODS
-            .with(Self::THREADS)
-            .with(Self::CLASSES)
-            .with(Self::GC)
-    }
-}
-
-/// The names, joined with `+`.
-impl fmt::Display for Events {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Self::NAMES
-            .iter()
-            .filter(|(_, e)| self.contains(*e))
-            .map(|(name, _)| *name);
-        f.write_str(&names.collect::<Vec<_>>().join("+"))
-    }
+    format!("{ms}ms")
 }
 
 /// Smallest and largest `buffer`, in bytes.
@@ -269,15 +267,20 @@ mod tests {
     }
 
     #[test]
-    fn events_read_back() {
-        let some = Events::METHODS.with(Events::GC);
-        assert_eq!(Events::parse("gc+methods"), Ok(some));
-        assert_eq!(some.to_string(), "methods+gc");
-        assert_eq!(
-            Events::parse(&Events::default().to_string()),
-            Ok(Events::default())
-        );
-        assert!(!some.contains(Events::THREADS));
+    fn intervals() {
+        for (text, ms) in [
+            ("1ms", 1),
+            ("10ms", 10),
+            ("2s", 2_000),
+            ("1500ms", 1_500),
+            ("1m", 60_000),
+            ("60m", 3_600_000),
+        ] {
+            let time = Duration::from_millis(ms);
+            assert_eq!(parse_interval(text), Ok(time), "{text}");
+            assert_eq!(interval_text(time), text);
+        }
+        assert_eq!(parse_interval("3600s"), Ok(INTERVAL_LIMITS.1));
     }
 
     #[test]

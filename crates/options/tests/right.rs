@@ -1,9 +1,11 @@
 //! Texts that are right, and what they mean.
 
 use jtrail_options::{
-    ClassVerdict, Engine, Events, KEYS, OnError, Options, OutputFormat, Overflow, parse,
+    ClassVerdict, Engine, Events, HeapMoments, KEYS, OnError, Options, OutputFormat, Overflow,
+    parse,
 };
 use std::io;
+use std::time::Duration;
 
 fn read(path: &str) -> io::Result<String> {
     match path {
@@ -17,6 +19,12 @@ fn read(path: &str) -> io::Result<String> {
             TICKET = true\nCOMPRESS = whatever\norg.eclipse.x = y = z\nHEAP_INFO_FILE_PREFIX = h\n"
                 .to_owned(),
         ),
+        "o-cpu.txt" => Ok("CPU_TIME = true\n".to_owned()),
+        "o-all.txt" => {
+            Ok("MONITOR_MODE = all\nTRACK_GC_EVENT_TYPES = frees\nCPU_TIME=false\n".to_owned())
+        }
+        "o-none.txt" => Ok("MONITOR_MODE = none\nTRACK_GC_EVENT_TYPES = none\n".to_owned()),
+        "o-deletes.txt" => Ok("TRACK_GC_EVENT_TYPES = deletes\n".to_owned()),
         _ => Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
     }
 }
@@ -42,6 +50,11 @@ fn nothing_means_the_defaults() {
             "format=xml",
             "file=trace.trcxml",
             "events=methods+threads+classes+gc",
+            "stackdepth=16",
+            "allocsites=false",
+            "interval=10ms",
+            "heap=exit+request",
+            "execdetails=true",
             "engine=bytecode",
             "clock=exact",
             "overflow=block",
@@ -50,19 +63,25 @@ fn nothing_means_the_defaults() {
         ]
     );
     assert!(options.write_filters && options.write_options);
+    assert!(options.exec_details && !options.alloc_sites);
+    assert_eq!(options.heap_name, "heapdump");
     assert!(options.filter.rules().is_empty());
 }
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,engine=jvmti,clock=exact,overflow=drop,buffer=2g,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
     assert_eq!(options.engine, Engine::Jvmti);
     assert_eq!(options.overflow, Overflow::Drop);
     assert_eq!(options.buffer_bytes, 2 << 30);
-    assert_eq!(options.events, Events::METHODS.with(Events::GC));
+    assert_eq!(options.events, Events::METHODS.union(Events::GC));
+    assert_eq!(options.stack_depth, 0);
+    assert!(options.alloc_sites && !options.exec_details);
+    assert_eq!(options.interval, Duration::from_secs(2));
+    assert_eq!(options.heap, HeapMoments::GC);
     assert_eq!(options.on_error, OnError::Continue);
     assert_eq!(options.text, text);
     let rules: Vec<_> = options
@@ -86,6 +105,71 @@ fn every_key_is_taken() {
             "{} is not in this test",
             key.key
         );
+    }
+}
+
+/// Of each text, what is in force afterwards.
+#[test]
+fn values_are_taken_as_written() {
+    let cases = [
+        ("events=alloc", "events=alloc"),
+        ("events=free", "events=alloc+free"),
+        ("events=monitors", "events=monitors"),
+        ("events=parks", "events=parks"),
+        ("events=exceptions", "events=exceptions"),
+        ("events=jit", "events=jit"),
+        ("events=cpu", "events=cpu"),
+        ("events=samples", "events=samples"),
+        ("events=heap", "events=heap"),
+        ("events=lines", "events=lines"),
+        ("events=mounts", "events=mounts"),
+        ("events=details", "events=details"),
+        ("events=gc+methods", "events=methods+gc"),
+        (
+            "events=+free+cpu",
+            "events=methods+threads+classes+gc+alloc+free+cpu",
+        ),
+        ("events=+gc", "events=methods+threads+classes+gc"),
+        (
+            "events=all",
+            "events=methods+threads+classes+gc+alloc+free+monitors+parks+exceptions+jit+cpu+samples+heap+lines+mounts+details",
+        ),
+        (
+            "events=+all",
+            "events=methods+threads+classes+gc+alloc+free+monitors+parks+exceptions+jit+cpu+samples+heap+lines+mounts+details",
+        ),
+        ("events=+alloc,overflow=drop", "overflow=drop"),
+        ("events=alloc+cpu,engine=jvmti", "events=alloc+cpu"),
+        ("events=lines,engine=bytecode", "events=lines"),
+        ("stackdepth=1024", "stackdepth=1024"),
+        ("stackdepth=007", "stackdepth=7"),
+        ("allocsites=true", "allocsites=true"),
+        ("allocsites=false", "allocsites=false"),
+        ("interval=1ms", "interval=1ms"),
+        ("interval=60000ms", "interval=1m"),
+        ("interval=3600s", "interval=60m"),
+        ("interval=1500ms", "interval=1500ms"),
+        ("heap=gc+exit+request", "heap=exit+request+gc"),
+        ("heap=request", "heap=request"),
+        ("execdetails=false", "execdetails=false"),
+    ];
+    for (text, expected) in cases {
+        let pairs = pairs(&ok(text));
+        assert!(pairs.contains(&expected.to_owned()), "{text}: {pairs:?}");
+    }
+}
+
+/// What is in force, given again, is in force.
+#[test]
+fn what_is_in_force_reads_back() {
+    for text in [
+        "",
+        "events=all,heap=gc,interval=90s,stackdepth=3",
+        "format=binary,allocsites=true,execdetails=false,buffer=3m",
+    ] {
+        let once = ok(text).in_force();
+        let again: Vec<_> = once.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(ok(&again.join(",")).in_force(), once, "{text}");
     }
 }
 
@@ -165,6 +249,77 @@ fn the_tptp_spelling_is_taken() {
 }
 
 #[test]
+fn profilers_and_their_options_file_say_what_is_recorded() {
+    let cases = [
+        ("JPIAgent;CGProf", "methods+threads+classes"),
+        ("JPIAgent;HeapProf", "threads+classes+gc+alloc+free"),
+        ("JPIAgent;ThreadProf", "threads+classes+monitors"),
+        (
+            "JPIAgent:server=standalone;ThreadProf;HeapProf:allocsites=true;CGProf:execdetails=false",
+            "methods+threads+classes+gc+alloc+free+monitors",
+        ),
+        (
+            "JPIAgent:profile=o-cpu.txt;CGProf",
+            "methods+threads+classes+cpu",
+        ),
+        (
+            "JPIAgent:profile=o-all.txt;CGProf",
+            "methods+threads+classes",
+        ),
+        (
+            "JPIAgent:profile=o-all.txt;HeapProf;ThreadProf",
+            "threads+classes+gc+alloc+free+monitors",
+        ),
+        (
+            "JPIAgent:profile=o-none.txt;HeapProf;ThreadProf",
+            "threads+classes+gc+alloc",
+        ),
+        (
+            "JPIAgent:profile=o-deletes.txt;HeapProf",
+            "threads+classes+gc+alloc+free",
+        ),
+        // Without profilers, the file only adds to what is named.
+        ("options=o-cpu.txt", "methods+threads+classes+gc+cpu"),
+        ("options=o-cpu.txt,events=gc", "gc+cpu"),
+        ("options=o-all.txt,events=gc", "gc+monitors"),
+        (
+            "options=o-all.txt,events=gc+alloc",
+            "gc+alloc+free+monitors",
+        ),
+        ("options=o-deletes.txt,events=alloc", "alloc+free"),
+        (
+            "options=o-none.txt,events=free+monitors",
+            "alloc+free+monitors",
+        ),
+    ];
+    for (text, events) in cases {
+        assert_eq!(ok(text).events.to_string(), events, "{text}");
+    }
+}
+
+#[test]
+fn profilers_have_keys() {
+    for (text, exec_details, alloc_sites) in [
+        ("JPIAgent;CGProf", true, false),
+        ("JPIAgent;CGProf:execdetails=true", true, false),
+        ("JPIAgent;CGProf:execdetails=false", false, false),
+        ("JPIAgent;HeapProf:allocsites=true", true, true),
+        (
+            "JPIAgent;HeapProf:allocsites=false;CGProf:execdetails=false",
+            false,
+            false,
+        ),
+    ] {
+        let options = ok(text);
+        assert_eq!(options.exec_details, exec_details, "{text}");
+        assert_eq!(options.alloc_sites, alloc_sites, "{text}");
+    }
+    for text in ["options=opts.txt", "JPIAgent:profile=opts.txt;HeapProf"] {
+        assert_eq!(ok(text).heap_name, "h", "{text}");
+    }
+}
+
+#[test]
 fn going_on_is_honoured_wherever_it_stands() {
     for (text, wanted) in [
         ("onerror=continue,fromat=xml", true),
@@ -212,8 +367,15 @@ fn hostile_text_is_only_an_error() {
         ":",
         ";",
         "CGProf",
+        "HeapProf",
         "rules.txt",
         "xml",
+        "events",
+        "interval",
+        "+",
+        "alloc",
+        "9",
+        "ms",
     ];
     let mut state = 1_u64;
     for _ in 0..30_000 {

@@ -18,9 +18,10 @@ fn read(path: &str) -> io::Result<String> {
         "o-nokey.txt" => "= true\n",
         "o-shape.txt" => "FILTERS true\n",
         "o-bool.txt" => "FILTERS = yes\n",
-        "o-cpu.txt" => "CPU_TIME = true\n",
-        "o-monitor.txt" => "MONITOR_MODE = all\n",
+        "o-cpu.txt" => "CPU_TIME = 1\n",
+        "o-monitor.txt" => "MONITOR_MODE = al\n",
         "o-gc.txt" => "TRACK_GC_EVENT_TYPES = some\n",
+        "o-heap.txt" => "HEAP_INFO_FILE_PREFIX =\n",
         "o-ticket.txt" => "TICKET = false\n",
         "o-twice.txt" => "COMPRESS = x\nCOMPRESS = y\n",
         _ => return Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
@@ -45,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, engine, clock, overflow, buffer, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, engine, clock, overflow, buffer, onerror",
         ),
         (
             "min=1ms",
@@ -66,10 +67,6 @@ fn wrong_options_say_what_is_wrong() {
         (
             "control=on",
             "option control at byte 0: not available in this version",
-        ),
-        (
-            "interval=10ms",
-            "option interval at byte 0: not available in this version",
         ),
         ("xml", r#"options at byte 0: "xml" is not key=value"#),
         (
@@ -295,15 +292,19 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "options=o-cpu.txt",
-            r#"o-cpu.txt:1: CPU_TIME: "true" is not available in this version"#,
+            r#"o-cpu.txt:1: CPU_TIME: no such value "1"; allowed are true, false"#,
         ),
         (
             "options=o-monitor.txt",
-            r#"o-monitor.txt:1: MONITOR_MODE: "all" is not available in this version"#,
+            r#"o-monitor.txt:1: MONITOR_MODE: no such value "al"; allowed are all, none; did you mean "all"?"#,
         ),
         (
             "options=o-gc.txt",
-            r#"o-gc.txt:1: TRACK_GC_EVENT_TYPES: no such value "some"; allowed is none"#,
+            r#"o-gc.txt:1: TRACK_GC_EVENT_TYPES: no such value "some"; allowed are none, frees, deletes"#,
+        ),
+        (
+            "options=o-heap.txt",
+            r#"o-heap.txt:1: HEAP_INFO_FILE_PREFIX: the value is missing"#,
         ),
         (
             "options=o-ticket.txt",
@@ -315,31 +316,231 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "events=",
-            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, joined with "+""#,
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
         ),
         (
             "events=methods+",
-            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, joined with "+""#,
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
         ),
         (
             "events=method",
-            r#"option events at byte 7: no such event "method"; allowed are methods, threads, classes, gc, joined with "+"; did you mean "methods"?"#,
+            r#"option events at byte 7: no such event "method"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "methods"?"#,
         ),
         (
             "events=gc+gc",
             r#"option events at byte 7: "gc" is given twice"#,
         ),
         (
-            "events=alloc",
-            r#"option events at byte 7: "alloc" is not available in this version"#,
-        ),
-        (
-            "events=methods+monitors",
-            r#"option events at byte 7: "monitors" is not available in this version"#,
-        ),
-        (
             "events=everything",
-            r#"option events at byte 7: no such event "everything"; allowed are methods, threads, classes, gc, joined with "+""#,
+            r#"option events at byte 7: no such event "everything"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+        ),
+        (
+            "events=+",
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+        ),
+        (
+            "events=++alloc",
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+        ),
+        (
+            "events=+alloc+",
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+        ),
+        (
+            "events=alloc+alloc",
+            r#"option events at byte 7: "alloc" is given twice"#,
+        ),
+        (
+            "events=+all+all",
+            r#"option events at byte 7: "all" is given twice"#,
+        ),
+        (
+            "events=allocs",
+            r#"option events at byte 7: no such event "allocs"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "alloc"?"#,
+        ),
+        (
+            "events=frees",
+            r#"option events at byte 7: no such event "frees"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "free"?"#,
+        ),
+        (
+            "events=+monitor",
+            r#"option events at byte 7: no such event "monitor"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "monitors"?"#,
+        ),
+        (
+            "events=park",
+            r#"option events at byte 7: no such event "park"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "parks"?"#,
+        ),
+        (
+            "events=exception",
+            r#"option events at byte 7: no such event "exception"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "exceptions"?"#,
+        ),
+        (
+            "events=jti",
+            r#"option events at byte 7: no such event "jti"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "jit"?"#,
+        ),
+        (
+            "events=CPU",
+            r#"option events at byte 7: no such event "CPU"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "cpu"?"#,
+        ),
+        (
+            "events=sample",
+            r#"option events at byte 7: no such event "sample"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "samples"?"#,
+        ),
+        (
+            "events=heaps",
+            r#"option events at byte 7: no such event "heaps"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "heap"?"#,
+        ),
+        (
+            "events=line",
+            r#"option events at byte 7: no such event "line"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "lines"?"#,
+        ),
+        (
+            "events=mount",
+            r#"option events at byte 7: no such event "mount"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "mounts"?"#,
+        ),
+        (
+            "events=detail",
+            r#"option events at byte 7: no such event "detail"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "details"?"#,
+        ),
+        (
+            "events=lines,engine=jvmti",
+            r#"option events at byte 7: lines can't be had with engine=jvmti, which rewrites no classes"#,
+        ),
+        (
+            "engine=jvmti,events=+parks",
+            r#"option events at byte 20: parks can't be had with engine=jvmti, which rewrites no classes"#,
+        ),
+        (
+            "events=all,engine=jvmti",
+            r#"option events at byte 7: parks and lines can't be had with engine=jvmti, which rewrites no classes"#,
+        ),
+        (
+            "stackdepth=",
+            r#"option stackdepth at byte 11: the value is missing; write a number from 0 to 1024"#,
+        ),
+        (
+            "stackdepth=1025",
+            r#"option stackdepth at byte 11: "1025" is not a number from 0 to 1024"#,
+        ),
+        (
+            "stackdepth=99999999999",
+            r#"option stackdepth at byte 11: "99999999999" is not a number from 0 to 1024"#,
+        ),
+        (
+            "stackdepth=-1",
+            r#"option stackdepth at byte 11: "-1" is not a number from 0 to 1024"#,
+        ),
+        (
+            "stackdepth=+1",
+            r#"option stackdepth at byte 11: "+1" is not a number from 0 to 1024"#,
+        ),
+        (
+            "stackdepth=all",
+            r#"option stackdepth at byte 11: "all" is not a number from 0 to 1024"#,
+        ),
+        (
+            "stackdepth=1,stackdepth=1",
+            r#"option stackdepth at byte 13: given twice"#,
+        ),
+        (
+            "allocsites=",
+            r#"option allocsites at byte 11: the value is missing; allowed are true, false"#,
+        ),
+        (
+            "allocsites=yes",
+            r#"option allocsites at byte 11: no such value "yes"; allowed are true, false"#,
+        ),
+        (
+            "allocsites=True",
+            r#"option allocsites at byte 11: no such value "True"; allowed are true, false; did you mean "true"?"#,
+        ),
+        (
+            "interval=",
+            r#"option interval at byte 9: the value is missing; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "interval=10",
+            r#"option interval at byte 9: "10" is not a time; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "interval=10us",
+            r#"option interval at byte 9: "10us" is not a time; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "interval=1h",
+            r#"option interval at byte 9: "1h" is not a time; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "interval=ms",
+            r#"option interval at byte 9: "ms" is not a time; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "interval=1.5s",
+            r#"option interval at byte 9: "1.5s" is not a time; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "interval=-1s",
+            r#"option interval at byte 9: "-1s" is not a time; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "interval=10 ms",
+            r#"option interval at byte 9: "10 ms" is not a time; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "interval=0ms",
+            r#"option interval at byte 9: "0ms" is out of bounds; allowed is 1ms to 60m"#,
+        ),
+        (
+            "interval=61m",
+            r#"option interval at byte 9: "61m" is out of bounds; allowed is 1ms to 60m"#,
+        ),
+        (
+            "interval=3600001ms",
+            r#"option interval at byte 9: "3600001ms" is out of bounds; allowed is 1ms to 60m"#,
+        ),
+        (
+            "interval=99999999999999999999s",
+            r#"option interval at byte 9: "99999999999999999999s" is out of bounds; allowed is 1ms to 60m"#,
+        ),
+        (
+            "interval=18446744073709551615m",
+            r#"option interval at byte 9: "18446744073709551615m" is out of bounds; allowed is 1ms to 60m"#,
+        ),
+        (
+            "heap=",
+            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, joined with "+""#,
+        ),
+        (
+            "heap=exit+",
+            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, joined with "+""#,
+        ),
+        (
+            "heap=+gc",
+            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, joined with "+""#,
+        ),
+        (
+            "heap=exits",
+            r#"option heap at byte 5: no such moment "exits"; allowed are exit, request, gc, joined with "+"; did you mean "exit"?"#,
+        ),
+        (
+            "heap=all",
+            r#"option heap at byte 5: no such moment "all"; allowed are exit, request, gc, joined with "+""#,
+        ),
+        (
+            "heap=gc+gc",
+            r#"option heap at byte 5: "gc" is given twice"#,
+        ),
+        (
+            "execdetails=",
+            r#"option execdetails at byte 12: the value is missing; allowed are true, false"#,
+        ),
+        (
+            "execdetails=no",
+            r#"option execdetails at byte 12: no such value "no"; allowed are true, false"#,
+        ),
+        (
+            "execdetail=true",
+            r#"option execdetail at byte 0: no such option; did you mean "execdetails"?"#,
         ),
         (
             "engine=",
@@ -467,19 +668,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "JPIAgent;CPProf",
-            r#"options at byte 9: no such profiler "CPProf"; allowed is CGProf; did you mean "CGProf"?"#,
-        ),
-        (
-            "JPIAgent;HeapProf",
-            r#"options at byte 9: "HeapProf" is not available in this version"#,
-        ),
-        (
-            "JPIAgent;ThreadProf",
-            r#"options at byte 9: "ThreadProf" is not available in this version"#,
-        ),
-        (
-            "JPIAgent;CGProf:execdetails=false",
-            r#"option execdetails at byte 28: aggregated calls ("false") are not available in this version"#,
+            r#"options at byte 9: no such profiler "CPProf"; allowed are CGProf, HeapProf, ThreadProf; did you mean "CGProf"?"#,
         ),
         (
             "JPIAgent;CGProf:execdetails=yes",
@@ -490,12 +679,36 @@ fn wrong_options_say_what_is_wrong() {
             "option allocsites at byte 16: no such option; allowed is execdetails",
         ),
         (
+            "JPIAgent;HeapProf;CGProf;HeapProf",
+            r#"options at byte 25: "HeapProf" is given twice"#,
+        ),
+        (
+            "JPIAgent;HeapProf:execdetails=true",
+            r#"option execdetails at byte 18: no such option; allowed is allocsites"#,
+        ),
+        (
+            "JPIAgent;HeapProf:allocsites=1",
+            r#"option allocsites at byte 29: no such value "1"; allowed are true, false"#,
+        ),
+        (
+            "JPIAgent;HeapProf:allocsite=true",
+            r#"option allocsite at byte 18: no such option; allowed is allocsites; did you mean "allocsites"?"#,
+        ),
+        (
+            "JPIAgent;ThreadProf:stackdepth=3",
+            r#"option stackdepth at byte 20: no such option; this profiler has none"#,
+        ),
+        (
+            "JPIAgent:execdetails=true;CGProf",
+            r#"option execdetails at byte 9: no such option; allowed are server, file, filters, profile, format"#,
+        ),
+        (
             "JPIAgent;CGProf:",
             "options at byte 16: an option is missing here",
         ),
         (
             "JPIAgent;",
-            r#"options at byte 9: no such profiler ""; allowed is CGProf"#,
+            r#"options at byte 9: no such profiler ""; allowed are CGProf, HeapProf, ThreadProf"#,
         ),
         (
             "JPIAgent:filters=two-words.txt;CGProf",
@@ -503,7 +716,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "JPIAgent:profile=o-cpu.txt;CGProf",
-            r#"o-cpu.txt:1: CPU_TIME: "true" is not available in this version"#,
+            r#"o-cpu.txt:1: CPU_TIME: no such value "1"; allowed are true, false"#,
         ),
         (
             "jpiagent;CGProf",

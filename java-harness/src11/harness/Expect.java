@@ -11,7 +11,8 @@ import java.util.TreeMap;
  * from tracing, so that the bookkeeping does not count itself.
  *
  * <p>Each program adds up its counts by hand, from what its source says, and prints them. The
- * lines are described in java-harness/README.md.
+ * lines are described in java-harness/README.md. {@link ExpectEvents} does the same for the other
+ * events.
  */
 public final class Expect {
     private static final Map<String, Long> COUNTS = new TreeMap<>();
@@ -127,6 +128,7 @@ public final class Expect {
         LIMITS.forEach((key, n) -> line(out, "LIMIT", key, n));
         RANGES.forEach((key, r) -> line(out, "RANGE", key, r[0] + " " + r[1]));
         FACTS.forEach((key, value) -> line(out, "FACT", key, value));
+        ExpectEvents.append(out);
         // UTF-8 always, whatever the locale: names of methods can be anything.
         byte[] bytes = out.toString().getBytes(StandardCharsets.UTF_8);
         System.out.write(bytes, 0, bytes.length);

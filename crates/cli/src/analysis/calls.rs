@@ -6,6 +6,10 @@
 //! other call of the same method on the stack encloses, so recursion is not counted twice. In the
 //! tree, each depth of a recursion is a node of its own and needs no such care.
 //!
+//! **CPU time** is summed the same way, from the thread's CPU time at enter and at leave. A call that
+//! lacks one of them, which then is 0, counts none. Aggregated calls tell their own CPU time, and the
+//! shortest and longest own time of one call.
+//!
 //! Damaged traces and traces with losses: a leave whose enter is open further down ends the calls
 //! above it too; one without any open enter is counted and passed over. Time that falls counts as 0.
 
@@ -35,6 +39,7 @@ pub struct Calls {
 
 /// Sums over the calls of one method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct MethodStat {
     /// The method.
     pub method: MethodId,
@@ -44,6 +49,12 @@ pub struct MethodStat {
     pub total: i64,
     /// Time within, callees not included, in ns.
     pub own: i64,
+    /// CPU time within, callees included, in ns; 0 if not measured.
+    pub cpu_total: i64,
+    /// CPU time within, callees not included, in ns; 0 if not measured.
+    pub cpu_own: i64,
+    /// Shortest and longest own time of one call, in ns, where aggregated calls told them.
+    pub bounds: Option<(i64, i64)>,
 }
 
 /// Sums over the calls with the same callers, up to the outermost.
@@ -64,6 +75,8 @@ pub struct ThreadCalls {
     pub calls: u64,
     /// Time within outermost calls, in ns.
     pub busy: i64,
+    /// The thread's CPU time as the last call event told it, in ns.
+    cpu: i64,
     stack: Vec<Open>,
     aggregated: Vec<OpenAggregate>,
     /// Open calls by method.
@@ -79,6 +92,9 @@ struct Open {
     outermost: bool,
     enter: Timestamp,
     callees: i64,
+    /// CPU time of the thread at the enter, 0 if not measured.
+    cpu_enter: i64,
+    cpu_callees: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -87,6 +103,7 @@ struct OpenAggregate {
     method: u32,
     outermost: bool,
     total: i64,
+    cpu_total: i64,
 }
 
 const NO_PATH: u32 = u32::MAX;
@@ -169,6 +186,7 @@ impl Calls {
                         thread: id,
                         calls: 0,
                         busy: 0,
+                        cpu: 0,
                         stack: Vec::new(),
                         aggregated: Vec::new(),
                         open: FxHashMap::default(),
@@ -185,12 +203,7 @@ impl Calls {
         let next = self.methods.len() as u32;
         let index = *self.method_index.entry(method).or_insert(next);
         if index == next {
-            self.methods.push(MethodStat {
-                method,
-                calls: 0,
-                total: 0,
-                own: 0,
-            });
+            self.methods.push(MethodStat::new(method));
         }
         index
     }
@@ -201,12 +214,7 @@ impl Calls {
         let index = *self.path_index.entry(key).or_insert(next);
         if index == next {
             let method = self.methods[method as usize].method;
-            let stat = MethodStat {
-                method,
-                calls: 0,
-                total: 0,
-                own: 0,
-            };
+            let stat = MethodStat::new(method);
             self.paths.push(PathStat { parent, stat });
         }
         index
@@ -218,6 +226,7 @@ impl Calls {
         let path = self.path(parent, method);
         let thread = &mut self.threads[thread];
         thread.calls += 1;
+        thread.cpu = thread.cpu.max(e.cpu_time.0);
         let outermost = thread.opened(method);
         let enter = e.time;
         thread.stack.push(Open {
@@ -227,6 +236,8 @@ impl Calls {
             outermost,
             enter,
             callees: 0,
+            cpu_enter: e.cpu_time.0.max(0),
+            cpu_callees: 0,
         });
     }
 
@@ -248,6 +259,8 @@ impl Calls {
                 }
             }
         };
+        let t = &mut self.threads[thread];
+        t.cpu = t.cpu.max(e.cpu_time.0);
         while self.threads[thread].stack.len() > depth + 1 {
             self.cut += 1;
             self.end_call(thread, e.time);
@@ -261,13 +274,25 @@ impl Calls {
         t.closed(call.method);
         let length = time.since(call.enter).0.max(0);
         let own = length.saturating_sub(call.callees).max(0);
+        let cpu = match call.cpu_enter {
+            0 => 0,
+            enter => t.cpu.saturating_sub(enter).max(0),
+        };
+        let cpu_own = cpu.saturating_sub(call.cpu_callees).max(0);
         match t.stack.last_mut() {
-            Some(caller) => caller.callees = caller.callees.saturating_add(length),
+            Some(caller) => {
+                caller.callees = caller.callees.saturating_add(length);
+                caller.cpu_callees = caller.cpu_callees.saturating_add(cpu);
+            }
             None => t.busy = t.busy.saturating_add(length),
         }
-        self.paths[call.path as usize].stat.add(1, length, own);
-        let total = if call.outermost { length } else { 0 };
-        self.methods[call.method as usize].add(1, total, own);
+        let path = &mut self.paths[call.path as usize].stat;
+        path.add(1, length, own);
+        path.add_cpu(cpu, cpu_own);
+        let outermost = i64::from(call.outermost);
+        let method = &mut self.methods[call.method as usize];
+        method.add(1, outermost * length, own);
+        method.add_cpu(outermost * cpu, cpu_own);
     }
 
     fn end_calls(&mut self, thread: usize, time: Timestamp) -> u64 {
@@ -288,6 +313,7 @@ impl Calls {
         let parent = self.threads[thread].aggregated.last().map(|o| o.path);
         let path = self.path(parent, method);
         let own = e.base_time.0.max(0);
+        let cpu = e.base_cpu_time.0.max(0);
         let calls = u64::try_from(e.calls).unwrap_or(0);
         let t = &mut self.threads[thread];
         t.calls = t.calls.saturating_add(calls);
@@ -297,9 +323,14 @@ impl Calls {
             method,
             outermost,
             total: own,
+            cpu_total: cpu,
         });
-        self.paths[path as usize].stat.add(calls, 0, own);
-        self.methods[method as usize].add(calls, 0, own);
+        let path = &mut self.paths[path as usize].stat;
+        for stat in [path, &mut self.methods[method as usize]] {
+            stat.add(calls, 0, own);
+            stat.add_cpu(0, cpu);
+            stat.widen(e.min_time.0, e.max_time.0);
+        }
     }
 
     fn aggregated_leave(&mut self, thread: usize) {
@@ -310,12 +341,19 @@ impl Calls {
         };
         t.closed(node.method);
         match t.aggregated.last_mut() {
-            Some(parent) => parent.total = parent.total.saturating_add(node.total),
+            Some(parent) => {
+                parent.total = parent.total.saturating_add(node.total);
+                parent.cpu_total = parent.cpu_total.saturating_add(node.cpu_total);
+            }
             None => t.busy = t.busy.saturating_add(node.total),
         }
-        self.paths[node.path as usize].stat.add(0, node.total, 0);
+        let path = &mut self.paths[node.path as usize].stat;
+        path.add(0, node.total, 0);
+        path.add_cpu(node.cpu_total, 0);
         if node.outermost {
-            self.methods[node.method as usize].add(0, node.total, 0);
+            let method = &mut self.methods[node.method as usize];
+            method.add(0, node.total, 0);
+            method.add_cpu(node.cpu_total, 0);
         }
     }
 }
@@ -339,10 +377,35 @@ impl ThreadCalls {
 }
 
 impl MethodStat {
+    fn new(method: MethodId) -> Self {
+        Self {
+            method,
+            calls: 0,
+            total: 0,
+            own: 0,
+            cpu_total: 0,
+            cpu_own: 0,
+            bounds: None,
+        }
+    }
+
     fn add(&mut self, calls: u64, total: i64, own: i64) {
         self.calls = self.calls.saturating_add(calls);
         self.total = self.total.saturating_add(total);
         self.own = self.own.saturating_add(own);
+    }
+
+    fn add_cpu(&mut self, total: i64, own: i64) {
+        self.cpu_total = self.cpu_total.saturating_add(total);
+        self.cpu_own = self.cpu_own.saturating_add(own);
+    }
+
+    /// Takes the bounds of an aggregated call; two zeros say that they were not measured.
+    fn widen(&mut self, min: i64, max: i64) {
+        if (min, max) != (0, 0) {
+            let (least, most) = self.bounds.unwrap_or((min, max));
+            self.bounds = Some((least.min(min), most.max(max)));
+        }
     }
 }
 

@@ -4,22 +4,63 @@
 //! |---|---|
 //! | `names` | names of threads, classes and methods, as the trace announces them |
 //! | `calls` | calls by method and by path, with total and self time |
+//! | `threads` | CPU time and carriers of threads |
 //! | `collections` | pauses by garbage collection |
+//! | `objects` | class and life of each object |
+//! | `allocations` | allocations by class, place and thread |
+//! | `monitors` | contended monitors, `Object.wait`, parks |
+//! | `exceptions` | throws and catches by class and place |
+//! | `classes` | details of classes, unloading, redefinition |
+//! | `code` | compiled code |
+//! | `samples` | hits of the sampler by method and thread |
+//! | `coverage` | lines reached |
+//! | `heap` | heap dumps: sums by class, dominators, retained sizes |
+//! | `frames` | the texts of stack frames, each kept once |
+//! | `spans`, `table` | the longest of many; tables by id |
 //!
-//! Memory grows with threads, open calls, definitions and distinct call paths, never with the
-//! number of calls.
+//! Memory grows with threads, open calls, definitions and distinct places and call paths, never with
+//! the number of calls. What grows with more is made only when it is asked for ([`Subjects`]).
 
+mod allocations;
 mod calls;
+mod classes;
+mod code;
 mod collections;
+mod coverage;
+mod exceptions;
+mod frames;
+mod heap;
+mod monitors;
 mod names;
+mod objects;
+mod samples;
+mod spans;
+mod table;
+mod threads;
 
+pub use allocations::{AllocationSite, Allocations};
 pub use calls::{Calls, MethodStat, PathStat, ThreadCalls};
-pub use collections::{Collections, Pause};
+pub use classes::{
+    ClassStat, Classes, Detail, Member, class_flags, field_flags, method_flags,
+};
+pub use code::{Code, CodeStat};
+pub use collections::{Bucket, Collections, Pause, PauseStat};
+pub use coverage::{Coverage, Covered, MethodLines};
+pub use exceptions::{Exceptions, Throw, ThrowStat};
+pub(crate) use frames::with_line;
+pub use frames::{Frames, Site};
+pub use heap::{Dump, DumpClass, DumpObject, Heap, OBJECTS_KEPT};
+pub use monitors::{Block, Monitors, WaitStat};
 pub use names::{MethodName, Names, ThreadName, readable_signature};
+pub use objects::{Amount, Objects};
+pub use samples::{STATES, SampleStat, Samples};
+pub use spans::{Lasting, Longest, Spans};
+pub use threads::{ThreadStat, Threads};
 
 use jtrail_model::{Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered};
+use rustc_hash::FxHashMap;
 
-/// Notes of one kind that are kept: a report shows fewer.
+/// Notes and other things of one kind that are kept: a report shows fewer.
 pub const KEPT: usize = 10_000;
 
 fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
@@ -30,6 +71,17 @@ fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
     }
 }
 
+/// What takes memory or time of its own, and is made when asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Subjects {
+    /// Class and life of each object, twelve bytes for each.
+    pub objects: bool,
+    /// What class files say.
+    pub classes: bool,
+    /// Graphs of heap dumps.
+    pub heap: bool,
+}
+
 /// Everything that a report tells.
 #[derive(Debug, Default)]
 pub struct Analysis {
@@ -37,8 +89,33 @@ pub struct Analysis {
     pub names: Names,
     /// Calls.
     pub calls: Calls,
+    /// Threads.
+    pub threads: Threads,
     /// Collections.
     pub collections: Collections,
+    /// Objects; empty unless they were asked for.
+    pub objects: Objects,
+    /// Allocations.
+    pub allocations: Allocations,
+    /// Waits.
+    pub monitors: Monitors,
+    /// Exceptions.
+    pub exceptions: Exceptions,
+    /// Classes.
+    pub classes: Classes,
+    /// Compiled code.
+    pub code: Code,
+    /// Samples.
+    pub samples: Samples,
+    /// Lines.
+    pub coverage: Coverage,
+    /// Heap dumps.
+    pub heap: Heap,
+    /// Frames of stacks.
+    pub frames: Frames,
+    subjects: Subjects,
+    /// Whether what a thread did counts.
+    wanted: FxHashMap<ThreadId, bool>,
     /// Gaps in the trace, the first [`KEPT`] of them.
     pub lost: Vec<Lost<'static>>,
     /// Gaps that are not kept.
@@ -58,7 +135,18 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Takes the next event. `wanted` says whether the calls of a thread count.
+    /// Nothing so far; `subjects` says what to make.
+    pub fn new(subjects: Subjects) -> Self {
+        Self {
+            subjects,
+            classes: Classes::new(subjects.classes),
+            heap: Heap::new(subjects.heap),
+            ..Self::default()
+        }
+    }
+
+    /// Takes the next event. `wanted` says whether what a thread does counts; it is asked once for
+    /// each, when the thread first does something.
     pub fn event(&mut self, event: &Event<'_>, wanted: impl Fn(&Names, ThreadId) -> bool) {
         if let Some(time) = event.time().filter(|time| *time != Timestamp::default()) {
             let (_, last) = self.span.get_or_insert((time, time));
@@ -72,31 +160,97 @@ impl Analysis {
                 let names = &self.names;
                 self.calls.event(event, |thread| wanted(names, thread));
             }
+            Event::ObjectAlloc(e) => {
+                let wanted = self.is_wanted(e.thread, wanted);
+                if wanted {
+                    self.allocations.event(event);
+                }
+                if self.subjects.objects {
+                    self.objects.event(event, wanted);
+                }
+            }
+            Event::ObjectDef(_) | Event::ObjectFree(_) => {
+                if self.subjects.objects {
+                    let wanted = self.is_wanted(ThreadId::NONE, wanted);
+                    self.objects.event(event, wanted);
+                }
+            }
+            Event::MonitorWait(_)
+            | Event::MonitorWaited(_)
+            | Event::MonitorContendedEnter(_)
+            | Event::MonitorContendedEntered(_)
+            | Event::ThreadPark(_)
+            | Event::ThreadUnpark(_)
+            | Event::ExceptionThrow(_)
+            | Event::ExceptionCatch(_)
+            | Event::Sample(_) => {
+                if self.is_wanted(event.thread().unwrap_or_default(), wanted) {
+                    self.by_thread(event);
+                }
+            }
             Event::ThreadEnd(_) => {
                 self.names.event(event);
                 self.calls.event(event, |_| true);
+                self.threads.event(event);
+                self.by_thread(event);
             }
-            Event::GcStart(_) | Event::GcFinish(_) => self.collections.event(event),
+            Event::ThreadCpu(_) | Event::ThreadMount(_) | Event::ThreadUnmount(_) => {
+                self.threads.event(event);
+            }
+            Event::GcStart(_) | Event::GcDetail(_) | Event::GcFinish(_) => {
+                self.collections.event(event);
+            }
+            Event::ClassDetail(_) | Event::ClassUnload(_) | Event::ClassRedefine(_) => {
+                self.classes.event(event);
+            }
+            Event::MethodCompile(_) | Event::MethodUncompile(_) => self.code.event(event),
+            Event::LineCounts(_) => self.coverage.event(event),
+            Event::HeapDump(_)
+            | Event::GcRoot(_)
+            | Event::HeapObject(_)
+            | Event::ObjectReference(_)
+            | Event::HeapDumpEnd(_) => self.heap.event(event, &self.objects),
             Event::TraceEnd(_) => self.ended = true,
-            Event::Custom(custom) => match Note::parse(&custom.body) {
-                Some(Note::Lost(lost)) => {
-                    self.lost_events = self.lost_events.saturating_add(lost.events);
-                    keep(&mut self.lost, &mut self.more_lost, lost);
-                }
-                Some(Note::Uncovered(uncovered)) => {
-                    keep(&mut self.uncovered, &mut self.more_uncovered, uncovered);
-                }
-                Some(Note::Totals(totals)) => self.totals = Some(totals),
-                _ => {}
-            },
+            Event::Custom(custom) => self.note(&custom.body),
             _ => self.names.event(event),
         }
     }
 
-    /// Ends the calls that are still open, at the last moment of the trace.
+    fn is_wanted(&mut self, thread: ThreadId, wanted: impl Fn(&Names, ThreadId) -> bool) -> bool {
+        let names = &self.names;
+        let known = self.wanted.entry(thread);
+        *known.or_insert_with(|| wanted(names, thread))
+    }
+
+    /// Sums that threads add to, and that their ends end.
+    fn by_thread(&mut self, event: &Event<'_>) {
+        self.monitors.event(event, &self.objects, &mut self.frames);
+        self.exceptions.event(event, &mut self.frames);
+        self.samples.event(event, &mut self.frames);
+    }
+
+    fn note(&mut self, text: &str) {
+        match Note::parse(text) {
+            Some(Note::Lost(lost)) => {
+                self.lost_events = self.lost_events.saturating_add(lost.events);
+                keep(&mut self.lost, &mut self.more_lost, lost);
+            }
+            Some(Note::Uncovered(uncovered)) => {
+                keep(&mut self.uncovered, &mut self.more_uncovered, uncovered);
+            }
+            Some(Note::Totals(totals)) => self.totals = Some(totals),
+            _ => {}
+        }
+    }
+
+    /// Ends the calls and waits that are still open, at the last moment of the trace.
     pub fn finish(&mut self) {
         let (_, last) = self.span.unwrap_or_default();
         self.calls.finish(last);
+        self.threads.finish(last);
+        self.monitors.finish(last, &self.objects);
+        self.exceptions.finish();
+        self.heap.finish(&self.objects);
     }
 
     /// Enters and leaves that the trace says it lost.

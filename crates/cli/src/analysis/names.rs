@@ -16,8 +16,12 @@ pub struct Names {
 /// A thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ThreadName {
-    /// Its name when it was announced.
+    /// Its name, the latest one.
     pub name: String,
+    /// Its first name, if it got another.
+    pub first_name: Option<String>,
+    /// How often it got another name.
+    pub renames: u64,
     /// Its group.
     pub group: String,
     /// When it started.
@@ -46,13 +50,22 @@ impl Names {
                     name: e.name.to_string(),
                     group: e.group.to_string(),
                     start: e.time,
-                    end: None,
+                    ..ThreadName::default()
                 };
                 self.threads.insert(e.thread, thread);
             }
             Event::ThreadEnd(e) => {
                 if let Some(thread) = self.threads.get_mut(&e.thread) {
                     thread.end = Some(e.time);
+                }
+            }
+            Event::ThreadName(e) => {
+                if let Some(thread) = self.threads.get_mut(&e.thread)
+                    && thread.name != e.name
+                {
+                    let old = std::mem::replace(&mut thread.name, e.name.to_string());
+                    thread.first_name.get_or_insert(old);
+                    thread.renames += 1;
                 }
             }
             Event::ClassDef(e) => {
@@ -67,6 +80,15 @@ impl Names {
                 self.methods.insert(e.method, method);
             }
             _ => {}
+        }
+    }
+
+    /// The thread's name, or `thread-7` where the trace never announced it; empty for none.
+    pub fn thread(&self, id: ThreadId) -> String {
+        match self.threads.get(&id) {
+            Some(thread) => thread.name.clone(),
+            None if id.is_none() => String::new(),
+            None => format!("thread-{id}"),
         }
     }
 
@@ -160,6 +182,31 @@ fn parameters(signature: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jtrail_model::ThreadStart;
+
+    #[test]
+    fn threads_go_by_their_latest_name() {
+        let mut names = Names::default();
+        let rename = |thread, name: &'static str| {
+            Event::ThreadName(jtrail_model::ThreadName {
+                thread: ThreadId(thread),
+                time: Timestamp(5),
+                name: name.into(),
+            })
+        };
+        names.event(&Event::ThreadStart(ThreadStart {
+            thread: ThreadId(1),
+            name: "a".into(),
+            ..ThreadStart::default()
+        }));
+        for event in [rename(1, "a"), rename(1, "b"), rename(1, "c"), rename(2, "d")] {
+            names.event(&event);
+        }
+        let thread = &names.threads[&ThreadId(1)];
+        assert_eq!((thread.first_name.as_deref(), thread.renames), (Some("a"), 2));
+        let all = [0, 1, 2].map(|id| names.thread(ThreadId(id)));
+        assert_eq!(all, ["", "c", "thread-2"]);
+    }
 
     #[test]
     fn signatures() {

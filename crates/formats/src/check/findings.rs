@@ -26,10 +26,26 @@ pub enum Rule {
     Depth,
     /// Time never falls along a thread.
     Time,
-    /// Begin and end of collections alternate, objects die once.
+    /// CPU time never falls along a thread.
+    Cpu,
+    /// Virtual threads take and leave carriers in turn.
+    Mounts,
+    /// Begin and end of collections alternate, objects die once, and are not used afterwards.
     Collections,
     /// Begin and end of waiting and blocking pair up.
     Monitors,
+    /// Begin and end of parking pair up.
+    Parks,
+    /// Exceptions are thrown somewhere.
+    Exceptions,
+    /// Classes are unloaded once.
+    Unloads,
+    /// Code is thrown away that was there.
+    Code,
+    /// Lines of a method ascend, each once.
+    Lines,
+    /// Heap dumps are whole.
+    HeapDumps,
     /// Aggregated call trees are whole.
     Aggregated,
     /// What the agent counted is in the trace.
@@ -48,8 +64,16 @@ impl Rule {
             Self::Tickets => "tickets",
             Self::Depth => "depth",
             Self::Time => "time",
+            Self::Cpu => "cpu",
+            Self::Mounts => "mounts",
             Self::Collections => "collections",
             Self::Monitors => "monitors",
+            Self::Parks => "parks",
+            Self::Exceptions => "exceptions",
+            Self::Unloads => "unloads",
+            Self::Code => "code",
+            Self::Lines => "lines",
+            Self::HeapDumps => "heap-dumps",
             Self::Aggregated => "aggregated",
             Self::Totals => "totals",
         }
@@ -165,6 +189,13 @@ impl Report {
     #[cold]
     pub(super) fn info(&mut self, rule: Rule, message: impl FnOnce() -> String) {
         self.add(Severity::Info, rule, message);
+    }
+
+    #[cold]
+    pub(super) fn undefined(&mut self, what: &str, id: u64, severity: Severity) {
+        self.add(severity, Rule::Definitions, || {
+            format!("{what} {id} was not announced")
+        });
     }
 
     /// Writes the message only when there is room for it.

@@ -26,6 +26,9 @@ kinds! {
     ThreadEnd ClassDef MethodDef ObjectAlloc MethodEnter MethodLeave GcStart ObjectFree GcFinish
     RuntimeInitDone RuntimeShutdown MonitorWait MonitorWaited MonitorContendedEnter
     MonitorContendedEntered AggregatedEnter AggregatedLeave HeapDump GcRoot ObjectReference Custom
+    ObjectDef ExceptionThrow ExceptionCatch ThreadName ThreadCpu ThreadMount ThreadUnmount ThreadPark
+    ThreadUnpark ClassDetail ClassUnload ClassRedefine MethodCompile MethodUncompile Sample GcDetail
+    HeapObject HeapDumpEnd LineCounts
 }
 
 /// Number of events by kind.
@@ -51,6 +54,41 @@ impl Kinds {
 
     pub(super) fn aggregated(&self) -> u64 {
         self.0[Kind::AggregatedEnter as usize]
+    }
+
+    pub(super) fn objects(&self) -> u64 {
+        self.0[Kind::ObjectAlloc as usize]
+    }
+
+    pub(super) fn frees(&self) -> u64 {
+        self.0[Kind::ObjectFree as usize]
+    }
+
+    /// Of all four kinds.
+    pub(super) fn monitors(&self) -> u64 {
+        let kinds = [
+            Kind::MonitorWait,
+            Kind::MonitorWaited,
+            Kind::MonitorContendedEnter,
+            Kind::MonitorContendedEntered,
+        ];
+        kinds.map(|kind| self.0[kind as usize]).into_iter().sum()
+    }
+
+    pub(super) fn parks(&self) -> u64 {
+        self.0[Kind::ThreadPark as usize]
+    }
+
+    pub(super) fn throws(&self) -> u64 {
+        self.0[Kind::ExceptionThrow as usize]
+    }
+
+    pub(super) fn catches(&self) -> u64 {
+        self.0[Kind::ExceptionCatch as usize]
+    }
+
+    pub(super) fn samples(&self) -> u64 {
+        self.0[Kind::Sample as usize]
     }
 
     pub(super) fn occurring(&self) -> Vec<(&'static str, u64)> {

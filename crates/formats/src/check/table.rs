@@ -75,8 +75,32 @@ impl<T> Table<T> {
         true
     }
 
-    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
-        self.dense.iter().flatten().chain(self.sparse.values())
+    /// All entries, with their ids.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        let dense = self.dense.iter().enumerate();
+        let dense = dense.filter_map(|(id, value)| Some((id as u64, value.as_ref()?)));
+        dense.chain(self.sparse.iter().map(|(id, value)| (*id, value)))
+    }
+
+    /// Puts what `change` answers in the place of each value, or takes the entry away.
+    pub(super) fn retain(&mut self, change: impl Fn(T) -> Option<T>)
+    where
+        T: Copy,
+    {
+        for place in &mut self.dense {
+            let before = *place;
+            *place = before.and_then(&change);
+            self.entries -= usize::from(before.is_some() && place.is_none());
+        }
+        let before = self.sparse.len();
+        self.sparse.retain(|_, value| match change(*value) {
+            Some(changed) => {
+                *value = changed;
+                true
+            }
+            None => false,
+        });
+        self.entries -= before - self.sparse.len();
     }
 }
 
@@ -100,7 +124,12 @@ mod tests {
         }
         assert_eq!(table.get(5000), None);
         assert_eq!(table.len(), ids.len());
-        assert_eq!(table.values().count(), ids.len());
+        assert_eq!(table.iter().count(), ids.len());
+        assert!(table.iter().all(|(id, value)| id == *value));
         assert!(table.dense.len() < 20_000);
+        table.retain(|id| (id % 2 == 0).then_some(id));
+        let even = ids.iter().filter(|id| **id % 2 == 0).count();
+        assert_eq!((table.len(), table.iter().count()), (even, even));
+        assert_eq!((table.get(2), table.get(3)), (Some(&2), None));
     }
 }

@@ -1,27 +1,34 @@
 //! What is known of one thread, and the rules along it.
 
 use super::findings::{Report, Rule};
+use super::pairing::{Pair, Pairing};
 use crate::Severity;
 use jtrail_model::{
-    AggregatedEnter, AggregatedLeave, MethodEnter, MethodId, MethodLeave, ObjectId, ThreadId,
-    Timestamp,
+    AggregatedEnter, AggregatedLeave, Duration, MethodEnter, MethodId, MethodLeave, ObjectId,
+    ThreadId, Timestamp,
 };
 
 /// Open calls that are looked through for one that a leave skips to.
 const FARTHEST_LEAVE: usize = 1000;
 
-/// A thread that was announced.
+/// A thread that was announced and did not end.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
-    pub(super) ended: bool,
     /// Events were lost, so that leaves may stand alone and calls stay open.
     pub(super) gap: bool,
     time: Option<Timestamp>,
     ticket: Option<u32>,
     pub(super) calls: Vec<Call>,
     pub(super) aggregated: Vec<MethodId>,
-    pub(super) waits: Pairing,
-    pub(super) blocks: Pairing,
+    waits: Pairing,
+    blocks: Pairing,
+    parks: Pairing,
+    /// CPU time that the last call told.
+    call_cpu: Duration,
+    /// CPU time that the thread was last said to have used.
+    thread_cpu: Duration,
+    /// Whether it has a carrier, if it is known to be a virtual thread.
+    mounted: Option<bool>,
 }
 
 /// A call that is open.
@@ -57,6 +64,68 @@ impl Thread {
         }
     }
 
+    /// CPU time of calls never falls; 0 means that it is not measured.
+    #[inline]
+    fn call_cpu(&mut self, id: ThreadId, cpu: Duration, ours: bool, report: &mut Report) {
+        if cpu.0 != 0 {
+            rises(&mut self.call_cpu, cpu, id, ours, report);
+        }
+    }
+
+    /// CPU time of the thread never falls.
+    pub(super) fn cpu(&mut self, id: ThreadId, cpu: Duration, ours: bool, report: &mut Report) {
+        rises(&mut self.thread_cpu, cpu, id, ours, report);
+    }
+
+    /// The thread takes a carrier, or leaves it.
+    pub(super) fn mount(&mut self, id: ThreadId, mounts: bool, report: &mut Report) {
+        let verb = if mounts { "takes" } else { "leaves" };
+        match self.mounted.replace(mounts) {
+            Some(before) if before == mounts => {
+                report.add(self.severity(), Rule::Mounts, || {
+                    format!("thread {id} {verb} a carrier twice in turn")
+                });
+            }
+            // It may have taken it before the trace began.
+            None if !mounts => report.info(Rule::Mounts, || {
+                format!("thread {id} leaves a carrier that it took before the trace")
+            }),
+            _ => {}
+        }
+    }
+
+    /// Waiting, blocking or parking begins.
+    pub(super) fn begin(
+        &mut self,
+        pair: Pair,
+        id: ThreadId,
+        object: ObjectId,
+        report: &mut Report,
+    ) {
+        let severity = self.severity();
+        self.pairing(pair).begin(pair, (id, object), severity, report);
+    }
+
+    /// Waiting, blocking or parking ends.
+    pub(super) fn finish(
+        &mut self,
+        pair: Pair,
+        id: ThreadId,
+        object: Option<ObjectId>,
+        report: &mut Report,
+    ) {
+        let severity = self.severity();
+        self.pairing(pair).end(pair, (id, object), severity, report);
+    }
+
+    fn pairing(&mut self, pair: Pair) -> &mut Pairing {
+        match pair {
+            Pair::Wait => &mut self.waits,
+            Pair::Block => &mut self.blocks,
+            Pair::Park => &mut self.parks,
+        }
+    }
+
     pub(super) fn enter(&mut self, e: &MethodEnter, ours: bool, report: &mut Report) {
         let before = self.ticket.replace(e.ticket);
         // Tickets start again behind the largest, so half the circle lies ahead of each.
@@ -83,6 +152,7 @@ impl Thread {
                 format!("thread {id}: a call at depth {depth}, with {open} calls open")
             });
         }
+        self.call_cpu(e.thread, e.cpu_time, ours, report);
         self.calls.push(Call {
             method: e.method,
             ticket: e.ticket,
@@ -90,7 +160,8 @@ impl Thread {
         });
     }
 
-    pub(super) fn leave(&mut self, e: &MethodLeave, report: &mut Report) {
+    pub(super) fn leave(&mut self, e: &MethodLeave, ours: bool, report: &mut Report) {
+        self.call_cpu(e.thread, e.cpu_time, ours, report);
         if let Some(call) = self.calls.last()
             && call.ticket == e.ticket
             && call.method == e.method
@@ -175,70 +246,38 @@ impl Thread {
     }
 
     /// Ends the thread; answers with the number of calls left open.
-    pub(super) fn end(&mut self, id: ThreadId, report: &mut Report) -> u64 {
-        self.ended = true;
-        let calls = std::mem::take(&mut self.calls).len();
+    pub(super) fn end(mut self, id: ThreadId, report: &mut Report) -> u64 {
+        let severity = self.severity();
+        let calls = self.calls.len();
         if calls > 0 {
-            report.add(self.severity(), Rule::ThreadEnd, || {
+            report.add(severity, Rule::ThreadEnd, || {
                 format!("thread {id} ends with {calls} calls open")
             });
         }
-        let aggregated = std::mem::take(&mut self.aggregated).len();
+        let aggregated = self.aggregated.len();
         if aggregated > 0 {
             report.fault(Rule::Aggregated, || {
                 format!("thread {id} ends inside of {aggregated} aggregated calls")
             });
         }
-        for (pairing, what) in [(&mut self.waits, "waiting"), (&mut self.blocks, "blocked")] {
-            if let Some(object) = pairing.open.take() {
-                report.fault(Rule::Monitors, || {
-                    format!("thread {id} ends while {what} on object {object}")
-                });
-            }
+        for pair in [Pair::Wait, Pair::Block, Pair::Park] {
+            self.pairing(pair).thread_end(pair, id, severity, report);
         }
         calls as u64
     }
 }
 
-/// Two kinds of event that pair up.
-#[derive(Debug, Default)]
-pub(super) struct Pairing {
-    pub(super) open: Option<ObjectId>,
-    seen: bool,
-}
-
-impl Pairing {
-    pub(super) fn begin(
-        &mut self,
-        id: ThreadId,
-        object: ObjectId,
-        what: &str,
-        report: &mut Report,
-    ) {
-        self.seen = true;
-        if let Some(before) = self.open.replace(object) {
-            report.fault(Rule::Monitors, || {
-                format!(
-                    "thread {id}: {what} on object {object} begins, that on {before} did not end"
-                )
-            });
-        }
-    }
-
-    pub(super) fn end(&mut self, id: ThreadId, object: ObjectId, what: &str, report: &mut Report) {
-        let first = !std::mem::replace(&mut self.seen, true);
-        match self.open.take() {
-            Some(begun) if begun == object => {}
-            Some(begun) => report.fault(Rule::Monitors, || {
-                format!("thread {id}: {what} on object {object} ends, begun was that on {begun}")
-            }),
-            // It may have begun before the trace did.
-            None if first => report.info(Rule::Monitors, || {
-                format!("thread {id}: {what} on object {object} ends, begun before the trace")
-            }),
-            None => report.fault(Rule::Monitors, || {
-                format!("thread {id}: {what} on object {object} ends, and did not begin")
-            }),
-        }
+/// Takes the CPU time told last. `ours` says that the trace promises that it never falls.
+fn rises(last: &mut Duration, now: Duration, id: ThreadId, ours: bool, report: &mut Report) {
+    let before = std::mem::replace(last, now);
+    if now < before {
+        let severity = if ours {
+            Severity::Fault
+        } else {
+            Severity::Info
+        };
+        report.add(severity, Rule::Cpu, || {
+            format!("thread {id}: CPU time falls from {before} to {now}")
+        });
     }
 }

@@ -153,6 +153,10 @@
 //! | 1040 | 30 | L source, L target, L dump | `objReference` sourceIdRef targetIdRef heapDumpIdRef |
 //! | 1041 | 7 | S text | `custom` body |
 //!
+//! Events that have no message here are written as 1041, their text in the grammar of
+//! [`jtrail_model::text`], and are read back from it *(choice)*. Class and method names in that text are
+//! raw ones, in XML too. Every other 1041 is free text.
+//!
 //! Two fields are written although the design flags them as unused: the signature in 1012, without
 //! which overloads look alike, and method and class in 1016, where the flags seem to have slipped by
 //! one row. The numbers missing between 1001 and 1041 belong to an older format.
@@ -161,8 +165,8 @@
 //!
 //! - **Order.** 1001, 1002, 1003, 1005 open the trace, once each. Then all filters, all options, and
 //!   everything else. 1006 and then 1004 close it.
-//! - **Ids.** One counter for threads, classes, methods, objects and dumps, from 1 *(choice)*. Readers
-//!   keep a table for each kind. 0 means none.
+//! - **Ids.** One counter for threads, classes, methods and dumps, from 1; objects have one of their own
+//!   *(choice)*. Readers keep a table for each kind. 0 means none.
 //! - **Definitions come before use**, and once. After `threadEnd` nothing of that thread follows.
 //! - **Calls.** Entries and exits nest on each thread. An exit carries ticket and method of the
 //!   innermost open entry. Calls open when the JVM stops stay open.
@@ -205,6 +209,7 @@
 //! `-init-` as `<init>`.
 
 pub mod binary;
+mod custom;
 pub mod xml;
 
 /// Bytes of the largest event that is written or read. Class files and thread names stay far below;

@@ -6,10 +6,15 @@
     reason = "each test file uses a part of it"
 )]
 
-use jtrail_formats::{DecodeError, Decoded, Encode, Format, Remark, Severity, Step, tptp};
+use jtrail_formats::{DecodeError, Decoded, Format, Remark, Severity, Step};
 use jtrail_model::*;
 
+mod events;
 pub mod layout;
+pub mod random;
+pub mod stream;
+
+pub use events::{every_event, every_message};
 
 /// A decoded trace. Events are compared by what `Debug` shows of them, which is everything.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -136,228 +141,20 @@ pub fn shown(events: &[Event<'_>]) -> Vec<String> {
     events.iter().map(|e| format!("{e:?}")).collect()
 }
 
-/// A binary message of ours, without the stream around it.
-pub fn message(event: &Event<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    tptp::binary::Encoder::default().event(event, &mut out);
-    out
-}
-
-/// A sound trace with all thirty events, and every field set that a format can hold.
-pub fn every_event() -> Vec<Event<'static>> {
-    let t = |n: i64| Timestamp(1_700_000_000_000_000_000 + n * 1000 + 7);
-    let (thread, other) = (ThreadId(1), ThreadId(2));
-    let (class, method) = (ClassId(3), MethodId(5));
-    let stack = || {
-        vec![
-            Frame {
-                method: "java.lang.Object.wait(J)V".into(),
-                line: -2,
-            },
-            Frame {
-                method: "a.B.<init>([Ljava/lang/String;)V".into(),
-                line: 14,
-            },
-            Frame {
-                method: "a.B.<clinit>()V".into(),
-                line: -1,
-            },
-        ]
+/// What XML has no place for, as it is read back.
+pub fn without_losses(events: &[Event<'static>]) -> Vec<Event<'static>> {
+    let mut trace = "".into();
+    let lossy = |event: &Event<'static>| match event.clone() {
+        // A filter belongs to the trace that began before it.
+        Event::Filter(e) => Event::Filter(Filter {
+            trace_id: std::borrow::Cow::clone(&trace),
+            ..e
+        }),
+        Event::TraceStart(e) => {
+            trace = e.trace_id.clone();
+            Event::TraceStart(e)
+        }
+        event => event,
     };
-    vec![
-        Event::Node(Node {
-            node_id: "6f1c".into(),
-            hostname: "höst \"a\" & <b>".into(),
-            ip_address: "10.0.0.1,127.0.0.1".into(),
-            timezone: -480,
-            time: t(0),
-        }),
-        Event::ProcessCreate(ProcessCreate {
-            process_id: "p".into(),
-            name: "java".into(),
-            pid: 4711,
-            node_id: "6f1c".into(),
-            time: t(1),
-            executable: "/usr/bin/java".into(),
-        }),
-        Event::AgentCreate(AgentCreate {
-            agent_id: "a".into(),
-            process_id: "p".into(),
-            name: "jtrail".into(),
-            agent_type: "Profiler".into(),
-            time: t(2),
-            parameters: "format=binary,file=a b.trcbin".into(),
-            version: "0.1.0".into(),
-        }),
-        Event::TraceStart(TraceStart {
-            trace_id: "t".into(),
-            agent_id: "a".into(),
-            time: t(3),
-        }),
-        Event::Filter(Filter {
-            trace_id: "".into(),
-            pattern: "org.a".into(),
-            generic_pattern: "SUFFIX".into(),
-            mode: "INCLUDE".into(),
-            method_pattern: "".into(),
-            method_generic_pattern: "PREFIX".into(),
-            method_mode: "INCLUDE".into(),
-        }),
-        Event::Option(TraceOption {
-            key: "CPU_TIME".into(),
-            value: "true".into(),
-        }),
-        Event::ThreadStart(ThreadStart {
-            thread,
-            time: t(4),
-            group: "main".into(),
-            parent_group: "system".into(),
-            object: ObjectId(7),
-            name: "main\tthread".into(),
-        }),
-        Event::ThreadStart(ThreadStart {
-            thread: other,
-            time: t(4),
-            ..Default::default()
-        }),
-        Event::RuntimeInitDone(RuntimeInitDone { thread, time: t(5) }),
-        Event::ClassDef(ClassDef {
-            class,
-            thread,
-            time: t(6),
-            name: "a.B$1".into(),
-            source_name: "B.java".into(),
-            object: ObjectId(8),
-        }),
-        Event::MethodDef(MethodDef {
-            method: MethodId(4),
-            class,
-            name: "<init>".into(),
-            signature: "(I)V".into(),
-            start_line: 10,
-            end_line: 12,
-        }),
-        Event::MethodDef(MethodDef {
-            method,
-            class,
-            name: "run".into(),
-            signature: "()V".into(),
-            ..Default::default()
-        }),
-        Event::ObjectAlloc(ObjectAlloc {
-            thread,
-            time: t(7),
-            kind: ObjectKind::LONG,
-            object: ObjectId(9),
-            size: 24,
-            line: 11,
-            method: MethodId(4),
-            class,
-        }),
-        Event::MethodEnter(MethodEnter {
-            thread,
-            time: t(8),
-            method,
-            class,
-            ticket: 1,
-            cpu_time: Duration(23_999),
-            stack_depth: 1,
-        }),
-        Event::MonitorWait(MonitorWait {
-            thread,
-            time: t(9),
-            object: ObjectId(9),
-            timeout_ms: 250,
-            stack: stack(),
-        }),
-        Event::MonitorWaited(MonitorWaited {
-            thread,
-            time: t(10),
-            object: ObjectId(9),
-            timed_out: 1,
-            stack: Vec::new(),
-        }),
-        Event::MonitorContendedEnter(MonitorContendedEnter {
-            thread: other,
-            time: t(11),
-            object: ObjectId(9),
-            owner: thread,
-            stack: stack(),
-        }),
-        Event::MonitorContendedEntered(MonitorContendedEntered {
-            thread: other,
-            time: t(12),
-            object: ObjectId(9),
-            stack: stack(),
-        }),
-        Event::MethodLeave(MethodLeave {
-            thread,
-            time: t(13),
-            method,
-            class,
-            ticket: 1,
-            cpu_time: Duration(24_000),
-            by_exception: false,
-        }),
-        Event::GcStart(GcStart { time: t(14) }),
-        Event::ObjectFree(ObjectFree {
-            time: t(15),
-            object: ObjectId(9),
-            age: 3,
-        }),
-        Event::GcFinish(GcFinish {
-            time: t(15),
-            total_space: 1 << 30,
-            used_space: 12_345,
-            used_objects: 99,
-        }),
-        Event::HeapDump(HeapDump {
-            dump: HeapDumpId(10),
-            time: t(16),
-            name: "dump".into(),
-            base_time: t(3),
-        }),
-        Event::GcRoot(GcRoot {
-            class,
-            object: ObjectId(8),
-            kind: "SYSTEM_CLASS".into(),
-        }),
-        Event::ObjectReference(ObjectReference {
-            source: ObjectId(8),
-            target: ObjectId(7),
-            dump: HeapDumpId(10),
-        }),
-        Event::Custom(Custom {
-            body: "free text, \n with a line feed".into(),
-        }),
-        Event::AggregatedEnter(AggregatedEnter {
-            thread: other,
-            method,
-            base_time: Duration(5),
-            min_time: Duration(2),
-            max_time: Duration(3),
-            base_cpu_time: Duration(4),
-            calls: 2,
-        }),
-        Event::AggregatedLeave(AggregatedLeave {
-            thread: other,
-            method,
-        }),
-        Event::ThreadEnd(ThreadEnd {
-            thread: other,
-            time: t(17),
-        }),
-        Event::RuntimeShutdown(RuntimeShutdown {
-            thread,
-            time: t(18),
-        }),
-        Event::TraceEnd(TraceEnd {
-            trace_id: "t".into(),
-            time: t(19),
-        }),
-        Event::AgentDestroy(AgentDestroy {
-            agent_id: "a".into(),
-            time: t(20),
-        }),
-    ]
+    events.iter().map(lossy).collect()
 }

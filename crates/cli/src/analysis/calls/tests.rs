@@ -218,3 +218,88 @@ fn aggregated_calls_count_as_the_calls_they_stand_for() {
     );
     assert_eq!((calls.threads()[0].busy, calls.unmatched), (18, 1));
 }
+
+fn with_cpu(calls: &mut Calls, enter: bool, method: u64, ticket: u32, time: i64, cpu: i64) {
+    let (thread, method) = (ThreadId(1), MethodId(method));
+    let (time, cpu_time) = (Timestamp(time), Duration(cpu));
+    let event = if enter {
+        Event::MethodEnter(MethodEnter {
+            thread,
+            time,
+            method,
+            ticket,
+            cpu_time,
+            ..MethodEnter::default()
+        })
+    } else {
+        Event::MethodLeave(MethodLeave {
+            thread,
+            time,
+            method,
+            ticket,
+            cpu_time,
+            ..MethodLeave::default()
+        })
+    };
+    calls.event(&event, |_| true);
+}
+
+/// `method: CPU total and self`
+fn cpu(calls: &Calls) -> Vec<(u64, i64, i64)> {
+    let row = calls.methods().iter();
+    row.map(|m| (m.method.0, m.cpu_total, m.cpu_own)).collect()
+}
+
+#[test]
+fn cpu_time_is_summed_like_time() {
+    let mut calls = Calls::default();
+    for (enter, method, ticket, cpu) in [
+        (true, 1, 1, 1_000),
+        (true, 2, 2, 1_100),
+        (true, 2, 3, 1_150),
+        (false, 2, 3, 1_250),
+        (false, 2, 2, 1_300),
+        (false, 1, 1, 1_350),
+        // Not measured.
+        (true, 3, 4, 0),
+        (false, 3, 4, 0),
+        // Ended with its caller.
+        (true, 4, 5, 2_000),
+        (true, 5, 6, 2_010),
+        (false, 4, 5, 2_050),
+    ] {
+        with_cpu(&mut calls, enter, method, ticket, 0, cpu);
+    }
+    assert_eq!(
+        cpu(&calls),
+        [(1, 350, 150), (2, 200, 200), (3, 0, 0), (4, 50, 10), (5, 40, 40)]
+    );
+    let nested = calls.paths()[2].stat;
+    assert_eq!((nested.cpu_total, nested.cpu_own), (100, 100));
+}
+
+#[test]
+fn aggregated_calls_have_bounds_and_cpu_time() {
+    let mut calls = Calls::default();
+    for (method, own, min, max, cpu) in [(1, 100, 10, 60, 80), (2, 50, 5, 20, 40), (1, 30, 2, 9, 0)] {
+        let enter = AggregatedEnter {
+            thread: ThreadId(1),
+            method: MethodId(method),
+            base_time: Duration(own),
+            min_time: Duration(min),
+            max_time: Duration(max),
+            base_cpu_time: Duration(cpu),
+            calls: 4,
+        };
+        calls.event(&Event::AggregatedEnter(enter), |_| true);
+    }
+    for method in [1, 2, 1] {
+        let (thread, method) = (ThreadId(1), MethodId(method));
+        let leave = AggregatedLeave { thread, method };
+        calls.event(&Event::AggregatedLeave(leave), |_| true);
+    }
+    assert_eq!(cpu(&calls), [(1, 120, 80), (2, 40, 40)]);
+    let bounds: Vec<_> = calls.methods().iter().map(|m| m.bounds).collect();
+    assert_eq!(bounds, [Some((2, 60)), Some((5, 20))]);
+    assert_eq!(calls.paths()[2].stat.bounds, Some((2, 9)));
+}

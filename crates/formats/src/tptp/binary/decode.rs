@@ -3,7 +3,7 @@
 use super::field::{Fields, NANOSECONDS, Spelling};
 use super::system::{self, System};
 use super::{FORMAT, HEADER_SIZE, LAST_ID, MAGIC, MAJOR, MESSAGE_HEAD, call, message};
-use crate::tptp::LARGEST_EVENT;
+use crate::tptp::{LARGEST_EVENT, custom};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ impl Decoder {
             Ok(Some(event)) if fields.left() == 0 || self.minor > 0 => {
                 return Decoded {
                     used: size,
-                    step: Step::Event(event),
+                    step: Step::Event(custom::unwrapped(event)),
                 };
             }
             Ok(_) => format!("{} bytes are left behind the last field", fields.left()),

@@ -2,7 +2,7 @@
 
 use super::{DATA, HEADER_SIZE, MAGIC, MAJOR, MESSAGE_HEAD, call, message};
 use crate::Encode;
-use crate::tptp::LARGEST_EVENT;
+use crate::tptp::{LARGEST_EVENT, custom};
 use jtrail_model::Event;
 
 /// Messages 1 and 2 as we write them: UTF-8, and a thousand million ticks a second.
@@ -13,6 +13,8 @@ const SYSTEM: &[u8] = b"\x01\x00\x0b\x00\x00\x00UTF8\x00\
 #[derive(Debug, Default)]
 pub struct Encoder {
     dropped: u64,
+    /// The text of an event that has no message.
+    text: String,
 }
 
 impl Encode for Encoder {
@@ -45,7 +47,10 @@ impl Encoder {
     fn any(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; MESSAGE_HEAD]);
-        let id = message::put(event, out);
+        let id = message::put(event, out).or_else(|| {
+            let custom = custom::wrapped(event, &mut self.text)?;
+            message::put(&custom, out)
+        });
         let size = out.len() - start;
         match id {
             Some(id) if size <= LARGEST_EVENT => {

@@ -5,7 +5,7 @@ use super::scan::{Attribute, Markup, Scanner, Tag, Wrong, white_space};
 use super::tally::Tally;
 use super::value::Value;
 use super::{FORMAT, call, element, names};
-use crate::tptp::LARGEST_EVENT;
+use crate::tptp::{LARGEST_EVENT, custom};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::{
     Event, Frame, MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited,
@@ -244,7 +244,7 @@ impl Decoder {
         let attributes = self.scanner.attributes(text);
         let mut event = match element::read(name, attributes, &mut self.tally.element(name, offset))
         {
-            Ok(Some(event)) => event,
+            Ok(Some(event)) => custom::unwrapped(event),
             Ok(None) => {
                 self.tally.unknown_element(name, offset);
                 return Step::Nothing;

@@ -3,13 +3,15 @@
 use super::value::{Value, write_text};
 use super::{element, names};
 use crate::Encode;
-use crate::tptp::LARGEST_EVENT;
+use crate::tptp::{LARGEST_EVENT, custom};
 use jtrail_model::{Event, Frame, MethodDef};
 
 /// Writes the XML document, an event a line.
 #[derive(Debug, Default)]
 pub struct Encoder {
     dropped: u64,
+    /// The text of an event that has no element.
+    text: String,
 }
 
 impl Encode for Encoder {
@@ -23,6 +25,10 @@ impl Encode for Encoder {
             Event::MethodDef(e) => element::write(&renamed(e), out),
             _ => element::write(event, out),
         };
+        let name = name.or_else(|| {
+            let custom = custom::wrapped(event, &mut self.text)?;
+            element::write(&custom, out)
+        });
         let Some(name) = name else {
             self.dropped += 1;
             return;

@@ -1,0 +1,81 @@
+//! Monitors: who wants one that another thread holds, and who waits on one. Parking is told elsewhere: it needs no monitor.
+
+use super::{buffer, record, stack};
+use crate::agent::{self, NO_THREAD};
+use crate::buffer::record::Code;
+use crate::guard;
+use crate::jvmti::abi::RawEnv;
+use jni::sys::{JNIEnv, jlong, jobject};
+use std::ffi::c_uchar;
+
+/// Records what happens on a monitor, with the stack.
+fn monitor(env: *mut JNIEnv, object: jobject, code: Code, value: impl FnOnce() -> u64) {
+    guard::run("a monitor's event", || {
+        let Some(agent) = agent::get() else { return };
+        let Some(objects) = &agent.objects else {
+            return;
+        };
+        let Some(buffer) = buffer(agent, env) else {
+            return;
+        };
+        // SAFETY: the callback's own reference and environment.
+        let number = unsafe { objects.mention(agent, env, buffer, object) };
+        let depth = agent.options.stack_depth;
+        let payload = stack::payload(agent, number, value(), 0, depth);
+        record(agent, Some(buffer), code, &payload);
+    });
+}
+
+pub(super) unsafe extern "system" fn contended_enter(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    object: jobject,
+) {
+    let owner = || {
+        let agent = agent::get()?;
+        // SAFETY: the callback's own reference.
+        let owner = unsafe { agent.jvmti.monitor_owner(object) }.ok()?;
+        match owner.is_null() {
+            true => None,
+            // SAFETY: a local reference that the JVM just gave us.
+            false => unsafe { agent.name_thread(env, owner) },
+        }
+    };
+    monitor(env, object, Code::MonitorContendedEnter, || {
+        owner().unwrap_or(NO_THREAD).into()
+    });
+}
+
+pub(super) unsafe extern "system" fn contended_entered(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    object: jobject,
+) {
+    monitor(env, object, Code::MonitorContendedEntered, || 0);
+}
+
+pub(super) unsafe extern "system" fn wait(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    object: jobject,
+    milliseconds: jlong,
+) {
+    monitor(env, object, Code::MonitorWait, || {
+        milliseconds.max(0) as u64
+    });
+}
+
+pub(super) unsafe extern "system" fn waited(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    object: jobject,
+    timed_out: c_uchar,
+) {
+    monitor(env, object, Code::MonitorWaited, || {
+        u64::from(timed_out != 0)
+    });
+}

@@ -1,0 +1,126 @@
+//! Objects are made, and found dead.
+//!
+//! The JVM tells of every allocation in Java's heap when its sampling interval is 0: `new`, arrays, clones, reflection,
+//! JNI, what the JVM makes itself. Frees are told of objects that have tags.
+
+use super::{buffer, record, stack};
+use crate::agent::{self, Agent};
+use crate::buffer::record::{Code, object};
+use crate::guard;
+use crate::jvmti::Jvmti;
+use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event, RawEnv};
+use crate::objects::{Objects, are_named, number_in};
+use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
+use jtrail_options::Events;
+
+/// Whether these events tell of objects at all.
+pub(super) fn are_told(events: Events) -> bool {
+    events.contains(Events::ALLOC) || are_named(events)
+}
+
+/// The environment for objects, where events tell of them.
+///
+/// # Safety
+/// `vm` is the JVM that is starting.
+///
+/// # Errors
+/// When the JVM can't do it, as a sentence.
+pub(crate) unsafe fn environment(
+    vm: *mut JavaVM,
+    events: Events,
+) -> Result<Option<Objects>, String> {
+    if !are_told(events) {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    let jvmti = unsafe { Jvmti::of(vm) }
+        .map_err(|code| format!("this JVM has no second tool environment (error {code})"))?;
+    let potential = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
+    let mut wanted = Capabilities::default();
+    let mut need = |capability: Capability, what: &str| {
+        wanted.add(capability);
+        match potential.has(capability) {
+            true => Ok(()),
+            false => Err(format!("this JVM can't {what}")),
+        }
+    };
+    need(Capability::TagObjects, "tag objects")?;
+    if events.contains(Events::ALLOC) {
+        need(
+            Capability::GenerateSampledObjectAllocEvents,
+            "tell of allocations",
+        )?;
+    }
+    if events.contains(Events::FREE) {
+        need(Capability::GenerateObjectFreeEvents, "tell of dead objects")?;
+    }
+    jvmti.add_capabilities(wanted).map_err(|e| e.to_string())?;
+    Ok(Some(Objects::new(jvmti, events)))
+}
+
+/// Sets the callbacks of that environment, and switches on its events.
+pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
+    let jvmti = objects.jvmti;
+    let mut callbacks = Callbacks::default();
+    let mut events = Vec::new();
+    if agent.options.events.contains(Events::ALLOC) {
+        callbacks.sampled_object_alloc(allocated);
+        events.push(Event::SampledObjectAlloc);
+        jvmti.sample_every_object().map_err(|e| e.to_string())?;
+    }
+    if agent.options.events.contains(Events::FREE) {
+        callbacks.object_free(freed);
+        events.push(Event::ObjectFree);
+    }
+    jvmti.set_callbacks(&callbacks).map_err(|e| e.to_string())?;
+    for event in events {
+        jvmti.enable(event).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+unsafe extern "system" fn allocated(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    new: jobject,
+    class: jclass,
+    size: jlong,
+) {
+    guard::run("an allocation", || {
+        let Some(agent) = agent::get() else { return };
+        let Some(objects) = &agent.objects else {
+            return;
+        };
+        let Some(buffer) = buffer(agent, env) else {
+            return;
+        };
+        // SAFETY: the callback's own references.
+        let (class, number) = unsafe {
+            let Some(class) = objects.class(agent, class) else {
+                return;
+            };
+            (class, objects.number_new(new))
+        };
+        let (word, size) = (object(number, class), size.max(0) as u64);
+        let site = match agent.options.alloc_sites {
+            true => stack::innermost(agent, agent.jvmti),
+            false => None,
+        };
+        match site {
+            Some(frame) => record(agent, Some(buffer), Code::AllocAt, &[word, size, frame]),
+            None => record(agent, Some(buffer), Code::Alloc, &[word, size]),
+        }
+    });
+}
+
+/// Comes on a thread of the JVM's own, which may be in the middle of a collection: no call into the JVM.
+unsafe extern "system" fn freed(_jvmti: RawEnv, tag: jlong) {
+    guard::run("an object's end", || {
+        let Some(agent) = agent::get() else { return };
+        match number_in(tag) {
+            0 => {}
+            number => record(agent, agent.native_buffer(), Code::ObjectFree, &[number]),
+        }
+    });
+}

@@ -1,0 +1,86 @@
+//! Objects and stacks.
+
+use super::abi::{self};
+use super::env::{Jvmti, Result, check};
+use jni::sys::{jint, jobject};
+use jvmti_sys::{jvmtiFrameInfo, jvmtiMonitorUsage};
+use std::ptr;
+
+impl Jvmti {
+    /// The number that we keep with an object; 0 if none.
+    ///
+    /// # Safety
+    /// `object` is a live reference, not null.
+    pub(crate) unsafe fn tag(self, object: jobject) -> Result<i64> {
+        let mut tag = 0;
+        // SAFETY: the caller's promise; `tag` takes the answer.
+        check("GetTag", unsafe { abi::get_tag(self.0, object, &mut tag) })?;
+        Ok(tag)
+    }
+
+    /// Keeps a number with an object.
+    ///
+    /// # Safety
+    /// `object` is a live reference, not null.
+    pub(crate) unsafe fn set_tag(self, object: jobject, tag: i64) -> Result<()> {
+        // SAFETY: the caller's promise.
+        check("SetTag", unsafe { abi::set_tag(self.0, object, tag) })
+    }
+
+    /// Bytes of an object.
+    ///
+    /// # Safety
+    /// `object` is a live reference, not null.
+    pub(crate) unsafe fn object_size(self, object: jobject) -> Result<u64> {
+        let mut size = 0;
+        // SAFETY: the caller's promise; `size` takes the answer.
+        check("GetObjectSize", unsafe {
+            abi::get_object_size(self.0, object, &mut size)
+        })?;
+        Ok(u64::try_from(size).unwrap_or_default())
+    }
+
+    /// Has the JVM tell of every allocation.
+    pub(crate) fn sample_every_object(self) -> Result<()> {
+        // SAFETY: takes a number.
+        check("SetHeapSamplingInterval", unsafe {
+            abi::set_heap_sampling_interval(self.0, 0)
+        })
+    }
+
+    /// The thread that holds an object's monitor, as a local reference; null if there is none.
+    ///
+    /// # Safety
+    /// `object` is a live reference, not null.
+    pub(crate) unsafe fn monitor_owner(self, object: jobject) -> Result<jobject> {
+        let mut usage = jvmtiMonitorUsage::default();
+        // SAFETY: the caller's promise; `usage` takes the answer.
+        check("GetObjectMonitorUsage", unsafe {
+            abi::get_object_monitor_usage(self.0, object, &mut usage)
+        })?;
+        // SAFETY: arrays that the JVM gave us.
+        unsafe {
+            self.free(usage.waiters);
+            self.free(usage.notify_waiters);
+        }
+        Ok(usage.owner)
+    }
+
+    /// The running thread's innermost frames, into `frames`; the answer is how many there were.
+    pub(crate) fn own_stack(self, skip: i32, frames: &mut [jvmtiFrameInfo]) -> Result<usize> {
+        let most = jint::try_from(frames.len()).unwrap_or(jint::MAX);
+        let mut count = 0;
+        // SAFETY: a null thread is the running one; the array has room for `most`.
+        check("GetStackTrace", unsafe {
+            abi::get_stack_trace(
+                self.0,
+                ptr::null_mut(),
+                skip,
+                most,
+                frames.as_mut_ptr(),
+                &mut count,
+            )
+        })?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+}

@@ -1,0 +1,188 @@
+//! Calls: a stack for each thread, so that every leave closes the innermost open call.
+
+use super::Translator;
+use jtrail_classfile::SuperMarks;
+use jtrail_model::{Event, MethodEnter, MethodLeave};
+
+/// An open call.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub(super) method: u32,
+    ticket: u32,
+    phase: Phase,
+}
+
+/// How far a constructor came, as its marks tell.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// It began.
+    Begun,
+    /// It is about to call `this(...)` or `super(...)`, or in it.
+    InSuper,
+    /// It came back from there.
+    Constructed,
+}
+
+impl Translator {
+    #[inline]
+    pub(super) fn entered(&mut self, number: u32, ticks: u64, method: u32) {
+        let Some((thread, time)) = self.at(number, ticks) else {
+            self.totals.lost += 1;
+            return;
+        };
+        let (id, class) = self.method(method, time);
+        let state = self.thread(number);
+        state.ticket = state.ticket.checked_add(1).unwrap_or(1);
+        state.calls.push(Call {
+            method,
+            ticket: state.ticket,
+            phase: Phase::Begun,
+        });
+        let (ticket, depth) = (state.ticket, state.calls.len());
+        let cpu_time = state.cpu;
+        let event = Event::MethodEnter(MethodEnter {
+            thread,
+            time,
+            method: id,
+            class,
+            ticket,
+            cpu_time,
+            stack_depth: depth as i64,
+        });
+        self.encoder.event(&event, &mut self.out);
+        self.totals.enters += 1;
+    }
+
+    #[inline]
+    pub(super) fn returned(&mut self, number: u32, ticks: u64, method: u32) {
+        // The common case: the innermost call returns.
+        let calls = &self.thread(number).calls;
+        let (open, last) = (calls.len(), calls.last().copied());
+        if let Some(call) = last
+            && call.method == method
+            && (call.phase == Phase::Constructed
+                || self.methods[method as usize].info.marks == SuperMarks::None)
+        {
+            self.close(number, ticks, open - 1, false);
+        } else {
+            self.left(number, ticks, method, false);
+        }
+    }
+
+    /// Closes the calls of a thread from `keep` on, innermost first. All but the outermost of these were
+    /// gone without a leave.
+    pub(super) fn close(&mut self, number: u32, ticks: u64, keep: usize, by_exception: bool) {
+        let Some((thread, time)) = self.at(number, ticks) else {
+            return;
+        };
+        while self.thread(number).calls.len() > keep {
+            let Some(call) = self.thread(number).calls.pop() else {
+                return;
+            };
+            let is_last = self.thread(number).calls.len() == keep;
+            let cpu_time = self.thread(number).cpu;
+            let (method, class) = self.method(call.method, time);
+            let event = Event::MethodLeave(MethodLeave {
+                thread,
+                time,
+                method,
+                class,
+                ticket: call.ticket,
+                cpu_time,
+                by_exception: by_exception || !is_last,
+            });
+            self.encoder.event(&event, &mut self.out);
+            self.totals.leaves += 1;
+            self.totals.repaired += u64::from(!is_last);
+        }
+    }
+
+    /// The open call of `method` that an event of its own can belong to: the innermost, less those
+    /// that are known to be gone.
+    ///
+    /// An exception that leaves a constructor out of `super(...)` passes by every handler, so the call
+    /// ends without a leave. A constructor has by then begun, and not come back from there; one that
+    /// leaves by itself either came back, or is still before its call.
+    fn innermost(&self, number: u32, method: u32) -> Option<usize> {
+        let marks = self
+            .methods
+            .get(method as usize)
+            .map(|m| m.info.marks)
+            .unwrap_or_default();
+        let calls = &self.threads.get(number as usize)?.as_ref()?.calls;
+        let is_alive = |call: &Call| match (marks, call.phase) {
+            (SuperMarks::None, _)
+            | (_, Phase::Constructed)
+            | (SuperMarks::Around, Phase::Begun) => true,
+            (SuperMarks::Behind, _) | (SuperMarks::Around, Phase::InSuper) => false,
+        };
+        calls
+            .iter()
+            .rposition(|call| call.method == method && is_alive(call))
+            .or_else(|| calls.iter().rposition(|call| call.method == method))
+    }
+
+    pub(super) fn left(&mut self, number: u32, ticks: u64, method: u32, by_exception: bool) {
+        let Some(at) = self.innermost(number, method) else {
+            return; // it was running before the trace began
+        };
+        self.close(number, ticks, at, by_exception);
+        if by_exception && self.methods[method as usize].is_constructor() {
+            self.left_with_super(number, ticks, method);
+        }
+    }
+
+    /// Behind a constructor that was left by an exception: those that had called it as `this(...)` or
+    /// `super(...)` are gone with it, at this very moment, so nothing is repaired.
+    fn left_with_super(&mut self, number: u32, ticks: u64, mut inner: u32) {
+        while let Some(call) = self.thread(number).calls.last().copied() {
+            let outer = &self.methods[call.method as usize];
+            let in_super = match outer.info.marks {
+                SuperMarks::None => false,
+                SuperMarks::Behind => call.phase != Phase::Constructed,
+                SuperMarks::Around => call.phase == Phase::InSuper,
+            };
+            let inner_class = self.methods[inner as usize].class;
+            let is_super = inner_class == outer.class
+                || self.classes[inner_class as usize].info.name
+                    == self.classes[outer.class as usize].info.super_name;
+            if !in_super || !is_super {
+                return;
+            }
+            inner = call.method;
+            let keep = self.thread(number).calls.len() - 1;
+            self.close(number, ticks, keep, true);
+        }
+    }
+
+    /// Calls above the one that caught an exception are gone.
+    pub(super) fn caught(&mut self, number: u32, ticks: u64, method: u32) {
+        let Some(at) = self.innermost(number, method) else {
+            return;
+        };
+        let gone = self.thread(number).calls.len() - at - 1;
+        if gone > 0 {
+            self.close(number, ticks, at + 1, true);
+            self.totals.repaired += 1; // here, the outermost had no leave either
+        }
+    }
+
+    pub(super) fn super_call(&mut self, number: u32, method: u32) {
+        self.set_phase(number, method, Phase::InSuper);
+    }
+
+    pub(super) fn super_returned(&mut self, number: u32, method: u32) {
+        self.set_phase(number, method, Phase::Constructed);
+    }
+
+    fn set_phase(&mut self, number: u32, method: u32, phase: Phase) {
+        let calls = &mut self.thread(number).calls;
+        if let Some(call) = calls
+            .iter_mut()
+            .rev()
+            .find(|c| c.method == method && c.phase < phase)
+        {
+            call.phase = phase;
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! Records become events: numbers become ids, and ticks become times.
+//!
+//! Ids of threads, classes, methods and heap dumps come from one counter, as TPTP has it, in the order in which things are first
+//! mentioned. Objects have a counter of their own, which is the agent's: their id is their number.
+
+mod calls;
+mod objects;
+mod stacks;
+
+use super::announce::{ClassInfo, MethodInfo, ThreadInfo};
+use super::stream::Sink;
+use crate::agent::NO_THREAD;
+use crate::buffer::record::{self, Code};
+use crate::clock::Timeline;
+use calls::Call;
+use jtrail_formats::Encode;
+use jtrail_model::{
+    ClassDef, ClassId, Custom, Duration, Event, GcFinish, GcStart, Lost, MethodDef, MethodId, Note,
+    ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadCpu, ThreadEnd, ThreadId, ThreadMount,
+    ThreadName, ThreadStart, ThreadUnmount, Timestamp, Totals, Uncovered,
+};
+use objects::Objects;
+
+/// What a translator has to know beforehand.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// Write when threads start and end; otherwise they are only announced before their first call.
+    pub(crate) tell_threads: bool,
+    /// What heap dumps are called, before their number.
+    pub(crate) heap_name: String,
+    /// When the trace began.
+    pub(crate) started: Timestamp,
+}
+
+/// Encodes what the streams hand out.
+pub(crate) struct Translator {
+    encoder: Box<dyn Encode>,
+    /// Encoded, and not yet written.
+    pub(crate) out: Vec<u8>,
+    timeline: Timeline,
+    ids: Ids,
+    /// By number; none before it is mentioned, and when it has ended.
+    threads: Vec<Option<Box<Thread>>>,
+    /// By number; a program may have had millions of virtual threads.
+    ended: Vec<bool>,
+    classes: Vec<Class>,
+    methods: Vec<Method>,
+    objects: Objects,
+    collecting: bool,
+    settings: Settings,
+    totals: Totals,
+}
+
+/// One counter for all kinds of things, as TPTP has it.
+#[derive(Default)]
+struct Ids(u64);
+
+impl Ids {
+    fn next(&mut self) -> u64 {
+        self.0 += 1;
+        self.0
+    }
+}
+
+#[derive(Default)]
+struct Thread {
+    info: ThreadInfo,
+    /// None until it is announced in the trace.
+    id: ThreadId,
+    last: Timestamp,
+    /// CPU time at the last enter or leave, where it is measured.
+    cpu: Duration,
+    ticket: u32,
+    calls: Vec<Call>,
+}
+
+#[derive(Default)]
+struct Class {
+    info: ClassInfo,
+    id: ClassId,
+}
+
+#[derive(Default)]
+struct Method {
+    /// None until it is announced in the trace.
+    id: MethodId,
+    class_id: ClassId,
+    class: u32,
+    info: MethodInfo,
+    /// Text of its frames; empty until there is one.
+    frame: Box<str>,
+}
+
+impl Method {
+    fn is_constructor(&self) -> bool {
+        &*self.info.name == "<init>"
+    }
+}
+
+fn slot<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
+    let at = number as usize;
+    if table.len() <= at {
+        table.resize_with(at + 1, T::default);
+    }
+    &mut table[at]
+}
+
+impl Translator {
+    pub(crate) fn new(encoder: Box<dyn Encode>, timeline: Timeline, settings: Settings) -> Self {
+        Self {
+            encoder,
+            out: Vec::new(),
+            timeline,
+            ids: Ids::default(),
+            threads: Vec::new(),
+            ended: Vec::new(),
+            classes: Vec::new(),
+            methods: Vec::new(),
+            objects: Objects::default(),
+            collecting: false,
+            settings,
+            totals: Totals::default(),
+        }
+    }
+
+    fn thread(&mut self, number: u32) -> &mut Thread {
+        slot(&mut self.threads, number).get_or_insert_default()
+    }
+
+    /// Writes what stands before all events.
+    pub(crate) fn begin(&mut self) {
+        self.encoder.begin(&mut self.out);
+    }
+
+    /// Writes an event as it is.
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
+        self.encoder.event(event, &mut self.out);
+    }
+
+    pub(crate) fn add_thread(&mut self, info: ThreadInfo) {
+        let thread = self.thread(info.number);
+        let is_renamed = !thread.id.is_none() && thread.info.name != info.name;
+        thread.info = info;
+        if is_renamed {
+            let (id, time) = (thread.id, thread.last);
+            let name = thread.info.name.clone();
+            self.event(&Event::ThreadName(ThreadName {
+                thread: id,
+                time,
+                name: (&*name).into(),
+            }));
+        }
+    }
+
+    pub(crate) fn add_class(&mut self, info: ClassInfo) {
+        let number = info.number;
+        slot(&mut self.classes, number).info = info;
+    }
+
+    pub(crate) fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
+        for info in methods {
+            let method = slot(&mut self.methods, info.number);
+            method.class = class;
+            method.info = info;
+        }
+    }
+
+    pub(crate) fn count_instrumented(&mut self, methods: u64) {
+        self.totals.classes += 1;
+        self.totals.methods += methods;
+    }
+
+    pub(crate) fn uncovered(&mut self, class: &str, method: &str, reason: &str) {
+        self.totals.uncovered += 1;
+        self.note(&Note::Uncovered(Uncovered {
+            class: class.into(),
+            method: method.into(),
+            reason: reason.into(),
+        }));
+    }
+
+    /// Writes what stands behind all events but the closing ones.
+    pub(crate) fn totals(&mut self) {
+        self.totals.open = self
+            .threads
+            .iter()
+            .flatten()
+            .map(|t| t.calls.len() as u64)
+            .sum();
+        self.note(&Note::Totals(self.totals));
+    }
+
+    /// Writes what closes the document.
+    pub(crate) fn end(&mut self) {
+        self.encoder.end(&mut self.out);
+    }
+
+    fn note(&mut self, note: &Note<'_>) {
+        self.event(&Event::Custom(Custom {
+            body: note.to_string().into(),
+        }));
+    }
+
+    /// The time of a record on its thread, where it never falls, and the thread's id; announces the thread
+    /// if need be. `None` when the thread has ended.
+    #[inline]
+    fn at(&mut self, number: u32, ticks: u64) -> Option<(ThreadId, Timestamp)> {
+        let time = Timestamp(self.timeline.at(ticks));
+        if number == NO_THREAD {
+            return Some((ThreadId::NONE, time));
+        }
+        if *slot(&mut self.ended, number) {
+            return None;
+        }
+        let thread = slot(&mut self.threads, number).get_or_insert_default();
+        thread.last = thread.last.max(time);
+        match thread.id.is_none() {
+            true => Some(self.announce_thread(number)),
+            false => Some((thread.id, thread.last)),
+        }
+    }
+
+    #[cold]
+    fn announce_thread(&mut self, number: u32) -> (ThreadId, Timestamp) {
+        let id = ThreadId(self.ids.next());
+        let thread = self.thread(number);
+        thread.id = id;
+        let (info, time) = (thread.info.clone(), thread.last);
+        let object = self.thread_object(&info, time);
+        self.event(&Event::ThreadStart(ThreadStart {
+            thread: id,
+            time,
+            group: (&*info.group).into(),
+            parent_group: (&*info.parent_group).into(),
+            object,
+            name: (&*info.name).into(),
+        }));
+        (id, time)
+    }
+
+    /// A thread that an event mentions, at that time; none if it never was announced, or has ended.
+    fn other_thread(&mut self, number: u32, time: Timestamp) -> ThreadId {
+        if number == NO_THREAD || *slot(&mut self.ended, number) {
+            return ThreadId::NONE;
+        }
+        let thread = self.thread(number);
+        if !thread.id.is_none() {
+            return thread.id;
+        }
+        thread.last = thread.last.max(time);
+        self.announce_thread(number).0
+    }
+
+    /// A method's ids; announces it and its class if need be.
+    #[inline]
+    fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
+        match self.methods.get(number as usize) {
+            Some(method) if !method.id.is_none() => (method.id, method.class_id),
+            _ => self.announce(number, time),
+        }
+    }
+
+    #[cold]
+    fn announce(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
+        let class = slot(&mut self.methods, number).class;
+        let class_id = self.class(class, time);
+        let id = MethodId(self.ids.next());
+        let method = slot(&mut self.methods, number);
+        (method.id, method.class_id) = (id, class_id);
+        let event = Event::MethodDef(MethodDef {
+            method: id,
+            class: class_id,
+            name: (&*method.info.name).into(),
+            signature: (&*method.info.descriptor).into(),
+            start_line: method.info.lines.0.into(),
+            end_line: method.info.lines.1.into(),
+        });
+        self.encoder.event(&event, &mut self.out);
+        (id, class_id)
+    }
+
+    /// A class's id; announces it if need be.
+    #[inline]
+    fn class(&mut self, number: u32, time: Timestamp) -> ClassId {
+        let class = slot(&mut self.classes, number);
+        if class.id.is_none() {
+            class.id = ClassId(self.ids.next());
+            let event = Event::ClassDef(ClassDef {
+                class: class.id,
+                thread: ThreadId::NONE,
+                time,
+                name: (&*class.info.name).into(),
+                source_name: (&*class.info.source_file).into(),
+                object: ObjectId::NONE,
+            });
+            self.encoder.event(&event, &mut self.out);
+        }
+        class.id
+    }
+
+    fn lost(&mut self, number: u32, ticks: u64, calls: u64, others: u64) {
+        let (events, closed) = record::lost_parts(calls);
+        let from = self.thread(number).last;
+        let Some((thread, to)) = self.at(number, ticks) else {
+            return;
+        };
+        let keep = self
+            .thread(number)
+            .calls
+            .len()
+            .saturating_sub(closed as usize);
+        let open = self.thread(number).calls.len();
+        // Their leaves are among the lost events, and are given back here, with the time of the gap's end.
+        let given_back = (open - keep) as u64;
+        let repaired = self.totals.repaired;
+        self.close(number, ticks, keep, false);
+        self.totals.repaired = repaired + given_back;
+        let events = events.saturating_sub(given_back);
+        self.totals.lost += events + others;
+        let from = if from == Timestamp::default() {
+            to
+        } else {
+            from
+        };
+        self.note(&Note::Lost(Lost {
+            thread,
+            events: events + others,
+            from,
+            to,
+            reason: "overflow".into(),
+        }));
+    }
+
+    /// At the end of the trace: events that were lost since the thread's last record.
+    pub(crate) fn lost_at_end(&mut self, number: u32, ticks: u64, (calls, others): (u64, u64)) {
+        self.lost(number, ticks, record::lost(calls, 0), others);
+    }
+
+    fn thread_ended(&mut self, number: u32, ticks: u64) {
+        // Calls still open here were left without a trace: nothing of a thread outlives it.
+        let open = self.thread(number).calls.len();
+        if open > 0 {
+            self.close(number, ticks, 0, true);
+            self.totals.repaired += 1; // `close` took the outermost for a real leave
+        }
+        if self.settings.tell_threads
+            && let Some((thread, time)) = self.at(number, ticks)
+        {
+            self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
+        }
+        *slot(&mut self.ended, number) = true;
+        self.threads[number as usize] = None;
+    }
+}
+
+impl Sink for Translator {
+    #[inline]
+    fn enter(&mut self, number: u32, ticks: u64, method: u32) {
+        self.entered(number, ticks, method);
+    }
+
+    #[inline]
+    fn leave(&mut self, number: u32, ticks: u64, method: u32) {
+        self.returned(number, ticks, method);
+    }
+
+    fn coded(&mut self, number: u32, ticks: u64, code: Code, payload: &[u64]) {
+        let first = payload[0];
+        let value = first as u32;
+        match code {
+            Code::LeaveByException => self.left(number, ticks, value, true),
+            Code::Caught => self.caught(number, ticks, value),
+            Code::SuperCall => self.super_call(number, value),
+            Code::SuperReturned => self.super_returned(number, value),
+            Code::Cpu => self.thread(number).cpu = Duration(first as i64),
+            Code::ThreadStart if self.settings.tell_threads => {
+                self.at(value, ticks);
+            }
+            Code::ThreadStart => {}
+            Code::ThreadEnd => self.thread_ended(value, ticks),
+            Code::ThreadCpu => {
+                if let Some((thread, time)) = self.at(value, ticks) {
+                    let cpu_time = Duration(payload[1] as i64);
+                    self.event(&Event::ThreadCpu(ThreadCpu {
+                        thread,
+                        time,
+                        cpu_time,
+                    }));
+                }
+            }
+            Code::Mount | Code::Unmount => {
+                let Some((thread, time)) = self.at((first >> 32) as u32, ticks) else {
+                    return;
+                };
+                let carrier = self.other_thread(value, time);
+                self.event(&match code {
+                    Code::Mount => Event::ThreadMount(ThreadMount {
+                        thread,
+                        time,
+                        carrier,
+                    }),
+                    _ => Event::ThreadUnmount(ThreadUnmount {
+                        thread,
+                        time,
+                        carrier,
+                    }),
+                });
+            }
+            Code::Lost => self.lost(number, ticks, first, payload[1]),
+            Code::GcStart => {
+                let time = Timestamp(self.timeline.at(ticks));
+                if !std::mem::replace(&mut self.collecting, true) {
+                    self.objects.collection(first);
+                    self.event(&Event::GcStart(GcStart { time }));
+                }
+            }
+            Code::GcFinish => {
+                let time = Timestamp(self.timeline.at(ticks));
+                if std::mem::replace(&mut self.collecting, false) {
+                    self.event(&Event::GcFinish(GcFinish {
+                        time,
+                        total_space: first as i64,
+                        used_space: payload[1] as i64,
+                        used_objects: 0,
+                    }));
+                }
+            }
+            Code::InitDone => {
+                if let Some((thread, time)) = self.at(number, ticks) {
+                    self.event(&Event::RuntimeInitDone(RuntimeInitDone { thread, time }));
+                }
+            }
+            Code::Shutdown => {
+                if let Some((thread, time)) = self.at(number, ticks) {
+                    self.event(&Event::RuntimeShutdown(RuntimeShutdown { thread, time }));
+                }
+            }
+            Code::Alloc | Code::AllocAt | Code::ObjectDef | Code::ObjectFree => {
+                self.object(number, ticks, code, payload);
+            }
+            Code::HeapDump
+            | Code::HeapRoot
+            | Code::HeapObject
+            | Code::HeapReference
+            | Code::HeapDumpEnd => self.heap(ticks, code, payload),
+            Code::MonitorContendedEnter
+            | Code::MonitorContendedEntered
+            | Code::MonitorWait
+            | Code::MonitorWaited
+            | Code::Park
+            | Code::Unpark
+            | Code::Throw
+            | Code::Catch
+            | Code::Sample => self.stack(number, ticks, code, payload),
+            Code::Time | Code::Running => {} // the stream's own
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Objects: made, mentioned, found dead, and walked over.
+
+use super::Translator;
+use crate::buffer::record::{self, Code};
+use crate::writer::ThreadInfo;
+use jtrail_model::{
+    ClassId, Event, GcRoot, HeapDump, HeapDumpEnd, HeapDumpId, HeapObject, MethodId, ObjectAlloc,
+    ObjectDef, ObjectFree, ObjectId, ObjectKind, ObjectReference, ThreadId, Timestamp,
+};
+
+/// What has to be remembered of objects: one bit each, and one number for each collection.
+#[derive(Default)]
+pub(super) struct Objects {
+    /// By number: whether the trace holds a definition.
+    defined: Vec<u64>,
+    /// For each collection, how many objects had numbers when it began: numbers grow with time, so this tells an
+    /// object's age.
+    collections: Vec<u64>,
+    /// The heap dump being written.
+    dump: HeapDumpId,
+}
+
+impl Objects {
+    /// A collection begins.
+    pub(super) fn collection(&mut self, objects: u64) {
+        self.collections.push(objects);
+    }
+
+    fn is_defined(&self, object: u64) -> bool {
+        let (word, bit) = (object / 64, object % 64);
+        self.defined
+            .get(word as usize)
+            .is_some_and(|word| word >> bit & 1 != 0)
+    }
+
+    /// Notes that there is a definition; `false` if there was one.
+    fn define(&mut self, object: u64) -> bool {
+        let (word, bit) = ((object / 64) as usize, object % 64);
+        if self.defined.len() <= word {
+            self.defined.resize(word + 1, 0);
+        }
+        let was = self.defined[word];
+        self.defined[word] = was | 1 << bit;
+        was >> bit & 1 == 0
+    }
+
+    /// Collections that began since the object got its number, less the one that found it dead.
+    fn age(&self, object: u64) -> i64 {
+        let before = self.collections.partition_point(|count| *count < object);
+        (self.collections.len() - before).saturating_sub(1) as i64
+    }
+
+    /// An object's id in an event: none if the trace holds no definition of it (there was no room for it).
+    pub(super) fn id(&self, object: u64) -> ObjectId {
+        match self.is_defined(object) {
+            true => ObjectId(object),
+            false => ObjectId::NONE,
+        }
+    }
+}
+
+/// What an object of that class is, by the class's name.
+pub(super) fn kind_of(class: &str) -> ObjectKind {
+    match class.as_bytes() {
+        b"[Z" => ObjectKind::BOOLEAN,
+        b"[C" => ObjectKind::CHAR,
+        b"[F" => ObjectKind::FLOAT,
+        b"[D" => ObjectKind::DOUBLE,
+        b"[B" => ObjectKind::BYTE,
+        b"[S" => ObjectKind::SHORT,
+        b"[I" => ObjectKind::INT,
+        b"[J" => ObjectKind::LONG,
+        [b'[', ..] => ObjectKind::REFERENCES,
+        _ => ObjectKind::PLAIN,
+    }
+}
+
+impl Translator {
+    fn object_class(&mut self, number: u32, time: Timestamp) -> (ClassId, ObjectKind) {
+        let id = self.class(number, time);
+        (id, kind_of(&self.classes[number as usize].info.name))
+    }
+
+    fn define_object(&mut self, object: u64, class: u32, size: u64, time: Timestamp) {
+        if !self.objects.define(object) {
+            return;
+        }
+        let (class, kind) = self.object_class(class, time);
+        self.event(&Event::ObjectDef(ObjectDef {
+            object: ObjectId(object),
+            time,
+            kind,
+            size: size as i64,
+            class,
+        }));
+    }
+
+    /// The id of a thread's object, which is defined if need be.
+    pub(super) fn thread_object(&mut self, info: &ThreadInfo, time: Timestamp) -> ObjectId {
+        let Some(object) = info.object else {
+            return ObjectId::NONE;
+        };
+        self.define_object(object.number, object.class, object.size, time);
+        ObjectId(object.number)
+    }
+
+    pub(super) fn object(&mut self, number: u32, ticks: u64, code: Code, payload: &[u64]) {
+        let (object, class) = record::object_parts(payload[0]);
+        let time = Timestamp(self.timeline.at(ticks));
+        match code {
+            Code::ObjectDef => self.define_object(object, class, payload[1], time),
+            Code::ObjectFree => {
+                // Nobody was told of an object that there was no room for.
+                if self.objects.is_defined(payload[0]) {
+                    self.totals.frees += 1;
+                    let event = Event::ObjectFree(ObjectFree {
+                        time,
+                        object: ObjectId(payload[0]),
+                        age: self.objects.age(payload[0]),
+                    });
+                    self.event(&event);
+                }
+            }
+            _ => {
+                // The JVM's own threads make objects too.
+                let (thread, time) = self.at(number, ticks).unwrap_or((ThreadId::NONE, time));
+                let (class, kind) = self.object_class(class, time);
+                let (method, line) = match payload.get(2) {
+                    Some(frame) => {
+                        let (method, line) = record::frame_parts(*frame);
+                        (self.method(method, time).0, line.max(0))
+                    }
+                    None => (MethodId::NONE, 0),
+                };
+                self.objects.define(object);
+                self.totals.objects += 1;
+                self.event(&Event::ObjectAlloc(ObjectAlloc {
+                    thread,
+                    time,
+                    kind,
+                    object: ObjectId(object),
+                    size: payload[1] as i64,
+                    line: line.into(),
+                    method,
+                    class,
+                }));
+            }
+        }
+    }
+
+    pub(super) fn heap(&mut self, ticks: u64, code: Code, payload: &[u64]) {
+        let time = Timestamp(self.timeline.at(ticks));
+        let (object, class) = record::object_parts(payload[0]);
+        let dump = self.objects.dump;
+        let event = match code {
+            Code::HeapDump => {
+                self.objects.dump = HeapDumpId(self.ids.next());
+                Event::HeapDump(HeapDump {
+                    dump: self.objects.dump,
+                    time,
+                    name: format!("{}{}", self.settings.heap_name, payload[0]).into(),
+                    base_time: self.settings.started,
+                })
+            }
+            Code::HeapRoot => Event::GcRoot(GcRoot {
+                class: self.class(class, time),
+                object: ObjectId(object),
+                kind: root_kind(payload[1]).into(),
+            }),
+            Code::HeapObject => {
+                let class_id = self.class(class, time);
+                self.define_object(object, class, payload[1], time);
+                Event::HeapObject(HeapObject {
+                    dump,
+                    object: ObjectId(object),
+                    class: class_id,
+                    size: payload[1] as i64,
+                })
+            }
+            Code::HeapReference => Event::ObjectReference(ObjectReference {
+                source: ObjectId(payload[0]),
+                target: ObjectId(payload[1]),
+                dump,
+            }),
+            _ => Event::HeapDumpEnd(HeapDumpEnd { dump, time }),
+        };
+        self.event(&event);
+    }
+}
+
+/// TPTP's word for JVMTI's kind of root (`jvmtiHeapReferenceKind`).
+fn root_kind(kind: u64) -> &'static str {
+    match kind {
+        21 => "JNI_GLOBAL",
+        22 => "SYSTEM_CLASS",
+        23 => "MONITOR",
+        24 => "STACK_LOCAL",
+        25 => "JNI_LOCAL",
+        26 => "THREAD",
+        _ => "OTHER",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_counted_in_collections() {
+        let mut objects = Objects::default();
+        objects.collection(10);
+        objects.collection(10);
+        objects.collection(25);
+        assert_eq!(objects.age(10), 2); // there from the first on, dead in the third
+        assert_eq!(objects.age(11), 0);
+        assert_eq!(objects.age(26), 0);
+    }
+
+    #[test]
+    fn definitions_are_remembered() {
+        let mut objects = Objects::default();
+        assert!(objects.define(1000));
+        assert!(!objects.define(1000));
+        assert_eq!(objects.id(1000), ObjectId(1000));
+        assert_eq!(objects.id(1001), ObjectId::NONE);
+        assert_eq!(objects.id(u64::MAX), ObjectId::NONE);
+    }
+
+    #[test]
+    fn kinds_come_from_names() {
+        assert_eq!(kind_of("[I"), ObjectKind::INT);
+        assert_eq!(kind_of("[[I"), ObjectKind::REFERENCES);
+        assert_eq!(kind_of("[Ljava.lang.String;"), ObjectKind::REFERENCES);
+        assert_eq!(kind_of("int"), ObjectKind::PLAIN);
+    }
+}

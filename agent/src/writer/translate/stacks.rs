@@ -1,0 +1,143 @@
+//! Events with a stack: monitors, parking, exceptions, samples.
+
+use super::{Method, Translator, slot};
+use crate::buffer::record::{self, Code};
+use jtrail_model::{
+    Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter, MonitorContendedEntered,
+    MonitorWait, MonitorWaited, Sample, ThreadPark, ThreadState, ThreadUnpark,
+};
+
+impl Translator {
+    /// Makes sure that the frames' methods have their text.
+    fn name_frames(&mut self, frames: &[u64]) {
+        for frame in frames {
+            let number = record::frame_parts(*frame).0;
+            let method = slot(&mut self.methods, number);
+            if method.frame.is_empty() {
+                let class = slot(&mut self.classes, method.class);
+                let (name, info) = (&class.info.name, &method.info);
+                method.frame = format!("{name}.{}{}", info.name, info.descriptor).into();
+            }
+        }
+    }
+
+    pub(super) fn stack(&mut self, number: u32, ticks: u64, code: Code, payload: &[u64]) {
+        let of = match code {
+            Code::Sample => record::object_parts(payload[0]).0 as u32,
+            _ => number,
+        };
+        let Some((thread, time)) = self.at(of, ticks) else {
+            return; // it ended in the meantime
+        };
+        if code == Code::Unpark {
+            self.totals.parks += 1;
+            return self.event(&Event::ThreadUnpark(ThreadUnpark { thread, time }));
+        }
+        let object = self.objects.id(record::object_parts(payload[0]).0);
+        let (value, frames) = (payload[1], &payload[2..]);
+        self.name_frames(frames);
+        let class = match code {
+            Code::Throw | Code::Catch => self.class(value as u32, time),
+            _ => Default::default(),
+        };
+        let owner = match code {
+            Code::MonitorContendedEnter => self.other_thread(value as u32, time),
+            _ => Default::default(),
+        };
+        let totals = &mut self.totals;
+        match code {
+            Code::Park => totals.parks += 1,
+            Code::Throw => totals.throws += 1,
+            Code::Catch => totals.catches += 1,
+            Code::Sample => totals.samples += 1,
+            _ => totals.monitors += 1,
+        }
+        let mut stack = stack(&self.methods, frames);
+        let event = match code {
+            Code::MonitorContendedEnter => Event::MonitorContendedEnter(MonitorContendedEnter {
+                thread,
+                time,
+                object,
+                owner,
+                stack,
+            }),
+            Code::MonitorContendedEntered => {
+                Event::MonitorContendedEntered(MonitorContendedEntered {
+                    thread,
+                    time,
+                    object,
+                    stack,
+                })
+            }
+            Code::MonitorWait => Event::MonitorWait(MonitorWait {
+                thread,
+                time,
+                object,
+                timeout_ms: value as i64,
+                stack,
+            }),
+            Code::MonitorWaited => Event::MonitorWaited(MonitorWaited {
+                thread,
+                time,
+                object,
+                timed_out: value as i64,
+                stack,
+            }),
+            Code::Park => Event::ThreadPark(ThreadPark {
+                thread,
+                time,
+                object,
+                stack,
+            }),
+            Code::Throw => Event::ExceptionThrow(ExceptionThrow {
+                thread,
+                time,
+                object,
+                class,
+                stack,
+            }),
+            Code::Catch => Event::ExceptionCatch(ExceptionCatch {
+                thread,
+                time,
+                object,
+                class,
+                frame: stack.pop().unwrap_or_default(),
+            }),
+            _ => Event::Sample(Sample {
+                thread,
+                time,
+                state: state(value),
+                stack,
+            }),
+        };
+        self.encoder.event(&event, &mut self.out);
+    }
+}
+
+fn stack<'a>(methods: &'a [Method], frames: &[u64]) -> Vec<Frame<'a>> {
+    let frame = |frame: &u64| {
+        let (method, line) = record::frame_parts(*frame);
+        Frame {
+            method: (&*methods[method as usize].frame).into(),
+            line: line.into(),
+        }
+    };
+    frames.iter().map(frame).collect()
+}
+
+/// By the bits of JVMTI's `GetThreadState`.
+fn state(bits: u64) -> ThreadState {
+    const RUNNABLE: u64 = 0x4;
+    const SLEEPING: u64 = 0x40;
+    const IN_OBJECT_WAIT: u64 = 0x100;
+    const PARKED: u64 = 0x200;
+    const BLOCKED_ON_MONITOR_ENTER: u64 = 0x400;
+    match bits {
+        _ if bits & RUNNABLE != 0 => ThreadState::Runnable,
+        _ if bits & BLOCKED_ON_MONITOR_ENTER != 0 => ThreadState::Blocked,
+        _ if bits & IN_OBJECT_WAIT != 0 => ThreadState::Waiting,
+        _ if bits & PARKED != 0 => ThreadState::Parked,
+        _ if bits & SLEEPING != 0 => ThreadState::Sleeping,
+        _ => ThreadState::Waiting,
+    }
+}

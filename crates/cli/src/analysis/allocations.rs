@@ -1,0 +1,95 @@
+//! Allocations by class, by place in the code, and by thread.
+
+use super::objects::Amount;
+use jtrail_model::{ClassId, Event, MethodId, ObjectAlloc, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// Where objects of one class are allocated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AllocationSite {
+    /// Class of the objects.
+    pub class: ClassId,
+    /// Allocating method, none if unknown.
+    pub method: MethodId,
+    /// Source line, 0 if unknown.
+    pub line: i64,
+}
+
+/// Sums over allocations.
+#[derive(Debug, Default)]
+pub struct Allocations {
+    /// All of them.
+    pub all: Amount,
+    /// By class.
+    pub classes: FxHashMap<ClassId, Amount>,
+    /// By class, method and line. Empty when the trace never says where.
+    pub sites: FxHashMap<AllocationSite, Amount>,
+    /// By allocating thread; none where the trace does not tell.
+    pub threads: FxHashMap<ThreadId, Amount>,
+}
+
+impl Allocations {
+    /// Takes allocations; other events are passed over.
+    pub fn event(&mut self, event: &Event<'_>) {
+        if let Event::ObjectAlloc(e) = event {
+            self.alloc(e);
+        }
+    }
+
+    fn alloc(&mut self, e: &ObjectAlloc) {
+        let bytes = e.size.max(0);
+        self.all.add(bytes);
+        self.classes.entry(e.class).or_default().add(bytes);
+        self.threads.entry(e.thread).or_default().add(bytes);
+        let (method, line) = (e.method, e.line);
+        if !method.is_none() {
+            let class = e.class;
+            let site = AllocationSite {
+                class,
+                method,
+                line,
+            };
+            self.sites.entry(site).or_default().add(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_are_summed_three_ways() {
+        let mut allocations = Allocations::default();
+        for (class, method, line, thread, size) in [
+            (1, 10, 5, 1, 16),
+            (1, 10, 5, 1, 16),
+            (1, 10, 6, 2, 16),
+            (2, 0, 0, 0, 100),
+            (2, 11, 0, 2, -1),
+        ] {
+            allocations.event(&Event::ObjectAlloc(ObjectAlloc {
+                class: ClassId(class),
+                method: MethodId(method),
+                line,
+                thread: ThreadId(thread),
+                size,
+                ..ObjectAlloc::default()
+            }));
+        }
+        let amount = |objects, bytes| Amount { objects, bytes };
+        assert_eq!(allocations.all, amount(5, 148));
+        assert_eq!(allocations.classes[&ClassId(1)], amount(3, 48));
+        assert_eq!(allocations.classes[&ClassId(2)], amount(2, 100));
+        let site = |class, method, line| AllocationSite {
+            class: ClassId(class),
+            method: MethodId(method),
+            line,
+        };
+        assert_eq!(allocations.sites.len(), 3);
+        assert_eq!(allocations.sites[&site(1, 10, 5)], amount(2, 32));
+        assert_eq!(allocations.sites[&site(2, 11, 0)], amount(1, 0));
+        assert_eq!(allocations.threads[&ThreadId(0)], amount(1, 100));
+        assert_eq!(allocations.threads[&ThreadId(2)], amount(2, 16));
+    }
+}

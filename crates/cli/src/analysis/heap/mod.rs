@@ -1,0 +1,300 @@
+//! Heap dumps: what is in them, and what keeps it there.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `graph` | references as compressed sparse rows |
+//! | `dominators` | the tree of dominators |
+//! | `retained` | retained sizes by object and class |
+//!
+//! A dump's objects get numbers in the order in which they are mentioned, from 1; 0 is the start, which
+//! refers to the roots. While a dump is read, an object takes some 25 bytes and a reference 8. One
+//! dump is open at a time: it ends with its end event, where the next one begins, or with the trace,
+//! and then its sums are made and the rest is dropped.
+//!
+//! Class and size of an object are those that the dump tells, else those that the trace told before.
+
+mod dominators;
+mod graph;
+mod retained;
+
+use super::objects::{Amount, Objects};
+use super::table::{Index, Table};
+use jtrail_model::{
+    ClassId, Event, GcRoot, HeapDumpId, HeapObject, ObjectId, ObjectReference, Timestamp,
+};
+use std::cmp::Reverse;
+
+/// One heap dump.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Dump {
+    /// Its id.
+    pub dump: HeapDumpId,
+    /// When it was taken.
+    pub time: Timestamp,
+    /// Its name.
+    pub name: String,
+    /// Its objects. Where graphs are not built, only those that the dump lists itself.
+    pub all: Amount,
+    /// References between them.
+    pub references: u64,
+    /// Roots; an object may be one for several reasons.
+    pub roots: u64,
+    /// Objects that no root leads to. None where graphs are not built.
+    pub unreachable: Option<Amount>,
+    /// The dump says that it is complete.
+    pub complete: bool,
+    /// Its classes, the one with the most bytes first. Empty where graphs are not built.
+    pub classes: Vec<DumpClass>,
+    /// Its [`OBJECTS_KEPT`] objects that retain most, the first one most. Empty where graphs are not
+    /// built.
+    pub objects: Vec<DumpObject>,
+}
+
+/// The objects of one class in a dump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DumpClass {
+    /// The class, none for objects of which the trace does not tell it.
+    pub class: ClassId,
+    /// Its objects, with their own bytes.
+    pub shallow: Amount,
+    /// Bytes that would be free without its objects, theirs included.
+    pub retained: i64,
+}
+
+/// One object of a dump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DumpObject {
+    /// The object.
+    pub object: ObjectId,
+    /// Its class, none if the trace does not tell it.
+    pub class: ClassId,
+    /// Its own bytes.
+    pub shallow: i64,
+    /// Bytes that would be free without it, its own included.
+    pub retained: i64,
+}
+
+/// Objects of a dump that are kept for [`Dump::objects`].
+pub const OBJECTS_KEPT: usize = 1_000;
+
+/// All heap dumps.
+#[derive(Debug, Default)]
+pub struct Heap {
+    graphs: bool,
+    /// The dumps.
+    pub dumps: Vec<Dump>,
+    /// Roots and references that belong to no dump that is open.
+    pub stray: u64,
+    open: Option<Open>,
+}
+
+/// The dump that is being read; the counts are in the last of [`Heap::dumps`].
+#[derive(Debug, Default)]
+struct Open {
+    /// Number of each object.
+    numbers: Table<u32>,
+    classes: Index<ClassId>,
+    /// By number: id, class's number, bytes (-1 while unknown).
+    ids: Vec<ObjectId>,
+    class: Vec<u32>,
+    sizes: Vec<i64>,
+    references: Vec<(u32, u32)>,
+    roots: Vec<u32>,
+}
+
+/// Edges of a graph must have numbers of 32 bits; roots are edges too.
+const MOST_EDGES: usize = u32::MAX as usize;
+
+impl Heap {
+    /// No dumps so far. `graphs`: build them, for classes and objects with what they retain.
+    pub fn new(graphs: bool) -> Self {
+        Self {
+            graphs,
+            ..Self::default()
+        }
+    }
+
+    /// Takes heap dumps; other events are passed over.
+    pub fn event(&mut self, event: &Event<'_>, objects: &Objects) {
+        match event {
+            Event::HeapDump(e) => {
+                self.close(objects);
+                self.dumps.push(Dump {
+                    dump: e.dump,
+                    time: e.time,
+                    name: e.name.to_string(),
+                    ..Dump::default()
+                });
+                self.open = Some(Open::new());
+            }
+            Event::GcRoot(e) => self.root(e),
+            Event::HeapObject(e) => self.object(e),
+            Event::ObjectReference(e) => self.reference(e),
+            Event::HeapDumpEnd(e) => {
+                if let Some((dump, _)) = self.current(e.dump) {
+                    dump.complete = true;
+                    self.close(objects);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends the dump that is open.
+    pub fn finish(&mut self, objects: &Objects) {
+        self.close(objects);
+    }
+
+    /// The open dump, if it is the one of that id.
+    fn current(&mut self, id: HeapDumpId) -> Option<(&mut Dump, &mut Open)> {
+        let found = self.dumps.last_mut().zip(self.open.as_mut());
+        found.filter(|(dump, _)| dump.dump == id)
+    }
+
+    fn root(&mut self, e: &GcRoot<'_>) {
+        let graphs = self.graphs;
+        let Some((dump, open)) = self.dumps.last_mut().zip(self.open.as_mut()) else {
+            self.stray += 1;
+            return;
+        };
+        dump.roots += 1;
+        if graphs && open.edges() < MOST_EDGES {
+            let number = open.number(e.object);
+            if !e.class.is_none() && open.class[number as usize] == 0 {
+                open.class[number as usize] = open.classes.number(e.class);
+            }
+            open.roots.push(number);
+        }
+    }
+
+    fn object(&mut self, e: &HeapObject) {
+        let graphs = self.graphs;
+        let Some((dump, open)) = self.current(e.dump) else {
+            self.stray += 1;
+            return;
+        };
+        if graphs {
+            let number = open.number(e.object) as usize;
+            open.class[number] = open.classes.number(e.class);
+            open.sizes[number] = e.size.max(0);
+        } else {
+            dump.all.add(e.size.max(0));
+        }
+    }
+
+    fn reference(&mut self, e: &ObjectReference) {
+        let graphs = self.graphs;
+        let Some((dump, open)) = self.current(e.dump) else {
+            self.stray += 1;
+            return;
+        };
+        dump.references += 1;
+        if graphs && open.edges() < MOST_EDGES {
+            let edge = (open.number(e.source), open.number(e.target));
+            open.references.push(edge);
+        }
+    }
+
+    fn close(&mut self, objects: &Objects) {
+        if let (Some(dump), Some(open)) = (self.dumps.last_mut(), self.open.take())
+            && self.graphs
+        {
+            open.sum_up(objects, dump);
+        }
+    }
+}
+
+impl Open {
+    fn new() -> Self {
+        let mut open = Self::default();
+        open.classes.number(ClassId::NONE);
+        open.ids.push(ObjectId::NONE);
+        open.class.push(0);
+        open.sizes.push(0);
+        open
+    }
+
+    fn edges(&self) -> usize {
+        self.references.len() + self.roots.len()
+    }
+
+    fn number(&mut self, id: ObjectId) -> u32 {
+        match self.numbers.get(id.0) {
+            0 => {
+                let number = self.ids.len() as u32;
+                self.numbers.set(id.0, number);
+                self.ids.push(id);
+                self.class.push(0);
+                self.sizes.push(-1);
+                number
+            }
+            number => number,
+        }
+    }
+
+    fn sum_up(mut self, objects: &Objects, dump: &mut Dump) {
+        drop(self.numbers);
+        for (number, id) in self.ids.iter().enumerate().skip(1) {
+            if self.class[number] == 0 {
+                self.class[number] = self.classes.number(objects.class(*id));
+            }
+            if self.sizes[number] < 0 {
+                self.sizes[number] = objects.size(*id);
+            }
+        }
+        let roots = self.roots.iter().map(|root| (0, *root));
+        let edges = || roots.clone().chain(self.references.iter().copied());
+        let graph = graph::Rows::new(self.ids.len(), edges);
+        self.references = Vec::new();
+        let tree = dominators::dominators(&graph, 0);
+        drop(graph);
+        let retained = retained::by_object(&tree, &self.sizes);
+        let count = self.classes.keys().len();
+        let of_classes = retained::by_class(&tree, &retained, &self.class, count);
+
+        let mut shallow = vec![Amount::default(); count];
+        for (class, size) in self.class.iter().zip(&self.sizes).skip(1) {
+            shallow[*class as usize].add(*size);
+            dump.all.add(*size);
+        }
+        dump.unreachable = Some(Amount {
+            objects: dump.all.objects.saturating_sub(tree.order.len() as u64 - 1),
+            bytes: dump.all.bytes.saturating_sub(retained[0]),
+        });
+        let keys = self.classes.keys().iter().zip(shallow.iter().zip(of_classes));
+        dump.classes = keys
+            .filter(|(_, (shallow, _))| shallow.objects > 0)
+            .map(|(class, (shallow, retained))| DumpClass {
+                class: *class,
+                shallow: *shallow,
+                retained,
+            })
+            .collect();
+        dump.classes
+            .sort_by_key(|c| (Reverse(c.shallow.bytes), Reverse(c.shallow.objects), c.class));
+
+        let mut places: Vec<u32> = (1..tree.order.len() as u32).collect();
+        let key = |place: &u32| {
+            let node = tree.order[*place as usize] as usize;
+            (Reverse(retained[*place as usize]), self.ids[node])
+        };
+        if places.len() > OBJECTS_KEPT {
+            places.select_nth_unstable_by_key(OBJECTS_KEPT, key);
+            places.truncate(OBJECTS_KEPT);
+        }
+        places.sort_by_key(key);
+        let object = |place: &u32| {
+            let node = tree.order[*place as usize] as usize;
+            DumpObject {
+                object: self.ids[node],
+                class: self.classes.key(self.class[node]),
+                shallow: self.sizes[node],
+                retained: retained[*place as usize],
+            }
+        };
+        dump.objects = places.iter().map(object).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests;

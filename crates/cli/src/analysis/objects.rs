@@ -1,0 +1,256 @@
+//! Objects: the class of each, and which are alive.
+//!
+//! An object takes twelve bytes of a [`Table`]: number of its class, number of its allocating thread
+//! with its state, size. A hundred million objects are 1.2 GB.
+
+use super::table::{Index, Table};
+use jtrail_model::{ClassId, Event, ObjectId, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// Objects and bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Amount {
+    /// How many objects.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: i64,
+}
+
+impl Amount {
+    pub(super) fn add(&mut self, bytes: i64) {
+        self.objects += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn remove(&mut self, bytes: i64) {
+        self.objects = self.objects.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
+
+/// All objects that have an id.
+#[derive(Debug, Default)]
+pub struct Objects {
+    table: Table<Object>,
+    /// Sizes that don't fit into an [`Object`].
+    large: FxHashMap<ObjectId, i64>,
+    classes: Index<ClassId>,
+    threads: Index<ThreadId>,
+    live_by_class: Vec<Amount>,
+    live_by_thread: Vec<Amount>,
+    /// Objects found dead.
+    pub freed: Amount,
+    /// Frees of objects that the trace never named, or that were freed before.
+    pub unknown_frees: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Object {
+    /// Number of its class and 1; 0 for an object that was never named.
+    class: u32,
+    /// Number of its thread, and the state in the two lowest bits.
+    thread: u32,
+    /// Bytes, or [`LARGE`].
+    size: u32,
+}
+
+const LARGE: u32 = u32::MAX;
+const STATE: u32 = 3;
+/// Alive, and of the threads that the report is about.
+const LIVE: u32 = 1;
+const DEAD: u32 = 2;
+
+impl Objects {
+    /// Takes definitions and frees; other events are passed over. `wanted`: the object's thread is one
+    /// of those that live objects are counted for.
+    pub fn event(&mut self, event: &Event<'_>, wanted: bool) {
+        match event {
+            Event::ObjectAlloc(e) => self.define(e.object, e.class, e.thread, e.size, wanted),
+            Event::ObjectDef(e) => self.define(e.object, e.class, ThreadId::NONE, e.size, wanted),
+            Event::ObjectFree(e) => self.free(e.object),
+            _ => {}
+        }
+    }
+
+    fn define(&mut self, id: ObjectId, class: ClassId, thread: ThreadId, size: i64, wanted: bool) {
+        let old = self.table.get(id.0);
+        // A trace that names an object again names the same one, unless that is dead.
+        if id.is_none() || (old.class != 0 && old.thread & STATE != DEAD) {
+            return;
+        }
+        let (class, thread) = (self.classes.number(class), self.threads.number(thread));
+        let size = size.max(0);
+        let short = u32::try_from(size).unwrap_or(LARGE);
+        if short == LARGE {
+            self.large.insert(id, size);
+        }
+        let state = if wanted {
+            amount(&mut self.live_by_class, class).add(size);
+            amount(&mut self.live_by_thread, thread).add(size);
+            LIVE
+        } else {
+            0
+        };
+        let object = Object {
+            class: class + 1,
+            thread: thread << 2 | state,
+            size: short,
+        };
+        self.table.set(id.0, object);
+    }
+
+    fn free(&mut self, id: ObjectId) {
+        let mut object = self.table.get(id.0);
+        if object.class == 0 || object.thread & STATE == DEAD {
+            self.unknown_frees += 1;
+            return;
+        }
+        if object.thread & STATE == LIVE {
+            let size = self.size(id);
+            amount(&mut self.live_by_class, object.class - 1).remove(size);
+            amount(&mut self.live_by_thread, object.thread >> 2).remove(size);
+            self.freed.add(size);
+        }
+        object.thread = object.thread & !STATE | DEAD;
+        self.table.set(id.0, object);
+    }
+
+    /// The object's class, none if the trace does not tell.
+    pub fn class(&self, id: ObjectId) -> ClassId {
+        match self.table.get(id.0).class {
+            0 => ClassId::NONE,
+            class => self.classes.key(class - 1),
+        }
+    }
+
+    /// The object's bytes, 0 if the trace does not tell.
+    pub fn size(&self, id: ObjectId) -> i64 {
+        match self.table.get(id.0).size {
+            LARGE => self.large.get(&id).copied().unwrap_or_default(),
+            size => i64::from(size),
+        }
+    }
+
+    /// Live objects of each class that has any, in no particular order.
+    pub fn live_by_class(&self) -> impl Iterator<Item = (ClassId, Amount)> {
+        amounts(self.classes.keys(), &self.live_by_class)
+    }
+
+    /// Live objects of each allocating thread that has any; those older than the trace have none.
+    pub fn live_by_thread(&self) -> impl Iterator<Item = (ThreadId, Amount)> {
+        amounts(self.threads.keys(), &self.live_by_thread)
+    }
+}
+
+fn amount(amounts: &mut Vec<Amount>, number: u32) -> &mut Amount {
+    let at = number as usize;
+    if at >= amounts.len() {
+        amounts.resize(at + 1, Amount::default());
+    }
+    &mut amounts[at]
+}
+
+fn amounts<K: Copy>(keys: &[K], amounts: &[Amount]) -> impl Iterator<Item = (K, Amount)> {
+    let all = keys.iter().copied().zip(amounts.iter().copied());
+    all.filter(|(_, amount)| amount.objects > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jtrail_model::{ObjectAlloc, ObjectDef, ObjectFree};
+
+    fn alloc(object: u64, class: u64, thread: u64, size: i64) -> Event<'static> {
+        Event::ObjectAlloc(ObjectAlloc {
+            object: ObjectId(object),
+            class: ClassId(class),
+            thread: ThreadId(thread),
+            size,
+            ..ObjectAlloc::default()
+        })
+    }
+
+    fn free(object: u64) -> Event<'static> {
+        Event::ObjectFree(ObjectFree {
+            object: ObjectId(object),
+            ..ObjectFree::default()
+        })
+    }
+
+    fn old(object: u64, class: u64, size: i64) -> Event<'static> {
+        Event::ObjectDef(ObjectDef {
+            object: ObjectId(object),
+            class: ClassId(class),
+            size,
+            ..ObjectDef::default()
+        })
+    }
+
+    fn sorted<K: Copy + Ord>(all: impl Iterator<Item = (K, Amount)>) -> Vec<(K, u64, i64)> {
+        let mut all: Vec<_> = all.map(|(k, a)| (k, a.objects, a.bytes)).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn live_is_what_was_named_and_not_freed() {
+        let mut objects = Objects::default();
+        let huge = 5 << 32;
+        for event in [
+            alloc(1, 7, 1, 16),
+            alloc(2, 7, 2, 24),
+            alloc(3, 8, 1, huge),
+            old(4, 8, 100),
+            alloc(2, 7, 2, 24),
+            free(1),
+            free(1),
+            free(99),
+            alloc(0, 7, 1, 16),
+        ] {
+            objects.event(&event, true);
+        }
+        objects.event(&alloc(5, 7, 3, 16), false);
+        objects.event(&free(5), false);
+        let (c, t) = (ClassId, ThreadId);
+        assert_eq!(
+            sorted(objects.live_by_class()),
+            [(c(7), 1, 24), (c(8), 2, huge + 100)]
+        );
+        assert_eq!(
+            sorted(objects.live_by_thread()),
+            [(t(0), 1, 100), (t(1), 1, huge), (t(2), 1, 24)]
+        );
+        assert_eq!(objects.freed, Amount { objects: 1, bytes: 16 });
+        assert_eq!(objects.unknown_frees, 2);
+        assert_eq!(objects.class(ObjectId(3)), c(8));
+        assert_eq!(objects.size(ObjectId(3)), huge);
+        assert_eq!(objects.class(ObjectId(1)), c(7), "the dead have a class too");
+        assert_eq!(objects.class(ObjectId(42)), ClassId::NONE);
+    }
+
+    /// Files of others may use an id again when its object is dead.
+    #[test]
+    fn ids_may_come_back() {
+        let mut objects = Objects::default();
+        for event in [alloc(1, 7, 1, 16), free(1), alloc(1, 8, 2, 32)] {
+            objects.event(&event, true);
+        }
+        assert_eq!(sorted(objects.live_by_class()), [(ClassId(8), 1, 32)]);
+    }
+
+    #[test]
+    fn any_id_will_do() {
+        let mut objects = Objects::default();
+        for id in [u64::MAX, u64::MAX - 1, 1 << 50] {
+            objects.event(&alloc(id, u64::MAX, u64::MAX, i64::MAX), true);
+        }
+        objects.event(&free(u64::MAX), true);
+        let live: Vec<_> = objects.live_by_class().collect();
+        assert_eq!((live.len(), live[0].1.objects), (1, 2));
+    }
+
+    #[test]
+    fn an_object_is_small() {
+        assert_eq!(size_of::<Object>(), 12);
+    }
+}

@@ -1,0 +1,64 @@
+//! Stacks, and the samples that are taken of them.
+
+use super::Text;
+use crate::{ThreadId, Timestamp};
+
+/// One frame of a stack, innermost first in the lists that hold it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Frame<'a> {
+    /// `class.method(descriptor)result`, for instance `java.lang.Object.wait(J)V`.
+    pub method: Text<'a>,
+    /// Source line, -1 if unknown, -2 in a native method.
+    pub line: i64,
+}
+
+/// What a thread does when it is sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ThreadState {
+    /// It runs, or could run.
+    #[default]
+    Runnable,
+    /// It wants to enter a monitor that another thread holds.
+    Blocked,
+    /// It waits in `Object.wait`.
+    Waiting,
+    /// It is parked.
+    Parked,
+    /// It sleeps.
+    Sleeping,
+}
+
+impl ThreadState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Runnable,
+        Self::Blocked,
+        Self::Waiting,
+        Self::Parked,
+        Self::Sleeping,
+    ];
+
+    /// A word for it, in small letters.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Runnable => "runnable",
+            Self::Blocked => "blocked",
+            Self::Waiting => "waiting",
+            Self::Parked => "parked",
+            Self::Sleeping => "sleeping",
+        }
+    }
+}
+
+/// See [`crate::Event::Sample`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sample<'a> {
+    /// The sampled thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// What it did.
+    pub state: ThreadState,
+    /// Its stack, innermost frame first, as deep as asked for.
+    pub stack: Vec<Frame<'a>>,
+}

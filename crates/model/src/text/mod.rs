@@ -1,0 +1,142 @@
+//! Events as text, for formats that have no message for them but take free text.
+//!
+//! The grammar is that of [`crate::Note`]: `jtrail`, a kind, and `key=value` pairs. Keys stand in the
+//! order of the table here, with nothing left out. An empty list has no pair; each entry of a list
+//! repeats the key. Times are nanoseconds since 1970-01-01 UTC, lengths of time nanoseconds, ids and
+//! all other figures decimal numbers.
+//!
+//! ```text
+//! jtrail object id=9 time=1700000000000000007 kind=0 size=24 class=3
+//! jtrail throw thread=1 time=1700000000000000008 object=9 class=3 frame="12 a.B.run()V" frame="-2 java.lang.Object.wait(J)V"
+//! jtrail catch thread=1 time=1700000000000000009 object=9 class=3 frame="14 a.B.run()V"
+//! jtrail thread-name thread=1 time=1700000000000000010 name="worker \"7\""
+//! jtrail thread-cpu thread=1 time=1700000000000000011 cpu=2500000
+//! jtrail mount thread=4 time=1700000000000000012 carrier=1
+//! jtrail unmount thread=4 time=1700000000000000013 carrier=1
+//! jtrail park thread=1 time=1700000000000000014 object=0 frame="341 java.util.concurrent.locks.LockSupport.park()V"
+//! jtrail unpark thread=1 time=1700000000000000015
+//! jtrail class-detail class=3 time=1700000000000000016 access=33 super=java.lang.Object loader=app size=812 interface=java.lang.Runnable interface=a.I field=count type=I flags=2 method=run type=()V flags=1
+//! jtrail class-unload class=3 time=1700000000000000017
+//! jtrail class-redefine class=3 time=1700000000000000018 size=840
+//! jtrail compile method=5 time=1700000000000000019 address=140191364083712 size=416 code=0 frame="12 a.B.run()V" code=32 frame="7 a.B.get()I" frame="13 a.B.run()V"
+//! jtrail uncompile method=5 time=1700000000000000020 address=140191364083712
+//! jtrail sample thread=1 time=1700000000000000021 state=runnable frame="13 a.B.run()V"
+//! jtrail gc-detail time=1700000000000000022 collector="G1 Young Generation" cause="G1 Evacuation Pause" generation=young
+//! jtrail heap-object dump=10 object=9 class=3 size=24
+//! jtrail heap-end dump=10 time=1700000000000000023
+//! jtrail lines method=5 time=1700000000000000024 calls=3 line=12:3 line=13:300
+//! ```
+//!
+//! - A frame is its line, a blank, and its method, innermost frame first.
+//! - `field=` and `method=` begin a member: name, descriptor (`type`), access flags (`flags`).
+//! - `code=` begins a range of compiled code at that offset; its frames follow.
+//! - `line=` is a line, a colon, and how often it was reached.
+//! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind` the
+//!   number of an [`ObjectKind`](crate::ObjectKind).
+//!
+//! What does not read exactly as it would be written, to the last pair, is text like any other: events
+//! of a later version with more to say stay whole.
+
+mod value;
+
+use crate::grammar::{PREFIX, Pairs};
+use crate::{
+    ClassDetail, ClassRedefine, ClassUnload, Event, ExceptionCatch, ExceptionThrow, GcDetail,
+    HeapDumpEnd, HeapObject, LineCounts, MethodCompile, MethodUncompile, ObjectDef, Sample, Text,
+    ThreadCpu, ThreadMount, ThreadName, ThreadPark, ThreadUnmount, ThreadUnpark,
+};
+use std::borrow::Cow;
+use value::{Source, Value};
+
+/// A row is: kind, variant and payload of the event, keys with their fields in order.
+macro_rules! texts {
+    ($($kind:literal $variant:ident($payload:ident) { $($key:literal = $field:ident)* })*) => {
+        /// Appends the text of an event to `out`. `false`, and nothing appended, when the event is
+        /// not one of those here.
+        pub fn write(event: &Event<'_>, out: &mut String) -> bool {
+            match event {
+                $(Event::$variant(e) => {
+                    out.push_str(PREFIX);
+                    out.push_str($kind);
+                    $(e.$field.write($key, out);)*
+                    true
+                })*
+                _ => false,
+            }
+        }
+
+        fn read<'a>(kind: &str, source: &mut Source<'_, 'a>) -> Option<Event<'a>> {
+            Some(match kind {
+                $($kind => Event::$variant($payload {
+                    $($field: Value::read($key, source)?,)*
+                }),)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+texts! {
+    "object" ObjectDef(ObjectDef) {
+        "id" = object "time" = time "kind" = kind "size" = size "class" = class
+    }
+    "throw" ExceptionThrow(ExceptionThrow) {
+        "thread" = thread "time" = time "object" = object "class" = class "frame" = stack
+    }
+    "catch" ExceptionCatch(ExceptionCatch) {
+        "thread" = thread "time" = time "object" = object "class" = class "frame" = frame
+    }
+    "thread-name" ThreadName(ThreadName) { "thread" = thread "time" = time "name" = name }
+    "thread-cpu" ThreadCpu(ThreadCpu) { "thread" = thread "time" = time "cpu" = cpu_time }
+    "mount" ThreadMount(ThreadMount) { "thread" = thread "time" = time "carrier" = carrier }
+    "unmount" ThreadUnmount(ThreadUnmount) { "thread" = thread "time" = time "carrier" = carrier }
+    "park" ThreadPark(ThreadPark) {
+        "thread" = thread "time" = time "object" = object "frame" = stack
+    }
+    "unpark" ThreadUnpark(ThreadUnpark) { "thread" = thread "time" = time }
+    "class-detail" ClassDetail(ClassDetail) {
+        "class" = class "time" = time "access" = access "super" = super_name "loader" = loader
+        "size" = size "interface" = interfaces "field" = fields "method" = methods
+    }
+    "class-unload" ClassUnload(ClassUnload) { "class" = class "time" = time }
+    "class-redefine" ClassRedefine(ClassRedefine) { "class" = class "time" = time "size" = size }
+    "compile" MethodCompile(MethodCompile) {
+        "method" = method "time" = time "address" = address "size" = size "code" = ranges
+    }
+    "uncompile" MethodUncompile(MethodUncompile) {
+        "method" = method "time" = time "address" = address
+    }
+    "sample" Sample(Sample) { "thread" = thread "time" = time "state" = state "frame" = stack }
+    "gc-detail" GcDetail(GcDetail) {
+        "time" = time "collector" = collector "cause" = cause "generation" = generation
+    }
+    "heap-object" HeapObject(HeapObject) {
+        "dump" = dump "object" = object "class" = class "size" = size
+    }
+    "heap-end" HeapDumpEnd(HeapDumpEnd) { "dump" = dump "time" = time }
+    "lines" LineCounts(LineCounts) {
+        "method" = method "time" = time "calls" = calls "line" = lines
+    }
+}
+
+/// Reads an event back from its text. `None` when the text is no event of those here, or a damaged
+/// one. Never panics; the event is in proportion to the text, and borrows from it what it can.
+pub fn parse<'a>(text: &Text<'a>) -> Option<Event<'a>> {
+    match text {
+        Cow::Borrowed(text) => parse_with(text, |part| part),
+        Cow::Owned(text) => parse_with(text, |part| part.into_owned().into()),
+    }
+}
+
+fn parse_with<'t, 'a>(text: &'t str, keep: fn(Cow<'t, str>) -> Text<'a>) -> Option<Event<'a>> {
+    let (kind, rest) = text.strip_prefix(PREFIX)?.split_once(' ')?;
+    let mut source = Source {
+        pairs: Pairs::new(rest),
+        keep,
+    };
+    let event = read(kind, &mut source)?;
+    source.pairs.is_empty().then_some(event)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! The types of fields, as text.
+
+use crate::grammar::{self, Pairs, parse_number};
+use crate::{
+    ClassId, CodeRange, Duration, Frame, Generation, HeapDumpId, LineCount, Member, MethodId,
+    ObjectId, ObjectKind, Text, ThreadId, ThreadState, Timestamp,
+};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Where fields are read from.
+pub(super) struct Source<'t, 'a> {
+    pub(super) pairs: Pairs<'t>,
+    /// Makes a part of the text a part of the event.
+    pub(super) keep: fn(Cow<'t, str>) -> Text<'a>,
+}
+
+/// A type that fields have: one pair or, for lists, any number of them.
+pub(super) trait Value<'a>: Sized {
+    fn write(&self, key: &str, out: &mut String);
+    fn read(key: &str, source: &mut Source<'_, 'a>) -> Option<Self>;
+}
+
+macro_rules! numbers {
+    ($($type:ty)*) => {$(
+        impl Value<'_> for $type {
+            fn write(&self, key: &str, out: &mut String) {
+                grammar::number(key, self, out);
+            }
+
+            fn read(key: &str, source: &mut Source<'_, '_>) -> Option<Self> {
+                source.pairs.number(key)
+            }
+        }
+    )*};
+}
+
+numbers!(u16 u64 i64);
+
+macro_rules! wrapped_numbers {
+    ($($type:ident)*) => {$(
+        impl Value<'_> for $type {
+            fn write(&self, key: &str, out: &mut String) {
+                grammar::number(key, self.0, out);
+            }
+
+            fn read(key: &str, source: &mut Source<'_, '_>) -> Option<Self> {
+                source.pairs.number(key).map(Self)
+            }
+        }
+    )*};
+}
+
+wrapped_numbers!(ThreadId ClassId MethodId ObjectId HeapDumpId ObjectKind Timestamp Duration);
+
+macro_rules! words {
+    ($($type:ident)*) => {$(
+        impl Value<'_> for $type {
+            fn write(&self, key: &str, out: &mut String) {
+                grammar::text(key, self.name(), out);
+            }
+
+            fn read(key: &str, source: &mut Source<'_, '_>) -> Option<Self> {
+                let word = source.pairs.text(key)?;
+                Self::ALL.into_iter().find(|value| value.name() == word)
+            }
+        }
+    )*};
+}
+
+words!(ThreadState Generation);
+
+impl<'a> Value<'a> for Text<'a> {
+    fn write(&self, key: &str, out: &mut String) {
+        grammar::text(key, self, out);
+    }
+
+    fn read(key: &str, source: &mut Source<'_, 'a>) -> Option<Self> {
+        Some((source.keep)(source.pairs.text(key)?))
+    }
+}
+
+/// Line, blank, method: always in quotes.
+impl<'a> Value<'a> for Frame<'a> {
+    fn write(&self, key: &str, out: &mut String) {
+        grammar::key(key, out);
+        // Writing to a string does not fail.
+        let _ = write!(out, "\"{} ", self.line);
+        grammar::escaped(&self.method, out);
+        out.push('"');
+    }
+
+    fn read(key: &str, source: &mut Source<'_, 'a>) -> Option<Self> {
+        let value = source.pairs.text(key)?;
+        let blank = value.find(' ')?;
+        let line = parse_number(&value[..blank])?;
+        let method = match value {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[blank + 1..]),
+            Cow::Owned(mut text) => Cow::Owned(text.split_off(blank + 1)),
+        };
+        let method = (source.keep)(method);
+        Some(Self { method, line })
+    }
+}
+
+/// Name, and behind it descriptor and flags under keys of their own.
+impl<'a> Value<'a> for Member<'a> {
+    fn write(&self, key: &str, out: &mut String) {
+        self.name.write(key, out);
+        self.signature.write("type", out);
+        self.access.write("flags", out);
+    }
+
+    fn read(key: &str, source: &mut Source<'_, 'a>) -> Option<Self> {
+        Some(Self {
+            name: Text::read(key, source)?,
+            signature: Text::read("type", source)?,
+            access: u16::read("flags", source)?,
+        })
+    }
+}
+
+/// Offset, and behind it the frames.
+impl<'a> Value<'a> for CodeRange<'a> {
+    fn write(&self, key: &str, out: &mut String) {
+        self.offset.write(key, out);
+        self.frames.write("frame", out);
+    }
+
+    fn read(key: &str, source: &mut Source<'_, 'a>) -> Option<Self> {
+        Some(Self {
+            offset: i64::read(key, source)?,
+            frames: Vec::read("frame", source)?,
+        })
+    }
+}
+
+/// Line, colon, count.
+impl Value<'_> for LineCount {
+    fn write(&self, key: &str, out: &mut String) {
+        grammar::key(key, out);
+        let _ = write!(out, "{}:{}", self.line, self.count);
+    }
+
+    fn read(key: &str, source: &mut Source<'_, '_>) -> Option<Self> {
+        let value = source.pairs.text(key)?;
+        let (line, count) = value.split_once(':')?;
+        Some(Self {
+            line: parse_number(line)?,
+            count: parse_number(count)?,
+        })
+    }
+}
+
+/// The key is repeated for each entry.
+impl<'a, T: Value<'a>> Value<'a> for Vec<T> {
+    fn write(&self, key: &str, out: &mut String) {
+        self.iter().for_each(|entry| entry.write(key, out));
+    }
+
+    fn read(key: &str, source: &mut Source<'_, 'a>) -> Option<Self> {
+        let mut list = Self::new();
+        while source.pairs.next_is(key) {
+            list.push(T::read(key, source)?);
+        }
+        Some(list)
+    }
+}

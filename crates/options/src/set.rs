@@ -1,0 +1,242 @@
+//! Sets of words joined with `+`: kinds of events, moments of heap snapshots.
+
+use crate::error::{allowed, did_you_mean, quoted};
+use std::fmt;
+
+/// A set whose members are words of the option text. Members are displayed in the order given here.
+macro_rules! set {
+    ($(#[$doc:meta])* $name:ident($bits:ty) { $($(#[$item_doc:meta])* $item:ident = $bit:literal, $word:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub struct $name($bits);
+
+        impl $name {
+            $($(#[$item_doc])* pub const $item: Self = Self(1 << $bit);)*
+
+            /// Every member.
+            pub const ALL: Self = Self(0 $(| 1 << $bit)*);
+
+            /// The words of the members, in the order of the display.
+            pub const WORDS: &'static [&'static str] = &[$($word),*];
+
+            const MEMBERS: &'static [Self] = &[$(Self::$item),*];
+
+            /// Whether all of `other` are in this set.
+            pub const fn contains(self, other: Self) -> bool {
+                self.0 & other.0 == other.0
+            }
+
+            /// Those of both sets.
+            #[must_use]
+            pub const fn union(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+
+            /// Those of this set that are not in `other`.
+            #[must_use]
+            pub const fn without(self, other: Self) -> Self {
+                Self(self.0 & !other.0)
+            }
+
+            /// Those of `words`, which are joined with `+`.
+            fn joined(words: &str, known: &[&str], what: &str) -> Result<Self, String> {
+                let mut set = Self(0);
+                for place in places(words, known, what)? {
+                    // A word that is known and has no member of its own stands for all of them.
+                    set = set.union(Self::MEMBERS.get(place).copied().unwrap_or(Self::ALL));
+                }
+                Ok(set)
+            }
+        }
+
+        /// The words, joined with `+`.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let members = Self::WORDS.iter().zip(Self::MEMBERS);
+                let words = members.filter(|(_, m)| self.contains(**m)).map(|(word, _)| *word);
+                f.write_str(&words.collect::<Vec<_>>().join("+"))
+            }
+        }
+    };
+}
+
+set! {
+    /// A set of kinds of events.
+    Events(u32) {
+        /// Enter and leave of methods.
+        METHODS = 0, "methods";
+        /// Start and end of threads.
+        THREADS = 1, "threads";
+        /// Classes as they are prepared.
+        CLASSES = 2, "classes";
+        /// Garbage collections.
+        GC = 3, "gc";
+        /// Every object that is made.
+        ALLOC = 4, "alloc";
+        /// Objects that a collection freed. Options with it have [`Self::ALLOC`] too.
+        FREE = 5, "free";
+        /// Contended monitors, and waits on monitors.
+        MONITORS = 6, "monitors";
+        /// Parks of `java.util.concurrent.locks.LockSupport`. Not with [`Engine::Jvmti`](crate::Engine::Jvmti).
+        PARKS = 7, "parks";
+        /// Exceptions thrown and caught.
+        EXCEPTIONS = 8, "exceptions";
+        /// Methods that the JVM compiles.
+        JIT = 9, "jit";
+        /// CPU time of each call and of each thread.
+        CPU = 10, "cpu";
+        /// Stacks of all threads, taken every [`Options::interval`](crate::Options::interval).
+        SAMPLES = 11, "samples";
+        /// Heap snapshots, taken at [`Options::heap`](crate::Options::heap).
+        HEAP = 12, "heap";
+        /// A counter for each line of code. Not with [`Engine::Jvmti`](crate::Engine::Jvmti).
+        LINES = 13, "lines";
+        /// Virtual threads that take a carrier thread and leave it.
+        MOUNTS = 14, "mounts";
+        /// Classes in full: fields, methods, flags, superclasses, interfaces, loader, size, unloading, redefinition.
+        DETAILS = 15, "details";
+    }
+}
+
+/// Stands for all kinds of events.
+const ALL: &str = "all";
+
+impl Events {
+    /// Reads `a+b` (these), `+a+b` (these and the default ones), `all`. Who wants frees gets allocations.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (begin, words) = match text.strip_prefix('+') {
+            Some(words) => (Self::default(), words),
+            None => (Self(0), text),
+        };
+        let known: Vec<&str> = Self::WORDS.iter().copied().chain([ALL]).collect();
+        let events = begin.union(Self::joined(words, &known, "event")?);
+        Ok(if events.contains(Self::FREE) {
+            events.union(Self::ALLOC)
+        } else {
+            events
+        })
+    }
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self::METHODS
+            .union(Self::THREADS)
+            .union(Self::CLASSES)
+            .union(Self::GC)
+    }
+}
+
+set! {
+    /// When heap snapshots are taken.
+    HeapMoments(u8) {
+        /// When the program ends.
+        EXIT = 0, "exit";
+        /// When the JVM is asked for it, as `jcmd PID JVMTI.data_dump` does.
+        REQUEST = 1, "request";
+        /// After each garbage collection.
+        GC = 2, "gc";
+    }
+}
+
+impl HeapMoments {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        Self::joined(text, Self::WORDS, "moment")
+    }
+}
+
+impl Default for HeapMoments {
+    fn default() -> Self {
+        Self::EXIT.union(Self::REQUEST)
+    }
+}
+
+/// Where in `known` the words of `text` are; each at most once. `what` names a word in the singular.
+fn places(text: &str, known: &[&str], what: &str) -> Result<Vec<usize>, String> {
+    let mut places = Vec::new();
+    for word in text.split('+') {
+        let Some(place) = known.iter().position(|k| *k == word) else {
+            if word.is_empty() {
+                let list = allowed("", known);
+                return Err(format!("a word is missing{list}, joined with \"+\""));
+            }
+            let list = known.join(", ");
+            let hint = did_you_mean(word, known.iter().copied());
+            return Err(format!(
+                "no such {what} {}; allowed are {list}, joined with \"+\"{hint}",
+                quoted(word)
+            ));
+        };
+        if places.contains(&place) {
+            return Err(format!("{} is given twice", quoted(word)));
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_read_back() {
+        let some = Events::METHODS.union(Events::GC);
+        assert_eq!(Events::parse("gc+methods"), Ok(some));
+        assert_eq!(some.to_string(), "methods+gc");
+        assert!(!some.contains(Events::THREADS));
+        for set in [
+            Events::default(),
+            Events::ALL,
+            Events::LINES.union(Events::CPU),
+        ] {
+            assert_eq!(Events::parse(&set.to_string()), Ok(set), "{set}");
+        }
+    }
+
+    #[test]
+    fn each_word_is_one_member() {
+        for (n, word) in Events::WORDS.iter().enumerate() {
+            let event = Events::MEMBERS[n];
+            assert_eq!(event.to_string(), *word);
+            assert_eq!(event.0.count_ones(), 1, "{word}");
+            assert!(Events::ALL.contains(event), "{word}");
+            let alone = Events::parse(word).expect("known");
+            if event != Events::FREE {
+                assert_eq!(alone, event, "{word}");
+            }
+        }
+        let all = Events::MEMBERS.iter().fold(Events(0), |a, e| a.union(*e));
+        assert_eq!(all, Events::ALL);
+    }
+
+    #[test]
+    fn a_leading_plus_adds_to_the_default_ones() {
+        for (text, shown) in [
+            ("+cpu", "methods+threads+classes+gc+cpu"),
+            ("+methods", "methods+threads+classes+gc"),
+            ("+free", "methods+threads+classes+gc+alloc+free"),
+            ("free", "alloc+free"),
+            ("free+alloc", "alloc+free"),
+        ] {
+            assert_eq!(
+                Events::parse(text).map(|e| e.to_string()),
+                Ok(shown.to_owned()),
+                "{text}"
+            );
+        }
+        for text in ["all", "+all", "all+gc"] {
+            assert_eq!(Events::parse(text), Ok(Events::ALL), "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_read_back() {
+        assert_eq!(HeapMoments::default().to_string(), "exit+request");
+        assert_eq!(
+            HeapMoments::parse("gc+exit").map(|m| m.to_string()),
+            Ok("exit+gc".to_owned())
+        );
+        assert_eq!(HeapMoments::parse("request+gc+exit"), Ok(HeapMoments::ALL));
+    }
+}
