@@ -123,14 +123,14 @@ impl Agent {
             group,
             parent_group,
         } = names;
-        self.announce(Announcement::Thread(ThreadInfo {
+        self.announce(Announcement::Thread(Box::new(ThreadInfo {
             number,
             name: name.into(),
             group: group.into(),
             parent_group: parent_group.into(),
             // SAFETY: the caller's promise.
             object: unsafe { self.thread_object(env, thread) },
-        }));
+        })));
     }
 
     /// # Safety

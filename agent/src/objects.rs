@@ -16,7 +16,8 @@ use crate::buffer::record::{self, Code};
 use crate::jvmti::Jvmti;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const CLASS_SHIFT: u32 = 40;
@@ -40,6 +41,7 @@ pub(crate) struct Objects {
     next: AtomicU64,
     /// Held while an object that may be known to several threads gets its tag.
     naming: Mutex<()>,
+    classes: ClassRefs,
 }
 
 /// An object as a definition has it.
@@ -62,6 +64,7 @@ impl Objects {
             tagged: are_named(events),
             next: AtomicU64::new(1),
             naming: Mutex::new(()),
+            classes: ClassRefs::default(),
         }
     }
 
@@ -101,6 +104,40 @@ impl Objects {
         // SAFETY: likewise.
         unsafe { self.jvmti.set_tag(class, tag) }.ok()?;
         Some(number)
+    }
+
+    /// As [`Self::class`], for a new object of that class with so many bytes: most often, the class is the one that the running thread
+    /// used last for an object of that size, and to make sure of that costs less than to look at the tag.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `class` a live reference to a class.
+    pub(crate) unsafe fn class_of_new(
+        &self,
+        agent: &Agent,
+        env: *mut JNIEnv,
+        class: jclass,
+        size: u64,
+    ) -> Option<u32> {
+        let place = (size / 8) as usize % RECENT;
+        RECENT_CLASSES.with(|recent| {
+            let [first, second] = [&recent[place][0], &recent[place][1]];
+            for (at, recent) in [first, second].into_iter().enumerate() {
+                let number = recent.get();
+                // SAFETY: the caller's promise.
+                if number != NO_CLASS && unsafe { self.classes.is(env, class, number) } {
+                    if at == 1 {
+                        first.swap(second);
+                    }
+                    return Some(number);
+                }
+            }
+            // SAFETY: the caller's promise.
+            let number = unsafe { self.class(agent, class) }?;
+            // SAFETY: likewise.
+            unsafe { self.classes.keep(env, class, number) };
+            second.set(first.replace(number));
+            Some(number)
+        })
     }
 
     /// What there is to say of an object, and whether this is its first mention. `None` for null, and when
@@ -176,6 +213,48 @@ impl Objects {
             crate::hooks::record(agent, Some(buffer), Code::ObjectDef, &payload);
         }
         info.number
+    }
+}
+
+/// Sizes of new objects that a thread remembers classes for.
+const RECENT: usize = 64;
+const NO_CLASS: u32 = u32::MAX;
+
+thread_local! {
+    /// By size: the two classes that the thread made objects of last.
+    static RECENT_CLASSES: [[Cell<u32>; 2]; RECENT] =
+        const { [const { [const { Cell::new(NO_CLASS) }; 2] }; RECENT] };
+}
+
+/// Weak references to classes, by number. They are never given back: one is a few bytes, and so is a class's number.
+#[derive(Default)]
+struct ClassRefs(RwLock<Vec<usize>>);
+
+impl ClassRefs {
+    /// Whether the class has that number, as far as it is known here.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `class` a live reference to a class.
+    unsafe fn is(&self, env: *mut JNIEnv, class: jclass, number: u32) -> bool {
+        let weak = self.0.read().get(number as usize).copied();
+        // SAFETY: the caller's promise, and references from `keep`.
+        weak.is_some_and(|weak| unsafe {
+            crate::jni::is_same(env, class, std::ptr::with_exposed_provenance_mut(weak))
+        })
+    }
+
+    /// # Safety
+    /// As for [`Self::is`].
+    unsafe fn keep(&self, env: *mut JNIEnv, class: jclass, number: u32) {
+        let mut refs = self.0.write();
+        let number = number as usize;
+        if refs.len() <= number {
+            refs.resize(number + 1, 0);
+        }
+        if refs[number] == 0 {
+            // SAFETY: the caller's promise.
+            refs[number] = unsafe { crate::jni::weak_reference(env, class) }.expose_provenance();
+        }
     }
 }
 

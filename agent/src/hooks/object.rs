@@ -95,14 +95,15 @@ unsafe extern "system" fn allocated(
         let Some(buffer) = buffer(agent, env) else {
             return;
         };
+        let size = size.max(0) as u64;
         // SAFETY: the callback's own references.
         let (class, number) = unsafe {
-            let Some(class) = objects.class(agent, class) else {
+            let Some(class) = objects.class_of_new(agent, env, class, size) else {
                 return;
             };
             (class, objects.number_new(new))
         };
-        let (word, size) = (object(number, class), size.max(0) as u64);
+        let word = object(number, class);
         let site = match agent.options.alloc_sites {
             true => stack::innermost(agent, agent.jvmti),
             false => None,

@@ -10,22 +10,12 @@ use crate::buffer::record::METHOD_LIMIT;
 use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
-use jtrail_classfile::{Class, Hooks, Method, SuperMarks, instrument};
+use jtrail_classfile::{Class, Hooks, Method, Probes, SuperMarks, instrument};
 use jtrail_options::ClassVerdict;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-const HOOKS: Hooks<'_> = Hooks {
-    class: "java/lang/JtrailHook",
-    enter: "enter",
-    leave: "leave",
-    leave_by_exception: "leaveByException",
-    caught: "caught",
-    super_call: "superCall",
-    super_returned: "superReturned",
-};
 
 const ACC_NATIVE: u16 = 0x0100;
 const ACC_ABSTRACT: u16 = 0x0400;
@@ -161,7 +151,9 @@ impl Classes {
         // copy can run.
         let mut known = self.known.lock();
         let mut plan = Plan::of(&mut known, agent, loader, &class, &name, verdict);
-        let result = instrument(&class, &HOOKS, |at, _| plan.numbers[at]);
+        let result = instrument(&class, &Hooks::JTRAIL, |at, _| {
+            Probes::calls(plan.numbers[at])
+        });
         let rewritten = match result {
             Ok(rewritten) => rewritten,
             Err(refusal) => {
@@ -172,9 +164,9 @@ impl Classes {
         let mut instrumented = 0;
         for (at, outcome) in &rewritten.outcomes {
             match outcome {
-                Ok(marks) => {
+                Ok(inserted) => {
                     instrumented += 1;
-                    plan.set_marks(*at, *marks);
+                    plan.set_marks(*at, inserted.super_marks);
                 }
                 Err(refusal) if !again => {
                     let method = full_name(&class.methods()[*at]);

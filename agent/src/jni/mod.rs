@@ -93,6 +93,24 @@ pub(crate) unsafe fn class_of(env: *mut JNIEnv, object: jobject) -> jclass {
     unsafe { ((**env).v1_1.GetObjectClass)(env, object) }
 }
 
+/// Whether two references are to the same object; a weak one may be to nothing any more.
+///
+/// # Safety
+/// `env` is the running thread's; the references are null, alive or weak.
+pub(crate) unsafe fn is_same(env: *mut JNIEnv, one: jobject, other: jobject) -> bool {
+    // SAFETY: the caller's promise; the function is there since the first version.
+    unsafe { ((**env).v1_1.IsSameObject)(env, one, other) }
+}
+
+/// A weak global reference; null when there is no memory for it.
+///
+/// # Safety
+/// `env` is the running thread's, and `object` a live reference.
+pub(crate) unsafe fn weak_reference(env: *mut JNIEnv, object: jobject) -> jobject {
+    // SAFETY: the caller's promise; the function is there since version 1.2.
+    unsafe { ((**env).v1_2.NewWeakGlobalRef)(env, object) }
+}
+
 /// `ClassLoader.getPlatformClassLoader()`, handed to `f` as a local reference.
 pub(crate) fn with_platform_loader<T>(
     env: *mut JNIEnv,

@@ -12,7 +12,7 @@ pub(crate) enum Announcement {
     /// A thread began to record.
     Buffer(Box<BufferHandle>),
     /// A Java thread, by its number.
-    Thread(ThreadInfo),
+    Thread(Box<ThreadInfo>),
     /// A class, by its number. Numbers come in any order, and without gaps in the end.
     Class(ClassInfo),
     /// Methods of one class.

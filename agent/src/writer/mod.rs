@@ -244,6 +244,7 @@ impl Work {
         let options = Arc::clone(&self.setup.options);
         let settings = Settings {
             tell_threads: options.events.contains(Events::THREADS),
+            aggregate: !options.exec_details,
             heap_name: options.heap_name.clone(),
             started,
         };
@@ -277,7 +278,7 @@ impl Work {
             for (thread, events) in self.merge.unwritten() {
                 translator.lost_at_end(thread, now, events);
             }
-            translator.totals();
+            translator.totals(time);
             translator.event(&Event::TraceEnd(TraceEnd {
                 trace_id: "".into(),
                 time,
@@ -304,7 +305,7 @@ impl Trace {
         let translator = &mut self.translator;
         match announcement {
             Announcement::Buffer(_) => unreachable!("buffers are the merge's"),
-            Announcement::Thread(info) => translator.add_thread(info),
+            Announcement::Thread(info) => translator.add_thread(*info),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
             Announcement::Instrumented { methods } => translator.count_instrumented(methods),

@@ -2,7 +2,7 @@
 
 use super::Translator;
 use jtrail_classfile::SuperMarks;
-use jtrail_model::{Event, MethodEnter, MethodLeave};
+use jtrail_model::{Event, MethodEnter, MethodLeave, Timestamp};
 
 /// An open call.
 #[derive(Clone, Copy)]
@@ -30,6 +30,9 @@ impl Translator {
             self.totals.lost += 1;
             return;
         };
+        if self.settings.aggregate {
+            return self.add_call(number, time, method);
+        }
         let (id, class) = self.method(method, time);
         let state = self.thread(number);
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
@@ -51,6 +54,19 @@ impl Translator {
         });
         self.encoder.event(&event, &mut self.out);
         self.totals.enters += 1;
+    }
+
+    /// A call begins that is only added up.
+    fn add_call(&mut self, number: u32, time: Timestamp, method: u32) {
+        let thread = self.thread(number);
+        thread.calls.push(Call {
+            method,
+            ticket: 0,
+            phase: Phase::Begun,
+        });
+        let cpu = thread.cpu;
+        let tree = thread.tree.get_or_insert_default();
+        tree.enter(method, time, cpu);
     }
 
     #[inline]
@@ -81,6 +97,10 @@ impl Translator {
             };
             let is_last = self.thread(number).calls.len() == keep;
             let cpu_time = self.thread(number).cpu;
+            if let Some(tree) = &mut self.thread(number).tree {
+                tree.leave(time, cpu_time);
+                continue;
+            }
             let (method, class) = self.method(call.method, time);
             let event = Event::MethodLeave(MethodLeave {
                 thread,

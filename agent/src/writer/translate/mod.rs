@@ -3,6 +3,7 @@
 //! Ids of threads, classes, methods and heap dumps come from one counter, as TPTP has it, in the order in which things are first
 //! mentioned. Objects have a counter of their own, which is the agent's: their id is their number.
 
+mod aggregate;
 mod calls;
 mod objects;
 mod stacks;
@@ -12,6 +13,7 @@ use super::stream::Sink;
 use crate::agent::NO_THREAD;
 use crate::buffer::record::{self, Code};
 use crate::clock::Timeline;
+use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::Encode;
 use jtrail_model::{
@@ -26,6 +28,8 @@ use objects::Objects;
 pub(crate) struct Settings {
     /// Write when threads start and end; otherwise they are only announced before their first call.
     pub(crate) tell_threads: bool,
+    /// Calls are added up by path, and written when their thread ends.
+    pub(crate) aggregate: bool,
     /// What heap dumps are called, before their number.
     pub(crate) heap_name: String,
     /// When the trace began.
@@ -72,6 +76,8 @@ struct Thread {
     cpu: Duration,
     ticket: u32,
     calls: Vec<Call>,
+    /// The calls added up, where they are.
+    tree: Option<Box<Tree>>,
 }
 
 #[derive(Default)]
@@ -180,13 +186,21 @@ impl Translator {
     }
 
     /// Writes what stands behind all events but the closing ones.
-    pub(crate) fn totals(&mut self) {
-        self.totals.open = self
-            .threads
-            .iter()
-            .flatten()
-            .map(|t| t.calls.len() as u64)
-            .sum();
+    pub(crate) fn totals(&mut self, time: Timestamp) {
+        for number in 0..self.threads.len() as u32 {
+            if let Some(thread) = &mut self.threads[number as usize]
+                && let Some(tree) = thread.tree.take()
+            {
+                let (id, time) = (thread.id, thread.last.max(time));
+                self.write_tree(id, *tree, time);
+            }
+        }
+        // Where calls are added up, none is in the trace by itself.
+        let calls = match self.settings.aggregate {
+            true => &[],
+            false => &self.threads[..],
+        };
+        self.totals.open = calls.iter().flatten().map(|t| t.calls.len() as u64).sum();
         self.note(&Note::Totals(self.totals));
     }
 
@@ -342,6 +356,11 @@ impl Translator {
         if open > 0 {
             self.close(number, ticks, 0, true);
             self.totals.repaired += 1; // `close` took the outermost for a real leave
+        }
+        if let Some(tree) = self.thread(number).tree.take()
+            && let Some((thread, time)) = self.at(number, ticks)
+        {
+            self.write_tree(thread, *tree, time);
         }
         if self.settings.tell_threads
             && let Some((thread, time)) = self.at(number, ticks)

@@ -1,0 +1,238 @@
+//! Calls added up: for each thread a tree of call paths, for `execdetails=false`.
+//!
+//! Memory grows with distinct paths, not with calls. A path that would make the tree too large is folded: it
+//! goes on at an ancestor of the same method, or at the top. Counts and times of each method stay exact.
+
+use super::Translator;
+use jtrail_model::{AggregatedEnter, AggregatedLeave, Duration, Event, ThreadId, Timestamp};
+
+/// Most nodes of one thread's tree, save for one more of each method at the top.
+const MOST_NODES: usize = 1 << 20;
+/// Most calls of one method within each other that have nodes of their own.
+const MOST_RECURSION: u32 = 1 << 10;
+
+const ROOT: u32 = 0;
+
+/// A thread's calls, by path.
+pub(super) struct Tree {
+    /// The first one is the root, which stands for no call.
+    nodes: Vec<Node>,
+    open: Vec<Open>,
+}
+
+#[derive(Default)]
+struct Node {
+    method: u32,
+    parent: u32,
+    /// How many nodes above it, itself included, are of its method.
+    recursion: u32,
+    /// Children, the one used last in front: `first_child`, then along `next`.
+    first_child: u32,
+    next: u32,
+    calls: u64,
+    own: i64,
+    min: i64,
+    max: i64,
+    cpu: i64,
+}
+
+/// A call that has not ended.
+struct Open {
+    node: u32,
+    began: Timestamp,
+    began_cpu: Duration,
+    /// Time of its callees.
+    callees: i64,
+    callees_cpu: i64,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Self {
+            nodes: vec![Node::default()],
+            open: Vec::new(),
+        }
+    }
+}
+
+impl Tree {
+    pub(super) fn enter(&mut self, method: u32, time: Timestamp, cpu: Duration) {
+        let parent = self.open.last().map_or(ROOT, |open| open.node);
+        let node = self.child(parent, method);
+        self.nodes[node as usize].calls += 1;
+        self.open.push(Open {
+            node,
+            began: time,
+            began_cpu: cpu,
+            callees: 0,
+            callees_cpu: 0,
+        });
+    }
+
+    pub(super) fn leave(&mut self, time: Timestamp, cpu: Duration) {
+        let Some(call) = self.open.pop() else { return };
+        let all = time.since(call.began).0;
+        let all_cpu = cpu.0 - call.began_cpu.0;
+        let own = all - call.callees;
+        let node = &mut self.nodes[call.node as usize];
+        node.own += own;
+        node.cpu += all_cpu - call.callees_cpu;
+        node.min = node.min.min(own);
+        node.max = node.max.max(own);
+        if let Some(caller) = self.open.last_mut() {
+            caller.callees += all;
+            caller.callees_cpu += all_cpu;
+        }
+    }
+
+    fn child(&mut self, parent: u32, method: u32) -> u32 {
+        if let Some(found) = self.find(parent, method) {
+            return found;
+        }
+        let (mut at, mut recursion) = (parent, 1);
+        while at != ROOT {
+            let node = &self.nodes[at as usize];
+            if node.method == method {
+                if node.recursion >= MOST_RECURSION || self.nodes.len() >= MOST_NODES {
+                    return at;
+                }
+                recursion = node.recursion + 1;
+                break;
+            }
+            at = node.parent;
+        }
+        if self.nodes.len() >= MOST_NODES && parent != ROOT {
+            return self.child(ROOT, method);
+        }
+        let new = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            method,
+            parent,
+            recursion,
+            next: self.nodes[parent as usize].first_child,
+            min: i64::MAX,
+            ..Node::default()
+        });
+        self.nodes[parent as usize].first_child = new;
+        new
+    }
+
+    /// The child of that method, which comes to the front: callers repeat themselves.
+    fn find(&mut self, parent: u32, method: u32) -> Option<u32> {
+        let first = self.nodes[parent as usize].first_child;
+        let (mut before, mut at) = (None, first);
+        while at != ROOT {
+            let Node {
+                method: found,
+                next,
+                ..
+            } = self.nodes[at as usize];
+            if found == method {
+                if let Some(before) = before {
+                    self.nodes[before as usize].next = next;
+                    self.nodes[at as usize].next = first;
+                    self.nodes[parent as usize].first_child = at;
+                }
+                return Some(at);
+            }
+            before = Some(at as usize);
+            at = next;
+        }
+        None
+    }
+}
+
+impl Translator {
+    /// Writes a thread's tree from the top. Calls that are still open count up to `time`.
+    pub(super) fn write_tree(&mut self, thread: ThreadId, mut tree: Tree, time: Timestamp) {
+        let cpu = tree
+            .open
+            .last()
+            .map_or(Duration::default(), |open| open.began_cpu);
+        while !tree.open.is_empty() {
+            tree.leave(time, cpu);
+        }
+        let mut at = tree.nodes[0].first_child;
+        while at != ROOT {
+            let node = &tree.nodes[at as usize];
+            let (method, _) = self.method(node.method, time);
+            self.event(&Event::AggregatedEnter(AggregatedEnter {
+                thread,
+                method,
+                base_time: Duration(node.own),
+                min_time: Duration(node.min.min(node.max)),
+                max_time: Duration(node.max),
+                base_cpu_time: Duration(node.cpu.max(0)),
+                calls: node.calls as i64,
+            }));
+            if node.first_child != ROOT {
+                at = node.first_child;
+                continue;
+            }
+            // Up, and on to the next one, closing what ends.
+            loop {
+                let node = &tree.nodes[at as usize];
+                let (method, _) = self.method(node.method, time);
+                self.event(&Event::AggregatedLeave(AggregatedLeave { thread, method }));
+                if node.next != ROOT {
+                    at = node.next;
+                    break;
+                }
+                at = node.parent;
+                if at == ROOT {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enter(tree: &mut Tree, method: u32, at: i64) {
+        tree.enter(method, Timestamp(at), Duration(at / 2));
+    }
+
+    fn leave(tree: &mut Tree, at: i64) {
+        tree.leave(Timestamp(at), Duration(at / 2));
+    }
+
+    #[test]
+    fn own_time_is_without_callees() {
+        let mut tree = Tree::default();
+        enter(&mut tree, 1, 0);
+        enter(&mut tree, 2, 10);
+        leave(&mut tree, 30);
+        enter(&mut tree, 2, 30);
+        leave(&mut tree, 36);
+        leave(&mut tree, 100);
+        let [_, outer, inner] = &tree.nodes[..] else {
+            panic!("{} nodes", tree.nodes.len())
+        };
+        assert_eq!((outer.calls, outer.own, outer.cpu), (1, 74, 37));
+        assert_eq!(
+            (inner.calls, inner.own, inner.min, inner.max),
+            (2, 26, 6, 20)
+        );
+    }
+
+    #[test]
+    fn recursion_is_folded() {
+        let mut tree = Tree::default();
+        let depth = i64::from(MOST_RECURSION) * 3;
+        for at in 0..depth {
+            enter(&mut tree, 1, at);
+        }
+        for at in depth..2 * depth {
+            leave(&mut tree, at);
+        }
+        assert_eq!(tree.nodes.len() as u32, MOST_RECURSION + 1);
+        assert_eq!(
+            tree.nodes.iter().map(|n| n.calls).sum::<u64>(),
+            depth as u64
+        );
+        assert_eq!(tree.nodes.iter().map(|n| n.own).sum::<i64>(), 2 * depth - 1);
+    }
+}
