@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HOOK: &str = "agent/src/java/java/lang/JtrailHook.java";
+/// Classes of the JDK that no release lets us compile against.
+const STUBS: &str = "agent/src/java/stubs/jdk/internal/misc/Unsafe.java";
 const HARNESS: &str = "java-harness";
 /// Releases of the harness's source sets: each in a folder `srcN`, compiled for JDK N.
 const RELEASES: [u32; 3] = [11, 17, 21];
 
 fn main() {
-    for path in [HOOK, HARNESS] {
+    for path in [HOOK, STUBS, HARNESS] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
@@ -22,7 +24,7 @@ fn main() {
 
     let hook = out.join("hook");
     // Release 8 has no modules, so the compiler lets us add to java.lang.
-    javac.compile(8, &hook, &[PathBuf::from(HOOK)], &[]);
+    javac.compile(8, &hook, &[HOOK, STUBS].map(PathBuf::from), &[]);
     let class = hook.join("java/lang/JtrailHook.class");
     println!("cargo::rustc-env=JTRAIL_HOOK_CLASS={}", class.display());
 

@@ -10,10 +10,11 @@ use crate::clock::{Clock, Counter, System, counter_is_steady};
 use crate::guard;
 use crate::jni::HookFunctions;
 use crate::jvmti::abi::RawEnv;
-use jni::sys::{JNIEnv, jclass, jint, jmethodID, jobject};
+use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::ffi::{c_uchar, c_void};
 
 type Hook = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
+type LineCounters = unsafe extern "system" fn(*mut JNIEnv, jclass) -> jlong;
 
 /// The functions for this machine's clock.
 pub(super) fn hook_functions() -> HookFunctions {
@@ -26,6 +27,9 @@ pub(super) fn hook_functions() -> HookFunctions {
             caught: pointer(caught),
             super_call: pointer(super_call),
             super_returned: pointer(super_returned),
+            park: pointer(super::park::park),
+            unpark: pointer(super::park::unpark),
+            line_counters: line_counters as LineCounters as *mut c_void,
         }
     }
     if counter_is_steady() {
@@ -80,6 +84,14 @@ fn coded(env: *mut JNIEnv, code: Code, method: jint) {
             &[u64::from(method as u32)],
         );
     });
+}
+
+/// Where the hook class counts lines.
+unsafe extern "system" fn line_counters(_env: *mut JNIEnv, _class: jclass) -> jlong {
+    guard::run("the binding of the hook", || {
+        let counters = agent::get().and_then(|agent| agent.classes.lines.get());
+        counters.map_or(0, |counters| counters.address() as jlong)
+    })
 }
 
 unsafe extern "system" fn leave_by_exception(env: *mut JNIEnv, _class: jclass, method: jint) {

@@ -16,6 +16,10 @@ pub(crate) struct HookFunctions {
     pub(crate) caught: *mut c_void,
     pub(crate) super_call: *mut c_void,
     pub(crate) super_returned: *mut c_void,
+    pub(crate) park: *mut c_void,
+    pub(crate) unpark: *mut c_void,
+    /// Has no argument, and answers a `long`.
+    pub(crate) line_counters: *mut c_void,
 }
 
 /// Runs `f` with a safe environment; what goes wrong is told as text, and no exception stays behind.
@@ -58,7 +62,7 @@ pub(crate) fn define_hook(env: *mut JNIEnv) -> Result<(), String> {
 /// Binds the methods of the hook class.
 ///
 /// # Safety
-/// The functions are static native methods of Java with one `int`.
+/// The functions are static native methods of Java with one `int`, where nothing else is said.
 pub(crate) unsafe fn bind_hook(
     env: *mut JNIEnv,
     class: jclass,
@@ -72,11 +76,23 @@ pub(crate) unsafe fn bind_hook(
             (jni_str!("caught"), functions.caught),
             (jni_str!("superCall"), functions.super_call),
             (jni_str!("superReturned"), functions.super_returned),
+            (jni_str!("park"), functions.park),
+            (jni_str!("unpark"), functions.unpark),
         ]
-        // SAFETY: the caller's promise.
-        .map(|(name, function)| unsafe {
-            NativeMethod::from_raw_parts(name, jni_str!("(I)V"), function)
-        });
+        .map(|(name, function)| (name, jni_str!("(I)V"), function));
+        let counters = (
+            jni_str!("lineCounters"),
+            jni_str!("()J"),
+            functions.line_counters,
+        );
+        let methods: Vec<_> = methods
+            .into_iter()
+            .chain([counters])
+            // SAFETY: the caller's promise.
+            .map(|(name, signature, function)| unsafe {
+                NativeMethod::from_raw_parts(name, signature, function)
+            })
+            .collect();
         // SAFETY: the JVM's own reference.
         let class = unsafe { JClass::from_raw(env, class) };
         // SAFETY: the caller's promise.

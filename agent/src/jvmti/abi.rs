@@ -37,6 +37,7 @@ pub(crate) enum Capability {
     GetMonitorInfo = 7,
     GetSourceFileName = 11,
     GetLineNumbers = 12,
+    AccessLocalVariables = 14,
     GenerateExceptionEvents = 17,
     GenerateMethodEntryEvents = 24,
     GenerateMethodExitEvents = 25,
@@ -186,6 +187,7 @@ functions! {
     14 get_thread_group_info(group: jobject, info: *mut jvmtiThreadGroupInfo);
     16 get_frame_count(thread: jobject, count: *mut jint);
     18 get_current_thread(thread: *mut jobject);
+    21 get_local_object(thread: jobject, depth: jint, slot: jint, object: *mut jobject);
     45 is_modifiable_class(class: jclass, answer: *mut c_uchar);
     47 deallocate(memory: *mut c_uchar);
     48 get_class_signature(class: jclass, signature: *mut *mut c_char, generic: *mut *mut c_char);
@@ -292,6 +294,7 @@ mod tests {
             "get_thread_group_info" = GetThreadGroupInfo,
             "get_frame_count" = GetFrameCount,
             "get_current_thread" = GetCurrentThread,
+            "get_local_object" = GetLocalObject,
             "is_modifiable_class" = IsModifiableClass,
             "deallocate" = Deallocate,
             "get_class_signature" = GetClassSignature,

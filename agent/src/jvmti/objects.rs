@@ -66,6 +66,16 @@ impl Jvmti {
         Ok(usage.owner)
     }
 
+    /// A local variable of the running thread, as a local reference.
+    pub(crate) fn local_object(self, depth: i32, slot: i32) -> Result<jobject> {
+        let mut object = ptr::null_mut();
+        // SAFETY: a null thread is the running one; `object` takes the answer.
+        check("GetLocalObject", unsafe {
+            abi::get_local_object(self.0, ptr::null_mut(), depth, slot, &mut object)
+        })?;
+        Ok(object)
+    }
+
     /// The running thread's innermost frames, into `frames`; the answer is how many there were.
     pub(crate) fn own_stack(self, skip: i32, frames: &mut [jvmtiFrameInfo]) -> Result<usize> {
         let most = jint::try_from(frames.len()).unwrap_or(jint::MAX);

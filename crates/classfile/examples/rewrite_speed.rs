@@ -5,19 +5,9 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use jtrail_classfile::{Class, Hooks, instrument};
+use jtrail_classfile::{Class, Hooks, Probes, instrument};
 
 const ROUNDS: usize = 7;
-
-const HOOKS: Hooks<'static> = Hooks {
-    class: "java/lang/JtrailHook",
-    enter: "enter",
-    leave: "leave",
-    leave_by_exception: "leaveByException",
-    caught: "caught",
-    super_call: "superCall",
-    super_returned: "superReturned",
-};
 
 fn main() -> std::io::Result<()> {
     let Some(dir) = std::env::args_os().nth(1) else {
@@ -32,20 +22,39 @@ fn main() -> std::io::Result<()> {
         black_box(Class::parse(class)).map_or(0, |c| c.methods().len())
     });
     measure("parse, rewrite nothing", &classes, bytes, |class| {
-        rewrite(class, false)
+        rewrite(class, |_| Probes::NONE)
     });
-    measure("parse, rewrite every method", &classes, bytes, |class| {
-        rewrite(class, true)
+    measure("calls of every method", &classes, bytes, |class| {
+        rewrite(class, |id| Probes::calls(Some(id)))
+    });
+    measure("lines of every method", &classes, bytes, |class| {
+        rewrite(class, |id| Probes {
+            lines: Some(id * 1000),
+            ..Probes::NONE
+        })
+    });
+    measure("allocations of every method", &classes, bytes, |class| {
+        rewrite(class, |id| Probes {
+            allocations: Some(id * 1000),
+            ..Probes::NONE
+        })
+    });
+    measure("all probes in every method", &classes, bytes, |class| {
+        rewrite(class, |id| Probes {
+            calls: Some(id),
+            lines: Some(id * 1000),
+            allocations: Some(id * 1000),
+        })
     });
     Ok(())
 }
 
-fn rewrite(class: &[u8], all: bool) -> usize {
+fn rewrite(class: &[u8], probes: impl Fn(u32) -> Probes) -> usize {
     let Ok(class) = Class::parse(class) else {
         return 0;
     };
-    let rewritten = instrument(&class, &HOOKS, |index, _| {
-        all.then_some(1000 + index as u32)
+    let rewritten = instrument(&class, &Hooks::JTRAIL, |index, _| {
+        probes(1000 + index as u32)
     });
     rewritten.map_or(0, |rewritten| black_box(rewritten.bytes).len())
 }

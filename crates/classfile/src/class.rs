@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::lines::LineTables;
 use crate::pool::Pool;
 use crate::reader::{Reader, u2_at};
 use crate::{ParseError, mutf8};
@@ -45,7 +46,7 @@ pub(crate) struct Code<'a> {
     pub(crate) attribute_count: u16,
     /// The attributes behind their count.
     pub(crate) attributes: &'a [u8],
-    lines: Option<(u16, u16)>,
+    pub(crate) lines: LineTables<'a>,
 }
 
 impl<'a> Class<'a> {
@@ -216,7 +217,11 @@ impl<'a> Method<'a> {
 
     /// The smallest and the largest source line of the `LineNumberTable`.
     pub fn lines(&self) -> Option<(u16, u16)> {
-        self.code.as_ref().and_then(|code| code.lines)
+        let mut lines = self.line_entries().map(|entry| entry.line);
+        let first = lines.next()?;
+        Some(lines.fold((first, first), |(low, high), line| {
+            (low.min(line), high.max(line))
+        }))
     }
 
     /// Whether the method carries an annotation of this type, given as a descriptor such as
@@ -247,10 +252,11 @@ impl<'a> Code<'a> {
         let exceptions = r.take(handlers * 8)?;
         let attribute_count = u2_at(r.clone().take(2)?, 0);
         let attributes = &r.rest()[2..];
-        let mut lines = None;
-        for_each_attribute(pool, &mut r, |name, _, body| {
+        let mut lines = LineTables::default();
+        for_each_attribute(pool, &mut r, |name, _, mut body| {
             if name == b"LineNumberTable" {
-                lines = merge_lines(lines, body)?;
+                let count = usize::from(body.u2()?);
+                lines.add(body.take(count * 4)?);
             }
             Ok(())
         })?;
@@ -272,21 +278,6 @@ impl<'a> Code<'a> {
             lines,
         })
     }
-}
-
-fn merge_lines(
-    lines: Option<(u16, u16)>,
-    mut r: Reader<'_>,
-) -> Result<Option<(u16, u16)>, ParseError> {
-    let count = usize::from(r.u2()?);
-    let entries = r
-        .take(count * 4)?
-        .chunks_exact(4)
-        .map(|entry| u2_at(entry, 2));
-    let merged = entries.fold(lines.unwrap_or((u16::MAX, 0)), |(low, high), line| {
-        (low.min(line), high.max(line))
-    });
-    Ok(if count == 0 { lines } else { Some(merged) })
 }
 
 /// Reads an attribute count and that many attributes; gives each one's name, the offset of its header and its body.

@@ -1,7 +1,9 @@
-//! Which of a method's own handlers get a mark, and what the added handlers cover.
+//! Where a probe in reach of the method's own handlers does no harm, and what the added handlers cover.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter::Peekable;
+use std::vec::IntoIter;
 
 use crate::opcodes::*;
 use crate::prologue::{BEFORE, BEHIND, CALL, LOST_THIS, Prologue};
@@ -14,9 +16,10 @@ pub(crate) type Ranges = Vec<(u16, u16)>;
 pub(crate) fn ranges(layout: &Layout, end: usize) -> Ranges {
     let (mut ranges, mut from) = (Vec::new(), 0);
     let mut add = |from: usize, to: usize, new_end: u16| {
-        // The mark of a caught exception is a call, too; it may stand directly in front of the return.
-        let throws = |mark: &u8| mark & (THROWS | CAUGHT) != 0;
-        if layout.marks[from..to].iter().any(throws) || layout.marks[to] & CAUGHT != 0 {
+        // The mark of a caught exception is a call, too, and so is a line probe; they may stand directly in front of the
+        // return.
+        let throws = |mark: &u8| mark & (THROWS | CAUGHT | LINE) != 0;
+        if layout.marks[from..to].iter().any(throws) || layout.marks[to] & (CAUGHT | LINE) != 0 {
             ranges.push((layout.target(from), new_end));
         }
     };
@@ -63,12 +66,12 @@ pub(crate) fn ranges_in(layout: &Layout, prologue: &Prologue, phase: u8) -> Rang
         };
         let (_, throws) = open.get_or_insert((start, false));
         if state & CALL != 0 {
-            // The mark in front of the call is covered, the call itself must not be.
-            *throws |= mark & SUPER_CALL != 0;
+            // The probes in front of the call are covered, the call itself must not be.
+            *throws |= mark & (SUPER_CALL | LINE) != 0;
             close(&mut open, layout.instruction(pc));
             continue;
         }
-        *throws |= mark & (THROWS | SUPER_RETURNED | CAUGHT) != 0;
+        *throws |= mark & (THROWS | SUPER_RETURNED | CAUGHT | LINE) != 0;
         if mark & LEAVE != 0 {
             close(&mut open, layout.leave_probe(pc));
         }
@@ -78,40 +81,60 @@ pub(crate) fn ranges_in(layout: &Layout, prologue: &Prologue, phase: u8) -> Rang
 }
 
 /// The handlers that get a mark: those at which a hook that fails can do no harm.
-///
-/// A hook fails on a stack overflow only, and the exception then goes to the handler that covers this one. Were that
-/// the same one, or one that leads back to it, the two would go on for ever. Such a circle has at least one step
-/// upwards or in place, so no mark is put at a handler that is covered by one at the same or a lower pc.
 pub(crate) fn caught(code: &[u8], exceptions: Exceptions<'_>) -> Vec<usize> {
-    let mut entries: Vec<Entry> = exceptions.iter().collect();
-    entries.sort_unstable_by_key(|entry| entry.start);
-    let mut handlers: Vec<usize> = entries.iter().map(|entry| entry.handler).collect();
+    let mut handlers: Vec<usize> = exceptions.iter().map(|entry| entry.handler).collect();
     handlers.sort_unstable();
     handlers.dedup();
-    // The ranges that have begun, the one with the lowest handler first.
-    let mut begun = BinaryHeap::new();
-    let mut entries = entries.into_iter().peekable();
-    handlers.retain(|&handler| {
-        while let Some(entry) = entries.next_if(|entry| entry.start <= handler) {
-            begun.push(Reverse((entry.handler, entry.end)));
-        }
-        while begun
-            .peek()
-            .is_some_and(|Reverse((_, end))| *end <= handler)
-        {
-            begun.pop();
-        }
-        let covered = begun
-            .peek()
-            .is_some_and(|Reverse((lowest, _))| *lowest <= handler);
-        !covered && !leaves_monitor(code, handler)
-    });
+    let mut circles = Circles::new(exceptions.iter());
+    handlers.retain(|&handler| !circles.at(handler) && !leaves_monitor(code, handler));
     handlers
+}
+
+/// Tells where a failing probe could run in circles.
+///
+/// A hook fails on a stack overflow only, and the exception then goes to a handler that covers the probe. Were that
+/// one which leads back to it, through other probes that fail or through none, the two would go on for ever.
+/// Such a circle has at least one step upwards or in place, so no probe is put where a handler at the same or a lower
+/// pc covers it. A handler that jumps back is no such case if it begins with a probe of its own, as
+/// `catch` blocks with line numbers do.
+pub(crate) struct Circles {
+    /// By start.
+    entries: Peekable<IntoIter<Entry>>,
+    /// Handler and end of the ranges that have begun, the one with the lowest handler first.
+    begun: BinaryHeap<Reverse<(usize, usize)>>,
+}
+
+impl Circles {
+    pub(crate) fn new(entries: impl Iterator<Item = Entry>) -> Self {
+        let mut entries: Vec<Entry> = entries.collect();
+        entries.sort_unstable_by_key(|entry| entry.start);
+        Circles {
+            entries: entries.into_iter().peekable(),
+            begun: BinaryHeap::new(),
+        }
+    }
+
+    /// Whether a probe at `pc` is in danger; to be asked for ascending pcs.
+    pub(crate) fn at(&mut self, pc: usize) -> bool {
+        while let Some(entry) = self.entries.next_if(|entry| entry.start <= pc) {
+            self.begun.push(Reverse((entry.handler, entry.end)));
+        }
+        while self
+            .begun
+            .peek()
+            .is_some_and(|Reverse((_, end))| *end <= pc)
+        {
+            self.begun.pop();
+        }
+        self.begun
+            .peek()
+            .is_some_and(|Reverse((lowest, _))| *lowest <= pc)
+    }
 }
 
 /// Whether a handler leaves a monitor before anything in it can throw. A compiler may have left such a handler
 /// uncovered; besides, the JIT compilers give up on a call there that can end in our handler with the monitor locked.
-fn leaves_monitor(code: &[u8], handler: usize) -> bool {
+pub(crate) fn leaves_monitor(code: &[u8], handler: usize) -> bool {
     let mut pc = handler;
     while PROPERTIES[usize::from(code[pc])] & (MAY_THROW | SPECIAL) == 0 {
         match length(code, pc) {

@@ -34,20 +34,28 @@
 
 #![forbid(unsafe_code)]
 
+mod allocations;
 mod attributes;
 mod class;
 mod frames;
 mod handlers;
+mod lines;
+mod locks;
 mod mutf8;
 mod opcodes;
 mod pool;
+mod probes;
 mod prologue;
 mod reader;
 mod relocate;
 mod rewrite;
+mod tables;
 
+pub use allocations::{Allocation, AllocationSite};
 pub use class::{Class, Method};
-pub use rewrite::{Hooks, Rewritten, SuperMarks, instrument};
+pub use lines::LineEntry;
+pub use probes::{Hooks, Inserted, LeftOut, LineProbe, Probes, Rewritten, SuperMarks};
+pub use rewrite::instrument;
 
 /// Why bytes are no class file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,6 +2,7 @@
 
 use crate::reader::{i4_at, u2_at};
 
+pub(crate) const NOP: u8 = 0;
 pub(crate) const ICONST_0: u8 = 3;
 pub(crate) const BIPUSH: u8 = 16;
 pub(crate) const SIPUSH: u8 = 17;
@@ -35,10 +36,13 @@ pub(crate) const INVOKESTATIC: u8 = 184;
 pub(crate) const INVOKEINTERFACE: u8 = 185;
 pub(crate) const INVOKEDYNAMIC: u8 = 186;
 pub(crate) const NEW: u8 = 187;
+pub(crate) const NEWARRAY: u8 = 188;
 pub(crate) const ANEWARRAY: u8 = 189;
+pub(crate) const ARRAYLENGTH: u8 = 190;
 pub(crate) const ATHROW: u8 = 191;
 pub(crate) const CHECKCAST: u8 = 192;
 pub(crate) const INSTANCEOF: u8 = 193;
+pub(crate) const MONITORENTER: u8 = 194;
 pub(crate) const MONITOREXIT: u8 = 195;
 pub(crate) const WIDE: u8 = 196;
 pub(crate) const MULTIANEWARRAY: u8 = 197;
@@ -55,6 +59,8 @@ pub(crate) const MAY_THROW: u8 = 0x08;
 pub(crate) const SPECIAL: u8 = 0x10;
 /// It may run other Java code: calls, class initialization and class loading.
 pub(crate) const RUNS_JAVA: u8 = 0x20;
+/// It creates an object or an array.
+pub(crate) const ALLOCATES: u8 = 0x40;
 
 /// Length and properties of each opcode.
 pub(crate) static PROPERTIES: [u8; 256] = properties();
@@ -64,7 +70,7 @@ const fn properties() -> [u8; 256] {
     let mut op = 0;
     while op < 202 {
         let length = match op as u8 {
-            BIPUSH | LDC | 21..=ALOAD | 54..=ASTORE | RET | 188 => 2,
+            BIPUSH | LDC | 21..=ALOAD | 54..=ASTORE | RET | NEWARRAY => 2,
             SIPUSH | LDC_W | LDC2_W | IINC | IFEQ..=JSR | GETSTATIC..=INVOKESTATIC => 3,
             NEW | ANEWARRAY | CHECKCAST | INSTANCEOF | IFNULL | IFNONNULL => 3,
             MULTIANEWARRAY => 4,
@@ -91,7 +97,11 @@ const fn properties() -> [u8; 256] {
             | MULTIANEWARRAY => RUNS_JAVA,
             _ => 0,
         };
-        table[op] = length | throws | special | runs;
+        let allocates = match op as u8 {
+            NEW | NEWARRAY | ANEWARRAY | MULTIANEWARRAY => ALLOCATES,
+            _ => 0,
+        };
+        table[op] = length | throws | special | runs | allocates;
         op += 1;
     }
     table
@@ -184,6 +194,10 @@ pub(crate) fn is_switch(op: u8) -> bool {
     matches!(op, TABLESWITCH | LOOKUPSWITCH)
 }
 
+pub(crate) fn is_allocation(op: u8) -> bool {
+    PROPERTIES[usize::from(op)] & ALLOCATES != 0
+}
+
 /// Whether execution never goes on to the next instruction (after a `jsr` it does so by `ret` only).
 pub(crate) fn ends_block(op: u8) -> bool {
     matches!(op, GOTO | JSR..=RETURN | ATHROW | GOTO_W | JSR_W)
@@ -232,10 +246,10 @@ pub(crate) fn stack_effect(op: u8) -> Option<(u8, u8)> {
         | 174
         | 176
         | ATHROW
-        | 194
-        | 195 => (1, 0),
+        | MONITORENTER
+        | MONITOREXIT => (1, 0),
         159..=166 | 173 | 175 => (2, 0),
-        188 | ANEWARRAY | 190 | CHECKCAST | INSTANCEOF => (1, 1),
+        NEWARRAY | ANEWARRAY | ARRAYLENGTH | CHECKCAST | INSTANCEOF => (1, 1),
         _ => return None,
     })
 }

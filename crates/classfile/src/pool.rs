@@ -195,12 +195,16 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
 
     /// Takes back everything that was added since.
     pub(crate) fn roll_back(&mut self, to: Checkpoint) {
+        if let Some(integers) = &mut self.integers {
+            for &start in &self.starts[to.entries..] {
+                if let [INTEGER, a, b, c, d, ..] = self.added[start as usize..] {
+                    integers.remove(&i32::from_be_bytes([a, b, c, d]));
+                }
+            }
+        }
         self.starts.truncate(to.entries);
         self.added.truncate(to.bytes);
         let count = self.count();
-        if let Some(integers) = &mut self.integers {
-            integers.retain(|_, &mut index| index < count);
-        }
         self.throwable = self.throwable.filter(|&index| index < count);
         self.stack_map_table = self.stack_map_table.filter(|&index| index < count);
     }

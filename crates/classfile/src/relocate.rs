@@ -4,9 +4,9 @@
 //! pieces are inserted, and so a pc has three new values:
 //!
 //! ```text
-//!   … previous instruction
+//!   … previous instruction, with its allocation probe
 //!   before(pc) ─▶ enter probe (pc 0), or mark behind this()/super()     not run by jumps to pc
-//!   target(pc) ─▶ mark of a caught exception, mark before super(), leave probe     run by jumps to pc
+//!   target(pc) ─▶ mark of a caught exception, line probe, mark before super(), leave probe     run by jumps to pc
 //!   instruction(pc) ─▶ the instruction itself
 //! ```
 //!
@@ -27,6 +27,8 @@ use crate::reader::{put_u4, u2_at};
 pub(crate) const START: u8 = 0x01;
 /// A return, with a leave probe in front.
 pub(crate) const LEAVE: u8 = 0x02;
+/// A line of the source, with a probe in front.
+pub(crate) const LINE: u8 = 0x04;
 /// The instruction may throw (the value is that of the opcode's property).
 pub(crate) const THROWS: u8 = MAY_THROW;
 /// An exception handler with a mark in front.
@@ -37,11 +39,24 @@ pub(crate) const SUPER_CALL: u8 = 0x20;
 pub(crate) const SUPER_RETURNED: u8 = 0x40;
 /// A jump that needs 32 bits.
 pub(crate) const FAR: u8 = 0x80;
+/// An allocation with a probe behind. No jump is one, so the two share a bit.
+pub(crate) const ALLOCATION: u8 = FAR;
 
 /// The largest method that the JVM takes.
 pub(crate) const MAX_CODE: usize = 65_535;
 /// A `goto_w`.
 const ISLAND: usize = 5;
+/// The length of a probe with a number: `sipush` or `ldc_w`, and `invokestatic`.
+pub(crate) const NUMBERED_PROBE: usize = 6;
+
+/// The length of the probe behind an allocation; arrays are copied for it, and may be asked for their length.
+pub(crate) fn allocation_probe(op: u8) -> usize {
+    match op {
+        NEW => NUMBERED_PROBE,
+        MULTIANEWARRAY => 1 + NUMBERED_PROBE,
+        _ => 2 + NUMBERED_PROBE,
+    }
+}
 
 fn malformed(what: &'static str, pc: usize) -> Refusal {
     Refusal::Malformed { what, pc }
@@ -62,6 +77,17 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn covers(&self, pc: usize) -> bool {
         (self.start..self.end).contains(&pc)
+    }
+
+    /// Whether the range of this handler begins with the handler itself. javac does so, for the `astore` there,
+    /// which cannot throw.
+    pub(crate) fn covers_own_start(&self) -> bool {
+        self.start == self.handler
+    }
+
+    /// Whether the line probe in front of `pc` lies in the range: see [`Layout::range_start`].
+    pub(crate) fn covers_line_probe(&self, pc: usize) -> bool {
+        self.covers(pc) && !(pc == self.start && self.covers_own_start())
     }
 }
 
@@ -144,13 +170,24 @@ pub(crate) struct Layout {
     pub(crate) islands: Vec<Island>,
     /// Per old pc, and one for the end: its `target`.
     map: Vec<u16>,
-    /// The length of a probe.
+    /// The length of a probe around calls; 0 if there are none.
     probe: usize,
 }
 
 impl Layout {
-    /// Finds the instructions, and among them returns, jumps and switches.
-    pub(crate) fn scan(&mut self, code: &[u8]) -> Result<(), Refusal> {
+    /// Finds the instructions, and among them jumps and switches, and what is to get probes: returns, allocations.
+    pub(crate) fn scan(
+        &mut self,
+        code: &[u8],
+        returns: bool,
+        allocations: bool,
+    ) -> Result<(), Refusal> {
+        let sites = if allocations {
+            SPECIAL | ALLOCATES
+        } else {
+            SPECIAL
+        };
+        let leave = if returns { LEAVE } else { 0 };
         self.marks.clear();
         self.marks.resize(code.len() + 1, 0);
         self.sites.clear();
@@ -160,10 +197,12 @@ impl Layout {
             let op = code[pc];
             let properties = PROPERTIES[usize::from(op)];
             self.marks[pc] = START | properties & THROWS;
-            if properties & SPECIAL != 0 {
+            if properties & sites != 0 {
                 self.sites.push(pc);
                 if is_return(op) {
-                    self.marks[pc] |= LEAVE;
+                    self.marks[pc] |= leave;
+                } else if properties & ALLOCATES != 0 {
+                    self.marks[pc] |= ALLOCATION;
                 }
             }
             let len = usize::from(properties & LENGTH);
@@ -193,7 +232,7 @@ impl Layout {
         }
     }
 
-    /// Gives every instruction its place, with probes of `probe` bytes.
+    /// Gives every instruction its place, with probes of `probe` bytes around calls.
     pub(crate) fn place(&mut self, code: &[u8], probe: usize) -> Result<(), Refusal> {
         self.probe = probe;
         self.assign(code)?;
@@ -212,8 +251,8 @@ impl Layout {
 
     fn assign(&mut self, code: &[u8]) -> Result<(), Refusal> {
         self.map.resize(code.len() + 1, 0);
-        // New pc minus old pc. Switch padding may shrink, but never by more than the enter probe has added.
-        let mut shift = self.prefix() + self.probe;
+        // New pc minus old pc. Switch padding may shrink, but never by more than was inserted in front of it.
+        let mut shift = self.prefix() + self.entry();
         let mut from = 0;
         for &pc in &self.sites {
             fill(&mut self.map[from..pc], from + shift);
@@ -222,9 +261,12 @@ impl Layout {
                 shift += self.probe;
             }
             self.map[pc] = (pc + shift) as u16;
-            shift += self.probe * leading(mark);
+            shift += self.lead(mark);
             match code[pc] {
                 GOTO | JSR if mark & FAR != 0 => shift += 2,
+                op @ (NEW..=ANEWARRAY | MULTIANEWARRAY) if mark & ALLOCATION != 0 => {
+                    shift += allocation_probe(op)
+                }
                 TABLESWITCH | LOOKUPSWITCH => {
                     let new = pc + shift;
                     shift = switch_operands(new) - switch_operands(pc);
@@ -289,6 +331,15 @@ impl Layout {
         }
     }
 
+    /// The length of what stands behind the prefix, in front of the first instruction: the enter probe. Without it, a
+    /// `nop` keeps the frame behind a prefix apart from a frame of the first instruction.
+    pub(crate) fn entry(&self) -> usize {
+        match self.probe {
+            0 => usize::from(self.prefix() > 0),
+            probe => probe,
+        }
+    }
+
     /// The islands with their new pcs, ascending.
     pub(crate) fn placed_islands(&self) -> Vec<(usize, Island)> {
         let place = |at_end: bool, base: usize| {
@@ -324,9 +375,27 @@ impl Layout {
         self.map[pc]
     }
 
+    /// Where the range of an exception table's entry begins. A line probe at the start of a handler lies in no range of
+    /// that handler: were it to fail, the two would run in a circle.
+    pub(crate) fn range_start(&self, entry: &Entry) -> u16 {
+        let start = self.target(entry.start);
+        // A handler that covers itself has no mark of a caught exception in front of the line probe.
+        match self.marks[entry.start] & LINE {
+            LINE if entry.covers_own_start() => start + NUMBERED_PROBE as u16,
+            _ => start,
+        }
+    }
+
     /// The instruction itself.
     pub(crate) fn instruction(&self, pc: usize) -> u16 {
-        self.map[pc] + (self.probe * leading(self.marks[pc])) as u16
+        self.map[pc] + self.lead(self.marks[pc]) as u16
+    }
+
+    /// The length of the probes that stand directly in front of an instruction.
+    fn lead(&self, mark: u8) -> usize {
+        let around_calls = (mark & (LEAVE | CAUGHT | SUPER_CALL)).count_ones() as usize;
+        let line = if mark & LINE != 0 { NUMBERED_PROBE } else { 0 };
+        self.probe * around_calls + line
     }
 
     /// The end of what belongs to the instructions before `pc`.
@@ -361,11 +430,6 @@ impl Layout {
             u16::MAX
         }
     }
-}
-
-/// How many probes stand directly in front of an instruction.
-fn leading(mark: u8) -> usize {
-    (mark & (LEAVE | CAUGHT | SUPER_CALL)).count_ones() as usize
 }
 
 fn fill(map: &mut [u16], first: usize) {

@@ -2,7 +2,7 @@
 
 mod support;
 
-use jtrail_classfile::{Class, Refusal, SuperMarks, instrument};
+use jtrail_classfile::{Class, Inserted, Probes, Refusal, instrument};
 use support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
 use support::{Jdk, Program, RECORDER};
 
@@ -600,8 +600,8 @@ fn handler_at_the_beginning() {
     class.method(STATIC, "f", "(I)I", Some(code));
     let class = class.finish();
     let class = Class::parse(&class).unwrap();
-    let rewritten = instrument(&class, &RECORDER, |_, _| Some(1)).unwrap();
-    assert_eq!(rewritten.outcomes, [(0, Ok(SuperMarks::None))]);
+    let rewritten = instrument(&class, &RECORDER, |_, _| Probes::calls(Some(1))).unwrap();
+    assert_eq!(rewritten.outcomes, [(0, Ok(Inserted::default()))]);
     Class::parse(&rewritten.bytes).unwrap();
 }
 
@@ -618,13 +618,16 @@ fn what_is_never_touched() {
     empty(&mut class, "finalize", "(I)V");
     let bytes = class.finish();
     let class = Class::parse(&bytes).unwrap();
-    let rewritten = instrument(&class, &RECORDER, |_, _| Some(1)).unwrap();
+    let rewritten = instrument(&class, &RECORDER, |_, _| Probes::calls(Some(1))).unwrap();
     let expected = [
         (0, Err(Refusal::NoCode)),
         (1, Err(Refusal::EmptyFinalizer)),
-        (2, Ok(SuperMarks::None)),
+        (2, Ok(Inserted::default())),
     ];
     assert_eq!(rewritten.outcomes, expected);
-    let rewritten = instrument(&class, &RECORDER, |index, _| (index < 2).then_some(1)).unwrap();
+    let rewritten = instrument(&class, &RECORDER, |index, _| {
+        Probes::calls((index < 2).then_some(1))
+    })
+    .unwrap();
     assert_eq!(rewritten.bytes, bytes);
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jtrail_classfile::{Class, instrument};
+use jtrail_classfile::{Allocation, Class, LeftOut, LineProbe, Method, Probes, instrument};
 use support::{Jdk, RECORDER, class_files, java_sources, run};
 
 /// An instruction of a listing; jump targets are kept apart from the text.
@@ -17,6 +17,18 @@ struct Instruction {
     text: String,
     targets: Vec<usize>,
     hook: Option<String>,
+    comment: String,
+}
+
+impl Instruction {
+    /// The number that the instruction pushes, if it is a constant.
+    fn pushes(&self) -> Option<i32> {
+        let (op, operand) = self.text.split_once(' ')?;
+        match op {
+            "bipush" | "sipush" => operand.parse().ok(),
+            _ => self.comment.strip_prefix("int ")?.parse().ok(),
+        }
+    }
 }
 
 /// A method of a listing: its code, and the lines of each table below it.
@@ -101,8 +113,13 @@ fn code_line(line: &str, method: &mut Listing) {
     let hook = comment
         .trim()
         .strip_prefix("Method Recorder.")
-        .and_then(|hook| hook.strip_suffix(":(I)V"))
-        .map(str::to_string);
+        .and_then(|hook| match hook.split_once(':')? {
+            ("take", _) => None,
+            hook @ ("arrayAllocated", "(II)V")
+            | hook @ ("multiAllocated", "(Ljava/lang/Object;I)V")
+            | hook @ (_, "(I)V") => Some(hook.0.to_string()),
+            hook => panic!("{hook:?}"),
+        });
     let is_jump = ["if", "goto", "jsr"].iter().any(|op| rest.starts_with(op));
     let (text, targets) = match rest.rsplit_once(' ') {
         Some((op, target)) if is_jump => (op.to_string(), vec![target.parse().unwrap()]),
@@ -113,6 +130,7 @@ fn code_line(line: &str, method: &mut Listing) {
         text,
         targets,
         hook,
+        comment: comment.trim().to_string(),
     });
 }
 
@@ -130,6 +148,10 @@ struct Match {
     /// pc ranges of the probes, by hook.
     probes: Vec<(String, usize, usize)>,
     handlers: Vec<usize>,
+    /// The numbers of the line probes, with the old pcs that they stand at.
+    lines: Vec<(i32, usize)>,
+    /// The numbers of the allocation probes.
+    allocations: Vec<i32>,
 }
 
 /// Matches the instructions one by one.
@@ -138,6 +160,8 @@ fn matched(old: &Listing, new: &Listing) -> Match {
         places: BTreeMap::new(),
         probes: Vec::new(),
         handlers: Vec::new(),
+        lines: Vec::new(),
+        allocations: Vec::new(),
     };
     let mut at = 0;
     let probes_from = |at: &mut usize, probes: &mut Vec<(String, usize, usize)>| {
@@ -149,13 +173,20 @@ fn matched(old: &Listing, new: &Listing) -> Match {
         first
     };
     for instruction in &old.code {
+        let start = at;
         let first = probes_from(&mut at, &mut m.probes);
+        for push in (start..at).step_by(2) {
+            if new.code[push + 1].hook.as_deref() == Some("line") {
+                let number = new.code[push].pushes().unwrap();
+                m.lines.push((number, instruction.pc));
+            }
+        }
         let here = new
             .code
             .get(at)
             .unwrap_or_else(|| panic!("{}: {instruction:?} is missing", old.name))
             .pc;
-        let leads = |hook: &str| matches!(hook, "caught" | "superCall" | "leave");
+        let leads = |hook: &str| matches!(hook, "caught" | "line" | "superCall" | "leave");
         let target = m.probes[first..]
             .iter()
             .find(|(hook, ..)| leads(hook))
@@ -170,6 +201,23 @@ fn matched(old: &Listing, new: &Listing) -> Match {
             },
         );
         at += 1;
+        // The probe behind an allocation.
+        let (hook, copies): (_, &[&str]) = match instruction.text.split(' ').next().unwrap() {
+            "new" => ("allocated", &[]),
+            "newarray" | "anewarray" => ("arrayAllocated", &["dup", "arraylength"]),
+            "multianewarray" => ("multiAllocated", &["dup"]),
+            _ => continue,
+        };
+        let start = new.code[at].pc;
+        for copy in copies {
+            assert_eq!(new.code[at].text, *copy, "{}", old.name);
+            at += 1;
+        }
+        m.allocations.push(new.code[at].pushes().unwrap());
+        let call = &new.code[at + 1];
+        assert_eq!(call.hook.as_deref(), Some(hook), "{}", old.name);
+        m.probes.push((hook.into(), start, call.pc + 3));
+        at += 2;
     }
     // The end of the code is a place, too: where our handlers begin, or nothing.
     let end = new.code.get(at).map_or(usize::MAX, |handler| handler.pc);
@@ -293,9 +341,126 @@ fn frames(rows: &[String]) -> Vec<(usize, Vec<String>)> {
     frames
 }
 
-fn check(old: &Listing, new: &Listing) {
+/// What the rewriter says about a method.
+struct Numbers {
+    lines: Vec<LineProbe>,
+    /// Text and comment of each allocation as javap prints them, its pc and its line.
+    sites: Vec<(String, usize, u16)>,
+}
+
+impl Numbers {
+    fn of(class: &Class<'_>, method: &Method<'_>, lines: Vec<LineProbe>) -> Numbers {
+        // javap puts the names of array classes in quotes.
+        let quoted = |name: &str| match name.starts_with('[') {
+            true => format!("class \"{name}\""),
+            false => format!("class {name}"),
+        };
+        let text = |kind| match kind {
+            Allocation::New { class } => format!("new {}", quoted(&class)),
+            Allocation::Array { element } => {
+                let primitive = [
+                    "boolean", "char", "float", "double", "byte", "short", "int", "long",
+                ];
+                match "ZCFDBSIJ".find(&*element) {
+                    Some(at) => format!("newarray {}", primitive[at]),
+                    None => {
+                        let name = element.strip_prefix('L').and_then(|e| e.strip_suffix(';'));
+                        format!("anewarray {}", quoted(name.unwrap_or(&element)))
+                    }
+                }
+            }
+            Allocation::MultiArray { class, dimensions } => {
+                format!("multianewarray {dimensions} {}", quoted(&class))
+            }
+        };
+        let sites = class.allocation_sites(method).into_iter();
+        Numbers {
+            lines,
+            sites: sites
+                .map(|site| (text(site.kind), site.pc.into(), site.line))
+                .collect(),
+        }
+    }
+}
+
+/// The first number of the lines and of the allocation sites of each method in these tests.
+const FIRST: u32 = 32_760;
+
+/// Numbers, lines and names of the probes, against the listing.
+fn check_numbers(old: &Listing, m: &Match, numbers: &Numbers) {
+    let context = &old.name;
+    let rows: Vec<(u16, usize)> = old
+        .tables
+        .get("LineNumberTable")
+        .into_iter()
+        .flatten()
+        .map(|row| {
+            let (line, pc) = row.strip_prefix("line ").unwrap().split_once(": ").unwrap();
+            (line.parse().unwrap(), pc.parse().unwrap())
+        })
+        .collect();
+    assert_eq!(numbers.lines.len(), rows.len(), "{context}");
+    let mut expected = Vec::new();
+    for ((k, probe), (_, pc)) in (0..).zip(&numbers.lines).zip(&rows) {
+        match probe {
+            LineProbe::Own(number) => {
+                assert_eq!(*number, FIRST + k, "{context}");
+                expected.push((*number as i32, *pc));
+            }
+            LineProbe::Shared(number) => {
+                assert_eq!(rows[(number - FIRST) as usize].1, *pc, "{context}");
+            }
+            LineProbe::LeftOut(LeftOut::Monitor) => {
+                let locks = |instruction: &Instruction| instruction.text == "monitorenter";
+                assert!(old.code.iter().any(locks), "{context}");
+            }
+            LineProbe::LeftOut(why) => {
+                assert_eq!(*why, LeftOut::Circle, "{context}");
+                let covers = |row: &String| {
+                    let fields: Vec<&str> = row.split_whitespace().collect();
+                    let [from, to, handler] =
+                        [0, 1, 2].map(|n| fields[n].parse::<usize>().unwrap());
+                    (from..to).contains(pc) && handler <= *pc
+                };
+                let rows = &old.tables["Exception table"];
+                assert!(rows.iter().skip(1).any(covers), "{context}");
+            }
+        }
+    }
+    let mut found = m.lines.clone();
+    found.sort_unstable();
+    assert_eq!(found, expected, "{context}");
+    let sites: Vec<(String, usize, u16)> = old
+        .code
+        .iter()
+        .filter_map(|instruction| {
+            let (op, operand) = instruction.text.split_once(' ')?;
+            let text = match op {
+                "newarray" => instruction.text.clone(),
+                "new" | "anewarray" => format!("{op} {}", instruction.comment),
+                "multianewarray" => {
+                    let (_, dimensions) = operand.split_once(", ").unwrap();
+                    format!("{op} {dimensions} {}", instruction.comment)
+                }
+                _ => return None,
+            };
+            let line = rows.iter().rfind(|(_, pc)| *pc <= instruction.pc);
+            Some((text, instruction.pc, line.map_or(0, |row| row.0)))
+        })
+        .collect();
+    assert_eq!(numbers.sites, sites, "{context}");
+    let last = FIRST as i32 + sites.len() as i32;
+    assert_eq!(
+        m.allocations,
+        (FIRST as i32..last).collect::<Vec<_>>(),
+        "{context}"
+    );
+}
+
+fn check(old: &Listing, new: &Listing, numbers: &Numbers) {
     let context = &old.name;
     let m = matched(old, new);
+    check_numbers(old, &m, numbers);
     let known_end = !m.handlers.is_empty();
     let of =
         |listing: &Listing, table: &str| listing.tables.get(table).cloned().unwrap_or_default();
@@ -332,11 +497,15 @@ fn check(old: &Listing, new: &Listing) {
     let (old_entries, new_entries) = (of(old, "Exception table"), of(new, "Exception table"));
     let mut ours = new_entries.iter().skip(1).map(entry);
     for (pcs, class) in old_entries.iter().skip(1).map(entry) {
-        let moved = vec![
-            m.place(pcs[0]).target,
-            m.place(pcs[1]).before,
-            m.place(pcs[2]).target,
-        ];
+        let mut start = m.place(pcs[0]).target;
+        // A line probe at a handler is in no range of this handler.
+        if pcs[0] == pcs[2]
+            && let Some((hook, _, end)) = m.probes.iter().find(|probe| probe.1 == start)
+            && hook == "line"
+        {
+            start = *end;
+        }
+        let moved = vec![start, m.place(pcs[1]).before, m.place(pcs[2]).target];
         let (new_pcs, new_class) = ours.next().unwrap();
         assert!(
             new_pcs == moved || (!known_end && new_pcs[0] == moved[0]),
@@ -428,10 +597,23 @@ fn check(old: &Listing, new: &Listing) {
 fn check_files(jdk: &Jdk, files: &[PathBuf]) -> usize {
     let dir = tempfile::tempdir().unwrap();
     let mut new_files = Vec::new();
+    let mut numbers = Vec::new();
     for (n, file) in files.iter().enumerate() {
         let bytes = fs::read(file).unwrap();
         let class = Class::parse(&bytes).unwrap();
-        let rewritten = instrument(&class, &RECORDER, |index, _| Some(index as u32 * 999)).unwrap();
+        let rewritten = instrument(&class, &RECORDER, |index, _| Probes {
+            calls: Some(index as u32 * 999),
+            lines: Some(FIRST),
+            allocations: Some(FIRST),
+        });
+        let rewritten = rewritten.unwrap();
+        for (index, outcome) in rewritten.outcomes {
+            let method = &class.methods()[index];
+            if method.has_code() {
+                let lines = outcome.map(|inserted| inserted.lines).unwrap_or_default();
+                numbers.push(Numbers::of(&class, method, lines));
+            }
+        }
         let new = dir.path().join(format!("{n}.class"));
         fs::write(&new, rewritten.bytes).unwrap();
         new_files.push(new);
@@ -439,11 +621,13 @@ fn check_files(jdk: &Jdk, files: &[PathBuf]) -> usize {
     let list = |files: &[PathBuf]| run(jdk.tool("javap").args(["-v", "-p"]).args(files));
     let (old, new) = (listings(&list(files)), listings(&list(&new_files)));
     assert_eq!(old.len(), new.len());
+    assert_eq!(old.len(), numbers.len());
     let touched = old
         .iter()
         .zip(&new)
-        .filter(|(old, _)| !is_empty_finalizer(old));
-    touched.for_each(|(old, new)| check(old, new));
+        .zip(&numbers)
+        .filter(|((old, _), _)| !is_empty_finalizer(old));
+    touched.for_each(|((old, new), numbers)| check(old, new, numbers));
     old.len()
 }
 
@@ -460,6 +644,7 @@ fn tables_of_compiled_sources() {
             "Samples.java",
             "Constructors.java",
             "Old.java",
+            "Counted.java",
         ] {
             let sources = java_sources().display().to_string();
             jdk.compile(

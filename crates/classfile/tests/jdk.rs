@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jtrail_classfile::{Class, Refusal, instrument};
+use jtrail_classfile::{Class, Hooks, LeftOut, LineProbe, Probes, Refusal, instrument};
 use support::asm::{ClassAsm, CodeAsm, PUBLIC, STATIC, op};
-use support::{HOOKS, Jdk, class_files, java_sources, run};
+use support::{Jdk, class_files, java_sources, run};
 
 const HOOK: &str = "package java.lang;
 public final class JtrailHook {
@@ -19,16 +19,33 @@ public final class JtrailHook {
     public static void caught(int id) { calls++; }
     public static void superCall(int id) { calls++; }
     public static void superReturned(int id) { calls++; }
+    public static void line(int number) { calls++; }
+    public static void allocated(int site) { calls++; }
+    public static void arrayAllocated(int length, int site) { calls += length < 0 ? 1L << 60 : 1; }
+    public static void multiAllocated(Object array, int site) { calls += array.getClass().isArray() ? 1 : 1L << 60; }
 }";
+
+/// The kinds of probes, as bits.
+const CALLS: u32 = 1;
+const LINES: u32 = 2;
+const ALLOCATIONS: u32 = 4;
 
 /// A run over many classes.
 #[derive(Default)]
 struct Corpus {
+    kinds: u32,
     classes: usize,
     bytes: usize,
     methods: usize,
     rewritten: usize,
     refused: Vec<String>,
+    /// Methods that got the probes around calls only.
+    reduced: Vec<String>,
+    /// Entries of line tables: with a probe of their own, sharing one, and left out.
+    own: usize,
+    shared: usize,
+    left_out: Vec<(LeftOut, String)>,
+    sites: usize,
     /// The names of the classes to link, a line each.
     names: String,
 }
@@ -57,7 +74,7 @@ impl Corpus {
     /// Rewrites all of a class that may be rewritten; checks on the way that nothing chosen means nothing changed.
     fn rewrite(&mut self, old: &[u8], path: &str) -> Vec<u8> {
         let class = Class::parse(old).unwrap_or_else(|e| panic!("{path}: {e}"));
-        let same = instrument(&class, &HOOKS, |_, _| None).unwrap();
+        let same = instrument(&class, &Hooks::JTRAIL, |_, _| Probes::NONE).unwrap();
         assert!(same.bytes == old, "{path}: changed without need");
         self.classes += 1;
         self.bytes += old.len();
@@ -66,22 +83,44 @@ impl Corpus {
             .iter()
             .filter(|method| method.has_code())
             .count();
-        let rewritten = instrument(&class, &HOOKS, |index, method| {
+        let rewritten = instrument(&class, &Hooks::JTRAIL, |index, method| {
             let is_intrinsic =
                 method.has_annotation("Ljdk/internal/vm/annotation/IntrinsicCandidate;");
-            // Ids of all sizes.
-            let id = (index as u32) << (index % 5 * 5);
-            (class.name() != "java/lang/Object" && !is_intrinsic).then_some(id)
+            if class.name() == "java/lang/Object" || is_intrinsic {
+                return Probes::NONE;
+            }
+            // Numbers of all sizes.
+            let first = (index as u32) << (index % 5 * 5);
+            let kind = |bit| (self.kinds & bit != 0).then_some(first);
+            Probes {
+                calls: kind(CALLS),
+                lines: kind(LINES),
+                allocations: kind(ALLOCATIONS),
+            }
         });
         let rewritten = rewritten.unwrap();
         for (index, outcome) in &rewritten.outcomes {
+            let method = &class.methods()[*index];
+            let name = || format!("{path} {}{}", method.name(), method.descriptor());
             match outcome {
-                Ok(_) => self.rewritten += 1,
+                Ok(inserted) => {
+                    self.rewritten += 1;
+                    self.sites += class.allocation_sites(method).len();
+                    for (probe, entry) in inserted.lines.iter().zip(method.line_entries()) {
+                        match probe {
+                            LineProbe::Own(_) => self.own += 1,
+                            LineProbe::Shared(_) => self.shared += 1,
+                            LineProbe::LeftOut(why) => self
+                                .left_out
+                                .push((*why, format!("{}:{}", name(), entry.line))),
+                        }
+                    }
+                    if let Some(refusal) = &inserted.reduced {
+                        self.reduced.push(format!("{}: {refusal}", name()));
+                    }
+                }
                 Err(Refusal::NoCode | Refusal::EmptyFinalizer) => {}
-                Err(refusal) => self.refused.push(format!(
-                    "{path} {}: {refusal}",
-                    class.methods()[*index].name()
-                )),
+                Err(refusal) => self.refused.push(format!("{}: {refusal}", name())),
             }
         }
         let again =
@@ -124,7 +163,16 @@ impl Corpus {
             self.methods,
             out.lines().last().unwrap_or_default()
         );
+        println!(
+            "line entries: {} own probes, {} shared, {} left out; {} allocation sites",
+            self.own,
+            self.shared,
+            self.left_out.len(),
+            self.sites
+        );
         println!("refused: {:#?}", self.refused);
+        println!("reduced: {:#?}", self.reduced);
+        println!("left out: {:#?}", &self.left_out);
         out.lines()
             .filter_map(|line| line.split_once(": "))
             .map(|(name, _)| name.to_string())
@@ -143,30 +191,54 @@ fn java(jdk: &Jdk) -> Command {
     java
 }
 
+/// Rewrites and links all classes of all modules, with these kinds of probes.
+fn link_all(jdk: &Jdk, kinds: u32) -> Corpus {
+    let classes = jdk.classes();
+    let patched = tempfile::tempdir().unwrap();
+    let mut corpus = Corpus {
+        kinds,
+        ..Corpus::default()
+    };
+    let mut java = java(jdk);
+    java.args(["--add-modules", "ALL-SYSTEM"]);
+    for module in fs::read_dir(&classes)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name())
+    {
+        let to = patched.path().join(&module);
+        corpus.add(&classes.join(&module), &to);
+        java.arg("--patch-module")
+            .arg(format!("{}={}", module.display(), to.display()));
+    }
+    let base = patched.path().join("java.base");
+    let broken = corpus.add_broken(&base);
+    jdk.compile_hook(HOOK, &base);
+    assert_eq!(corpus.link(jdk, java, &[]), broken);
+    assert_eq!(corpus.refused, Vec::<String>::new());
+    assert!(corpus.classes > 20_000);
+    corpus
+}
+
 #[test]
 fn every_class_of_every_jdk_links() {
     for jdk in Jdk::all() {
-        let classes = jdk.classes();
-        let patched = tempfile::tempdir().unwrap();
-        let mut corpus = Corpus::default();
-        let mut java = java(&jdk);
-        java.args(["--add-modules", "ALL-SYSTEM"]);
-        for module in fs::read_dir(&classes)
-            .unwrap()
-            .flatten()
-            .map(|entry| entry.file_name())
-        {
-            let to = patched.path().join(&module);
-            corpus.add(&classes.join(&module), &to);
-            java.arg("--patch-module")
-                .arg(format!("{}={}", module.display(), to.display()));
-        }
-        let base = patched.path().join("java.base");
-        let broken = corpus.add_broken(&base);
-        jdk.compile_hook(HOOK, &base);
-        assert_eq!(corpus.link(&jdk, java, &[]), broken);
-        assert_eq!(corpus.refused, Vec::<String>::new());
-        assert!(corpus.classes > 20_000);
+        link_all(&jdk, CALLS);
+    }
+}
+
+#[test]
+fn every_class_of_every_jdk_links_with_all_probes() {
+    for jdk in Jdk::all() {
+        let corpus = link_all(&jdk, CALLS | LINES | ALLOCATIONS);
+        assert!(corpus.own > 1_000_000, "{}", corpus.own);
+    }
+}
+
+#[test]
+fn every_class_of_every_jdk_links_without_probes_around_calls() {
+    for jdk in Jdk::all() {
+        link_all(&jdk, LINES | ALLOCATIONS);
     }
 }
 
@@ -181,7 +253,10 @@ fn every_class_of_given_jars_links() {
     for jdk in Jdk::all() {
         let patched = tempfile::tempdir().unwrap();
         jdk.compile_hook(HOOK, patched.path());
-        let mut corpus = Corpus::default();
+        let mut corpus = Corpus {
+            kinds: CALLS | LINES | ALLOCATIONS,
+            ..Corpus::default()
+        };
         let (mut old, mut new) = (Vec::new(), Vec::new());
         for (n, jar) in jars.iter().enumerate() {
             let (from, to) = (

@@ -6,7 +6,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use jtrail_classfile::{Class, Refusal, instrument};
+use jtrail_classfile::{Class, Method, Probes, Refusal, instrument};
 use support::asm::{ClassAsm, CodeAsm, STATIC, op};
 use support::{Jdk, RECORDER, class_files, java_sources};
 
@@ -18,23 +18,31 @@ fn exercise(bytes: &[u8]) {
     let _ = (class.name(), class.super_name(), class.source_file());
     for method in class.methods() {
         let _ = (
+            class.allocation_sites(method),
+            method.line_entries().count(),
             method.name(),
             method.descriptor(),
             method.lines(),
             method.has_annotation("LX;"),
         );
     }
-    let Ok(rewritten) = instrument(&class, &RECORDER, |index, _| Some(index as u32 * 77)) else {
-        return;
-    };
-    let again = Class::parse(&rewritten.bytes).expect("the result does not parse");
-    assert_eq!(again.methods().len(), class.methods().len());
-    if rewritten
-        .outcomes
-        .iter()
-        .all(|(_, outcome)| outcome.is_err())
-    {
-        assert!(rewritten.bytes == bytes);
+    // All probes, and each kind alone.
+    for kinds in [0b111, 0b001, 0b010, 0b100] {
+        let first = |index: usize, kind: u32| (kinds >> kind & 1 == 1).then(|| index as u32 * 77);
+        let probes = |index, _: &Method<'_>| Probes {
+            calls: first(index, 0),
+            lines: first(index, 1),
+            allocations: first(index, 2),
+        };
+        let Ok(rewritten) = instrument(&class, &RECORDER, probes) else {
+            return;
+        };
+        let again = Class::parse(&rewritten.bytes).expect("the result does not parse");
+        assert_eq!(again.methods().len(), class.methods().len());
+        let refused = |(_, outcome): &(usize, Result<_, _>)| outcome.is_err();
+        if rewritten.outcomes.iter().all(refused) {
+            assert!(rewritten.bytes == bytes);
+        }
     }
 }
 
@@ -216,7 +224,7 @@ fn methods_made_to_waste_time() {
     class.method(STATIC, "g", "()V", Some(code));
     let class = class.finish();
     let class = Class::parse(&class).unwrap();
-    let outcomes = instrument(&class, &RECORDER, |_, _| Some(1))
+    let outcomes = instrument(&class, &RECORDER, |_, _| Probes::calls(Some(1)))
         .unwrap()
         .outcomes;
     assert_eq!(outcomes[0].1, Err(Refusal::TooComplex));

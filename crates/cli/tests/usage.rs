@@ -20,8 +20,9 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["report", "x", "--sort", "time"],
-            "[possible values: self, total, calls, name]",
+            "[possible values: self, total, cpu, calls, name]",
         ),
+        (&["report", "x", "--lines"], "--coverage"),
         (&["report", "x", "--top", "-1"], "'-1'"),
         (&["report", "x", "--top", "many"], "invalid value 'many'"),
         (&["report", "x", "--depth", "x"], "invalid value 'x'"),
@@ -174,7 +175,14 @@ fn completions_and_manual_come_from_the_same_definitions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let done = jtrail(&["completions", shell]);
         assert_eq!((done.code, done.err.as_str()), (0, ""), "{shell}");
-        for word in ["verify", "overflow", "no-summary", "bytecode"] {
+        for word in [
+            "verify",
+            "overflow",
+            "no-summary",
+            "bytecode",
+            "coverage",
+            "live",
+        ] {
             assert!(done.out.contains(word), "{shell} does not know {word}");
         }
     }
@@ -184,6 +192,8 @@ fn completions_and_manual_come_from_the_same_definitions() {
         "jtrail\\-run",
         "\\-\\-overflow",
         "\\-\\-depth",
+        "\\-\\-exceptions",
+        "heap_classes",
         "jtrail\\-verify",
     ] {
         assert!(page.contains(word), "the page has no {word}");

@@ -78,7 +78,7 @@ pub struct Totals {
     pub frees: u64,
     /// Monitor events written, of all four kinds together.
     pub monitors: u64,
-    /// Parks written ([`crate::ThreadPark`]; their ends do not count).
+    /// Parks and unparks written, together.
     pub parks: u64,
     /// Exceptions written as thrown.
     pub throws: u64,

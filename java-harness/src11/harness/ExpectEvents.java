@@ -149,7 +149,7 @@ public final class ExpectEvents {
 
     /** Objects of a class in the heap at the end, and the references out of all of them. */
     public static void heap(Class<?> type, long objects, long references) {
-        Expect.fact("heap." + type.getName(), objects);
+        Expect.fact("heap." + type.getName(), String.valueOf(objects)); // 0 is told, too
         add("REFS", type.getName(), references);
     }
 

@@ -9,18 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jtrail_classfile::{Class, Hooks, Refusal, instrument};
-
-/// The hooks of `JtrailHook`, which the tests compile into `java.lang`.
-pub const HOOKS: Hooks<'static> = Hooks {
-    class: "java/lang/JtrailHook",
-    enter: "enter",
-    leave: "leave",
-    leave_by_exception: "leaveByException",
-    caught: "caught",
-    super_call: "superCall",
-    super_returned: "superReturned",
-};
+use jtrail_classfile::{Class, Hooks, Probes, Refusal, instrument};
 
 /// An installed JDK.
 #[derive(Clone, Debug)]
@@ -182,7 +171,7 @@ pub fn class_files(dir: &Path) -> Vec<PathBuf> {
 /// The hooks of `Recorder.java`.
 pub const RECORDER: Hooks<'static> = Hooks {
     class: "Recorder",
-    ..HOOKS
+    ..Hooks::JTRAIL
 };
 
 /// A folder of classes whose calls are recorded.
@@ -246,7 +235,7 @@ impl Program {
                 "<init>" => format!("{simple}{}", descriptor.trim_end_matches('V')),
                 name => name.to_string(),
             });
-            Some(self.first_id + self.names.len() as u32 - 1)
+            Probes::calls(Some(self.first_id + self.names.len() as u32 - 1))
         });
         let rewritten = rewritten.unwrap();
         let mut refusals = Vec::new();

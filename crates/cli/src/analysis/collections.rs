@@ -83,7 +83,9 @@ fn bound(n: u32) -> i64 {
 
 /// The bucket of a length.
 fn bucket(ns: i64) -> u32 {
-    (0..).find(|n| ns < bound(n + 1) || bound(n + 1) == i64::MAX).unwrap_or(0)
+    (0..)
+        .find(|n| ns < bound(n + 1) || bound(n + 1) == i64::MAX)
+        .unwrap_or(0)
 }
 
 impl Collections {
@@ -110,7 +112,10 @@ impl Collections {
                 let stat = self.stats.entry((generation, kind)).or_default();
                 stat.spans.add(length.0);
                 stat.most_used = stat.most_used.max(e.used_space);
-                self.lengths.entry(bucket(length.0)).or_default().add(length.0);
+                self.lengths
+                    .entry(bucket(length.0))
+                    .or_default()
+                    .add(length.0);
                 self.pauses.add(Pause {
                     start,
                     length,
@@ -191,7 +196,11 @@ mod tests {
         })
     }
 
-    fn detail(collector: &'static str, cause: &'static str, generation: Generation) -> Event<'static> {
+    fn detail(
+        collector: &'static str,
+        cause: &'static str,
+        generation: Generation,
+    ) -> Event<'static> {
         Event::GcDetail(GcDetail {
             collector: collector.into(),
             cause: cause.into(),
@@ -239,7 +248,11 @@ mod tests {
         let mut stats: Vec<_> = gc
             .stats()
             .map(|(g, collector, cause, s)| {
-                let Spans { count, total, longest } = s.spans;
+                let Spans {
+                    count,
+                    total,
+                    longest,
+                } = s.spans;
                 (count, total, longest, s.most_used, g, collector, cause)
             })
             .collect();
@@ -283,7 +296,11 @@ mod tests {
             .collect();
         assert_eq!(
             rows,
-            [(1_000, 2_000, 2, 3_199), (2_000, 5_000, 0, 0), (5_000, 10_000, 1, 7_000)]
+            [
+                (1_000, 2_000, 2, 3_199),
+                (2_000, 5_000, 0, 0),
+                (5_000, 10_000, 1, 7_000)
+            ]
         );
     }
 }

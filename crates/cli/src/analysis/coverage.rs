@@ -139,7 +139,11 @@ mod tests {
         for event in [
             counts(1, 1, &[(10, 1), (11, 0)]),
             // Replaces it.
-            counts(1, 5, &[(10, 5), (11, 2), (12, 0), (14, 0), (15, 1), (20, 0)]),
+            counts(
+                1,
+                5,
+                &[(10, 5), (11, 2), (12, 0), (14, 0), (15, 1), (20, 0)],
+            ),
             // Shares line 20 with the one before, and reaches it.
             counts(2, 1, &[(20, 1), (21, 0)]),
             counts(3, 0, &[(5, 0)]),
@@ -155,10 +159,17 @@ mod tests {
         assert_eq!(coverage.methods[&MethodId(4)].uncovered(), "");
         let mut classes: Vec<_> = coverage.classes(&names);
         classes.sort_by_key(|(class, _)| *class);
-        let rows: Vec<_> = classes.iter().map(|(class, c)| (class.0, sums(c))).collect();
+        let rows: Vec<_> = classes
+            .iter()
+            .map(|(class, c)| (class.0, sums(c)))
+            .collect();
         assert_eq!(
             rows,
-            [(0, (0, 0, 9, 1, 1)), (7, (4, 7, 6, 2, 2)), (8, (0, 1, 0, 0, 1))]
+            [
+                (0, (0, 0, 9, 1, 1)),
+                (7, (4, 7, 6, 2, 2)),
+                (8, (0, 1, 0, 0, 1))
+            ]
         );
     }
 }

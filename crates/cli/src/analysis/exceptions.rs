@@ -90,7 +90,10 @@ impl Exceptions {
             site: frames.top(&e.stack),
         };
         self.thrown += 1;
-        self.throws.entry((throw.class, throw.site)).or_default().thrown += 1;
+        self.throws
+            .entry((throw.class, throw.site))
+            .or_default()
+            .thrown += 1;
         let flying = self.flying.entry(e.thread).or_default();
         if !e.object.is_none() {
             flying.retain(|f| f.object != e.object);
@@ -122,7 +125,10 @@ impl Exceptions {
     }
 
     fn never_caught(&mut self, throw: Throw) {
-        self.throws.entry((throw.class, throw.site)).or_default().uncaught += 1;
+        self.throws
+            .entry((throw.class, throw.site))
+            .or_default()
+            .uncaught += 1;
         if self.uncaught.len() < KEPT {
             self.uncaught.push(throw);
         } else {
@@ -207,7 +213,10 @@ mod tests {
         assert_eq!((e.thrown, e.caught), (4, 3));
         assert_eq!(e.catches.values().sum::<u64>(), 3);
         assert_eq!(e.uncaught.len(), 1);
-        assert_eq!((e.uncaught[0].thread, e.uncaught[0].object), (ThreadId(1), ObjectId(11)));
+        assert_eq!(
+            (e.uncaught[0].thread, e.uncaught[0].object),
+            (ThreadId(1), ObjectId(11))
+        );
     }
 
     #[test]

@@ -113,7 +113,10 @@ mod tests {
             both("a.B.m(ILx/Y;)V:12", "a.B.m(int, Y):12")
         );
         assert_eq!(site("a.B.m()V", -1), both("a.B.m()V", "a.B.m()"));
-        assert_eq!(site("a.B.n()V", -2), both("a.B.n()V:native", "a.B.n():native"));
+        assert_eq!(
+            site("a.B.n()V", -2),
+            both("a.B.n()V:native", "a.B.n():native")
+        );
         assert_eq!(site("odd", 0), both("odd", "odd"));
         assert_eq!(frames.raw_site(Site::NONE), "");
         assert_eq!(frames.top(&[]), Site::NONE);

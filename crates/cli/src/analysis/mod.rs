@@ -40,9 +40,7 @@ mod threads;
 
 pub use allocations::{AllocationSite, Allocations};
 pub use calls::{Calls, MethodStat, PathStat, ThreadCalls};
-pub use classes::{
-    ClassStat, Classes, Detail, Member, class_flags, field_flags, method_flags,
-};
+pub use classes::{ClassStat, Classes, Detail, Member, class_flags, field_flags, method_flags};
 pub use code::{Code, CodeStat};
 pub use collections::{Bucket, Collections, Pause, PauseStat};
 pub use coverage::{Coverage, Covered, MethodLines};
@@ -51,7 +49,7 @@ pub(crate) use frames::with_line;
 pub use frames::{Frames, Site};
 pub use heap::{Dump, DumpClass, DumpObject, Heap, OBJECTS_KEPT};
 pub use monitors::{Block, Monitors, WaitStat};
-pub use names::{MethodName, Names, ThreadName, readable_signature};
+pub use names::{MethodName, Names, ThreadName, readable_signature, readable_type};
 pub use objects::{Amount, Objects};
 pub use samples::{STATES, SampleStat, Samples};
 pub use spans::{Lasting, Longest, Spans};

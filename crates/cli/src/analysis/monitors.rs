@@ -158,8 +158,14 @@ impl Monitors {
         let stat = match kind {
             Kind::Enter => {
                 self.blocked.add(block.length);
-                self.by_class.entry(block.class).or_default().add(block.length);
-                self.by_site.entry(block.site).or_default().add(block.length);
+                self.by_class
+                    .entry(block.class)
+                    .or_default()
+                    .add(block.length);
+                self.by_site
+                    .entry(block.site)
+                    .or_default()
+                    .add(block.length);
                 self.blocks.add(block);
                 return;
             }
@@ -262,10 +268,18 @@ mod tests {
             .collect();
         assert_eq!(
             rows,
-            [(3, 2, 290, 9, false), (1, 2, 50, 9, false), (2, 1, 10, 9, true)]
+            [
+                (3, 2, 290, 9, false),
+                (1, 2, 50, 9, false),
+                (2, 1, 10, 9, true)
+            ]
         );
         assert_eq!(frames.raw_site(longest[0].site), "a.B.m()V:7");
-        let all = Spans { count: 3, total: 350, longest: 290 };
+        let all = Spans {
+            count: 3,
+            total: 350,
+            longest: 290,
+        };
         assert_eq!(monitors.blocked, all);
         assert_eq!(monitors.by_class[&ClassId(9)], all);
         assert_eq!(monitors.by_site[&longest[0].site], all);
@@ -314,16 +328,41 @@ mod tests {
             park(1, 50),
             unpark,
             park(2, 100),
-            Event::ThreadEnd(ThreadEnd { thread: T[2], time: Timestamp(130) }),
+            Event::ThreadEnd(ThreadEnd {
+                thread: T[2],
+                time: Timestamp(130),
+            }),
             park(3, 950),
         ]);
         let site = frames.top(&stack());
         let wait = monitors.waits[&(site, ClassId(9))];
-        let spans = Spans { count: 2, total: 15, longest: 10 };
-        assert_eq!(wait, WaitStat { spans, timed_out: 1, open: 0 });
+        let spans = Spans {
+            count: 2,
+            total: 15,
+            longest: 10,
+        };
+        assert_eq!(
+            wait,
+            WaitStat {
+                spans,
+                timed_out: 1,
+                open: 0
+            }
+        );
         let park = monitors.parks[&(Site::NONE, ClassId::NONE)];
-        let spans = Spans { count: 3, total: 120, longest: 50 };
-        assert_eq!(park, WaitStat { spans, timed_out: 0, open: 2 });
+        let spans = Spans {
+            count: 3,
+            total: 120,
+            longest: 50,
+        };
+        assert_eq!(
+            park,
+            WaitStat {
+                spans,
+                timed_out: 0,
+                open: 2
+            }
+        );
         assert_eq!(monitors.blocked.total, 2);
     }
 }

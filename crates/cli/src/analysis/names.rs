@@ -105,6 +105,16 @@ impl Names {
             .unwrap_or_else(|| format!("class-{id}"))
     }
 
+    /// The same for people: `int[][]` for `[[I`.
+    pub fn readable_class(&self, id: ClassId) -> String {
+        let raw = self.class(id);
+        if raw.starts_with('[') {
+            readable_type(&raw)
+        } else {
+            raw
+        }
+    }
+
     /// The class's name, if the trace announced it.
     pub fn known_class(&self, id: ClassId) -> Option<&str> {
         self.classes.get(&id).map(String::as_str)
@@ -145,6 +155,40 @@ pub fn readable_signature(signature: &str) -> String {
     parameters(signature).unwrap_or_else(|| signature.to_owned())
 }
 
+/// The type of a descriptor: `int[][]` for `[[I`, `a.B` for `La/B;`. A text that is no descriptor stays
+/// as it is.
+pub fn readable_type(descriptor: &str) -> String {
+    let element = descriptor.trim_start_matches('[');
+    let dimensions = descriptor.len() - element.len();
+    let class = || {
+        Some(
+            element
+                .strip_prefix('L')?
+                .strip_suffix(';')?
+                .replace('/', "."),
+        )
+    };
+    match primitive(element).map(str::to_owned).or_else(class) {
+        Some(name) => name + &"[]".repeat(dimensions),
+        None => descriptor.to_owned(),
+    }
+}
+
+/// The primitive type of a descriptor.
+fn primitive(descriptor: &str) -> Option<&'static str> {
+    Some(match descriptor {
+        "B" => "byte",
+        "C" => "char",
+        "D" => "double",
+        "F" => "float",
+        "I" => "int",
+        "J" => "long",
+        "S" => "short",
+        "Z" => "boolean",
+        _ => return None,
+    })
+}
+
 fn parameters(signature: &str) -> Option<String> {
     let (mut rest, _) = signature.strip_prefix('(')?.split_once(')')?;
     let mut out = String::from("(");
@@ -154,25 +198,15 @@ fn parameters(signature: &str) -> Option<String> {
         }
         let element = rest.trim_start_matches('[');
         let dimensions = rest.len() - element.len();
-        let name = match element.chars().next()? {
-            'B' => "byte",
-            'C' => "char",
-            'D' => "double",
-            'F' => "float",
-            'I' => "int",
-            'J' => "long",
-            'S' => "short",
-            'Z' => "boolean",
-            'L' => {
-                let (class, behind) = element[1..].split_once(';')?;
-                rest = behind;
-                class.rsplit('/').next()?
-            }
-            _ => return None,
+        let name = if let Some(class) = element.strip_prefix('L') {
+            let (class, behind) = class.split_once(';')?;
+            rest = behind;
+            class.rsplit('/').next()?
+        } else {
+            let (first, behind) = element.split_at_checked(1)?;
+            rest = behind;
+            primitive(first)?
         };
-        if !element.starts_with('L') {
-            rest = &element[1..];
-        }
         let _ = write!(out, "{name}{}", "[]".repeat(dimensions)); // a String takes everything
     }
     out.push(')');
@@ -199,13 +233,42 @@ mod tests {
             name: "a".into(),
             ..ThreadStart::default()
         }));
-        for event in [rename(1, "a"), rename(1, "b"), rename(1, "c"), rename(2, "d")] {
+        for event in [
+            rename(1, "a"),
+            rename(1, "b"),
+            rename(1, "c"),
+            rename(2, "d"),
+        ] {
             names.event(&event);
         }
         let thread = &names.threads[&ThreadId(1)];
-        assert_eq!((thread.first_name.as_deref(), thread.renames), (Some("a"), 2));
+        assert_eq!(
+            (thread.first_name.as_deref(), thread.renames),
+            (Some("a"), 2)
+        );
         let all = [0, 1, 2].map(|id| names.thread(ThreadId(id)));
         assert_eq!(all, ["", "c", "thread-2"]);
+    }
+
+    #[test]
+    fn arrays_read_like_source() {
+        let mut names = Names::default();
+        for (name, expected) in [
+            ("a.B", "a.B"),
+            ("[[I", "int[][]"),
+            ("[La.B$C;", "a.B$C[]"),
+            ("[", "["),
+            ("[x", "[x"),
+            ("[L", "[L"),
+        ] {
+            names.event(&Event::ClassDef(jtrail_model::ClassDef {
+                class: ClassId(1),
+                name: name.into(),
+                ..jtrail_model::ClassDef::default()
+            }));
+            assert_eq!(names.readable_class(ClassId(1)), expected);
+        }
+        assert_eq!(names.readable_class(ClassId(7)), "class-7");
     }
 
     #[test]

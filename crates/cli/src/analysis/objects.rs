@@ -220,11 +220,21 @@ mod tests {
             sorted(objects.live_by_thread()),
             [(t(0), 1, 100), (t(1), 1, huge), (t(2), 1, 24)]
         );
-        assert_eq!(objects.freed, Amount { objects: 1, bytes: 16 });
+        assert_eq!(
+            objects.freed,
+            Amount {
+                objects: 1,
+                bytes: 16
+            }
+        );
         assert_eq!(objects.unknown_frees, 2);
         assert_eq!(objects.class(ObjectId(3)), c(8));
         assert_eq!(objects.size(ObjectId(3)), huge);
-        assert_eq!(objects.class(ObjectId(1)), c(7), "the dead have a class too");
+        assert_eq!(
+            objects.class(ObjectId(1)),
+            c(7),
+            "the dead have a class too"
+        );
         assert_eq!(objects.class(ObjectId(42)), ClassId::NONE);
     }
 

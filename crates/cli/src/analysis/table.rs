@@ -124,10 +124,16 @@ mod tests {
         for (value, id) in (1_u32..).zip(ids) {
             assert_eq!(table.get(id), value, "{id}");
         }
-        assert_eq!((table.get(0), table.get(3), table.get(u64::MAX - 1)), (0, 0, 0));
+        assert_eq!(
+            (table.get(0), table.get(3), table.get(u64::MAX - 1)),
+            (0, 0, 0)
+        );
         table.set(u64::MAX, 77);
         table.set(1, 78);
-        assert_eq!((table.get(u64::MAX), table.get(1), table.entries), (77, 78, 8));
+        assert_eq!(
+            (table.get(u64::MAX), table.get(1), table.entries),
+            (77, 78, 8)
+        );
     }
 
     /// An id that was set while it was far away stays where it is when the array reaches it.

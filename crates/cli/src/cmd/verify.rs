@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Findings to show of each trace, 0 for all that are kept
     #[arg(long, default_value_t = 20)]
     top: usize,
+    /// Show how many events of each kind a trace has; JSON always does
+    #[arg(long)]
+    counts: bool,
     /// Write JSON: an array with an object for each trace
     #[arg(long)]
     json: bool,
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         if args.json {
             objects.push(verdict.json(path, args.top));
         } else {
-            verdict.write(path, args.top, streams)?;
+            verdict.write(path, args, streams)?;
         }
     }
     if args.json {
@@ -62,6 +65,8 @@ struct Verdict {
     /// None for one that can't be read at all.
     format: Option<&'static str>,
     events: u64,
+    /// Events by kind, in the order of the model.
+    kinds: Vec<(&'static str, u64)>,
     /// Events that the trace says it lost.
     lost: u64,
     faults: u64,
@@ -114,6 +119,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         events: ending.events,
         lost: checked.counts.lost,
         faults: ending.faults + checked.faults(),
+        kinds: checked.counts.kinds,
         findings,
         error: ending.error,
     })
@@ -133,6 +139,7 @@ impl Verdict {
             code: FAILED,
             format: None,
             events: 0,
+            kinds: Vec::new(),
             lost: 0,
             faults: 0,
             findings: Vec::new(),
@@ -158,7 +165,7 @@ impl Verdict {
         &self.findings[..n]
     }
 
-    fn write(&self, path: &Path, top: usize, streams: &mut Streams<'_>) -> io::Result<()> {
+    fn write(&self, path: &Path, args: &Args, streams: &mut Streams<'_>) -> io::Result<()> {
         let mut text = format!("{}: {}", path.display(), self.word());
         // Writing to a String can't fail.
         if let Some(format) = self.format {
@@ -168,17 +175,23 @@ impl Verdict {
             }
             let _ = write!(text, ", events lost: {})", count(self.lost));
         }
-        for finding in self.shown(top) {
+        let shown = self.shown(args.top);
+        for finding in shown {
             let (kind, message) = (severity(finding.severity), &finding.message);
             let (offset, rule) = (finding.offset, finding.rule);
             let _ = write!(text, "\n  at byte {offset}: {kind} ({rule}): {message}");
         }
-        let more = self.findings.len() - self.shown(top).len();
+        let more = self.findings.len() - shown.len();
         if more > 0 {
             let _ = write!(text, "\n  … {more} more; --top 0 shows them");
         }
         if let Some(error) = &self.error {
             let _ = write!(text, "\n  {error}");
+        }
+        if args.counts {
+            for (kind, events) in &self.kinds {
+                let _ = write!(text, "\n  {kind}: {}", count(*events));
+            }
         }
         writeln!(streams.out, "{text}")
     }
@@ -192,11 +205,17 @@ impl Verdict {
                 "message": f.message,
             })
         };
+        let kinds: serde_json::Map<String, Value> = self
+            .kinds
+            .iter()
+            .map(|(kind, events)| ((*kind).to_owned(), json!(events)))
+            .collect();
         json!({
             "file": path.display().to_string(),
             "verdict": self.word(),
             "format": self.format,
             "events": self.events,
+            "kinds": kinds,
             "lost": self.lost,
             "faults": self.faults,
             "findings": self.shown(top).iter().map(finding).collect::<Vec<_>>(),

@@ -23,9 +23,9 @@ pub(crate) enum Style {
 /// One table.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Section {
-    /// Key in JSON, and head of the table.
+    /// Key in JSON, and head of the table, which has blanks for its underscores.
     pub(crate) name: &'static str,
-    pub(crate) columns: &'static [Column],
+    pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
     /// Rows that were left out.
     pub(crate) more: usize,
@@ -40,6 +40,24 @@ pub(crate) struct Column {
     pub(crate) key: &'static str,
     /// Head in a table; empty for a column that tables don't show.
     pub(crate) head: &'static str,
+    /// It is left out when no row has a value in it.
+    pub(crate) optional: bool,
+}
+
+impl Section {
+    /// Leaves out the optional columns that have no value.
+    pub(crate) fn without_empty(mut self) -> Self {
+        for at in (0..self.columns.len()).rev() {
+            let empty = |row: &Vec<Cell>| row.get(at) == Some(&Cell::None);
+            if self.columns[at].optional && self.rows.iter().all(empty) {
+                self.columns.remove(at);
+                for row in &mut self.rows {
+                    row.remove(at);
+                }
+            }
+        }
+        self
+    }
 }
 
 /// One value.

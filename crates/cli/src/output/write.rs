@@ -23,7 +23,7 @@ fn tables(sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
         if n > 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{}", section.name)?;
+        writeln!(out, "{}", section.name.replace('_', " "))?;
         if section.vertical {
             list(section, out)?;
         } else if section.rows.is_empty() {

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod rich;
+
 use jtrail_formats::Format;
 use jtrail_model::*;
 use std::ffi::OsString;

@@ -4,8 +4,9 @@ use jtrail_model::Event;
 
 macro_rules! kinds {
     ($($kind:ident)*) => {
+        /// A kind of event.
         #[derive(Clone, Copy)]
-        enum Kind { $($kind,)* Other }
+        pub(super) enum Kind { $($kind,)* Other }
 
         const KINDS: usize = Kind::Other as usize + 1;
         const KIND_NAMES: [&str; KINDS] = [$(stringify!($kind),)* "other"];
@@ -32,63 +33,39 @@ kinds! {
 }
 
 /// Number of events by kind.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Kinds([u64; KINDS]);
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self([0; KINDS])
+    }
+}
 
 impl Kinds {
     pub(super) fn count(&mut self, event: &Event<'_>) {
         self.0[Kind::of(event) as usize] += 1;
     }
 
+    pub(super) fn of(&self, kind: Kind) -> u64 {
+        self.0[kind as usize]
+    }
+
     pub(super) fn all(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    pub(super) fn enters(&self) -> u64 {
-        self.0[Kind::MethodEnter as usize]
-    }
-
-    pub(super) fn leaves(&self) -> u64 {
-        self.0[Kind::MethodLeave as usize]
-    }
-
-    pub(super) fn aggregated(&self) -> u64 {
-        self.0[Kind::AggregatedEnter as usize]
-    }
-
-    pub(super) fn objects(&self) -> u64 {
-        self.0[Kind::ObjectAlloc as usize]
-    }
-
-    pub(super) fn frees(&self) -> u64 {
-        self.0[Kind::ObjectFree as usize]
-    }
-
-    /// Of all four kinds.
+    /// Monitor events, of all four kinds.
     pub(super) fn monitors(&self) -> u64 {
-        let kinds = [
-            Kind::MonitorWait,
-            Kind::MonitorWaited,
-            Kind::MonitorContendedEnter,
-            Kind::MonitorContendedEntered,
-        ];
-        kinds.map(|kind| self.0[kind as usize]).into_iter().sum()
+        self.of(Kind::MonitorWait)
+            + self.of(Kind::MonitorWaited)
+            + self.of(Kind::MonitorContendedEnter)
+            + self.of(Kind::MonitorContendedEntered)
     }
 
+    /// Parks and unparks.
     pub(super) fn parks(&self) -> u64 {
-        self.0[Kind::ThreadPark as usize]
-    }
-
-    pub(super) fn throws(&self) -> u64 {
-        self.0[Kind::ExceptionThrow as usize]
-    }
-
-    pub(super) fn catches(&self) -> u64 {
-        self.0[Kind::ExceptionCatch as usize]
-    }
-
-    pub(super) fn samples(&self) -> u64 {
-        self.0[Kind::Sample as usize]
+        self.of(Kind::ThreadPark) + self.of(Kind::ThreadUnpark)
     }
 
     pub(super) fn occurring(&self) -> Vec<(&'static str, u64)> {

@@ -4,25 +4,44 @@
 //! here: the rules over the whole trace are those of [TPTP](crate::tptp#rules-over-the-whole-trace).
 //!
 //! Memory grows with definitions and open calls, not with the number of events and not with the size
-//! of ids.
+//! of ids. An object takes a byte.
+//!
+//! Some things are legal that one would not expect of a trace:
+//!
+//! - An event whose thread was never announced names none, and takes part in nothing along threads.
+//! - Frees are written later than the collection that found them. An event behind a free may have come
+//!   before it.
+//! - Objects have ids of their own, which may be those of threads, classes or methods as well.
+//! - The object of a thread or a class needs no other definition, and may have one.
+//! - What is open when the trace ends stays open: calls, waits, blocks, parks.
+//! - A wait has no end when the thread did not own the monitor.
 
+mod code;
+mod ending;
 mod findings;
+mod heap;
 mod kinds;
+mod objects;
 mod order;
+mod pairing;
 mod table;
 mod thread;
 
 pub use findings::{Counts, Finding, Findings, MOST_FINDINGS, Rule, Total};
 
 use crate::Severity;
+use code::Code;
 use findings::Report;
+use heap::Dumps;
 use jtrail_model::{
-    AgentCreate, ClassDef, ClassId, Custom, Event, GcRoot, MethodDef, MethodEnter, MethodId,
-    MethodLeave, Note, ObjectAlloc, ObjectFree, ObjectId, ObjectReference, ThreadId, ThreadStart,
-    Timestamp, Totals,
+    AgentCreate, ClassDef, ClassId, ClassUnload, Custom, Event, ExceptionCatch, ExceptionThrow,
+    Frame, GcRoot, MethodDef, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter, Note,
+    ObjectAlloc, ObjectDef, ObjectId, ThreadId, ThreadStart, Timestamp, Totals,
 };
-use kinds::Kinds;
+use kinds::{Kind, Kinds};
+use objects::Objects;
 use order::Order;
+use pairing::Pair;
 use table::Table;
 use thread::Thread;
 
@@ -36,14 +55,18 @@ pub struct Checker {
     kinds: Kinds,
     order: Order,
     ours: bool,
-    threads: Table<Thread>,
-    classes: Table<()>,
+    /// None for those that ended.
+    threads: Table<Option<Box<Thread>>>,
+    /// Whether each was unloaded.
+    classes: Table<bool>,
     /// The class of each.
     methods: Table<ClassId>,
-    /// Whether each is alive.
-    objects: Table<bool>,
-    dumps: Table<()>,
+    objects: Objects,
+    dumps: Dumps,
+    code: Code,
     collecting: bool,
+    /// Collections that began, less those that the JVM has told of.
+    untold_collections: u64,
     /// Calls and aggregated calls in one trace were told already.
     mixed: bool,
     /// Calls left open by threads that ended.
@@ -63,39 +86,49 @@ impl Checker {
             Event::MethodLeave(e) => self.leave(e),
             Event::AgentCreate(e) => self.agent(e),
             Event::ThreadStart(e) => self.thread_start(e),
-            Event::ThreadEnd(e) => {
-                if let Some((thread, report)) = self.thread(e.thread, Some(e.time)) {
-                    self.abandoned += thread.end(e.thread, report);
-                }
-            }
+            Event::ThreadEnd(e) => self.thread_end(e.thread, e.time),
+            Event::ThreadName(e) => self.along(e.thread, e.time, |_, _, _| {}),
+            Event::ThreadCpu(e) => self.along(e.thread, e.time, |thread, ours, report| {
+                thread.cpu(e.thread, e.cpu_time, ours, report);
+            }),
+            Event::ThreadMount(e) => self.mount(e.thread, e.time, e.carrier, true),
+            Event::ThreadUnmount(e) => self.mount(e.thread, e.time, e.carrier, false),
+            Event::ThreadPark(e) => self.begin(Pair::Park, e.thread, e.time, e.object),
+            Event::ThreadUnpark(e) => self.end(Pair::Park, e.thread, e.time, None),
             Event::ClassDef(e) => self.class(e),
+            Event::ClassDetail(e) => self.known_class(e.class),
+            Event::ClassRedefine(e) => self.known_class(e.class),
+            Event::ClassUnload(e) => self.class_unload(e),
             Event::MethodDef(e) => self.method(e),
+            Event::MethodCompile(e) => {
+                self.known_method(e.method);
+                self.code.compiled(e);
+            }
+            Event::MethodUncompile(e) => {
+                let severity = self.promised();
+                self.code.uncompiled(e, severity, &mut self.report);
+            }
+            Event::LineCounts(e) => {
+                self.known_method(e.method);
+                code::lines(e, &mut self.report);
+            }
             Event::ObjectAlloc(e) => self.alloc(e),
-            Event::ObjectFree(e) => self.free(e),
+            Event::ObjectDef(e) => self.object(e),
+            Event::ObjectFree(e) => self.objects.free(e.object, e.time, &mut self.report),
             Event::GcStart(_) => self.collection(true),
             Event::GcFinish(_) => self.collection(false),
+            Event::GcDetail(_) => self.collection_detail(),
             Event::RuntimeInitDone(e) => self.bystander(e.thread, e.time),
             Event::RuntimeShutdown(e) => self.bystander(e.thread, e.time),
-            Event::MonitorWait(e) => {
-                self.monitor(e.thread, e.time, |t, r| {
-                    t.waits.begin(e.thread, e.object, "the wait", r)
-                });
-            }
-            Event::MonitorWaited(e) => {
-                self.monitor(e.thread, e.time, |t, r| {
-                    t.waits.end(e.thread, e.object, "the wait", r)
-                });
-            }
-            Event::MonitorContendedEnter(e) => {
-                self.monitor(e.thread, e.time, |t, r| {
-                    t.blocks.begin(e.thread, e.object, "the block", r)
-                });
-            }
+            Event::MonitorWait(e) => self.begin(Pair::Wait, e.thread, e.time, e.object),
+            Event::MonitorWaited(e) => self.end(Pair::Wait, e.thread, e.time, Some(e.object)),
+            Event::MonitorContendedEnter(e) => self.block(e),
             Event::MonitorContendedEntered(e) => {
-                self.monitor(e.thread, e.time, |t, r| {
-                    t.blocks.end(e.thread, e.object, "the block", r)
-                });
+                self.end(Pair::Block, e.thread, e.time, Some(e.object));
             }
+            Event::ExceptionThrow(e) => self.throw(e),
+            Event::ExceptionCatch(e) => self.catch(e),
+            Event::Sample(e) => self.along(e.thread, e.time, |_, _, _| {}),
             Event::AggregatedEnter(e) => {
                 self.known_method(e.method);
                 if let Some((thread, report)) = self.thread(e.thread, None) {
@@ -109,90 +142,21 @@ impl Checker {
                 }
             }
             Event::HeapDump(e) => {
-                defined(&mut self.dumps, e.dump.0, (), "heap dump", &mut self.report);
+                let ours = self.ours;
+                self.dumps
+                    .begin(e, ours, &mut self.objects, &mut self.report);
             }
-            Event::GcRoot(GcRoot { class, .. }) => self.known_class(*class),
-            Event::ObjectReference(e) => self.reference(e),
+            Event::GcRoot(e) => self.root(e),
+            Event::ObjectReference(e) => {
+                self.dumps.reference(e, &mut self.objects, &mut self.report);
+            }
+            Event::HeapObject(e) => {
+                self.known_class(e.class);
+                self.dumps.object(e, &mut self.objects, &mut self.report);
+            }
+            Event::HeapDumpEnd(e) => self.dumps.end(e, &self.objects, &mut self.report),
             Event::Custom(e) => self.custom(e),
             _ => {}
-        }
-    }
-
-    /// Ends the check.
-    pub fn finish(mut self) -> Findings {
-        let mut open_calls = self.abandoned;
-        let (mut waiting, mut aggregated) = (0, 0);
-        for thread in self.threads.values() {
-            open_calls += thread.calls.len() as u64;
-            aggregated += thread.aggregated.len();
-            waiting += usize::from(thread.waits.open.is_some());
-            waiting += usize::from(thread.blocks.open.is_some());
-        }
-        let report = &mut self.report;
-        if self.kinds.all() > 0 && !self.order.ended() {
-            // Ours always does, unless the program was killed or the output failed; the samples of old
-            // agents never do.
-            let severity = if self.ours {
-                Severity::Truncated
-            } else {
-                Severity::Info
-            };
-            report.add(severity, Rule::Order, || {
-                "the trace does not say that collection ended".into()
-            });
-        }
-        if self.collecting {
-            report.info(Rule::Collections, || {
-                "the last collection does not end".into()
-            });
-        }
-        if waiting > 0 {
-            report.info(Rule::Monitors, || {
-                format!("{waiting} waits or blocks do not end")
-            });
-        }
-        if aggregated > 0 {
-            let severity = if self.order.ended() {
-                Severity::Fault
-            } else {
-                Severity::Info
-            };
-            report.add(severity, Rule::Aggregated, || {
-                format!("{aggregated} aggregated calls do not end")
-            });
-        }
-        let counts = Counts {
-            events: self.kinds.all(),
-            kinds: self.kinds.occurring(),
-            threads: self.threads.len() as u64,
-            classes: self.classes.len() as u64,
-            methods: self.methods.len() as u64,
-            enters: self.kinds.enters(),
-            leaves: self.kinds.leaves(),
-            open_calls,
-            lost: self.lost,
-        };
-        if let Some(totals) = self.totals {
-            for (what, told, counted) in [
-                ("enters", totals.enters, counts.enters),
-                ("leaves", totals.leaves, counts.leaves),
-                ("lost events", totals.lost, counts.lost),
-                ("open calls", totals.open, counts.open_calls),
-            ] {
-                if told != counted {
-                    report.fault(Rule::Totals, || {
-                        format!("the agent counted {told} {what}, the trace has {counted}")
-                    });
-                }
-            }
-        }
-        let Report {
-            findings, totals, ..
-        } = self.report;
-        Findings {
-            findings,
-            totals,
-            counts,
         }
     }
 
@@ -208,16 +172,14 @@ impl Checker {
         time: Option<Timestamp>,
     ) -> Option<(&mut Thread, &mut Report)> {
         let Some(thread) = self.threads.get_mut(id.0) else {
-            self.report.fault(Rule::Definitions, || {
-                format!("thread {id} was not announced")
-            });
+            self.report.undefined("thread", id.0, Severity::Fault);
             return None;
         };
-        if thread.ended {
+        let Some(thread) = thread else {
             self.report
                 .fault(Rule::ThreadEnd, || format!("thread {id} has ended already"));
             return None;
-        }
+        };
         if let Some(time) = time {
             thread.time(id, time, self.ours, &mut self.report);
         }
@@ -228,11 +190,7 @@ impl Checker {
         match self.methods.get(e.method.0) {
             None => self.undefined("method", e.method.0),
             Some(&class) if class != e.class => {
-                let severity = if self.ours {
-                    Severity::Fault
-                } else {
-                    Severity::Info
-                };
+                let severity = self.promised();
                 self.report.add(severity, Rule::Definitions, || {
                     format!(
                         "method {} is of class {class}, not of class {}",
@@ -246,22 +204,23 @@ impl Checker {
         if let Some((thread, report)) = self.thread(e.thread, Some(e.time)) {
             thread.enter(e, ours, report);
         }
-        if self.kinds.enters() == 1 {
+        if self.kinds.of(Kind::MethodEnter) == 1 {
             self.unmixed(&Event::MethodEnter(*e));
         }
     }
 
     fn leave(&mut self, e: &MethodLeave) {
+        let ours = self.ours;
         if let Some((thread, report)) = self.thread(e.thread, Some(e.time)) {
-            thread.leave(e, report);
+            thread.leave(e, ours, report);
         }
     }
 
     /// Calls one by one and aggregated calls do not occur in one trace.
     fn unmixed(&mut self, event: &Event<'_>) {
         let other = match event {
-            Event::MethodEnter(_) => self.kinds.aggregated(),
-            _ => self.kinds.enters(),
+            Event::MethodEnter(_) => self.kinds.of(Kind::AggregatedEnter),
+            _ => self.kinds.of(Kind::MethodEnter),
         };
         if other > 0 && !self.mixed {
             self.mixed = true;
@@ -271,40 +230,119 @@ impl Checker {
         }
     }
 
-    fn monitor(
+    /// An event of a thread that must be alive.
+    fn along(
         &mut self,
         id: ThreadId,
         time: Timestamp,
-        pair: impl FnOnce(&mut Thread, &mut Report),
+        rule: impl FnOnce(&mut Thread, bool, &mut Report),
     ) {
+        let ours = self.ours;
         if let Some((thread, report)) = self.thread(id, Some(time)) {
-            pair(thread, report);
+            rule(thread, ours, report);
         }
+    }
+
+    /// An event of a thread that must be alive, if it has one.
+    fn along_if_any(
+        &mut self,
+        id: ThreadId,
+        time: Timestamp,
+        rule: impl FnOnce(&mut Thread, &mut Report),
+    ) {
+        if !id.is_none() {
+            self.along(id, time, |thread, _, report| rule(thread, report));
+        }
+    }
+
+    fn begin(&mut self, pair: Pair, id: ThreadId, time: Timestamp, object: ObjectId) {
+        self.used(object, time);
+        self.along_if_any(id, time, |thread, report| {
+            thread.begin(pair, id, object, report);
+        });
+    }
+
+    fn end(&mut self, pair: Pair, id: ThreadId, time: Timestamp, object: Option<ObjectId>) {
+        self.used(object.unwrap_or_default(), time);
+        self.along_if_any(id, time, |thread, report| {
+            thread.finish(pair, id, object, report);
+        });
+    }
+
+    fn block(&mut self, e: &MonitorContendedEnter<'_>) {
+        self.known_thread(e.owner);
+        self.begin(Pair::Block, e.thread, e.time, e.object);
+    }
+
+    fn throw(&mut self, e: &ExceptionThrow<'_>) {
+        if e.stack.is_empty() {
+            self.report.fault(Rule::Exceptions, || {
+                format!("thread {}: an exception is thrown nowhere", e.thread)
+            });
+        }
+        self.exception(e.thread, e.time, e.object, e.class);
+    }
+
+    fn catch(&mut self, e: &ExceptionCatch<'_>) {
+        if e.frame == Frame::default() {
+            self.report.fault(Rule::Exceptions, || {
+                format!("thread {}: an exception is caught nowhere", e.thread)
+            });
+        }
+        self.exception(e.thread, e.time, e.object, e.class);
+    }
+
+    fn exception(&mut self, id: ThreadId, time: Timestamp, object: ObjectId, class: ClassId) {
+        if class.is_none() {
+            self.undefined("class", class.0);
+        }
+        self.known_class(class);
+        self.used(object, time);
+        self.bystander(id, time);
+    }
+
+    fn mount(&mut self, id: ThreadId, time: Timestamp, carrier: ThreadId, mounts: bool) {
+        self.known_thread(carrier);
+        self.along(id, time, |thread, _, report| {
+            thread.mount(id, mounts, report)
+        });
     }
 
     /// An event that only mentions the thread.
     fn bystander(&mut self, id: ThreadId, time: Timestamp) {
-        if !id.is_none() {
-            self.thread(id, Some(time));
-        }
+        self.along_if_any(id, time, |_, _| {});
     }
 
     fn thread_start(&mut self, e: &ThreadStart<'_>) {
-        let thread = Thread::default();
-        if defined(
-            &mut self.threads,
-            e.thread.0,
-            thread,
-            "thread",
-            &mut self.report,
-        ) {
-            self.announced(e.object);
+        let thread = Some(Box::default());
+        let report = &mut self.report;
+        if defined(&mut self.threads, e.thread.0, thread, "thread", report) {
+            self.objects.imply(e.object);
+        }
+    }
+
+    fn thread_end(&mut self, id: ThreadId, time: Timestamp) {
+        if self.thread(id, Some(time)).is_some()
+            && let Some(thread) = self.threads.get_mut(id.0).and_then(Option::take)
+        {
+            self.abandoned += thread.end(id, &mut self.report);
         }
     }
 
     fn class(&mut self, e: &ClassDef<'_>) {
-        if defined(&mut self.classes, e.class.0, (), "class", &mut self.report) {
-            self.announced(e.object);
+        let report = &mut self.report;
+        if defined(&mut self.classes, e.class.0, false, "class", report) {
+            self.objects.imply(e.object);
+        }
+    }
+
+    fn class_unload(&mut self, e: &ClassUnload) {
+        match self.classes.get_mut(e.class.0) {
+            Some(unloaded @ false) => *unloaded = true,
+            Some(true) => self.report.fault(Rule::Unloads, || {
+                format!("class {} was unloaded already", e.class)
+            }),
+            None => self.undefined("class", e.class.0),
         }
     }
 
@@ -325,36 +363,18 @@ impl Checker {
         if !e.method.is_none() {
             self.known_method(e.method);
         }
-        defined(
-            &mut self.objects,
-            e.object.0,
-            true,
-            "object",
-            &mut self.report,
-        );
+        self.objects.define(e.object, &mut self.report);
     }
 
-    /// An object that another definition names.
-    fn announced(&mut self, object: ObjectId) {
-        if !object.is_none() {
-            defined(
-                &mut self.objects,
-                object.0,
-                true,
-                "object",
-                &mut self.report,
-            );
-        }
+    fn object(&mut self, e: &ObjectDef) {
+        self.known_class(e.class);
+        self.objects.define(e.object, &mut self.report);
     }
 
-    fn free(&mut self, e: &ObjectFree) {
-        match self.objects.get_mut(e.object.0) {
-            Some(alive @ true) => *alive = false,
-            Some(false) => self.report.fault(Rule::Collections, || {
-                format!("object {} was freed already", e.object)
-            }),
-            None => self.undefined("object", e.object.0),
-        }
+    /// An event names the object, if any.
+    fn used(&mut self, object: ObjectId, time: Timestamp) {
+        let unknown = self.promised();
+        self.objects.used(object, time, unknown, &mut self.report);
     }
 
     fn collection(&mut self, begins: bool) {
@@ -368,6 +388,24 @@ impl Checker {
                 .fault(Rule::Collections, || format!("a collection {what}"));
         }
         self.collecting = begins;
+        self.untold_collections += u64::from(begins);
+    }
+
+    /// What the JVM says of a collection may come late, but once for each.
+    fn collection_detail(&mut self) {
+        match self.untold_collections.checked_sub(1) {
+            Some(left) => self.untold_collections = left,
+            None => self.report.fault(Rule::Collections, || {
+                "a detail of a collection that did not begin, or was told already".into()
+            }),
+        }
+    }
+
+    fn root(&mut self, e: &GcRoot<'_>) {
+        self.known_class(e.class);
+        let severity = self.promised();
+        self.dumps
+            .root(e, severity, &mut self.objects, &mut self.report);
     }
 
     fn custom(&mut self, e: &Custom<'_>) {
@@ -375,7 +413,8 @@ impl Checker {
             Some(Note::Lost(lost)) => {
                 self.lost = self.lost.saturating_add(lost.events);
                 match self.threads.get_mut(lost.thread.0) {
-                    Some(thread) => thread.gap = true,
+                    Some(Some(thread)) => thread.gap = true,
+                    Some(None) => {}
                     None => self.undefined("thread", lost.thread.0),
                 }
             }
@@ -391,9 +430,9 @@ impl Checker {
         }
     }
 
-    fn reference(&mut self, e: &ObjectReference) {
-        if self.dumps.get(e.dump.0).is_none() {
-            self.undefined("heap dump", e.dump.0);
+    fn known_thread(&mut self, id: ThreadId) {
+        if !id.is_none() && self.threads.get(id.0).is_none() {
+            self.undefined("thread", id.0);
         }
     }
 
@@ -409,11 +448,17 @@ impl Checker {
         }
     }
 
-    #[cold]
     fn undefined(&mut self, what: &str, id: u64) {
-        self.report.fault(Rule::Definitions, || {
-            format!("{what} {id} was not announced")
-        });
+        self.report.undefined(what, id, Severity::Fault);
+    }
+
+    /// How bad it is to break a rule that other agents are known to break.
+    fn promised(&self) -> Severity {
+        if self.ours {
+            Severity::Fault
+        } else {
+            Severity::Info
+        }
     }
 }
 

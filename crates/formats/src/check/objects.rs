@@ -45,7 +45,7 @@ impl Objects {
     pub(super) fn define(&mut self, id: ObjectId, report: &mut Report) {
         if id.is_none() {
             report.fault(Rule::Ids, || {
-                "a object is announced with id 0, which means none".into()
+                "an object is announced with id 0, which means none".into()
             });
         } else if self.flags(id) & DEFINED != 0 {
             report.fault(Rule::Ids, || format!("object {id} is announced again"));
@@ -132,9 +132,8 @@ impl Objects {
     /// Takes the marks of the last heap dump away.
     pub(super) fn unmark(&mut self) {
         if std::mem::take(&mut self.marked) {
-            self.table.retain(|flags| {
-                NonZeroU8::new(flags.get() & !(LISTED | REFERRED))
-            });
+            self.table
+                .retain(|flags| NonZeroU8::new(flags.get() & !(LISTED | REFERRED)));
         }
     }
 }
@@ -143,5 +142,29 @@ const fn flag(bits: u8) -> NonZeroU8 {
     match NonZeroU8::new(bits) {
         Some(bits) => bits,
         None => NonZeroU8::MIN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_takes_a_byte() {
+        let mut objects = Objects::default();
+        let mut report = Report::default();
+        // Nearly in order, as threads write them.
+        for id in (256..1_000_256).map(|id| ObjectId(id ^ 0xff)) {
+            objects.define(id, &mut report);
+        }
+        assert!(report.findings.is_empty());
+        assert_eq!(objects.table.len(), 1_000_000);
+        let bytes = objects.table.bytes();
+        assert!((1_000_000..3_000_000).contains(&bytes), "{bytes}");
+        // Ids far apart take no more than their number.
+        for id in (1..=1000).map(|id| ObjectId(id << 40)) {
+            objects.define(id, &mut report);
+        }
+        assert!(objects.table.bytes() < bytes + 1000 * 64);
     }
 }

@@ -85,7 +85,10 @@ impl Pairing {
     ) {
         let first = !std::mem::replace(&mut self.seen, true);
         let (severity, why) = match (self.open.take(), object) {
-            (Some(begun), Some(object)) if begun != object => {
+            // An object that the trace does not define has no id.
+            (Some(begun), Some(object))
+                if begun != object && !begun.is_none() && !object.is_none() =>
+            {
                 (severity, format!("begun was that on {begun}"))
             }
             (Some(_), _) => return,

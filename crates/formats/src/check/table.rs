@@ -105,6 +105,15 @@ impl<T> Table<T> {
 }
 
 #[cfg(test)]
+impl<T> Table<T> {
+    /// Memory that the entries take, about.
+    pub(super) fn bytes(&self) -> usize {
+        let dense = self.dense.capacity() * size_of::<Option<T>>();
+        dense + self.sparse.capacity() * (size_of::<(u64, T)>() + 1)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -103,7 +103,8 @@ impl Thread {
         report: &mut Report,
     ) {
         let severity = self.severity();
-        self.pairing(pair).begin(pair, (id, object), severity, report);
+        self.pairing(pair)
+            .begin(pair, (id, object), severity, report);
     }
 
     /// Waiting, blocking or parking ends.

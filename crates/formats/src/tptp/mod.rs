@@ -175,9 +175,23 @@
 //! - **Depth.** Ours counts recorded calls from 1. Readers ask only that a call is deeper than its
 //!   caller.
 //! - **Time** never falls along a thread, definitions aside. Between threads it may.
-//! - **Collections** begin and end in turn. An object is freed once.
-//! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object.
+//! - **Objects** are announced once, by allocation, by definition, or by the thread or class that they
+//!   stand for, before anything else names them. They are freed once. Frees are written later than the
+//!   collection that found them; nothing that happened after the free names the object.
+//! - **Collections** begin and end in turn. What the JVM says of one comes at or behind it, once.
+//! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object; park and
+//!   unpark pair up by thread. A wait of a thread that does not own the monitor has no end. What is open
+//!   at the end of the trace stays open.
+//! - **Threads.** Names, CPU times and samples are those of live threads. CPU time never falls along a
+//!   thread. Virtual threads take and leave carriers in turn. An event of a thread that was never
+//!   announced has thread 0.
+//! - **Exceptions** have a class that was announced, and a place.
+//! - **Classes** are unloaded once. Compiled code is thrown away that was there, by method and address.
+//! - **Lines** of a method ascend, each once.
+//! - **Heap dumps** that have an end hold their roots, objects and references before it. A dump that
+//!   lists objects lists each once, and all that it refers to.
 //! - **Aggregated calls** are written as a tree for each thread, in a trace without single calls.
+//! - **Totals** that the agent tells are those of the trace.
 //!
 //! [`Checker`](crate::Checker) checks them.
 //!

@@ -3,12 +3,15 @@
     dead_code,
     missing_docs,
     unreachable_pub,
+    unused_imports,
     reason = "each test file uses a part of it"
 )]
 
 use jtrail_formats::{DecodeError, Decoded, Format, Remark, Severity, Step};
 use jtrail_model::*;
 
+pub mod check;
+pub mod document;
 mod events;
 pub mod layout;
 pub mod random;

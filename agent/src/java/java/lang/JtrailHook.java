@@ -1,23 +1,36 @@
 package java.lang;
 
+import jdk.internal.misc.Unsafe;
+
 /**
  * What instrumented code calls. The agent defines this class into the boot loader, as a member of
- * java.base it is found through every class loader and readable from every module. The argument is the id of the method that is running.
+ * java.base it is found through every class loader and readable from every module. If nothing else is said, the argument is the id
+ * of the method that is running.
  */
 public final class JtrailHook {
+    private static final Unsafe UNSAFE = Unsafe.getUnsafe();
+    /** Address of the line counters, 64 bits each; 0 without any. */
+    private static final long LINES;
+
+    static {
+        bindNatives();
+        LINES = lineCounters();
+    }
+
     private JtrailHook() {
     }
 
-    /**
-     * Binds the methods below. The JVM prints a warning when native code binds methods of java.base on its own
-     * account, and none when a class of java.base asks for it, as here.
-     */
+    /** Has the class initialised. */
     static void bind() {
-        bindNatives();
     }
 
-    /** Found by its name in the agent's library. */
+    /**
+     * Binds the other methods; found by its name in the agent's library. The JVM prints a warning when native code binds methods of
+     * java.base on its own account, and none when a class of java.base asks for it, as here.
+     */
     private static native void bindNatives();
+
+    private static native long lineCounters();
 
     /** The method begins. */
     public static native void enter(int method);
@@ -36,4 +49,15 @@ public final class JtrailHook {
 
     /** The constructor is back from this(...) or super(...). */
     public static native void superReturned(int method);
+
+    /** A line begins: the argument is the number of its counter. */
+    public static void line(int number) {
+        UNSAFE.getAndAddLong(null, LINES + 8L * number, 1);
+    }
+
+    /** The thread is about to park; whether the running method has the blocker as its first argument. */
+    public static native void park(int hasBlocker);
+
+    /** The thread is back from parking. */
+    public static native void unpark(int ignored);
 }

@@ -272,7 +272,13 @@ fn cpu_time_is_summed_like_time() {
     }
     assert_eq!(
         cpu(&calls),
-        [(1, 350, 150), (2, 200, 200), (3, 0, 0), (4, 50, 10), (5, 40, 40)]
+        [
+            (1, 350, 150),
+            (2, 200, 200),
+            (3, 0, 0),
+            (4, 50, 10),
+            (5, 40, 40)
+        ]
     );
     let nested = calls.paths()[2].stat;
     assert_eq!((nested.cpu_total, nested.cpu_own), (100, 100));
@@ -281,7 +287,8 @@ fn cpu_time_is_summed_like_time() {
 #[test]
 fn aggregated_calls_have_bounds_and_cpu_time() {
     let mut calls = Calls::default();
-    for (method, own, min, max, cpu) in [(1, 100, 10, 60, 80), (2, 50, 5, 20, 40), (1, 30, 2, 9, 0)] {
+    for (method, own, min, max, cpu) in [(1, 100, 10, 60, 80), (2, 50, 5, 20, 40), (1, 30, 2, 9, 0)]
+    {
         let enter = AggregatedEnter {
             thread: ThreadId(1),
             method: MethodId(method),

@@ -180,13 +180,42 @@ mod tests {
     fn the_example_of_the_paper() {
         // R A B C D E F G H I J K L
         let edges = [
-            (0, 1), (0, 2), (0, 3), (1, 4), (2, 1), (2, 4), (2, 5), (3, 6), (3, 7), (4, 12),
-            (5, 8), (6, 9), (7, 9), (7, 10), (8, 5), (8, 11), (9, 11), (10, 9), (11, 9), (11, 0),
+            (0, 1),
+            (0, 2),
+            (0, 3),
+            (1, 4),
+            (2, 1),
+            (2, 4),
+            (2, 5),
+            (3, 6),
+            (3, 7),
+            (4, 12),
+            (5, 8),
+            (6, 9),
+            (7, 9),
+            (7, 10),
+            (8, 5),
+            (8, 11),
+            (9, 11),
+            (10, 9),
+            (11, 9),
+            (11, 0),
             (12, 8),
         ];
         let expected = [
-            None, Some(0), Some(0), Some(0), Some(0), Some(0), Some(3), Some(3), Some(0), Some(0),
-            Some(7), Some(0), Some(4),
+            None,
+            Some(0),
+            Some(0),
+            Some(0),
+            Some(0),
+            Some(0),
+            Some(3),
+            Some(3),
+            Some(0),
+            Some(0),
+            Some(7),
+            Some(0),
+            Some(4),
         ];
         assert_eq!(tree(13, &edges), expected);
         assert_eq!(naive(13, &edges), expected);
@@ -207,7 +236,11 @@ mod tests {
             let edges: Vec<_> = (0..nodes * (1 + round % 4) / 2 + 2)
                 .map(|_| (random(nodes) as u32, random(nodes) as u32))
                 .collect();
-            assert_eq!(tree(nodes, &edges), naive(nodes, &edges), "{nodes} {edges:?}");
+            assert_eq!(
+                tree(nodes, &edges),
+                naive(nodes, &edges),
+                "{nodes} {edges:?}"
+            );
         }
     }
 

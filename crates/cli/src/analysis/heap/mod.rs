@@ -261,7 +261,11 @@ impl Open {
             objects: dump.all.objects.saturating_sub(tree.order.len() as u64 - 1),
             bytes: dump.all.bytes.saturating_sub(retained[0]),
         });
-        let keys = self.classes.keys().iter().zip(shallow.iter().zip(of_classes));
+        let keys = self
+            .classes
+            .keys()
+            .iter()
+            .zip(shallow.iter().zip(of_classes));
         dump.classes = keys
             .filter(|(_, (shallow, _))| shallow.objects > 0)
             .map(|(class, (shallow, retained))| DumpClass {
@@ -270,8 +274,13 @@ impl Open {
                 retained,
             })
             .collect();
-        dump.classes
-            .sort_by_key(|c| (Reverse(c.shallow.bytes), Reverse(c.shallow.objects), c.class));
+        dump.classes.sort_by_key(|c| {
+            (
+                Reverse(c.shallow.bytes),
+                Reverse(c.shallow.objects),
+                c.class,
+            )
+        });
 
         let mut places: Vec<u32> = (1..tree.order.len() as u32).collect();
         let key = |place: &u32| {

@@ -123,7 +123,10 @@ fn without_graphs_only_counts() {
     let heap = heap(false, &map());
     let dump = &heap.dumps[0];
     assert_eq!((dump.all.objects, dump.all.bytes), (7, 1_724));
-    assert_eq!((dump.references, dump.roots, dump.unreachable), (6, 2, None));
+    assert_eq!(
+        (dump.references, dump.roots, dump.unreachable),
+        (6, 2, None)
+    );
     assert!(dump.classes.is_empty() && dump.objects.is_empty());
 }
 

@@ -1,0 +1,11 @@
+package jdk.internal.misc;
+
+/** What the hook class needs of the JDK's own class, to compile against; never part of the agent. */
+public final class Unsafe {
+    private Unsafe() {
+    }
+
+    public static native Unsafe getUnsafe();
+
+    public native long getAndAddLong(Object object, long offset, long delta);
+}

@@ -1,0 +1,183 @@
+//! The line number tables of a method, and where their probes may stand.
+
+use crate::Refusal;
+use crate::class::Method;
+use crate::handlers::Circles;
+use crate::locks::Locks;
+use crate::opcodes::MONITORENTER;
+use crate::probes::{LeftOut, LineProbe};
+use crate::reader::u2_at;
+use crate::relocate::{Entry, Exceptions, LINE, Layout};
+
+/// An entry of a `LineNumberTable`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineEntry {
+    /// Where it begins in the method's code.
+    pub pc: u16,
+    /// The source line.
+    pub line: u16,
+}
+
+/// The entries of all line number tables of a method, as they are in the file: first those of one table, then those of others.
+#[derive(Default)]
+pub(crate) struct LineTables<'a> {
+    first: &'a [u8],
+    /// The tables behind the first; compilers make one.
+    others: Vec<&'a [u8]>,
+}
+
+impl<'a> LineTables<'a> {
+    /// Adds a table: four bytes per entry.
+    pub(crate) fn add(&mut self, table: &'a [u8]) {
+        if self.first.is_empty() {
+            self.first = table;
+        } else {
+            self.others.push(table);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = LineEntry> {
+        let tables = std::iter::once(&self.first).chain(&self.others);
+        tables
+            .flat_map(|table| table.chunks_exact(4))
+            .map(|entry| LineEntry {
+                pc: u2_at(entry, 0),
+                line: u2_at(entry, 2),
+            })
+    }
+
+    /// The number of entries.
+    pub(crate) fn len(&self) -> usize {
+        let others: usize = self.others.iter().map(|table| table.len()).sum();
+        (self.first.len() + others) / 4
+    }
+
+    /// The line of each of some pcs, which ascend; as the JVM has it: of the nearest entry that begins at or before the pc, and
+    /// of the last of several unless they begin at the pc itself. 0 if there is none.
+    pub(crate) fn lines_at(&self, pcs: impl Iterator<Item = usize>) -> Vec<u16> {
+        let mut entries: Vec<LineEntry> = self.iter().collect();
+        entries.sort_by_key(|entry| entry.pc);
+        let (mut at, mut last) = (0, 0);
+        let line = |pc: usize| {
+            while entries
+                .get(at)
+                .is_some_and(|entry| usize::from(entry.pc) < pc)
+            {
+                last = entries[at].line;
+                at += 1;
+            }
+            match entries.get(at) {
+                Some(entry) if usize::from(entry.pc) == pc => entry.line,
+                _ => last,
+            }
+        };
+        pcs.map(line).collect()
+    }
+}
+
+impl Method<'_> {
+    /// The entries of the method's line number tables, in the order of the class file: entry `k` of these is the one that
+    /// [`Probes::lines`](crate::Probes::lines) gives the number `first + k`. There may be several for one line
+    /// and, rarely, for one pc.
+    pub fn line_entries(&self) -> impl ExactSizeIterator<Item = LineEntry> {
+        let tables = self.code.as_ref().map(|code| &code.lines);
+        Counted {
+            left: tables.map_or(0, LineTables::len),
+            entries: tables.into_iter().flat_map(LineTables::iter),
+        }
+    }
+}
+
+/// An iterator whose length is known.
+struct Counted<I> {
+    entries: I,
+    left: usize,
+}
+
+impl<I: Iterator> Iterator for Counted<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        self.left = self.left.saturating_sub(1);
+        self.entries.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<I: Iterator> ExactSizeIterator for Counted<I> {}
+
+/// The line probes of a method.
+#[derive(Default)]
+pub(crate) struct Lines {
+    /// For each entry of the table.
+    pub(crate) outcome: Vec<LineProbe>,
+    /// The numbers of the probes, in the order of their pcs.
+    pub(crate) numbers: Vec<u32>,
+}
+
+impl Lines {
+    /// Marks in `layout` where the probes go.
+    ///
+    /// A probe may fail like any hook, by a stack overflow. It is left out where nothing could fail before and where
+    /// that would do harm: in a range whose handler stands at the same or a lower pc (see [`Circles`]), and where a
+    /// monitor would stay locked (see [`Locks`]).
+    pub(crate) fn place(
+        tables: &LineTables<'_>,
+        first: u32,
+        code: &[u8],
+        exceptions: Exceptions<'_>,
+        layout: &mut Layout,
+    ) -> Result<Self, Refusal> {
+        let mut order: Vec<(LineEntry, u32)> = tables.iter().zip(0..).collect();
+        // Tables are in order nearly always; a stable sort keeps the first of several entries at a pc first.
+        order.sort_by_key(|(entry, _)| entry.pc);
+        let locks = match code.contains(&MONITORENTER) {
+            true => Some(Locks::find(code, &layout.marks, exceptions)?),
+            false => None,
+        };
+        let ranges = exceptions.iter().map(|entry| Entry {
+            start: entry.start + usize::from(entry.covers_own_start()),
+            ..entry
+        });
+        let mut circles = Circles::new(ranges);
+        let mut decide = |pc: usize, number: u32| {
+            if !layout.is_start(pc) {
+                LineProbe::LeftOut(LeftOut::NoInstruction)
+            } else if circles.at(pc) {
+                LineProbe::LeftOut(LeftOut::Circle)
+            } else if locks.as_ref().is_some_and(|locks| !locks.may_fail_at(pc)) {
+                LineProbe::LeftOut(LeftOut::Monitor)
+            } else {
+                LineProbe::Own(number)
+            }
+        };
+        let mut lines = Lines {
+            outcome: vec![LineProbe::LeftOut(LeftOut::NoInstruction); order.len()],
+            numbers: Vec::with_capacity(order.len()),
+        };
+        let mut pcs = Vec::with_capacity(order.len());
+        let mut last = None;
+        for (entry, k) in order {
+            let outcome = match last {
+                Some((pc, LineProbe::Own(number))) if pc == entry.pc => LineProbe::Shared(number),
+                Some((pc, outcome)) if pc == entry.pc => outcome,
+                _ => decide(entry.pc.into(), first.wrapping_add(k)),
+            };
+            if let LineProbe::Own(number) = outcome {
+                lines.numbers.push(number);
+                pcs.push(usize::from(entry.pc));
+            }
+            lines.outcome[k as usize] = outcome;
+            last = match last {
+                // The first entry at a pc stays the one to share.
+                Some((pc, _)) if pc == entry.pc => last,
+                _ => Some((entry.pc, outcome)),
+            };
+        }
+        layout.mark(pcs.into_iter(), LINE);
+        Ok(lines)
+    }
+}

@@ -1,0 +1,173 @@
+//! What a caller asks for, and what it gets: hooks, probes and outcomes.
+
+use crate::Refusal;
+
+/// The hook methods: static methods of one class, without a result. Unless it is said otherwise they take an `int`, which
+/// is the method's id.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks<'a> {
+    /// The class in internal form. It must be visible from every class that is instrumented.
+    pub class: &'a str,
+    /// Called at a method's entry.
+    pub enter: &'a str,
+    /// Called before each return.
+    pub leave: &'a str,
+    /// Called when an exception leaves the method.
+    pub leave_by_exception: &'a str,
+    /// Called when a handler of the method has caught an exception.
+    pub caught: &'a str,
+    /// Called in a constructor right before the call of `this()` or `super()`.
+    pub super_call: &'a str,
+    /// Called in a constructor right behind that call.
+    pub super_returned: &'a str,
+    /// `(I)V`: called where a line begins, with the number of the line table's entry.
+    pub line: &'a str,
+    /// `(I)V`: called behind a `new`, with the number of the site; the object cannot be handed over yet.
+    pub allocated: &'a str,
+    /// `(II)V`: called behind the creation of an array of one dimension, with its length and the number of the site.
+    pub array_allocated: &'a str,
+    /// `(Ljava/lang/Object;I)V`: called behind the creation of an array of arrays, with the array, which
+    /// holds the others, and the number of the site.
+    pub multi_allocated: &'a str,
+}
+
+impl Hooks<'static> {
+    /// The hooks of jtrail's own class.
+    pub const JTRAIL: Self = Hooks {
+        class: "java/lang/JtrailHook",
+        enter: "enter",
+        leave: "leave",
+        leave_by_exception: "leaveByException",
+        caught: "caught",
+        super_call: "superCall",
+        super_returned: "superReturned",
+        line: "line",
+        allocated: "allocated",
+        array_allocated: "arrayAllocated",
+        multi_allocated: "multiAllocated",
+    };
+}
+
+/// The hooks as an index into [`Hooks::methods`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hook {
+    Enter,
+    Leave,
+    LeaveByException,
+    Caught,
+    SuperCall,
+    SuperReturned,
+    Line,
+    Allocated,
+    ArrayAllocated,
+    MultiAllocated,
+}
+
+impl<'a> Hooks<'a> {
+    /// Name and descriptor of each hook, in the order of [`Hook`].
+    pub(crate) fn methods(&self) -> [(&'a str, &'static str); 10] {
+        const ID: &str = "(I)V";
+        [
+            (self.enter, ID),
+            (self.leave, ID),
+            (self.leave_by_exception, ID),
+            (self.caught, ID),
+            (self.super_call, ID),
+            (self.super_returned, ID),
+            (self.line, ID),
+            (self.allocated, ID),
+            (self.array_allocated, "(II)V"),
+            (self.multi_allocated, "(Ljava/lang/Object;I)V"),
+        ]
+    }
+}
+
+/// Which probes a method gets. The hooks are handed the numbers as an `int` with the same bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Probes {
+    /// The method's id: probes at its entry and exits, its handlers and its `super()` call.
+    pub calls: Option<u32>,
+    /// A probe where each entry of [`Method::line_entries`](crate::Method::line_entries) begins: entry `k` has
+    /// this number plus `k` (modulo 2^32).
+    pub lines: Option<u32>,
+    /// A probe behind each of [`Class::allocation_sites`](crate::Class::allocation_sites): site `k` has this number plus
+    /// `k` (modulo 2^32).
+    pub allocations: Option<u32>,
+}
+
+impl Probes {
+    /// The method stays as it is.
+    pub const NONE: Self = Probes {
+        calls: None,
+        lines: None,
+        allocations: None,
+    };
+
+    /// Only the probes around calls, if there is an id.
+    pub const fn calls(id: Option<u32>) -> Self {
+        Probes {
+            calls: id,
+            ..Self::NONE
+        }
+    }
+}
+
+/// What [`instrument`](crate::instrument) has made.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// The new class file; equal to the old one if no method was rewritten.
+    pub bytes: Vec<u8>,
+    /// For each method that was to get probes: its index in [`Class::methods`](crate::Class::methods), and what it
+    /// got, or why it stayed as it was.
+    pub outcomes: Vec<(usize, Result<Inserted, Refusal>)>,
+}
+
+/// What a method got.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Inserted {
+    /// The hooks around the `this()` or `super()` call.
+    pub super_marks: SuperMarks,
+    /// For each entry of the line table, in its order, where its hits are counted; empty if no line
+    /// probes were asked for.
+    pub lines: Vec<LineProbe>,
+    /// Why the method has the probes around calls only, though it was to have others. It has all that were asked for
+    /// if there is nothing here.
+    pub reduced: Option<Refusal>,
+}
+
+/// Which hooks stand around the `this()` or `super()` call of a rewritten constructor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SuperMarks {
+    /// None: no constructor, or one that calls `Object`'s.
+    #[default]
+    None,
+    /// [`Hooks::super_returned`] only: nothing before the call can run other code.
+    Behind,
+    /// [`Hooks::super_call`] as well.
+    Around,
+}
+
+/// Where the hits of an entry of a line table are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LineProbe {
+    /// The entry has a probe of its own, with this number.
+    Own(u32),
+    /// It begins at the same instruction as an earlier entry, which has the probe, with this number. What counts hits
+    /// per source line must take a number once, should both entries be of one line.
+    Shared(u32),
+    /// It has none.
+    LeftOut(LeftOut),
+}
+
+/// Why an entry of a line table has no probe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LeftOut {
+    /// The method was reduced to the probes around calls ([`Inserted::reduced`]).
+    Reduced,
+    /// It begins where no instruction does.
+    NoInstruction,
+    /// A hook that fails there could run in circles.
+    Circle,
+    /// A hook that fails there would leave a monitor locked.
+    Monitor,
+}

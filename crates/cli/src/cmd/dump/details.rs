@@ -1,0 +1,143 @@
+//! What a trace says of threads, classes, methods and objects besides their definitions.
+
+use super::line::{Quoted, Stack, frame, list, method};
+use crate::analysis::Names;
+use jtrail_model::{ClassId, CodeRange, Event, Generation, LineCount, Member, ThreadState};
+use std::io::{self, Write};
+
+pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io::Result<()> {
+    let class = |class: ClassId| Quoted(names.class(class));
+    match event {
+        Event::ObjectDef(e) => write!(
+            out,
+            "object object={} class={} size={} kind={}",
+            e.object,
+            class(e.class),
+            e.size,
+            e.kind.0
+        ),
+        Event::ExceptionThrow(e) => write!(
+            out,
+            "throw object={} class={} stack={}",
+            e.object,
+            class(e.class),
+            Stack(&e.stack)
+        ),
+        Event::ExceptionCatch(e) => write!(
+            out,
+            "catch object={} class={} frame={}",
+            e.object,
+            class(e.class),
+            Quoted(frame(&e.frame))
+        ),
+        Event::ThreadName(e) => write!(out, "thread-name name={}", Quoted(&e.name)),
+        Event::ThreadCpu(e) => write!(out, "thread-cpu cpu={}", e.cpu_time),
+        Event::ThreadMount(e) => write!(out, "mount carrier=#{}", e.carrier),
+        Event::ThreadUnmount(e) => write!(out, "unmount carrier=#{}", e.carrier),
+        Event::ThreadPark(e) => {
+            write!(out, "park object={} stack={}", e.object, Stack(&e.stack))
+        }
+        Event::ThreadUnpark(_) => write!(out, "unpark"),
+        Event::ClassDetail(e) => write!(
+            out,
+            "class-detail class={} flags={:#x} super={} interfaces={} loader={} size={} \
+             fields={} methods={}",
+            class(e.class),
+            e.access,
+            Quoted(&e.super_name),
+            list(&e.interfaces, |i| i.to_string()),
+            Quoted(&e.loader),
+            e.size,
+            list(&e.fields, member),
+            list(&e.methods, member)
+        ),
+        Event::ClassUnload(e) => write!(out, "class-unload class={}", class(e.class)),
+        Event::ClassRedefine(e) => {
+            write!(
+                out,
+                "class-redefine class={} size={}",
+                class(e.class),
+                e.size
+            )
+        }
+        Event::MethodCompile(e) => {
+            write!(out, "compile ")?;
+            method(out, names, e.method)?;
+            write!(
+                out,
+                " address={:#x} size={} ranges={}",
+                e.address,
+                e.size,
+                list(&e.ranges, range)
+            )
+        }
+        Event::MethodUncompile(e) => {
+            write!(out, "uncompile ")?;
+            method(out, names, e.method)?;
+            write!(out, " address={:#x}", e.address)
+        }
+        Event::Sample(e) => {
+            write!(
+                out,
+                "sample state={} stack={}",
+                state(e.state),
+                Stack(&e.stack)
+            )
+        }
+        Event::GcDetail(e) => write!(
+            out,
+            "gc-detail collector={} cause={} generation={}",
+            Quoted(&e.collector),
+            Quoted(&e.cause),
+            generation(e.generation)
+        ),
+        Event::HeapObject(e) => write!(
+            out,
+            "heap-object dump={} object={} class={} size={}",
+            e.dump,
+            e.object,
+            class(e.class),
+            e.size
+        ),
+        Event::HeapDumpEnd(e) => write!(out, "heap-dump-end id={}", e.dump),
+        Event::LineCounts(e) => {
+            write!(out, "lines ")?;
+            method(out, names, e.method)?;
+            write!(out, " calls={} counts={}", e.calls, list(&e.lines, count))
+        }
+        // Events that the model gained since.
+        _ => write!(out, "other"),
+    }
+}
+
+fn member(m: &Member<'_>) -> String {
+    format!("{}:{}:{:#x}", m.name, m.signature, m.access)
+}
+
+fn range(range: &CodeRange<'_>) -> String {
+    let frames: Vec<String> = range.frames.iter().map(frame).collect();
+    format!("{}:{}", range.offset, frames.join("<"))
+}
+
+fn count(line: &LineCount) -> String {
+    format!("{}:{}", line.line, line.count)
+}
+
+const fn state(state: ThreadState) -> &'static str {
+    match state {
+        ThreadState::Runnable => "runnable",
+        ThreadState::Blocked => "blocked",
+        ThreadState::Waiting => "waiting",
+        ThreadState::Parked => "parked",
+        ThreadState::Sleeping => "sleeping",
+    }
+}
+
+const fn generation(generation: Generation) -> &'static str {
+    match generation {
+        Generation::Unknown => "unknown",
+        Generation::Young => "young",
+        Generation::Full => "full",
+        Generation::Concurrent => "concurrent",
+    }
+}

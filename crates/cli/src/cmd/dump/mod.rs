@@ -1,0 +1,179 @@
+//! `jtrail dump`: the events of a trace as lines of text.
+//!
+//! # Line format
+//!
+//! ```text
+//! TIME THREAD EVENT key=value key="value with blanks" …
+//! 0.001204500 #1 enter com.acme.Main.main([Ljava/lang/String;)V ticket=1 depth=1
+//! ```
+//!
+//! Fields are apart by one blank. TIME is in seconds with nine digits, counted from the first time in
+//! the trace, `-` for events without one. THREAD is `#` and the thread's id, `-` for events without
+//! one. EVENT is a word: `enter`, `leave`, and those of `base` and `details`. Values with blanks, quotation marks, backslashes or control
+//! characters stand in quotation marks, with `\"`, `\\`, `\n` and `\u{…}` inside. New keys may come
+//! at the end of a line in later versions, and new events; what is there stays.
+//!
+//! Lists have commas between their items. A frame is `method:line` (line -1 is unknown, -2 native), a
+//! stack a list of frames, innermost first. A member of a class is `name:descriptor:flags`, a range of
+//! compiled code `offset:frame<frame…`, innermost first, a line count `line:count`. Flags and addresses
+//! are hexadecimal.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `line` | one line, and how values are written |
+//! | `base` | the program, threads, classes, methods, objects, collections, monitors |
+//! | `details` | what the trace says of them besides: exceptions, code, samples, heap, lines |
+
+mod base;
+mod details;
+mod line;
+
+use crate::Streams;
+use crate::analysis::Names;
+use crate::input::Input;
+use crate::select::{ThreadSelector, selected};
+use jtrail_model::{ClassId, Event, MethodId, Timestamp};
+use jtrail_options::Pattern;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+
+/// Show the events of a trace as lines of text
+///
+/// Each line has the time in seconds since the trace's first, the thread's id, the event, and its
+/// values as key=value. With --from or --to, events without a time are left out; with --thread or
+/// --class, those that belong to none.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The trace, in any format; - for standard input
+    file: PathBuf,
+    /// Only events of this thread: an id, or a name with * for any text (repeatable)
+    #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
+    thread: Vec<ThreadSelector>,
+    /// Only events of classes with this name, in which * stands for any text (repeatable)
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    class: Vec<Pattern>,
+    /// Only events from this moment on, in seconds since the trace's first
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    from: Option<i64>,
+    /// Only events up to this moment, in seconds since the trace's first
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    to: Option<i64>,
+}
+
+fn pattern(text: &str) -> Result<Pattern, String> {
+    if text.is_empty() {
+        return Err("a class name is needed".to_owned());
+    }
+    Ok(Pattern::new(text))
+}
+
+/// Nanoseconds of a decimal number of seconds.
+fn seconds(text: &str) -> Result<i64, String> {
+    let wrong = || "write seconds like 12 or 0.005".to_owned();
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 9 {
+        return Err(wrong());
+    }
+    let whole: i64 = whole.parse().map_err(|_| wrong())?;
+    let part: i64 = format!("{part:0<9}").parse().map_err(|_| wrong())?;
+    whole
+        .checked_mul(1_000_000_000)
+        .and_then(|n| n.checked_add(part))
+        .ok_or_else(wrong)
+}
+
+pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    // A bar between lines of the dump would only disturb.
+    let mut input = Input::open(&args.file, !io::stdout().is_terminal())?;
+    let mut names = Names::default();
+    let mut first = None;
+    let mut out = BufWriter::with_capacity(64 << 10, &mut *streams.out);
+    let ending = input.events(|event| {
+        names.event(event);
+        if let Some(time) = event.time().filter(|time| *time != Timestamp::default()) {
+            first.get_or_insert(time);
+        }
+        let origin = first.unwrap_or_default();
+        if wanted(args, &names, origin, event) {
+            line::write(&mut out, &names, origin, event)?;
+        }
+        Ok(())
+    })?;
+    out.flush()?;
+    drop(out);
+    ending.tell(&args.file, streams)?;
+    Ok(ending.code())
+}
+
+fn wanted(args: &Args, names: &Names, origin: Timestamp, event: &Event<'_>) -> bool {
+    if args.from.is_some() || args.to.is_some() {
+        let Some(time) = event.time() else {
+            return false;
+        };
+        let at = time.since(origin).0;
+        if at < args.from.unwrap_or(i64::MIN) || at > args.to.unwrap_or(i64::MAX) {
+            return false;
+        }
+    }
+    if !args.thread.is_empty()
+        && !event
+            .thread()
+            .is_some_and(|thread| selected(&args.thread, names, thread))
+    {
+        return false;
+    }
+    args.class.is_empty()
+        || class_of(names, event)
+            .and_then(|class| names.known_class(class))
+            .is_some_and(|name| args.class.iter().any(|p| p.matches(name)))
+}
+
+fn class_of(names: &Names, event: &Event<'_>) -> Option<ClassId> {
+    let of = |method: MethodId| names.method(method).map(|m| m.class);
+    match event {
+        Event::ClassDef(e) => Some(e.class),
+        Event::MethodDef(e) => Some(e.class),
+        Event::ObjectAlloc(e) => Some(e.class),
+        Event::MethodEnter(e) => of(e.method),
+        Event::MethodLeave(e) => of(e.method),
+        Event::AggregatedEnter(e) => of(e.method),
+        Event::AggregatedLeave(e) => of(e.method),
+        Event::GcRoot(e) => Some(e.class),
+        Event::ObjectDef(e) => Some(e.class),
+        Event::ExceptionThrow(e) => Some(e.class),
+        Event::ExceptionCatch(e) => Some(e.class),
+        Event::ClassDetail(e) => Some(e.class),
+        Event::ClassUnload(e) => Some(e.class),
+        Event::ClassRedefine(e) => Some(e.class),
+        Event::HeapObject(e) => Some(e.class),
+        Event::MethodCompile(e) => of(e.method),
+        Event::MethodUncompile(e) => of(e.method),
+        Event::LineCounts(e) => of(e.method),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_read() {
+        for (text, ns) in [
+            ("0", Some(0)),
+            ("12", Some(12_000_000_000)),
+            ("0.005", Some(5_000_000)),
+            ("1.", Some(1_000_000_000)),
+            ("0.000000001", Some(1)),
+            ("", None),
+            (".5", None),
+            ("-1", None),
+            ("1.0000000001", None),
+            ("9999999999999", None),
+            ("1e3", None),
+        ] {
+            assert_eq!(seconds(text).ok(), ns, "{text}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The arguments of `report`, and what they ask for.
+
+use super::tables::{Flags, Place, Table};
+use crate::analysis::Subjects;
+use crate::output::Style;
+use crate::select::ThreadSelector;
+use clap::ValueEnum;
+use std::path::PathBuf;
+
+/// Show what a trace says, summed up: threads, calls, objects, collections, waits and more
+///
+/// Without a choice of tables this is an overview: each table that the trace has something for, except
+/// those that take a second look. With --only or the options under "Subjects", these tables and no
+/// others.
+///
+/// Total time of a method does not count its recursive calls twice. Self time is what remains
+/// without the calls that the trace holds. Calls and waits still open at the trace's end count up to
+/// there. TSV and JSON have all times in ns.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The trace, in any format; - for standard input
+    pub(super) file: PathBuf,
+    /// How to write the figures
+    #[arg(long, value_enum, default_value_t = Style::Table)]
+    pub(super) format: Style,
+    /// Order of the methods
+    #[arg(long, value_enum, default_value_t = Sort::Own)]
+    pub(super) sort: Sort,
+    /// Rows of each table, 0 for all; without it 20, and 10 for the subjects of an overview
+    #[arg(long)]
+    pub(super) top: Option<usize>,
+    /// Only what this thread did: an id, or a name with * for any text (repeatable)
+    #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
+    pub(super) thread: Vec<ThreadSelector>,
+    /// Levels of the call tree, 0 for none
+    #[arg(long, default_value_t = 16)]
+    pub(super) depth: usize,
+    /// Leave out branches of the call tree below this: part of all time (1%) or a time (10ms)
+    #[arg(long, value_name = "PART|TIME", default_value = "1%", value_parser = Least::parse)]
+    pub(super) min: Least,
+    /// Only these tables
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "TABLES")]
+    only: Vec<Table>,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(super) enum Sort {
+    /// Self time
+    #[value(name = "self")]
+    Own,
+    /// Total time
+    Total,
+    /// CPU time without callees
+    Cpu,
+    /// Number of calls
+    Calls,
+    /// Class and method
+    Name,
+}
+
+impl Args {
+    /// Whether no tables were chosen.
+    pub(super) fn overview(&self) -> bool {
+        self.only.is_empty() && !self.flags.any()
+    }
+
+    /// The tables to make, in order.
+    pub(super) fn tables(&self) -> Vec<Table> {
+        let all = Table::value_variants().iter().copied();
+        let wanted = |t: &Table| {
+            if self.overview() {
+                t.place() != Place::Detail
+            } else {
+                self.only.contains(t) || self.flags.want(*t)
+            }
+        };
+        all.filter(wanted).collect()
+    }
+
+    /// What must be made for these tables.
+    pub(super) fn subjects(&self) -> Subjects {
+        let tables = self.tables();
+        let any = |of: &[Table]| of.iter().any(|t| tables.contains(t));
+        let heap = any(&[Table::HeapClasses, Table::HeapObjects])
+            || (any(&[Table::Heap]) && !self.overview());
+        Subjects {
+            objects: heap
+                || any(&[
+                    Table::Live,
+                    Table::LiveThreads,
+                    Table::Monitors,
+                    Table::MonitorClasses,
+                    Table::Waits,
+                    Table::Parks,
+                ]),
+            classes: any(&[Table::Classes, Table::Members]),
+            heap,
+        }
+    }
+
+    /// Rows of a table.
+    pub(super) fn rows(&self, table: Table) -> usize {
+        let usual = match table.place() {
+            Place::Subject if self.overview() => 10,
+            _ => 20,
+        };
+        match self.top.unwrap_or(usual) {
+            0 => usize::MAX,
+            top => top,
+        }
+    }
+}
+
+/// The least total time that a branch must have.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Least {
+    /// Of all time, 0 to 1.
+    Share(f64),
+    Ns(i64),
+}
+
+impl Least {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || "write a part like 1% or a time like 500us, 10ms, 2s".to_owned();
+        let number = |digits: &str| match digits.parse::<f64>() {
+            Ok(n) if n.is_finite() && n >= 0.0 => Ok(n),
+            _ => Err(wrong()),
+        };
+        if text == "0" {
+            return Ok(Self::Ns(0));
+        }
+        if let Some(digits) = text.strip_suffix('%') {
+            return number(digits).map(|n| Self::Share(n / 100.0));
+        }
+        for (unit, ns) in [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)] {
+            if let Some(digits) = text.strip_suffix(unit) {
+                return number(digits).map(|n| Self::Ns((n * ns) as i64));
+            }
+        }
+        Err(wrong())
+    }
+
+    pub(super) fn of(self, all: i64) -> i64 {
+        match self {
+            Self::Share(share) => (share * all as f64) as i64,
+            Self::Ns(ns) => ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn least_values() {
+        for (text, expected) in [
+            ("0", Some(Least::Ns(0))),
+            ("1%", Some(Least::Share(0.01))),
+            ("0.5%", Some(Least::Share(0.005))),
+            ("10ms", Some(Least::Ns(10_000_000))),
+            ("1.5s", Some(Least::Ns(1_500_000_000))),
+            ("500us", Some(Least::Ns(500_000))),
+            ("7ns", Some(Least::Ns(7))),
+            ("", None),
+            ("%", None),
+            ("-1%", None),
+            ("nan%", None),
+            ("1", None),
+            ("ms", None),
+        ] {
+            assert_eq!(Least::parse(text).ok(), expected, "{text}");
+        }
+    }
+}

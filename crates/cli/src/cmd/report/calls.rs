@@ -1,0 +1,267 @@
+//! Tables of calls: methods, the call tree, compiled code, samples.
+
+use super::args::Sort;
+use super::tables::Table;
+use super::{Content, Report, column, optional, share, share_of_count, some, some_time};
+use crate::analysis::{MethodStat, STATES};
+use crate::output::{Cell, Column};
+use crate::select::selected;
+use jtrail_model::{MethodId, ThreadState};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+const METHODS: &[Column] = &[
+    column("calls", "calls"),
+    column("self_ns", "self"),
+    column("self_share", "self %"),
+    column("total_ns", "total"),
+    column("total_share", "total %"),
+    optional("cpu_self_ns", "CPU self"),
+    optional("cpu_total_ns", "CPU total"),
+    optional("min_ns", "self min"),
+    optional("max_ns", "self max"),
+    column("method", "method"),
+];
+
+const TREE: &[Column] = &[
+    column("depth", ""),
+    column("calls", "calls"),
+    column("total_ns", "total"),
+    column("total_share", "total %"),
+    column("self_ns", "self"),
+    optional("cpu_total_ns", "CPU total"),
+    optional("cpu_self_ns", "CPU self"),
+    optional("min_ns", "self min"),
+    optional("max_ns", "self max"),
+    column("method", "method"),
+];
+
+const CODE_TOTALS: &[Column] = &[
+    column("methods", "methods compiled"),
+    column("compiled", "compilations"),
+    column("uncompiled", "code thrown away"),
+    column("bytes", "bytes of all code"),
+    column("live_bytes", "left at the end"),
+    column("most_bytes", "most at once"),
+];
+
+const CODE: &[Column] = &[
+    column("compiled", "compilations"),
+    column("uncompiled", "thrown away"),
+    column("size_bytes", "latest"),
+    column("bytes", "all"),
+    optional("inlined", "inlined methods"),
+    column("method", "method"),
+];
+
+const SAMPLES: &[Column] = &[
+    column("runnable_self", "self"),
+    column("runnable_self_share", "self %"),
+    column("runnable_total", "total"),
+    column("runnable_total_share", "total %"),
+    column("self", "self, any state"),
+    column("total", "total, any state"),
+    column("method", "method"),
+];
+
+const SAMPLE_THREADS: &[Column] = &[
+    column("thread", "id"),
+    column("name", "thread"),
+    column("samples", "samples"),
+    column("runnable", "runnable"),
+    column("blocked", "blocked"),
+    column("waiting", "waiting"),
+    column("parked", "parked"),
+    column("sleeping", "sleeping"),
+];
+
+// The columns of a thread are in the order of the states.
+const _: () = assert!(STATES.len() == 5);
+
+/// Levels of the call tree that are shown by indentation.
+const DEEPEST_INDENT: usize = 40;
+
+impl Report<'_> {
+    /// A method within the tree.
+    fn indented(&self, method: MethodId, depth: usize) -> Cell {
+        let names = &self.analysis.names;
+        // Deep recursions would make the lines longer than anyone can read.
+        let indent = match depth {
+            0..=DEEPEST_INDENT => "  ".repeat(depth),
+            _ => format!("{}[{depth}] ", "  ".repeat(DEEPEST_INDENT)),
+        };
+        let readable = indent + &names.readable_method(method);
+        Cell::Name {
+            raw: names.raw_method(method),
+            readable,
+        }
+    }
+
+    /// Time in outermost calls of all threads.
+    fn all_time(&self) -> i64 {
+        self.analysis
+            .calls
+            .threads()
+            .iter()
+            .fold(0, |sum, t| sum.saturating_add(t.busy))
+    }
+
+    pub(super) fn methods(&self) -> Content {
+        let names = &self.analysis.names;
+        let mut methods: Vec<&MethodStat> = self.analysis.calls.methods().iter().collect();
+        match self.args.sort {
+            Sort::Own => methods.sort_by_key(|m| (Reverse(m.own), m.method)),
+            Sort::Total => methods.sort_by_key(|m| (Reverse(m.total), m.method)),
+            Sort::Cpu => methods.sort_by_key(|m| (Reverse(m.cpu_own), m.method)),
+            Sort::Calls => methods.sort_by_key(|m| (Reverse(m.calls), m.method)),
+            Sort::Name => methods.sort_by_cached_key(|m| names.raw_method(m.method)),
+        }
+        let all = self.all_time();
+        self.table(Table::Methods, METHODS, methods, |m| {
+            let (min, max) = bounds(m);
+            vec![
+                Cell::Count(m.calls),
+                Cell::Time(m.own),
+                share(m.own, all),
+                Cell::Time(m.total),
+                share(m.total, all),
+                some_time(m.cpu_own),
+                some_time(m.cpu_total),
+                min,
+                max,
+                self.indented(m.method, 0),
+            ]
+        })
+    }
+
+    /// The tree from the top, each caller before its callees; `more` are the branches left out.
+    pub(super) fn tree(&self) -> Content {
+        let paths = self.analysis.calls.paths();
+        let all = self.all_time();
+        let least = self.args.min.of(all);
+        let mut children: FxHashMap<Option<u32>, Vec<u32>> = FxHashMap::default();
+        for (index, path) in (0_u32..).zip(paths) {
+            children.entry(path.parent).or_default().push(index);
+        }
+        let mut rows = Vec::new();
+        let mut left_out = 0;
+        let mut todo = vec![(None, 0)];
+        while let Some((path, depth)) = todo.pop() {
+            if let Some(path) = path {
+                let stat = &paths[path as usize].stat;
+                let (min, max) = bounds(stat);
+                rows.push(vec![
+                    Cell::Count(depth as u64),
+                    Cell::Count(stat.calls),
+                    Cell::Time(stat.total),
+                    share(stat.total, all),
+                    Cell::Time(stat.own),
+                    some_time(stat.cpu_total),
+                    some_time(stat.cpu_own),
+                    min,
+                    max,
+                    self.indented(stat.method, depth - 1),
+                ]);
+            }
+            let mut callees = children.remove(&path).unwrap_or_default();
+            let before = callees.len();
+            callees.retain(|p| depth < self.args.depth && paths[*p as usize].stat.total >= least);
+            left_out += before - callees.len();
+            // The stack hands out the last one first.
+            callees.sort_by_key(|p| (paths[*p as usize].stat.total, Reverse(*p)));
+            todo.extend(callees.into_iter().map(|p| (Some(p), depth + 1)));
+        }
+        Content {
+            columns: TREE,
+            rows,
+            more: left_out,
+        }
+    }
+
+    pub(super) fn code_totals(&self) -> Content {
+        let code = &self.analysis.code;
+        let row = vec![
+            Cell::Count(code.methods.len() as u64),
+            Cell::Count(code.compiled),
+            Cell::Count(code.uncompiled),
+            Cell::Bytes(code.bytes),
+            Cell::Bytes(code.live_bytes()),
+            Cell::Bytes(code.most_live),
+        ];
+        let any = !code.methods.is_empty() || !self.args.overview();
+        Content {
+            columns: CODE_TOTALS,
+            rows: any.then_some(row).into_iter().collect(),
+            more: 0,
+        }
+    }
+
+    pub(super) fn code(&self) -> Content {
+        let mut methods: Vec<_> = self.analysis.code.methods.iter().collect();
+        methods.sort_by_key(|(m, c)| (Reverse((c.compiled, c.size)), **m));
+        self.table(Table::Code, CODE, methods, |(method, code)| {
+            vec![
+                Cell::Count(code.compiled),
+                Cell::Count(code.uncompiled),
+                Cell::Bytes(code.size),
+                Cell::Bytes(code.bytes),
+                some(code.inlined),
+                self.method(*method),
+            ]
+        })
+    }
+
+    pub(super) fn samples(&self) -> Content {
+        let samples = &self.analysis.samples;
+        let frames = &self.analysis.frames;
+        let mut methods: Vec<_> = samples.methods().collect();
+        methods.sort_by_key(|(m, s)| {
+            let hits = (s.own_runnable, s.total_runnable, s.own, s.total);
+            (Reverse(hits), frames.raw_method(*m))
+        });
+        self.table(Table::Samples, SAMPLES, methods, |(method, s)| {
+            vec![
+                Cell::Count(s.own_runnable),
+                share_of_count(s.own_runnable, samples.runnable),
+                Cell::Count(s.total_runnable),
+                share_of_count(s.total_runnable, samples.runnable),
+                Cell::Count(s.own),
+                Cell::Count(s.total),
+                Cell::Name {
+                    raw: frames.raw_method(method).to_owned(),
+                    readable: frames.readable_method(method),
+                },
+            ]
+        })
+    }
+
+    pub(super) fn sample_threads(&self) -> Content {
+        let names = &self.analysis.names;
+        let all = self.analysis.samples.threads.iter();
+        let mut threads: Vec<_> = all
+            .filter(|(id, _)| selected(&self.args.thread, names, **id))
+            .map(|(id, states)| (*id, *states, states.iter().sum::<u64>()))
+            .collect();
+        let runnable = STATES.iter().position(|s| *s == ThreadState::Runnable);
+        let runnable = runnable.unwrap_or_default();
+        threads.sort_by_key(|(id, states, sum)| (Reverse((states[runnable], *sum)), *id));
+        let columns = SAMPLE_THREADS;
+        self.table(
+            Table::SampleThreads,
+            columns,
+            threads,
+            |(id, states, sum)| {
+                let head = [super::thread_id(id), self.thread(id), Cell::Count(sum)];
+                let states = states.into_iter().map(Cell::Count);
+                head.into_iter().chain(states).collect()
+            },
+        )
+    }
+}
+
+fn bounds(stat: &MethodStat) -> (Cell, Cell) {
+    match stat.bounds {
+        Some((min, max)) => (Cell::Time(min), Cell::Time(max)),
+        None => (Cell::None, Cell::None),
+    }
+}

@@ -1,0 +1,278 @@
+//! `jtrail report`: what a trace says, summed up.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `args` | the arguments |
+//! | `tables` | the tables, and which of them are shown |
+//! | `overall` | tables of the whole trace: figures, threads, gaps |
+//! | `calls` | methods, call tree, compiled code, samples |
+//! | `objects` | allocations, live objects, collections |
+//! | `waits` | monitors and exceptions |
+//! | `classes` | classes and coverage |
+//! | `heap` | heap dumps |
+//!
+//! The figures are made by [`crate::analysis`] and written by [`crate::output`]. Here they become rows.
+
+mod args;
+mod calls;
+mod classes;
+mod heap;
+mod objects;
+mod overall;
+mod tables;
+mod waits;
+
+pub(crate) use args::Args;
+
+use crate::Streams;
+use crate::analysis::{Analysis, Site, with_line};
+use crate::input::Input;
+use crate::output::{Cell, Column, Section, Style, write};
+use crate::select::selected;
+use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
+use std::io::BufWriter;
+use tables::{Place, Table};
+
+pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    let mut input = Input::open(&args.file, true)?;
+    let mut analysis = Analysis::new(args.subjects());
+    let ending = input.events(|event| {
+        analysis.event(event, |names, thread| selected(&args.thread, names, thread));
+        Ok(())
+    })?;
+    analysis.finish();
+    let mut report = Report {
+        args,
+        analysis: &mut analysis,
+        format: input.format().name(),
+    };
+    let sections = report.sections();
+    write(
+        args.format,
+        &sections,
+        &mut BufWriter::new(&mut *streams.out),
+    )?;
+    ending.tell(&args.file, streams)?;
+    Ok(ending.code())
+}
+
+/// Makes the tables.
+struct Report<'a> {
+    args: &'a Args,
+    analysis: &'a mut Analysis,
+    format: &'static str,
+}
+
+/// Columns and rows of a table.
+struct Content {
+    columns: &'static [Column],
+    rows: Vec<Vec<Cell>>,
+    /// Rows that were left out.
+    more: usize,
+}
+
+const fn column(key: &'static str, head: &'static str) -> Column {
+    Column {
+        key,
+        head,
+        optional: false,
+    }
+}
+
+/// A column that is left out when no row has a value in it.
+const fn optional(key: &'static str, head: &'static str) -> Column {
+    Column {
+        key,
+        head,
+        optional: true,
+    }
+}
+
+impl Report<'_> {
+    fn sections(&mut self) -> Vec<Section> {
+        let overview = self.args.overview();
+        let tables = self.args.tables();
+        let sections = tables.into_iter().filter_map(|table| {
+            let section = self.section(table);
+            let empty = section.rows.is_empty() && section.more == 0;
+            // Programs find every table of the base; people are spared the empty ones that they did
+            // not ask for.
+            let always = table.place() == Place::Base && self.args.format != Style::Table;
+            (!empty || !overview || always).then_some(section)
+        });
+        sections.collect()
+    }
+
+    fn section(&mut self, table: Table) -> Section {
+        let content = match table {
+            Table::Trace => self.trace(),
+            Table::Threads => self.threads(),
+            Table::Uncovered => self.uncovered(),
+            Table::Lost => self.lost(),
+            Table::Methods => self.methods(),
+            Table::Tree => self.tree(),
+            Table::CodeTotals => self.code_totals(),
+            Table::Code => self.code(),
+            Table::Samples => self.samples(),
+            Table::SampleThreads => self.sample_threads(),
+            Table::Allocations => self.allocations(),
+            Table::AllocationSites => self.allocation_sites(),
+            Table::AllocationThreads => self.allocation_threads(),
+            Table::Live => self.live(),
+            Table::LiveThreads => self.live_threads(),
+            Table::Gc => self.collections(),
+            Table::GcKinds => self.collection_kinds(),
+            Table::GcLengths => self.collection_lengths(),
+            Table::Monitors => self.monitors(),
+            Table::MonitorClasses => self.monitor_classes(),
+            Table::MonitorSites => self.monitor_sites(),
+            Table::Waits => self.waits(),
+            Table::Parks => self.parks(),
+            Table::Exceptions => self.exceptions(),
+            Table::Catches => self.catches(),
+            Table::Uncaught => self.uncaught(),
+            Table::Classes => self.classes(),
+            Table::Members => self.members(),
+            Table::Coverage => self.coverage(),
+            Table::CoverageMethods => self.coverage_methods(),
+            Table::UncoveredLines => self.uncovered_lines(),
+            Table::Heap => self.dumps(),
+            Table::HeapClasses => self.dump_classes(),
+            Table::HeapObjects => self.dump_objects(),
+        };
+        let section = Section {
+            name: table.name(),
+            columns: content.columns.to_vec(),
+            rows: content.rows,
+            more: content.more,
+            vertical: table.vertical(),
+        };
+        section.without_empty()
+    }
+
+    /// The first rows of a table, one for each item.
+    fn table<T>(
+        &self,
+        table: Table,
+        columns: &'static [Column],
+        items: impl IntoIterator<Item = T>,
+        row: impl FnMut(T) -> Vec<Cell>,
+    ) -> Content {
+        let mut items = items.into_iter();
+        let rows = items
+            .by_ref()
+            .take(self.args.rows(table))
+            .map(row)
+            .collect();
+        Content {
+            columns,
+            rows,
+            more: items.count(),
+        }
+    }
+
+    fn since_start(&self, time: Timestamp) -> Cell {
+        let (first, _) = self.analysis.span.unwrap_or_default();
+        Cell::Time(time.since(first).0)
+    }
+
+    fn method(&self, method: MethodId) -> Cell {
+        if method.is_none() {
+            return Cell::None;
+        }
+        let names = &self.analysis.names;
+        Cell::Name {
+            raw: names.raw_method(method),
+            readable: names.readable_method(method),
+        }
+    }
+
+    /// A place that the trace tells by method and line.
+    fn line(&self, method: MethodId, line: i64) -> Cell {
+        match self.method(method) {
+            Cell::Name { raw, readable } => Cell::Name {
+                raw: with_line(&raw, line),
+                readable: with_line(&readable, line),
+            },
+            other => other,
+        }
+    }
+
+    /// A place that the trace tells by a frame.
+    fn site(&self, site: Site) -> Cell {
+        if site == Site::NONE {
+            return Cell::None;
+        }
+        let frames = &self.analysis.frames;
+        Cell::Name {
+            raw: frames.raw_site(site),
+            readable: frames.readable_site(site),
+        }
+    }
+
+    fn class(&self, class: ClassId) -> Cell {
+        if class.is_none() {
+            return Cell::None;
+        }
+        let names = &self.analysis.names;
+        Cell::Name {
+            raw: names.class(class),
+            readable: names.readable_class(class),
+        }
+    }
+
+    fn thread(&self, thread: ThreadId) -> Cell {
+        some_text(&self.analysis.names.thread(thread))
+    }
+}
+
+/// A thread's id, nothing for none.
+fn thread_id(thread: ThreadId) -> Cell {
+    some(thread.0)
+}
+
+fn object_id(object: ObjectId) -> Cell {
+    some(object.0)
+}
+
+/// A number, nothing for 0.
+fn some(n: u64) -> Cell {
+    if n == 0 { Cell::None } else { Cell::Count(n) }
+}
+
+/// A length of time, nothing for 0.
+fn some_time(ns: i64) -> Cell {
+    if ns == 0 { Cell::None } else { Cell::Time(ns) }
+}
+
+fn some_bytes(bytes: i64) -> Cell {
+    if bytes == 0 {
+        Cell::None
+    } else {
+        Cell::Bytes(bytes)
+    }
+}
+
+fn some_text(text: &str) -> Cell {
+    if text.is_empty() {
+        Cell::None
+    } else {
+        Cell::Text(text.to_owned())
+    }
+}
+
+fn share(part: i64, all: i64) -> Cell {
+    if all <= 0 {
+        Cell::None
+    } else {
+        Cell::Share(part as f64 / all as f64)
+    }
+}
+
+fn share_of_count(part: u64, all: u64) -> Cell {
+    if all == 0 {
+        Cell::None
+    } else {
+        Cell::Share(part as f64 / all as f64)
+    }
+}

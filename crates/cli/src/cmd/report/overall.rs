@@ -1,0 +1,181 @@
+//! Tables of the whole trace: figures, threads, what is not covered, gaps.
+
+use super::tables::Table;
+use super::{Content, Report, column, optional, some, some_bytes, some_text, some_time};
+use crate::output::{Cell, Column};
+use crate::select::selected;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+const TRACE: &[Column] = &[
+    column("format", "format"),
+    column("start_ns", ""),
+    column("duration_ns", "time"),
+    column("threads", "threads"),
+    column("classes", "classes"),
+    column("methods", "methods called"),
+    column("calls", "calls"),
+    column("open", "calls open at the end"),
+    column("collections", "collections"),
+    column("collections_ns", "paused"),
+    column("lost", "events lost"),
+    column("uncovered", "methods not covered"),
+    column("unmatched", "leaves without enter"),
+    column("cut", "calls without leave"),
+    optional("allocated_objects", "objects allocated"),
+    optional("allocated_bytes", "bytes allocated"),
+    optional("freed_objects", "objects freed"),
+    optional("freed_bytes", "bytes freed"),
+    optional("blocked", "waits for monitors"),
+    optional("blocked_ns", "time in them"),
+    optional("thrown", "exceptions thrown"),
+    optional("caught", "exceptions caught"),
+    optional("compiled", "compilations"),
+    optional("compiled_bytes", "bytes compiled"),
+    optional("classes_unloaded", "classes unloaded"),
+    optional("classes_redefined", "classes redefined"),
+    optional("samples", "samples"),
+    optional("heap_dumps", "heap dumps"),
+];
+
+const THREADS: &[Column] = &[
+    column("thread", "id"),
+    column("name", "thread"),
+    column("group", "group"),
+    column("start_ns", "start"),
+    column("end_ns", "end"),
+    column("calls", "calls"),
+    column("busy_ns", "in calls"),
+    optional("cpu_ns", "CPU"),
+    optional("mounts", "mounts"),
+    optional("mounted_ns", "mounted"),
+    optional("renames", "renames"),
+    optional("first_name", "first name"),
+];
+
+const UNCOVERED: &[Column] = &[
+    column("class", "class"),
+    column("method", "method"),
+    column("reason", "reason"),
+];
+
+const LOST: &[Column] = &[
+    column("thread", "id"),
+    column("name", "thread"),
+    column("events", "events"),
+    column("from_ns", "from"),
+    column("to_ns", "to"),
+    column("reason", "reason"),
+];
+
+impl Report<'_> {
+    pub(super) fn trace(&self) -> Content {
+        let a = &*self.analysis;
+        let (first, last) = a.span.unwrap_or_default();
+        let row = vec![
+            Cell::Text(self.format.to_owned()),
+            Cell::Time(first.0),
+            Cell::Time(last.since(first).0),
+            Cell::Count(a.names.threads.len() as u64),
+            Cell::Count(a.names.class_count() as u64),
+            Cell::Count(a.calls.methods().len() as u64),
+            Cell::Count(a.calls.count()),
+            Cell::Count(a.calls.open),
+            Cell::Count(a.collections.count),
+            Cell::Time(a.collections.total.0),
+            Cell::Count(a.lost_events()),
+            Cell::Count(a.uncovered_methods()),
+            Cell::Count(a.calls.unmatched),
+            Cell::Count(a.calls.cut),
+            some(a.allocations.all.objects),
+            some_bytes(a.allocations.all.bytes),
+            some(a.objects.freed.objects),
+            some_bytes(a.objects.freed.bytes),
+            some(a.monitors.blocked.count),
+            some_time(a.monitors.blocked.total),
+            some(a.exceptions.thrown),
+            some(a.exceptions.caught),
+            some(a.code.compiled),
+            some_bytes(a.code.bytes),
+            some(a.classes.unloaded),
+            some(a.classes.redefined),
+            some(a.samples.count),
+            some(a.heap.dumps.len() as u64),
+        ];
+        Content {
+            columns: TRACE,
+            rows: vec![row],
+            more: 0,
+        }
+    }
+
+    pub(super) fn threads(&self) -> Content {
+        let names = &self.analysis.names;
+        let calls: FxHashMap<_, _> = self
+            .analysis
+            .calls
+            .threads()
+            .iter()
+            .map(|t| (t.thread, (t.calls, t.busy)))
+            .collect();
+        let mut rows: Vec<_> = names
+            .threads
+            .iter()
+            .filter(|(id, _)| selected(&self.args.thread, names, **id))
+            .map(|(id, thread)| (*id, thread, calls.get(id).copied().unwrap_or_default()))
+            .collect();
+        rows.sort_by_key(|(id, _, (calls, busy))| (Reverse((*busy, *calls)), *id));
+        self.table(
+            Table::Threads,
+            THREADS,
+            rows,
+            |(id, thread, (calls, busy))| {
+                let stat = self.analysis.threads.all.get(&id);
+                let stat = stat.copied().unwrap_or_default();
+                vec![
+                    Cell::Count(id.0),
+                    Cell::Text(thread.name.clone()),
+                    Cell::Text(thread.group.clone()),
+                    self.since_start(thread.start),
+                    thread.end.map_or(Cell::None, |end| self.since_start(end)),
+                    Cell::Count(calls),
+                    Cell::Time(busy),
+                    stat.cpu.map_or(Cell::None, |cpu| Cell::Time(cpu.0)),
+                    some(stat.mounts),
+                    some_time(stat.mounted),
+                    some(thread.renames),
+                    some_text(thread.first_name.as_deref().unwrap_or_default()),
+                ]
+            },
+        )
+    }
+
+    pub(super) fn uncovered(&self) -> Content {
+        let uncovered = &self.analysis.uncovered;
+        let mut content = self.table(Table::Uncovered, UNCOVERED, uncovered, |u| {
+            vec![
+                Cell::Text(u.class.to_string()),
+                Cell::Text(u.method.to_string()),
+                Cell::Text(u.reason.to_string()),
+            ]
+        });
+        content.more += self.analysis.more_uncovered as usize;
+        content
+    }
+
+    pub(super) fn lost(&self) -> Content {
+        let mut content = self.table(Table::Lost, LOST, &self.analysis.lost, |l| {
+            let thread = self.analysis.names.threads.get(&l.thread);
+            vec![
+                Cell::Count(l.thread.0),
+                thread.map_or(Cell::None, |t| Cell::Text(t.name.clone())),
+                Cell::Count(l.events),
+                self.since_start(l.from),
+                self.since_start(l.to),
+                Cell::Text(l.reason.to_string()),
+            ]
+        });
+        content.more += self.analysis.more_lost as usize;
+        content
+    }
+}

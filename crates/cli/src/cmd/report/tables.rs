@@ -1,0 +1,242 @@
+//! The tables of `report`, and the flags that ask for several at once.
+
+use clap::ValueEnum;
+
+/// The tables, in the order in which they are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(super) enum Table {
+    /// Figures of the whole trace
+    Trace,
+    /// Threads, busiest first
+    Threads,
+    /// Methods
+    Methods,
+    /// The call tree
+    Tree,
+    /// Methods by hits of the sampler
+    Samples,
+    /// Samples by thread and state
+    SampleThreads,
+    /// Allocations by class
+    Allocations,
+    /// Allocations by class and place
+    AllocationSites,
+    /// Allocations by thread
+    AllocationThreads,
+    /// Objects alive at the end, by class
+    Live,
+    /// Objects alive at the end, by allocating thread
+    LiveThreads,
+    /// Pauses by garbage collection, by generation, collector and cause
+    GcKinds,
+    /// Pauses by length
+    GcLengths,
+    /// Pauses, longest first
+    Gc,
+    /// Waits for monitors that others held, longest first
+    Monitors,
+    /// Such waits by class of the monitor's object
+    MonitorClasses,
+    /// Such waits by place
+    MonitorSites,
+    /// Object.wait by place
+    Waits,
+    /// Parks by place
+    Parks,
+    /// Exceptions by class and place of the throw
+    Exceptions,
+    /// Exceptions by class and place of the catch
+    Catches,
+    /// Exceptions that nothing caught
+    Uncaught,
+    /// Figures of compiled code
+    CodeTotals,
+    /// Compiled methods, most often compiled first
+    Code,
+    /// Classes in detail
+    Classes,
+    /// Fields and methods of classes
+    Members,
+    /// Lines reached, by class
+    Coverage,
+    /// Lines reached, by method
+    CoverageMethods,
+    /// Lines not reached
+    UncoveredLines,
+    /// Heap dumps
+    Heap,
+    /// Classes in heap dumps, biggest first
+    HeapClasses,
+    /// Objects in heap dumps that retain most
+    HeapObjects,
+    /// Methods that should be in the trace and are not
+    Uncovered,
+    /// Gaps in the trace
+    Lost,
+}
+
+/// When an overview shows a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// Programs always find it; people when it has rows.
+    Base,
+    /// When it has rows.
+    Subject,
+    /// Never: it must be asked for.
+    Detail,
+}
+
+impl Table {
+    pub(super) fn place(self) -> Place {
+        match self {
+            Self::Trace
+            | Self::Threads
+            | Self::Methods
+            | Self::Tree
+            | Self::Gc
+            | Self::Uncovered
+            | Self::Lost => Place::Base,
+            Self::Classes
+            | Self::Members
+            | Self::CoverageMethods
+            | Self::UncoveredLines
+            | Self::HeapClasses
+            | Self::HeapObjects => Place::Detail,
+            _ => Place::Subject,
+        }
+    }
+
+    /// Its name: on the command line, in JSON and TSV, and with blanks above the table.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Threads => "threads",
+            Self::Methods => "methods",
+            Self::Tree => "tree",
+            Self::Samples => "samples",
+            Self::SampleThreads => "sample_threads",
+            Self::Allocations => "allocations",
+            Self::AllocationSites => "allocation_sites",
+            Self::AllocationThreads => "allocation_threads",
+            Self::Live => "live",
+            Self::LiveThreads => "live_threads",
+            Self::GcKinds => "gc_kinds",
+            Self::GcLengths => "gc_lengths",
+            Self::Gc => "gc",
+            Self::Monitors => "monitors",
+            Self::MonitorClasses => "monitor_classes",
+            Self::MonitorSites => "monitor_sites",
+            Self::Waits => "waits",
+            Self::Parks => "parks",
+            Self::Exceptions => "exceptions",
+            Self::Catches => "catches",
+            Self::Uncaught => "uncaught",
+            Self::CodeTotals => "code_totals",
+            Self::Code => "code",
+            Self::Classes => "classes",
+            Self::Members => "members",
+            Self::Coverage => "coverage",
+            Self::CoverageMethods => "coverage_methods",
+            Self::UncoveredLines => "uncovered_lines",
+            Self::Heap => "heap",
+            Self::HeapClasses => "heap_classes",
+            Self::HeapObjects => "heap_objects",
+            Self::Uncovered => "uncovered",
+            Self::Lost => "lost",
+        }
+    }
+
+    /// It has one row with the figures of everything.
+    pub(super) fn vertical(self) -> bool {
+        matches!(self, Self::Trace | Self::CodeTotals)
+    }
+}
+
+/// A flag for each subject that has several tables.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Subjects")]
+pub(super) struct Flags {
+    /// Allocations by class, by place, and by thread
+    #[arg(long)]
+    allocations: bool,
+    /// Objects alive at the end, by class and by allocating thread
+    #[arg(long)]
+    live: bool,
+    /// Garbage collections: by cause, by length, and the longest pauses
+    #[arg(long)]
+    gc: bool,
+    /// Contended monitors, Object.wait, and parks
+    #[arg(long)]
+    monitors: bool,
+    /// Exceptions thrown, caught, and never caught
+    #[arg(long)]
+    exceptions: bool,
+    /// Classes with superclass, interfaces, loader, size, and their members
+    #[arg(long)]
+    classes: bool,
+    /// Compiled code
+    #[arg(long)]
+    code: bool,
+    /// Hits of the sampler by method, and samples by thread
+    #[arg(long)]
+    samples: bool,
+    /// Heap dumps: biggest classes, and what retains most
+    #[arg(long)]
+    heap: bool,
+    /// Lines reached, by class and by method
+    #[arg(long)]
+    coverage: bool,
+    /// With --coverage: also the lines that were not reached
+    #[arg(long, requires = "coverage")]
+    lines: bool,
+}
+
+impl Flags {
+    /// Whether one is set.
+    pub(super) fn any(&self) -> bool {
+        Table::value_variants().iter().any(|t| self.want(*t))
+    }
+
+    /// Whether one is set that the table belongs to.
+    pub(super) fn want(&self, table: Table) -> bool {
+        match table {
+            Table::Allocations | Table::AllocationSites | Table::AllocationThreads => {
+                self.allocations
+            }
+            Table::Live | Table::LiveThreads => self.live,
+            Table::Gc | Table::GcKinds | Table::GcLengths => self.gc,
+            Table::Monitors
+            | Table::MonitorClasses
+            | Table::MonitorSites
+            | Table::Waits
+            | Table::Parks => self.monitors,
+            Table::Exceptions | Table::Catches | Table::Uncaught => self.exceptions,
+            Table::Classes | Table::Members => self.classes,
+            Table::Code | Table::CodeTotals => self.code,
+            Table::Samples | Table::SampleThreads => self.samples,
+            Table::Heap | Table::HeapClasses | Table::HeapObjects => self.heap,
+            Table::Coverage | Table::CoverageMethods => self.coverage,
+            Table::UncoveredLines => self.lines,
+            Table::Trace
+            | Table::Threads
+            | Table::Methods
+            | Table::Tree
+            | Table::Uncovered
+            | Table::Lost => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_go_by_the_names_of_the_command_line() {
+        for table in Table::value_variants() {
+            let value = table.to_possible_value().expect("none is hidden");
+            assert_eq!(value.get_name(), table.name());
+        }
+    }
+}

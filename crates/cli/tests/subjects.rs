@@ -1,0 +1,572 @@
+//! What `report`, `dump`, `verify` and `convert` do with events of every kind.
+
+mod common;
+
+use common::rich::rich;
+use common::{Folder, encode, enter, jtrail, leave, time};
+use jtrail_formats::{Format, Item, Reader};
+use jtrail_model::*;
+use std::ops::ControlFlow;
+
+fn file(folder: &Folder, format: Format, events: &[Event<'_>]) -> String {
+    folder.put(
+        &format!("x.{}", format.extension()),
+        &encode(format, events),
+    )
+}
+
+/// Rows of a table, as TSV without head.
+fn rows(file: &str, args: &[&str], table: &str) -> Vec<String> {
+    let args = [&["report", file, "--format", "tsv"], args].concat();
+    let done = jtrail(&args);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{args:?}");
+    let head = format!("# {table}");
+    let mut lines = done.out.lines().skip_while(|l| *l != head);
+    assert!(lines.next().is_some(), "no table {table}:\n{}", done.out);
+    let rows = lines.skip(1).take_while(|l| !l.is_empty());
+    rows.map(str::to_owned).collect()
+}
+
+/// Table, and its rows.
+const TABLES: &[(&str, &str, &[&str])] = &[
+    (
+        "--allocations",
+        "allocations",
+        &["2\t1500\t0.968992\t[B", "2\t48\t0.031008\tcom.acme.Node"],
+    ),
+    (
+        "--allocations",
+        "allocation_sites",
+        &[
+            "2\t1500\t0.968992\t[B\tcom.acme.Main.run()V:14",
+            "2\t48\t0.031008\tcom.acme.Node\tcom.acme.Main.run()V:12",
+        ],
+    ),
+    (
+        "--allocations",
+        "allocation_threads",
+        &[
+            "3\t1048\t0.677003\t1\tboss",
+            "1\t500\t0.322997\t2\tworker 1",
+        ],
+    ),
+    (
+        "--live",
+        "live",
+        &[
+            "2\t1500\t0.974026\t[B",
+            "1\t24\t0.015584\tcom.acme.Node",
+            "1\t16\t0.010390\tcom.acme.Main",
+        ],
+    ),
+    (
+        "--live",
+        "live_threads",
+        &[
+            "2\t1024\t0.664935\t1\tboss",
+            "1\t500\t0.324675\t2\tworker 1",
+            "1\t16\t0.010390\t\t",
+        ],
+    ),
+    (
+        "--gc",
+        "gc_kinds",
+        &["1\t30000\t30000\t1048576\tyoung\tCopy\tAllocation Failure"],
+    ),
+    ("--gc", "gc_lengths", &["20000\t50000\t1\t1.000000\t30000"]),
+    (
+        "--gc",
+        "gc",
+        &["2000000\t30000\t1048576\tyoung\tCopy\tAllocation Failure"],
+    ),
+    (
+        "--monitors",
+        "monitors",
+        &["3000000\t500000\t2\tworker 1\t1\tboss\t20\tcom.acme.Main\tcom.acme.Main.run()V:12"],
+    ),
+    (
+        "--monitors",
+        "monitor_classes",
+        &["1\t500000\t500000\tcom.acme.Main"],
+    ),
+    (
+        "--monitors",
+        "monitor_sites",
+        &["1\t500000\t500000\tcom.acme.Main.run()V:12"],
+    ),
+    (
+        "--monitors",
+        "waits",
+        &["1\t1\t1000000\t1000000\tcom.acme.Main\tcom.acme.Main.run()V:12"],
+    ),
+    (
+        "--monitors",
+        "parks",
+        &[
+            "1\t1\t4000000\t4000000\t\tcom.acme.Main.run()V:12",
+            "1\t\t1000000\t1000000\tcom.acme.Main\tcom.acme.Main.run()V:12",
+        ],
+    ),
+    (
+        "--exceptions",
+        "exceptions",
+        &["2\t1\tcom.acme.Oops\tcom.acme.Main.run()V:12"],
+    ),
+    (
+        "--exceptions",
+        "catches",
+        &["1\tcom.acme.Oops\tcom.acme.Main.main([Ljava/lang/String;)V:33"],
+    ),
+    (
+        "--exceptions",
+        "uncaught",
+        &["9000000\t1\tboss\t23\tcom.acme.Oops\tcom.acme.Main.run()V:12"],
+    ),
+    ("--code", "code_totals", &["1\t1\t1\t416\t0\t416"]),
+    (
+        "--code",
+        "code",
+        &["1\t1\t416\t416\t1\tcom.acme.Main.run()V"],
+    ),
+    (
+        "--classes",
+        "classes",
+        &[
+            "com.acme.Main\tpublic\tjava.lang.Object\tjava.lang.Runnable, a.I\tapp\t1\t1\t950\t1\t",
+            "com.acme.Node\t\t\t\t\t\t\t0\t\t10000020",
+        ],
+    ),
+    (
+        "--classes",
+        "members",
+        &[
+            "com.acme.Main\tfield\tprivate\tcount\t[I\t2\tint[] count",
+            "com.acme.Main\tmethod\tpublic\trun\t()V\t1\trun()",
+        ],
+    ),
+    (
+        "--samples",
+        "samples",
+        &[
+            "1\t1.000000\t1\t1.000000\t2\t2\tcom.acme.Main.run()V",
+            "0\t0.000000\t1\t1.000000\t0\t2\tcom.acme.Main.main([Ljava/lang/String;)V",
+        ],
+    ),
+    (
+        "--samples",
+        "sample_threads",
+        &["1\tboss\t1\t1\t0\t0\t0\t0", "2\tworker 1\t1\t0\t0\t0\t1\t0"],
+    ),
+    (
+        "--coverage",
+        "coverage",
+        &["2\t5\t0.400000\t1\t2\t3\tcom.acme.Main"],
+    ),
+    (
+        "--coverage",
+        "coverage_methods",
+        &[
+            "2\t4\t0.500000\t3\tcom.acme.Main.run()V",
+            "0\t1\t0.000000\t0\tcom.acme.Main.fib(I)J",
+        ],
+    ),
+    (
+        "--coverage --lines",
+        "uncovered_lines",
+        &[
+            "2\tcom.acme.Main.run()V\t13-14",
+            "1\tcom.acme.Main.fib(I)J\t20",
+        ],
+    ),
+    (
+        "--heap",
+        "heap",
+        &["30\t11000000\texit\t4\t1548\t1\t2\t1\t24\tyes"],
+    ),
+    (
+        "--heap",
+        "heap_classes",
+        &[
+            "30\t2\t1500\t0.968992\t1500\t0.968992\t[B",
+            "30\t2\t48\t0.031008\t1024\t0.661499\tcom.acme.Node",
+        ],
+    ),
+    (
+        "--heap",
+        "heap_objects",
+        &[
+            "30\t24\t1024\t0.661499\t21\tcom.acme.Node",
+            "30\t1000\t1000\t0.645995\t23\t[B",
+            "30\t500\t500\t0.322997\t24\t[B",
+        ],
+    ),
+    (
+        "--only threads",
+        "threads",
+        &[
+            "1\tboss\tmain\t2000\t\t0\t0\t7000000\t\t\t1\tmain",
+            "2\tworker 1\tmain\t2500\t\t0\t0\t\t1\t50\t\t",
+        ],
+    ),
+];
+
+#[test]
+fn every_subject_is_summed_up() {
+    let folder = Folder::new();
+    for format in Format::ALL {
+        let file = file(&folder, format, &rich());
+        for (flags, table, expected) in TABLES {
+            let flags: Vec<&str> = flags.split(' ').collect();
+            assert_eq!(rows(&file, &flags, table), *expected, "{table}");
+            assert_eq!(rows(&file, &["--only", table], table), *expected, "{table}");
+        }
+    }
+}
+
+/// An overview has the tables that have rows, and not the details.
+#[test]
+fn the_overview_is_short() {
+    let folder = Folder::new();
+    let file = file(&folder, Format::TptpBinary, &rich());
+    let out = jtrail(&["report", &file]).out;
+    let heads: Vec<&str> = out
+        .split("\n\n")
+        .filter_map(|section| section.lines().next())
+        .collect();
+    assert_eq!(
+        heads,
+        [
+            "trace",
+            "threads",
+            "samples",
+            "sample threads",
+            "allocations",
+            "allocation sites",
+            "allocation threads",
+            "live",
+            "live threads",
+            "gc kinds",
+            "gc lengths",
+            "gc",
+            "monitors",
+            "monitor classes",
+            "monitor sites",
+            "waits",
+            "parks",
+            "exceptions",
+            "catches",
+            "uncaught",
+            "code totals",
+            "code",
+            "coverage",
+            "heap",
+        ]
+    );
+    for line in [
+        "  objects allocated      4\n",
+        "  objects freed          1\n",
+        "  waits for monitors     1\n",
+        "  time in them           500.0 µs\n",
+        "  exceptions thrown      2\n",
+        "  classes unloaded       1\n",
+        "        2  1.5 KiB    96.9%  byte[]\n",
+    ] {
+        assert!(out.contains(line), "no {line}in\n{out}");
+    }
+}
+
+#[test]
+fn a_thread_is_chosen_for_all_that_threads_do() {
+    let folder = Folder::new();
+    let file = file(&folder, Format::TptpBinary, &rich());
+    let with = |table| rows(&file, &["--thread", "2", "--only", table], table);
+    assert_eq!(with("allocations"), ["1\t500\t1.000000\t[B"]);
+    assert_eq!(with("live"), ["1\t500\t1.000000\t[B"]);
+    assert_eq!(with("exceptions"), [""; 0]);
+    assert_eq!(with("waits").len(), 1);
+    assert_eq!(with("sample_threads").len(), 1);
+}
+
+#[test]
+fn cpu_time_and_bounds_are_columns_when_the_trace_has_them() {
+    let folder = Folder::new();
+    let mut events = common::sample();
+    for (n, event) in events.iter_mut().enumerate() {
+        let cpu = Duration(n as i64 * 1_000);
+        match event {
+            Event::MethodEnter(e) if e.thread == ThreadId(1) => e.cpu_time = cpu,
+            Event::MethodLeave(e) if e.thread == ThreadId(1) => e.cpu_time = cpu,
+            _ => {}
+        }
+    }
+    let cpu = file(&folder, Format::TptpBinary, &events);
+    let args = ["--sort", "cpu", "--only", "methods"];
+    let methods = rows(&cpu, &args, "methods");
+    let cpu: Vec<Vec<&str>> = methods
+        .iter()
+        .map(|row| row.split('\t').skip(5).collect())
+        .collect();
+    assert_eq!(
+        cpu,
+        [
+            ["9000", "15000", "com.acme.Main.main([Ljava/lang/String;)V"],
+            ["5000", "5000", "com.acme.Main.fib(I)J"],
+            ["1000", "1000", "com.acme.Main.run()V"],
+        ]
+    );
+    let mut events = common::sample()[..9].to_vec();
+    let (thread, method) = (ThreadId(1), MethodId(5));
+    events.extend([
+        Event::AggregatedEnter(AggregatedEnter {
+            thread,
+            method,
+            base_time: Duration(900),
+            min_time: Duration(100),
+            max_time: Duration(500),
+            base_cpu_time: Duration(0),
+            calls: 3,
+        }),
+        Event::AggregatedLeave(AggregatedLeave { thread, method }),
+    ]);
+    events.extend(common::closing(1_000_000));
+    let file = file(&folder, Format::TptpXml, &events);
+    for table in ["methods", "tree"] {
+        let row = &rows(&file, &["--only", table], table)[0];
+        assert!(row.ends_with("\t100\t500\tcom.acme.Main.fib(I)J"), "{row}");
+    }
+}
+
+const DUMP: &str = "\
+0.001000000 - object object=20 class=com.acme.Main size=16 kind=0
+0.001000000 #1 alloc object=21 class=com.acme.Node size=24 kind=0 line=12 method=com.acme.Main.run()V
+0.002000000 - gc-detail collector=Copy cause=\"Allocation Failure\" generation=young
+0.002030000 - free object=22 age=0
+0.003000000 #2 blocked object=20 owner=#1 stack=STACK
+0.003500000 #2 unblocked object=20 stack=STACK
+0.004000000 #2 wait object=20 timeout-ms=1 stack=STACK
+0.005000000 #2 waited object=20 timed-out=1 stack=STACK
+0.006000000 #2 park object=20 stack=STACK
+0.007000000 #2 unpark
+0.009000000 #1 throw object=21 class=com.acme.Oops stack=STACK
+0.009000001 #1 catch object=21 class=com.acme.Oops frame=com.acme.Main.main([Ljava/lang/String;)V:33
+0.009000002 #1 thread-name name=boss
+0.009000003 #1 thread-cpu cpu=0.007000000
+0.009000004 #2 mount carrier=#1
+0.009000054 #2 unmount carrier=#1
+0.010000000 - class-detail class=com.acme.Main flags=0x21 super=java.lang.Object interfaces=java.lang.Runnable,a.I loader=app size=900 fields=count:[I:0x2 methods=run:()V:0x1
+0.010000010 - class-redefine class=com.acme.Main size=950
+0.010000020 - class-unload class=com.acme.Node
+0.010000030 - compile com.acme.Main.run()V address=0x7f00 size=416 ranges=0:a.B.get()I:7<com.acme.Main.run()V:12
+0.010000040 - uncompile com.acme.Main.run()V address=0x7f00
+0.010000050 #1 sample state=runnable stack=STACK
+0.010000050 #2 sample state=parked stack=STACK
+0.010000060 - lines com.acme.Main.run()V calls=3 counts=12:3,13:0,14:0,16:2
+0.011000000 - heap-dump id=30 name=exit base=0.000001000
+- - heap-object dump=30 object=21 class=com.acme.Node size=24
+- - root object=21 class=com.acme.Node kind=THREAD
+- - reference from=21 to=23 dump=30
+0.011000001 - heap-dump-end id=30
+";
+
+const STACK: &str = "com.acme.Main.run()V:12,com.acme.Main.main([Ljava/lang/String;)V:30";
+
+#[test]
+fn every_event_is_dumped_with_its_fields() {
+    let folder = Folder::new();
+    for format in Format::ALL {
+        let done = jtrail(&["dump", &file(&folder, format, &rich())]);
+        assert_eq!((done.code, done.err.as_str()), (0, ""));
+        for line in DUMP.replace("STACK", STACK).lines() {
+            assert!(
+                done.out.lines().any(|l| l == line),
+                "no {line} in\n{}",
+                done.out
+            );
+        }
+        assert!(!done.out.contains(" other\n") && !done.out.contains(" custom "));
+    }
+    let file = file(&folder, Format::TptpBinary, &rich());
+    let done = jtrail(&["dump", &file, "--class", "com.acme.Oops"]);
+    assert_eq!(done.out.lines().count(), 4, "{}", done.out);
+}
+
+fn decoded(bytes: &[u8]) -> Vec<String> {
+    let mut events = Vec::new();
+    let mut reader = Reader::new(bytes).expect("a format");
+    let end = reader.for_each(|item| -> ControlFlow<()> {
+        match item {
+            Item::Event { event, .. } => events.push(format!("{event:?}")),
+            Item::Remark(remark) => panic!("{remark:?}"),
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(end, Ok(None)));
+    events
+}
+
+#[test]
+fn conversion_loses_nothing() {
+    let folder = Folder::new();
+    let binary = file(&folder, Format::TptpBinary, &rich());
+    let out = |name: &str| folder.at(name).to_str().expect("UTF-8").to_owned();
+    let (xml, back) = (out("y.trcxml"), out("y.trcbin"));
+    for (from, to) in [(&binary, &xml), (&xml, &back)] {
+        let done = jtrail(&["convert", from, to]);
+        assert_eq!((done.code, done.err.as_str()), (0, ""));
+    }
+    let read = |path: &String| decoded(&std::fs::read(path).expect("there"));
+    let given: Vec<String> = rich().iter().map(|e| format!("{e:?}")).collect();
+    assert_eq!(read(&binary), given);
+    assert_eq!(read(&xml), given);
+    assert_eq!(read(&back), given);
+}
+
+#[test]
+fn verify_counts_the_events_of_each_kind() {
+    let folder = Folder::new();
+    let file = file(&folder, Format::TptpBinary, &rich());
+    let plain = jtrail(&["verify", &file]).out;
+    assert!(!plain.contains("ObjectAlloc: "), "{plain}");
+    let counted = jtrail(&["verify", "--counts", &file]).out;
+    assert!(counted.starts_with(plain.trim_end()), "{counted}");
+    assert!(counted.contains("\n  ObjectAlloc: 4\n"), "{counted}");
+    let json = jtrail(&["verify", "--json", &file]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let kinds = json[0]["kinds"].as_object().expect("an object");
+    assert_eq!(kinds["MonitorWait"], 1);
+    let all: u64 = kinds.values().filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!(all, rich().len() as u64);
+}
+
+/// Every table of every such trace: empty ones, ones that break off, ones whose ids were never defined.
+#[test]
+fn odd_traces_are_reported() {
+    let folder = Folder::new();
+    let all = [
+        "--allocations",
+        "--live",
+        "--gc",
+        "--monitors",
+        "--exceptions",
+        "--classes",
+        "--code",
+        "--samples",
+        "--heap",
+        "--coverage",
+        "--lines",
+    ];
+    let mut empty = common::opening();
+    empty.extend(common::closing(5));
+    let defined = |e: &Event<'_>| {
+        matches!(
+            e,
+            Event::ClassDef(_) | Event::MethodDef(_) | Event::ThreadStart(_) | Event::ThreadName(_)
+        )
+    };
+    let undefined: Vec<_> = rich().into_iter().filter(|e| !defined(e)).collect();
+    let whole = rich();
+    let cuts = (0..whole.len()).step_by(7).map(|n| whole[..n].to_vec());
+    for events in [empty, undefined.clone()].into_iter().chain(cuts) {
+        let file = file(&folder, Format::TptpBinary, &events);
+        for args in [&all[..], &[]] {
+            let done = jtrail(&[&["report", &file], args].concat());
+            assert!(done.code == 0, "{}", done.err);
+        }
+    }
+    let file = file(&folder, Format::TptpBinary, &undefined);
+    assert_eq!(
+        rows(&file, &["--live"], "live"),
+        [
+            "2\t1500\t0.974026\tclass-11",
+            "1\t24\t0.015584\tclass-10",
+            "1\t16\t0.010390\tclass-3"
+        ]
+    );
+    let site = &rows(&file, &["--allocations"], "allocation_sites")[0];
+    assert!(site.ends_with("\tclass-11\tmethod-6:14"), "{site}");
+    let blocked = &rows(&file, &["--monitors"], "monitors")[0];
+    assert!(
+        blocked.contains("\t2\tthread-2\t1\tthread-1\t20\tclass-3\t"),
+        "{blocked}"
+    );
+    assert_eq!(
+        rows(&file, &["--coverage"], "coverage"),
+        ["2\t5\t0.400000\t1\t2\t3\t"]
+    );
+    let cut = encode(Format::TptpBinary, &whole);
+    let cut = folder.put("cut", &cut[..cut.len() - 20]);
+    let done = jtrail(&[&["report", &cut], &all[..]].concat());
+    assert_eq!(done.code, 3, "{}", done.err);
+    assert!(done.out.contains("com.acme.Node"));
+}
+
+/// Ids of any size, figures of any size: no panic, and no memory that the trace does not pay for.
+#[test]
+fn hostile_figures_do_no_harm() {
+    let folder = Folder::new();
+    let (min, max) = (i64::MIN, i64::MAX);
+    let mut events = vec![
+        enter(u64::MAX, 5, u64::MAX, u32::MAX, max),
+        leave(u64::MAX, min + 5, u64::MAX, u32::MAX),
+        Event::HeapDump(HeapDump {
+            dump: HeapDumpId(u64::MAX),
+            ..HeapDump::default()
+        }),
+    ];
+    for id in [u64::MAX, u64::MAX - 1, 1 << 60, 1 << 32, 0] {
+        let (object, class, thread) = (ObjectId(id), ClassId(id), ThreadId(id));
+        for size in [max, min, 0] {
+            events.push(Event::ObjectAlloc(ObjectAlloc {
+                thread,
+                object,
+                class,
+                size,
+                method: MethodId(id),
+                line: size,
+                time: Timestamp(size),
+                kind: ObjectKind(255),
+            }));
+            events.push(Event::GcRoot(GcRoot {
+                class,
+                object,
+                kind: "?".into(),
+            }));
+            events.push(Event::ObjectReference(ObjectReference {
+                source: object,
+                target: ObjectId(id ^ 5),
+                dump: HeapDumpId(u64::MAX),
+            }));
+            events.push(Event::MonitorWait(MonitorWait {
+                thread,
+                object,
+                time: Timestamp(max),
+                ..MonitorWait::default()
+            }));
+            events.push(Event::GcStart(GcStart {
+                time: Timestamp(min),
+            }));
+            events.push(Event::GcFinish(GcFinish {
+                time: Timestamp(max),
+                used_space: max,
+                ..GcFinish::default()
+            }));
+        }
+        events.push(Event::ObjectFree(ObjectFree {
+            object,
+            time: time(0),
+            age: max,
+        }));
+    }
+    for format in Format::ALL {
+        let file = file(&folder, format, &events);
+        for args in [
+            &["report", &file][..],
+            &["report", &file, "--live", "--heap", "--gc", "--monitors"],
+            &["dump", &file],
+            &["verify", &file],
+        ] {
+            let done = jtrail(args);
+            assert!(done.code <= 3 && !done.out.is_empty(), "{}", done.err);
+        }
+    }
+}

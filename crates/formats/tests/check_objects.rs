@@ -1,0 +1,235 @@
+//! The checker: objects, collections and heap dumps.
+
+mod common;
+
+use common::check::*;
+use jtrail_formats::{Checker, Rule, Severity};
+use jtrail_model::*;
+
+#[test]
+fn collections_alternate() {
+    let rule = Rule::Collections;
+    sound(vec![gc_start(), gc_finish(), gc_start(), gc_finish()]);
+    let text = "a collection ends, and did not begin";
+    fault(vec![gc_finish()], rule, 0, text);
+    let text = "a collection begins inside of another";
+    fault(vec![gc_start(), gc_start(), gc_finish()], rule, 1, text);
+    let text = "the last collection does not end";
+    broken(vec![gc_start()], rule, Severity::Info, 2, text);
+}
+
+#[test]
+fn details_of_collections_are_told_once_for_each() {
+    let rule = Rule::Collections;
+    let detail = || Event::GcDetail(GcDetail::default());
+    sound(vec![gc_start(), detail(), gc_finish()]);
+    sound(vec![gc_start(), gc_finish(), detail()]);
+    // They may come late.
+    sound(vec![
+        gc_start(),
+        gc_finish(),
+        gc_start(),
+        detail(),
+        gc_finish(),
+        detail(),
+    ]);
+    let text = "a detail of a collection that did not begin, or was told already";
+    fault(vec![detail()], rule, 0, text);
+    let events = vec![gc_start(), detail(), gc_finish(), detail()];
+    fault(events, rule, 3, text);
+}
+
+#[test]
+fn objects_are_announced_once_and_before_use() {
+    sound(vec![alloc(1), object(2), throw(1, 0), free(1), free(2)]);
+    let rule = Rule::Ids;
+    for twice in [[alloc(9), alloc(9)], [object(9), alloc(9)]] {
+        let text = "object 9 is announced again";
+        fault(twice.to_vec(), rule, 1, text);
+    }
+    let text = "an object is announced with id 0, which means none";
+    fault(vec![object(0)], rule, 0, text);
+    let rule = Rule::Definitions;
+    let text = "object 9 was not announced";
+    for event in [free(9), wait(9), waited(9), park(9), throw(9, 0), catch(9)] {
+        let found = check(&trace_by("jtrail", vec![event]));
+        let finding = &found.findings[0];
+        assert_eq!((finding.rule, finding.severity), (rule, Severity::Fault));
+        assert_eq!((finding.offset, &*finding.message), (HEAD as u64, text));
+    }
+    // Other agents do not announce what is older than the trace.
+    let found = check(&trace_by("other", vec![wait(9)]));
+    assert_eq!((found.faults(), found.infos()), (0, 1));
+    let alloc = Event::ObjectAlloc(ObjectAlloc {
+        object: ObjectId(1),
+        class: ClassId(9),
+        ..Default::default()
+    });
+    fault(vec![alloc], rule, 0, "class 9 was not announced");
+}
+
+#[test]
+fn threads_and_classes_make_their_objects_known() {
+    let thread = |object| {
+        Event::ThreadStart(ThreadStart {
+            thread: ThreadId(8),
+            object: ObjectId(object),
+            ..Default::default()
+        })
+    };
+    let class = |object| {
+        Event::ClassDef(ClassDef {
+            class: ClassId(8),
+            object: ObjectId(object),
+            ..Default::default()
+        })
+    };
+    // Ids of objects are those of threads, classes and methods, too.
+    for known in [thread(1), class(1)] {
+        sound(vec![known.clone(), wait(1), waited(1), free(1)]);
+        sound(vec![alloc(1), known.clone(), wait(1)]);
+        sound(vec![known, object(1), wait(1)]);
+    }
+}
+
+#[test]
+fn objects_die_once_and_are_not_used_afterwards() {
+    let rule = Rule::Collections;
+    let text = "object 9 was freed already";
+    fault(vec![alloc(9), free(9), free(9)], rule, 2, text);
+    let text = "object 9 is used after it was freed";
+    fault(vec![alloc(9), free(9), throw(9, 51)], rule, 2, text);
+    // What happened before may be written behind.
+    sound(vec![alloc(9), free(9), throw(9, 50)]);
+}
+
+#[test]
+fn objects_in_any_order_are_told_apart() {
+    let mut checker = Checker::default();
+    for event in trace_by("jtrail", vec![]).iter().take(HEAD) {
+        checker.event(0, event);
+    }
+    // Out of order, as threads write them, and with ids far away in between.
+    for id in (1..=1_000_000_u64).map(|id| id ^ 0xff) {
+        checker.event(id, &alloc(id | u64::from(id % 1000 == 0) << 50));
+    }
+    for id in (1..=1_000_000_u64).map(|id| id ^ 0xff) {
+        checker.event(id, &free(id | u64::from(id % 1000 == 0) << 50));
+    }
+    checker.event(0, &free(77));
+    let found = checker.finish();
+    let finding = &found.findings[0];
+    assert_eq!(finding.message, "object 77 was freed already");
+    assert_eq!(found.faults(), 1);
+}
+
+fn dump(id: u64) -> Event<'static> {
+    Event::HeapDump(HeapDump {
+        dump: HeapDumpId(id),
+        time: Timestamp(60),
+        ..Default::default()
+    })
+}
+
+fn dump_end(id: u64) -> Event<'static> {
+    Event::HeapDumpEnd(HeapDumpEnd {
+        dump: HeapDumpId(id),
+        time: Timestamp(70),
+    })
+}
+
+fn listed(dump: u64, object: u64) -> Event<'static> {
+    Event::HeapObject(HeapObject {
+        dump: HeapDumpId(dump),
+        object: ObjectId(object),
+        class: ClassId(2),
+        size: 16,
+    })
+}
+
+fn reference(dump: u64, source: u64, target: u64) -> Event<'static> {
+    Event::ObjectReference(ObjectReference {
+        source: ObjectId(source),
+        target: ObjectId(target),
+        dump: HeapDumpId(dump),
+    })
+}
+
+fn root(object: u64) -> Event<'static> {
+    Event::GcRoot(GcRoot {
+        class: ClassId(2),
+        object: ObjectId(object),
+        ..Default::default()
+    })
+}
+
+#[test]
+fn a_dump_lists_what_it_refers_to() {
+    let rule = Rule::HeapDumps;
+    // References may stand before the objects.
+    sound(vec![
+        dump(1),
+        root(5),
+        listed(1, 5),
+        reference(1, 5, 6),
+        reference(1, 6, 0),
+        listed(1, 6),
+        dump_end(1),
+        // What the dump made known may be used.
+        free(6),
+        dump(2),
+        root(5),
+        listed(2, 5),
+        dump_end(2),
+    ]);
+    // A dump without objects may refer to any.
+    sound(vec![dump(1), root(5), reference(1, 5, 6), dump_end(1)]);
+    let text = "heap dump 2 refers to 2 objects that it does not list, object 6 first";
+    let events = vec![
+        dump(1),
+        listed(1, 6),
+        dump_end(1),
+        dump(2),
+        listed(2, 5),
+        root(7),
+        reference(2, 5, 6),
+        dump_end(2),
+    ];
+    fault(events, rule, 7, text);
+    let text = "heap dump 1 lists object 5 again";
+    let events = vec![dump(1), listed(1, 5), listed(1, 5), dump_end(1)];
+    fault(events, rule, 2, text);
+    let text = "heap dump 1 lists an object without id";
+    fault(vec![dump(1), listed(1, 0), dump_end(1)], rule, 1, text);
+    let text = "object 5 is used after it was freed";
+    let events = vec![alloc(5), free(5), dump(1), listed(1, 5), dump_end(1)];
+    fault(events, Rule::Collections, 3, text);
+}
+
+#[test]
+fn what_belongs_to_a_dump_stands_in_it() {
+    let rule = Rule::HeapDumps;
+    let text = "object 5 is a root, outside of a heap dump";
+    fault(vec![root(5)], rule, 0, text);
+    for (event, what) in [
+        (listed(1, 5), "an object"),
+        (reference(1, 5, 5), "a reference"),
+        (dump_end(1), "an end"),
+    ] {
+        let text = format!("{what} of heap dump 1, which is not open");
+        let events = vec![dump(1), dump_end(1), event.clone()];
+        fault(events, rule, 2, &text);
+        let text = "heap dump 1 was not announced";
+        fault(vec![event], Rule::Definitions, 0, text);
+    }
+    let text = "heap dump 1 is announced again";
+    let events = vec![dump(1), dump_end(1), dump(1), dump_end(1)];
+    fault(events, Rule::Ids, 2, text);
+    let text = "heap dump 2 begins, and 1 did not end";
+    fault(vec![dump(1), dump(2), dump_end(2)], rule, 1, text);
+    let text = "heap dump 1 does not end";
+    fault(vec![dump(1)], rule, 2, text);
+    // Dumps of other agents have no end.
+    let events = vec![dump(1), root(5), dump(2), root(5)];
+    assert_eq!(check(&trace_by("other", events)).findings, []);
+}

@@ -1,0 +1,399 @@
+package harness;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.management.ManagementFactory;
+import java.lang.reflect.Array;
+import java.lang.reflect.Constructor;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * Objects in all the ways that a program can make them, by four threads at a time. Argument:
+ * rounds of each thread, default 100.
+ *
+ * <p>Every object escapes into a volatile field, so no compiler can do without it. What is said of
+ * primitive arrays is only of those that this class makes itself: the library makes them too. Of byte[] and
+ * int[] only single lines are told: the JVM makes some in the middle of any method, when it
+ * resolves a constant or initialises a class.
+ */
+public final class Allocations {
+    static final int THREADS = 4;
+    static volatile Object sink;
+
+    static class Plain implements Cloneable {
+        int number;
+        long other;
+
+        Plain copy() throws CloneNotSupportedException {
+            return (Plain) super.clone();
+        }
+    }
+
+    /** One object when made, not two. */
+    static class Derived extends Plain {
+        Object more;
+    }
+
+    static final class Reflected {
+        byte one;
+
+        Reflected() {}
+    }
+
+    static final class Handled {}
+
+    static final class Referred {
+        Object a, b, c;
+    }
+
+    static class Letter implements Serializable {
+        private static final long serialVersionUID = 1;
+        int number = 7;
+        Stamp[] stamps = {new Stamp(), new Stamp()};
+    }
+
+    static final class Stamp implements Serializable {
+        private static final long serialVersionUID = 1;
+    }
+
+    static final class Failure extends RuntimeException {
+        private static final long serialVersionUID = 1;
+    }
+
+    /** Two constants, one of them with a class of its own. */
+    enum Colour {
+        RED,
+        GREEN {
+            @Override
+            int shade() {
+                return 2;
+            }
+        };
+
+        int shade() {
+            return 1;
+        }
+    }
+
+    /** Each for loop over it makes an iterator. */
+    static final class Steps implements Iterable<Steps> {
+        final class Walk implements Iterator<Steps> {
+            int left = 3;
+
+            @Override
+            public boolean hasNext() {
+                return left > 0;
+            }
+
+            @Override
+            public Steps next() {
+                left--;
+                return Steps.this;
+            }
+        }
+
+        @Override
+        public Iterator<Steps> iterator() {
+            return new Walk();
+        }
+    }
+
+    static void plain() {
+        ExpectEvents.mark("plain", 1);
+        sink = new Plain();
+        sink = new Derived();
+    }
+
+    static void primitives() {
+        ExpectEvents.mark("booleans", 1);
+        sink = new boolean[3];
+        ExpectEvents.mark("bytes", 1);
+        sink = new byte[1000];
+        sink = new char[17];
+        sink = new short[9];
+        sink = new float[33];
+        sink = new double[5];
+        ExpectEvents.mark("ints", 1);
+        sink = new int[8];
+        ExpectEvents.mark("initialised", 1);
+        sink = new int[] {1, 2, 3};
+        sink = new long[0];
+    }
+
+    static void references() {
+        sink = new Plain[4];
+        sink = new Plain[] {new Plain(), null, new Derived()};
+        sink = new Derived[0];
+        sink = new String[2];
+    }
+
+    /** A multi-dimensional array is as many objects as it has arrays. */
+    static void dimensions(int none) {
+        sink = new Plain[2][3][4]; // 1, 2, 6
+        sink = new Plain[2][3][]; // 1, 2
+        sink = new Plain[none][7]; // 1, 0
+        sink = new Plain[5][none]; // 1, 5
+        ExpectEvents.mark("grid", 1);
+        sink = new int[2][5]; // 1, 2
+        ExpectEvents.mark("rows", 1);
+        sink = new int[][] {{1}, {2, 3}, null}; // 1, 2
+    }
+
+    final class Inner {
+        Object outer = Allocations.this;
+    }
+
+    static Class<?> anonymous;
+    static Class<?> local;
+
+    void nested(int n) {
+        sink = new Inner();
+        class Local {
+            int captured = n;
+        }
+        sink = new Local();
+        local = Local.class;
+        Object nameless = new Object() {
+            @Override
+            public String toString() {
+                return "nameless " + n;
+            }
+        };
+        sink = nameless;
+        anonymous = nameless.getClass();
+    }
+
+    static int varargs(Plain... all) {
+        sink = all;
+        return all.length;
+    }
+
+    static int varargs(int... all) {
+        sink = all;
+        return all.length;
+    }
+
+    static void calls() {
+        varargs(null, null);
+        varargs(new Plain[1]);
+        ExpectEvents.mark("varargs", 1);
+        varargs(1, 2, 3, 4);
+    }
+
+    /** Beyond the caches: a new box each time. */
+    static void boxes(int n) {
+        Object box = 1_000 + n;
+        sink = box;
+        box = 100_000L + n;
+        sink = box;
+        box = (char) (1_000 + n);
+        sink = box;
+        box = (short) (1_000 + n);
+        sink = box;
+        box = 1.5 * n;
+        sink = box;
+        box = 1.5f * n;
+        sink = box;
+    }
+
+    static void enums() {
+        sink = Colour.values();
+        sink = Colour.valueOf("RED").shade() + Colour.GREEN.shade();
+    }
+
+    static void clones() throws CloneNotSupportedException {
+        Plain[] array = new Plain[2];
+        sink = array.clone();
+        sink = new Plain().copy();
+        sink = new Derived().copy();
+        sink = Arrays.copyOf(array, 5);
+        sink = List.of(new Plain()).toArray(new Plain[1]);
+    }
+
+    static final Constructor<?> CONSTRUCTOR;
+    static final MethodHandle HANDLE;
+    static final Supplier<?> REFERENCE = Referred::new;
+    static final Class<?>[] NO_TYPES = {};
+    static final Object[] NO_VALUES = {};
+
+    static {
+        try {
+            CONSTRUCTOR = Reflected.class.getDeclaredConstructor(NO_TYPES);
+            HANDLE = MethodHandles.lookup().findConstructor(Handled.class, MethodType.methodType(void.class));
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    static void indirect() throws Throwable {
+        sink = CONSTRUCTOR.newInstance(NO_VALUES);
+        sink = Array.newInstance(Plain.class, 3);
+        sink = Array.newInstance(Plain.class, new int[] {2, 2});
+        sink = (Handled) HANDLE.invokeExact();
+        sink = REFERENCE.get();
+    }
+
+    static void serial() throws Exception {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(new Letter());
+        }
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+            sink = in.readObject();
+        }
+    }
+
+    static void others() {
+        for (Steps each : new Steps()) {
+            sink = each;
+        }
+        try {
+            throw new Failure();
+        } catch (Failure e) {
+            sink = e;
+        }
+    }
+
+    static void work(int rounds) {
+        Allocations outer = new Allocations();
+        try {
+            for (int i = 0; i < rounds; i++) {
+                plain();
+                primitives();
+                references();
+                dimensions(0);
+                outer.nested(i);
+                calls();
+                boxes(i);
+                enums();
+                clones();
+                indirect();
+                serial();
+                others();
+            }
+            ExpectEvents.mark("huge", 1);
+            sink = new long[300_000];
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    static final int MEASURES = 8;
+    static final int OBJECTS = 1000;
+
+    /**
+     * Bytes of each object that it makes, or -1 where that cannot be told; makes MEASURES * OBJECTS.
+     * The JVM counts a thread's bytes exactly; the smallest of several differences has no others in it.
+     */
+    static long size(Supplier<?> make) {
+        com.sun.management.ThreadMXBean bean =
+                (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long id = Thread.currentThread().getId();
+        long none = Long.MAX_VALUE;
+        long all = Long.MAX_VALUE;
+        for (int i = 0; i < MEASURES; i++) {
+            long before = bean.getThreadAllocatedBytes(id);
+            long after = bean.getThreadAllocatedBytes(id);
+            none = Math.min(none, after - before);
+            before = bean.getThreadAllocatedBytes(id);
+            for (int j = 0; j < OBJECTS; j++) {
+                sink = make.get();
+            }
+            after = bean.getThreadAllocatedBytes(id);
+            all = Math.min(all, after - before);
+        }
+        long bytes = all - none;
+        return bytes > 0 && bytes % OBJECTS == 0 ? bytes / OBJECTS : -1;
+    }
+
+    /** Tells objects of a class that all have one size, and their bytes. */
+    static void sized(Class<?> type, long n, Supplier<?> make) {
+        long size = size(make);
+        long all = n + (long) MEASURES * OBJECTS;
+        ExpectEvents.objects(type, all);
+        if (size > 0) {
+            ExpectEvents.bytes(type, size * all);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 100;
+        // The first one makes a table of the constants; two threads at a time might make two.
+        Colour.valueOf("RED");
+        Thread[] threads = new Thread[THREADS];
+        for (int i = 0; i < THREADS; i++) {
+            threads[i] = new Thread(() -> work(rounds), "allocator-" + i);
+            threads[i].start();
+        }
+        for (Thread t : threads) {
+            t.join();
+        }
+        System.out.println("rounds " + THREADS * rounds);
+        expect((long) THREADS * rounds);
+        Expect.print();
+    }
+
+    /** Adds up what n rounds make. */
+    static void expect(long n) {
+        sized(Plain.class, n * 5, Plain::new); // plain, references, clones: 3
+        ExpectEvents.objectsAt("plain", Plain.class, n);
+        sized(Derived.class, n * 4, Derived::new); // plain, references, clones: 2
+        sized(Reflected.class, n, Reflected::new);
+        sized(Handled.class, n, Handled::new);
+        sized(Referred.class, n, Referred::new);
+        ExpectEvents.objects(Letter.class, 2 * n);
+        ExpectEvents.objects(Stamp.class, 4 * n);
+        ExpectEvents.objects(Stamp[].class, 2 * n);
+        ExpectEvents.objects(Failure.class, n);
+        ExpectEvents.objects(Steps.class, n);
+        ExpectEvents.objects(Steps.Walk.class, n);
+        ExpectEvents.objects(Allocations.class, THREADS);
+        ExpectEvents.objects(Inner.class, n);
+        ExpectEvents.objects(local, n);
+        ExpectEvents.objects(anonymous, n);
+
+        ExpectEvents.objects(Colour.class, 1);
+        ExpectEvents.objects(Colour.GREEN.getClass(), 1);
+        // $VALUES, a copy for valueOf's table, and a copy for each call.
+        ExpectEvents.objects(Colour[].class, 2 + n);
+
+        sized(boolean[].class, n, () -> new boolean[3]);
+        sized(char[].class, n, () -> new char[17]);
+        sized(short[].class, n, () -> new short[9]);
+        sized(float[].class, n, () -> new float[33]);
+        sized(double[].class, n, () -> new double[5]);
+        ExpectEvents.objectsAt("booleans", boolean[].class, n);
+        ExpectEvents.objectsAt("bytes", byte[].class, n);
+        for (String mark : List.of("ints", "initialised", "varargs")) {
+            ExpectEvents.objectsAt(mark, int[].class, n);
+        }
+        ExpectEvents.objects(int[][].class, 2 * n);
+        ExpectEvents.objectsAt("rows", int[].class, 2 * n);
+        ExpectEvents.objectsAt("grid", int[].class, 2 * n);
+        ExpectEvents.objectsAt("grid", int[][].class, n);
+        ExpectEvents.objects(long[].class, n + THREADS);
+        ExpectEvents.objectsAt("huge", long[].class, THREADS);
+        ExpectEvents.objects(String[].class, n);
+
+        // references 2, dimensions 6 + 0 + 5, calls 2, clones 4 (made, cloned, copied, for toArray), indirect 1 + 2
+        ExpectEvents.objects(Plain[].class, 22 * n);
+        // dimensions 2 + 2 + 1 + 1, indirect 1
+        ExpectEvents.objects(Plain[][].class, 7 * n);
+        ExpectEvents.objects(Plain[][][].class, 2 * n);
+        ExpectEvents.objects(Derived[].class, n);
+
+        for (Class<?> box : List.of(Integer.class, Long.class, Character.class, Short.class,
+                Double.class, Float.class)) {
+            ExpectEvents.objectsAtLeast(box, n);
+        }
+    }
+}

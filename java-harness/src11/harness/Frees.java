@@ -1,0 +1,166 @@
+package harness;
+
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Objects that die and objects that live, with a collection after each round. Everything that must be
+ * dead at the end is also held by a weak reference, and the program goes on collecting until the
+ * last of these is cleared. Argument: rounds, default 4.
+ */
+public final class Frees {
+    static class Brief {
+        long payload;
+    }
+
+    static final class Kept {
+        Object next;
+    }
+
+    /** Every seventh is kept. */
+    static final class Mixed {
+        final byte[] payload = new byte[100];
+    }
+
+    static final class Node {
+        final Node next;
+
+        Node(Node next) {
+            this.next = next;
+        }
+    }
+
+    static final class Weak {}
+
+    /** Each of them refers to the other. */
+    static final class Ring {
+        Ring other;
+    }
+
+    static final class Pooled {}
+
+    static final class Local {}
+
+    static final List<Object> KEPT = new ArrayList<>();
+    static final List<WeakReference<Object>> DEAD = new ArrayList<>();
+    static Node list;
+
+    static <T> T dies(T object) {
+        synchronized (DEAD) {
+            DEAD.add(new WeakReference<>(object));
+        }
+        return object;
+    }
+
+    static <T> T lives(T object) {
+        synchronized (KEPT) {
+            KEPT.add(object);
+        }
+        return object;
+    }
+
+    static void round(int n) {
+        for (int i = 0; i < n; i++) {
+            dies(new Brief());
+            Mixed mixed = new Mixed();
+            if (i % 7 == 0) {
+                lives(mixed);
+            } else {
+                dies(mixed);
+            }
+        }
+        for (int i = 0; i < 10; i++) {
+            Kept kept = lives(new Kept());
+            kept.next = dies(new Brief[3]);
+            kept.next = null;
+        }
+        Ring one = dies(new Ring());
+        one.other = dies(new Ring());
+        one.other.other = one;
+        dies(new Weak());
+    }
+
+    /** Afterwards only the last tenth of the list is reachable. */
+    static void chain(int n) {
+        Node head = null;
+        for (int i = 0; i < n; i++) {
+            head = new Node(head);
+            if (i + 1 == n / 10) {
+                list = head;
+            } else if (i + 1 > n / 10) {
+                dies(head);
+            }
+        }
+    }
+
+    static void pooled(int n) throws InterruptedException {
+        ExecutorService pool = Executors.newFixedThreadPool(4);
+        for (int i = 0; i < n; i++) {
+            boolean keep = i % 10 == 0;
+            pool.execute(() -> {
+                if (keep) {
+                    lives(new Pooled());
+                } else {
+                    dies(new Pooled());
+                }
+            });
+        }
+        pool.shutdown();
+        Expect.same(true, pool.awaitTermination(60, TimeUnit.SECONDS));
+    }
+
+    static final ThreadLocal<Object> LOCAL = new ThreadLocal<>();
+
+    /** A thread's own variable dies with the thread. */
+    static void threadLocal() throws InterruptedException {
+        Thread t = new Thread(() -> LOCAL.set(dies(new Local())));
+        t.start();
+        t.join();
+    }
+
+    static long reachable() {
+        synchronized (DEAD) {
+            return DEAD.stream().filter(r -> r.get() != null).count();
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 4;
+        int n = 700;
+        for (int i = 0; i < rounds; i++) {
+            round(n);
+            System.gc();
+        }
+        chain(1000);
+        pooled(1000);
+        threadLocal();
+        System.gc();
+        for (int i = 0; i < 50 && reachable() > 0; i++) {
+            Thread.sleep(10);
+            System.gc();
+        }
+        Expect.same(0L, reachable());
+        System.out.println("dead " + DEAD.size() + " kept " + KEPT.size());
+
+        expect(Brief.class, rounds * n, 0);
+        expect(Mixed.class, rounds * n, rounds * n / 7);
+        expect(Kept.class, rounds * 10, rounds * 10);
+        expect(Brief[].class, rounds * 10, 0);
+        expect(Ring.class, rounds * 2, 0);
+        expect(Weak.class, rounds, 0);
+        expect(Node.class, 1000, 100);
+        expect(Pooled.class, 1000, 100);
+        expect(Local.class, 1, 0);
+        Expect.fact("min-collections", rounds + 1);
+        Expect.print();
+    }
+
+    static void expect(Class<?> type, long objects, long live) {
+        ExpectEvents.objects(type, objects);
+        ExpectEvents.live(type, live);
+    }
+}

@@ -1,0 +1,100 @@
+package harness;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntSupplier;
+
+/**
+ * Classes that are unloaded with their loaders. It collects until the dropped loaders are gone, as
+ * weak references tell; some JVMs never unload (ZGC before 12), and then none is told as unloaded.
+ * Argument: loaders, default 12; every third one is kept.
+ */
+public final class Unloading {
+    /** Loaded by each loader anew, and never by the application's. */
+    public static final class Guest implements IntSupplier {
+        static int instances;
+
+        @Override
+        public int getAsInt() {
+            instances++;
+            return instances + Helper.help();
+        }
+    }
+
+    public static final class Helper {
+        static int help() {
+            return 1;
+        }
+    }
+
+    static final class GuestLoader extends ClassLoader {
+        GuestLoader() {
+            super(Unloading.class.getClassLoader());
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            synchronized (getClassLoadingLock(name)) {
+                if (!name.equals("harness.Unloading$Guest") && !name.equals("harness.Unloading$Helper")) {
+                    return super.loadClass(name, resolve);
+                }
+                Class<?> known = findLoadedClass(name);
+                if (known != null) {
+                    return known;
+                }
+                try (InputStream in = getResourceAsStream(name.replace('.', '/') + ".class")) {
+                    byte[] bytes = in.readAllBytes();
+                    return defineClass(name, bytes, 0, bytes.length);
+                } catch (IOException e) {
+                    throw new ClassNotFoundException(name, e);
+                }
+            }
+        }
+    }
+
+    static final List<Object> KEPT = new ArrayList<>();
+    static final List<WeakReference<ClassLoader>> DROPPED = new ArrayList<>();
+
+    /** No reference to the loader or its classes is left on the stack. */
+    static int load(boolean keep) throws ReflectiveOperationException {
+        ClassLoader loader = new GuestLoader();
+        IntSupplier guest = (IntSupplier) Class.forName("harness.Unloading$Guest", true, loader)
+                .getDeclaredConstructor().newInstance();
+        if (keep) {
+            KEPT.add(guest);
+        } else {
+            DROPPED.add(new WeakReference<>(loader));
+        }
+        return guest.getAsInt();
+    }
+
+    static long gone() {
+        return DROPPED.stream().filter(r -> r.get() == null).count();
+    }
+
+    public static void main(String[] args) throws Exception {
+        int loaders = args.length > 0 ? Integer.parseInt(args[0]) : 12;
+        int sum = 0;
+        for (int i = 0; i < loaders; i++) {
+            sum += load(i % 3 == 0);
+        }
+        for (int i = 0; i < 50 && gone() < DROPPED.size(); i++) {
+            System.gc();
+            Thread.sleep(10);
+        }
+        // Where classes are unloaded beside the program, the next collection waits for the end of that.
+        System.gc();
+        long gone = gone();
+        Expect.same(true, gone == 0 || gone == DROPPED.size());
+        System.out.println("sum " + sum);
+        for (String name : List.of("harness.Unloading$Guest", "harness.Unloading$Helper")) {
+            ExpectEvents.loaded(name, loaders);
+            ExpectEvents.unloaded(name, gone);
+        }
+        ExpectEvents.objects(GuestLoader.class, loaders);
+        Expect.print();
+    }
+}
