@@ -4,13 +4,14 @@ use crate::agent::{self, Agent};
 use crate::buffer::{self, Exchange, WhenFull};
 use crate::clock::{self, Clock, Reading};
 use crate::hooks;
+use crate::instrument::lines::LineCounters;
 use crate::jvmti::Jvmti;
 use crate::writer::{self, Output, Setup, Writer};
 use crate::{guard, log};
 use crossbeam_channel::unbounded;
 use jni::sys::JavaVM;
 use jtrail_formats::Format;
-use jtrail_options::{OnError, OptionError, Options, OutputFormat, Overflow, Target};
+use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -147,6 +148,11 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         exchange,
         writer,
     );
+    if agent.options.events.contains(Events::LINES) {
+        let counters =
+            LineCounters::new().map_err(|e| format!("no memory for line counters: {e}"))?;
+        let _ = agent.classes.lines.set(counters); // the first and only time
+    }
     hooks::install(agent).inspect_err(|_| agent.writer.stop())
 }
 

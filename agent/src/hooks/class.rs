@@ -3,12 +3,13 @@
 use crate::agent::{self, Agent};
 use crate::guard;
 use crate::instrument::Loader;
+use crate::instrument::parks::CLASS as PARKING;
 use crate::jvmti::abi::{Error, RawEnv};
 use crate::jvmti::{Failure, text};
 use crate::log;
 use crate::writer::Announcement;
 use jni::sys::{JNIEnv, jclass, jint, jobject};
-use jtrail_options::ClassVerdict;
+use jtrail_options::{ClassVerdict, Events};
 use std::ffi::{CStr, c_char, c_uchar};
 
 /// A class is about to be defined, or redefined.
@@ -96,9 +97,12 @@ fn is_early(agent: &Agent, class: jclass) -> bool {
     // SAFETY: a local reference that the JVM just gave us.
     let loader: Loader = unsafe { agent.classes.loader(agent.jvmti, loader) };
     let dotted = name.replace('/', ".");
-    if agent.options.filter.class(&dotted, loader.is_jdk(name)) == ClassVerdict::None
-        || agent.classes.is_known(loader, name)
-    {
+    let events = agent.options.events;
+    let calls = events.contains(Events::METHODS) || events.contains(Events::LINES);
+    let included = calls
+        && agent.options.filter.class(&dotted, loader.is_jdk(name)) != ClassVerdict::None
+        && !agent.classes.is_known(loader, name);
+    if !included && !(events.contains(Events::PARKS) && name == PARKING) {
         return false;
     }
     // SAFETY: `class` is a local reference from the JVM.

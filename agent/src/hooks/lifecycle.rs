@@ -1,6 +1,6 @@
 //! The JVM starts, is ready, and ends.
 
-use super::{buffer, class, method, record};
+use super::{buffer, class, method, object, record};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
@@ -47,8 +47,11 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
     guard::run("the JVM's initialisation", || {
         let Some(agent) = agent::get() else { return };
         ensure_live(agent, env);
+        if agent.options.events.contains(Events::ALLOC) {
+            object::wake(env);
+        }
         record(agent, buffer(agent, env), Code::InitDone, &[0]);
-        if agent.uses_bytecode() && agent.options.events.contains(Events::METHODS) {
+        if super::rewrites(&agent.options) {
             class::retransform_early(agent);
         }
     });

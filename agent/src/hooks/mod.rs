@@ -10,6 +10,7 @@ mod lifecycle;
 mod method;
 mod monitor;
 mod object;
+mod park;
 mod stack;
 mod thread;
 mod virtual_thread;
@@ -64,26 +65,24 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
         need(Capability::GenerateMonitorEvents, "tell of monitors")?;
         need(Capability::GetMonitorInfo, "tell who holds a monitor")?;
     }
+    if events.contains(Events::PARKS) {
+        need(Capability::AccessLocalVariables, "read local variables")?;
+    }
     if events.contains(Events::EXCEPTIONS) {
         need(Capability::GenerateExceptionEvents, "tell of exceptions")?;
     }
-    if events.contains(Events::METHODS) {
-        match options.engine {
-            Engine::Bytecode => {
-                need(Capability::RetransformClasses, "retransform classes")?;
-                need(
-                    Capability::GenerateAllClassHookEvents,
-                    "show all classes as they load",
-                )?;
-                if potential.has(Capability::RetransformAnyClass) {
-                    need(Capability::RetransformAnyClass, "retransform every class")?;
-                }
-            }
-            Engine::Jvmti => {
-                need(Capability::GenerateMethodEntryEvents, "tell method entries")?;
-                need(Capability::GenerateMethodExitEvents, "tell method exits")?;
-            }
+    if rewrites(options) {
+        need(Capability::RetransformClasses, "retransform classes")?;
+        need(
+            Capability::GenerateAllClassHookEvents,
+            "show all classes as they load",
+        )?;
+        if potential.has(Capability::RetransformAnyClass) {
+            need(Capability::RetransformAnyClass, "retransform every class")?;
         }
+    } else if events.contains(Events::METHODS) {
+        need(Capability::GenerateMethodEntryEvents, "tell method entries")?;
+        need(Capability::GenerateMethodExitEvents, "tell method exits")?;
     }
     if options.events.contains(Events::GC) {
         need(
@@ -95,6 +94,13 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
         need(Capability::SupportVirtualThreads, "tell virtual threads")?;
     }
     jvmti.add_capabilities(wanted).map_err(|e| e.to_string())
+}
+
+/// Whether classes are rewritten.
+fn rewrites(options: &Options) -> bool {
+    let events = options.events;
+    let kinds = [Events::METHODS, Events::LINES, Events::PARKS];
+    options.engine == Engine::Bytecode && kinds.iter().any(|kind| events.contains(*kind))
 }
 
 /// Sets the callbacks, and switches on the events that may come from now on.
@@ -115,16 +121,14 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         Event::ThreadStart,
         Event::ThreadEnd,
     ];
-    if agent.options.events.contains(Events::METHODS) {
-        if agent.uses_bytecode() {
-            callbacks.vm_start(lifecycle::vm_start);
-            callbacks.class_file_load_hook(class::file_load_hook);
-            events.extend([Event::VmStart, Event::ClassFileLoadHook]);
-        } else {
-            // Switched on when the JVM is ready.
-            callbacks.method_entry(method::jvmti_entry);
-            callbacks.method_exit(method::jvmti_exit);
-        }
+    if rewrites(&agent.options) {
+        callbacks.vm_start(lifecycle::vm_start);
+        callbacks.class_file_load_hook(class::file_load_hook);
+        events.extend([Event::VmStart, Event::ClassFileLoadHook]);
+    } else if agent.options.events.contains(Events::METHODS) {
+        // Switched on when the JVM is ready.
+        callbacks.method_entry(method::jvmti_entry);
+        callbacks.method_exit(method::jvmti_exit);
     }
     if agent.options.events.contains(Events::GC) {
         callbacks.garbage_collection_start(gc::start);

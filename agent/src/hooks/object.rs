@@ -12,6 +12,7 @@ use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event, RawEnv};
 use crate::objects::{Objects, are_named, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
 use jtrail_options::Events;
+use std::cell::Cell;
 
 /// Whether these events tell of objects at all.
 pub(super) fn are_told(events: Events) -> bool {
@@ -79,6 +80,31 @@ pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
     Ok(())
 }
 
+thread_local! {
+    /// While [`wake`] makes objects: whether the JVM told of one.
+    static WAKING: Cell<Option<bool>> = const { Cell::new(None) };
+}
+
+/// Most objects of [`wake`], together more than any thread's allocation area.
+const MOST_WAKING: usize = 1 << 18;
+/// Bytes of each, less its header: small enough that the JVM never puts one beside a thread's area to save that.
+const WAKING_BYTES: i32 = 480;
+
+/// Has the JVM tell of the running thread's allocations from now on. It does so once a thread takes a new area to allocate in; the
+/// thread that starts the program has had one since before anything could be told. So we use that up, with objects that
+/// nobody sees.
+pub(super) fn wake(env: *mut JNIEnv) {
+    WAKING.set(Some(false));
+    for _ in 0..MOST_WAKING {
+        // SAFETY: the running thread's environment.
+        let made = unsafe { crate::jni::make_garbage(env, WAKING_BYTES) };
+        if !made || WAKING.get() == Some(true) {
+            break;
+        }
+    }
+    WAKING.set(None);
+}
+
 unsafe extern "system" fn allocated(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
@@ -88,6 +114,9 @@ unsafe extern "system" fn allocated(
     size: jlong,
 ) {
     guard::run("an allocation", || {
+        if WAKING.get().is_some() {
+            return WAKING.set(Some(true));
+        }
         let Some(agent) = agent::get() else { return };
         let Some(objects) = &agent.objects else {
             return;

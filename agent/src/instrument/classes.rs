@@ -3,19 +3,21 @@
 //! A class is known by its loader and its name. When it passes the load hook again (another agent
 //! retransforms it), its methods keep their numbers.
 
+use super::lines::LineCounters;
 use super::loader::{Loader, Loaders};
 use super::never;
+use super::parks;
 use crate::agent::Agent;
 use crate::buffer::record::METHOD_LIMIT;
 use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
-use jtrail_classfile::{Class, Hooks, Method, Probes, SuperMarks, instrument};
-use jtrail_options::ClassVerdict;
+use jtrail_classfile::{Class, Hooks, Inserted, LineProbe, Method, Probes, SuperMarks, instrument};
+use jtrail_options::{ClassVerdict, Events};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 const ACC_NATIVE: u16 = 0x0100;
 const ACC_ABSTRACT: u16 = 0x0400;
@@ -27,6 +29,8 @@ pub(crate) struct Classes {
     /// Whether the hook is there, so that classes can be rewritten.
     open: AtomicBool,
     known: Mutex<Known>,
+    /// Where lines are counted.
+    pub(crate) lines: OnceLock<LineCounters>,
     /// For the JVM's own events: the number of each method seen; none if it is filtered away.
     by_jmethod: RwLock<FxHashMap<usize, Option<u32>>>,
     /// For stacks: what is known of each method seen there.
@@ -49,8 +53,15 @@ struct ClassEntry {
     number: u32,
     /// It passed the load hook.
     loaded: bool,
-    /// Name and descriptor, in one.
-    methods: FxHashMap<Box<str>, u32>,
+    /// By name and descriptor, in one.
+    methods: FxHashMap<Box<str>, MethodEntry>,
+}
+
+#[derive(Clone, Copy)]
+struct MethodEntry {
+    number: u32,
+    /// How many line counters it has, and which is the first.
+    lines: Option<(usize, u32)>,
 }
 
 impl Known {
@@ -72,16 +83,40 @@ impl Known {
     /// A method's number; whether it is new. `None` when there are no numbers left.
     fn method(&mut self, loader: Loader, class: &str, method: &str) -> Option<(u32, bool)> {
         let entry = self.classes.get_mut(&(loader, class.into()))?;
-        if let Some(number) = entry.methods.get(method) {
-            return Some((*number, false));
+        if let Some(known) = entry.methods.get(method) {
+            return Some((known.number, false));
         }
         let number = self.methods;
         if number >= METHOD_LIMIT {
             return None;
         }
         self.methods += 1;
-        entry.methods.insert(method.into(), number);
+        let new = MethodEntry {
+            number,
+            lines: None,
+        };
+        entry.methods.insert(method.into(), new);
         Some((number, true))
+    }
+
+    /// The first of `count` line counters of a known method, which are the ones that it had before if
+    /// there were as many. `None` when there are none left.
+    fn lines(
+        &mut self,
+        counters: &LineCounters,
+        (loader, class, method): (Loader, &str, &str),
+        count: usize,
+    ) -> Option<u32> {
+        let class = self.classes.get_mut(&(loader, class.into()))?;
+        let entry = class.methods.get_mut(method)?;
+        if let Some((had, first)) = entry.lines
+            && had == count
+        {
+            return Some(first);
+        }
+        let first = counters.take(count)?;
+        entry.lines = Some((count, first));
+        Some(first)
     }
 }
 
@@ -123,6 +158,28 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
+        if name == Some(parks::CLASS) && agent.options.events.contains(Events::PARKS) {
+            let told = parks::instrument(agent, bytes);
+            let bytes = told.as_deref().unwrap_or(bytes);
+            return self
+                .rewrite_chosen(agent, loader, name, bytes, again)
+                .or(told);
+        }
+        self.rewrite_chosen(agent, loader, name, bytes, again)
+    }
+
+    fn rewrite_chosen(
+        &self,
+        agent: &Agent,
+        loader: Loader,
+        name: Option<&str>,
+        bytes: &[u8],
+        again: bool,
+    ) -> Option<Vec<u8>> {
+        let events = agent.options.events;
+        if !events.contains(Events::METHODS) && !events.contains(Events::LINES) {
+            return None;
+        }
         // Most classes are none of ours: decide by the name, before anything is read.
         if let Some(name) = name
             && self.verdict(agent, loader, name) == ClassVerdict::None
@@ -151,9 +208,7 @@ impl Classes {
         // copy can run.
         let mut known = self.known.lock();
         let mut plan = Plan::of(&mut known, agent, loader, &class, &name, verdict);
-        let result = instrument(&class, &Hooks::JTRAIL, |at, _| {
-            Probes::calls(plan.numbers[at])
-        });
+        let result = instrument(&class, &Hooks::JTRAIL, |at, _| plan.probes[at]);
         let rewritten = match result {
             Ok(rewritten) => rewritten,
             Err(refusal) => {
@@ -167,6 +222,9 @@ impl Classes {
                 Ok(inserted) => {
                     instrumented += 1;
                     plan.set_marks(*at, inserted.super_marks);
+                    if let Some(number) = plan.numbers[*at] {
+                        tell_lines(agent, &name, &class.methods()[*at], number, inserted);
+                    }
                 }
                 Err(refusal) if !again => {
                     let method = full_name(&class.methods()[*at]);
@@ -310,6 +368,8 @@ struct Plan {
     is_new: bool,
     /// Numbers, by place in the class file.
     numbers: Vec<Option<u32>>,
+    /// What each method gets, likewise.
+    probes: Vec<Probes>,
     /// Methods that were not rewritten before, with their place.
     new_methods: Vec<(usize, MethodInfo)>,
 }
@@ -370,16 +430,42 @@ impl Plan {
             }
             Some(number)
         };
-        let numbers = class
+        let numbers: Vec<_> = class
             .methods()
             .iter()
             .enumerate()
             .map(&mut choose)
             .collect();
+        let calls = agent.options.events.contains(Events::METHODS);
+        let mut probes = |(method, number): (&Method<'_>, &Option<u32>)| {
+            let counters = number.and(agent.classes.lines.get());
+            let lines = counters.and_then(|counters| {
+                let count = method.line_entries().len();
+                let key = (loader, name, &*full_name(method));
+                let first = known.lines(counters, key, count);
+                if first.is_none() {
+                    let reason = "there are no counters left for its lines";
+                    uncovered(agent, name, &full_name(method), reason);
+                }
+                first
+            });
+            Probes {
+                calls: number.filter(|_| calls),
+                lines,
+                allocations: None,
+            }
+        };
+        let probes = class
+            .methods()
+            .iter()
+            .zip(&numbers)
+            .map(&mut probes)
+            .collect();
         Self {
             class: number,
             is_new,
             numbers,
+            probes,
             new_methods,
         }
     }
@@ -404,6 +490,44 @@ impl Plan {
             });
         }
     }
+}
+
+/// Tells where the lines of a method are counted.
+fn tell_lines(agent: &Agent, class: &str, method: &Method<'_>, number: u32, told: &Inserted) {
+    if told.lines.is_empty() {
+        return;
+    }
+    let mut counters: Vec<(u32, u32)> = Vec::new();
+    let mut left_out = false;
+    for (entry, probe) in method.line_entries().zip(&told.lines) {
+        match probe {
+            LineProbe::Own(counter) | LineProbe::Shared(counter) => {
+                counters.push((entry.line.into(), *counter));
+            }
+            LineProbe::LeftOut(_) => left_out = true,
+        }
+    }
+    counters.sort_unstable();
+    counters.dedup();
+    if left_out {
+        let reason = match &told.reduced {
+            Some(refusal) => format!("its lines are not counted: {refusal}"),
+            None => "some of its lines are not counted, where a failing hook could run in circles or leave a monitor locked".to_owned(),
+        };
+        uncovered(agent, class, &full_name(method), &reason);
+    }
+    let entries = method.line_entries().zip(&told.lines);
+    let entry = entries
+        .filter(|(entry, _)| entry.pc == 0)
+        .find_map(|(_, probe)| match probe {
+            LineProbe::Own(counter) => Some(*counter),
+            _ => None,
+        });
+    agent.announce(Announcement::Lines {
+        method: number,
+        counters: counters.into(),
+        entry,
+    });
 }
 
 /// Why a method is not even tried; empty if that needs no mention.
@@ -441,7 +565,7 @@ fn full_name(method: &Method<'_>) -> String {
     format!("{}{}", method.name(), method.descriptor())
 }
 
-fn uncovered(agent: &Agent, class: &str, method: &str, reason: &str) {
+pub(super) fn uncovered(agent: &Agent, class: &str, method: &str, reason: &str) {
     agent.announce(Announcement::Uncovered {
         class: class_name(class).into(),
         method: method.into(),

@@ -1,7 +1,7 @@
 //! The few things that the agent asks of Java itself.
 
 use jni::objects::{JClass, JClassLoader};
-use jni::sys::{JNIEnv, jclass, jobject};
+use jni::sys::{JNIEnv, jclass, jint, jobject};
 use jni::{EnvUnowned, NativeMethod, Outcome, jni_sig, jni_str};
 use std::ffi::c_void;
 
@@ -116,6 +116,23 @@ pub(crate) unsafe fn class_of(env: *mut JNIEnv, object: jobject) -> jclass {
 pub(crate) unsafe fn is_same(env: *mut JNIEnv, one: jobject, other: jobject) -> bool {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.IsSameObject)(env, one, other) }
+}
+
+/// Makes an array of so many bytes and forgets it; whether there was memory for it.
+///
+/// # Safety
+/// `env` is the running thread's.
+pub(crate) unsafe fn make_garbage(env: *mut JNIEnv, bytes: jint) -> bool {
+    // SAFETY: the caller's promise; the functions are there since the first version.
+    unsafe {
+        let array = ((**env).v1_1.NewByteArray)(env, bytes);
+        if array.is_null() {
+            ((**env).v1_1.ExceptionClear)(env);
+            return false;
+        }
+        ((**env).v1_1.DeleteLocalRef)(env, array);
+    }
+    true
 }
 
 /// A weak global reference; null when there is no memory for it.

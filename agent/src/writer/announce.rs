@@ -20,6 +20,13 @@ pub(crate) enum Announcement {
         class: u32,
         methods: Vec<MethodInfo>,
     },
+    /// Where the lines of a method are counted: line and counter, in the order of the lines.
+    Lines {
+        method: u32,
+        counters: Box<[(u32, u32)]>,
+        /// The counter of the first instruction.
+        entry: Option<u32>,
+    },
     /// A class of which something is instrumented.
     Instrumented { methods: u64 },
     /// Something that the filters include and that is not traced; `method` is empty for a whole class.

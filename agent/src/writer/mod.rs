@@ -278,6 +278,9 @@ impl Work {
             for (thread, events) in self.merge.unwritten() {
                 translator.lost_at_end(thread, now, events);
             }
+            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
+                translator.tell_lines(counters, time);
+            }
             translator.totals(time);
             translator.event(&Event::TraceEnd(TraceEnd {
                 trace_id: "".into(),
@@ -308,6 +311,11 @@ impl Trace {
             Announcement::Thread(info) => translator.add_thread(*info),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
+            Announcement::Lines {
+                method,
+                counters,
+                entry,
+            } => translator.add_lines(method, &counters, entry),
             Announcement::Instrumented { methods } => translator.count_instrumented(methods),
             Announcement::Uncovered {
                 class,

@@ -1,6 +1,6 @@
 //! Calls: a stack for each thread, so that every leave closes the innermost open call.
 
-use super::Translator;
+use super::{Translator, slot};
 use jtrail_classfile::SuperMarks;
 use jtrail_model::{Event, MethodEnter, MethodLeave, Timestamp};
 
@@ -30,6 +30,7 @@ impl Translator {
             self.totals.lost += 1;
             return;
         };
+        slot(&mut self.methods, method).entered += 1;
         if self.settings.aggregate {
             return self.add_call(number, time, method);
         }

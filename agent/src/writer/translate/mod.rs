@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod calls;
+mod lines;
 mod objects;
 mod stacks;
 
@@ -95,6 +96,12 @@ struct Method {
     info: MethodInfo,
     /// Text of its frames; empty until there is one.
     frame: Box<str>,
+    /// How often it was entered.
+    entered: u64,
+    /// Its lines, each with the counters that stand for it.
+    counters: Vec<(u32, u32)>,
+    /// The counter of its first instruction.
+    entry_counter: Option<u32>,
 }
 
 impl Method {

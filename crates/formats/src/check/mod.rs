@@ -14,7 +14,8 @@
 //! - Objects have ids of their own, which may be those of threads, classes or methods as well.
 //! - The object of a thread or a class needs no other definition, and may have one.
 //! - What is open when the trace ends stays open: calls, waits, blocks, parks.
-//! - A wait has no end when the thread did not own the monitor.
+//! - A wait has no end when the thread did not own the monitor, and no begin when it is the JVM's own
+//!   (for another thread that initialises a class).
 
 mod code;
 mod ending;

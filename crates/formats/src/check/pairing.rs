@@ -39,9 +39,10 @@ impl Pair {
         }
     }
 
-    /// How bad it is that the end is missing. The JVM tells that a wait begins before it sees that the
-    /// thread does not own the monitor; that wait has no end.
-    const fn without_end(self, severity: Severity) -> Severity {
+    /// How bad it is that begin or end is missing. The JVM tells that a wait begins before it sees that
+    /// the thread does not own the monitor; that wait has no end. Its own waits, for another thread
+    /// that initialises a class, have no begin.
+    const fn unpaired(self, severity: Severity) -> Severity {
         match self {
             Self::Wait => Severity::Info,
             Self::Block | Self::Park => severity,
@@ -66,7 +67,7 @@ impl Pairing {
     ) {
         self.seen = true;
         if let Some(before) = self.open.replace(object) {
-            report.add(pair.without_end(severity), pair.rule(), || {
+            report.add(pair.unpaired(severity), pair.rule(), || {
                 let what = pair.noun();
                 format!(
                     "thread {thread}: {what} on object {object} begins, that on {before} did not end"
@@ -94,7 +95,7 @@ impl Pairing {
             (Some(_), _) => return,
             // It may have begun before the trace did.
             (None, _) if first => (Severity::Info, "begun before the trace".into()),
-            (None, _) => (severity, "and did not begin".into()),
+            (None, _) => (pair.unpaired(severity), "and did not begin".into()),
         };
         report.add(severity, pair.rule(), || {
             let what = pair.noun();
@@ -114,7 +115,7 @@ impl Pairing {
         report: &mut Report,
     ) {
         if let Some(object) = self.open.take() {
-            report.add(pair.without_end(severity), pair.rule(), || {
+            report.add(pair.unpaired(severity), pair.rule(), || {
                 format!(
                     "thread {thread} ends while {} on object {object}",
                     pair.verb()

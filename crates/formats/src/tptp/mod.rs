@@ -180,8 +180,8 @@
 //!   collection that found them; nothing that happened after the free names the object.
 //! - **Collections** begin and end in turn. What the JVM says of one comes at or behind it, once.
 //! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object; park and
-//!   unpark pair up by thread. A wait of a thread that does not own the monitor has no end. What is open
-//!   at the end of the trace stays open.
+//!   unpark pair up by thread. A wait of a thread that does not own the monitor has no end; one of
+//!   the JVM itself has no begin. What is open at the end of the trace stays open.
 //! - **Threads.** Names, CPU times and samples are those of live threads. CPU time never falls along a
 //!   thread. Virtual threads take and leave carriers in turn. An event of a thread that was never
 //!   announced has thread 0.

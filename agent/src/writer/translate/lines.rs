@@ -1,0 +1,48 @@
+//! What the counters of lines say.
+
+use super::{Translator, slot};
+use crate::instrument::lines::LineCounters;
+use jtrail_model::{Event, LineCount, LineCounts, Timestamp};
+
+impl Translator {
+    /// A method's lines and their counters, in the order of the lines; adds to what it had.
+    pub(crate) fn add_lines(&mut self, method: u32, counters: &[(u32, u32)], entry: Option<u32>) {
+        let method = slot(&mut self.methods, method);
+        method.entry_counter = entry;
+        let lines = &mut method.counters;
+        lines.extend_from_slice(counters);
+        lines.sort_unstable();
+        lines.dedup(); // another agent retransformed the class
+    }
+
+    /// Writes what has been counted so far.
+    pub(crate) fn tell_lines(&mut self, counters: &LineCounters, time: Timestamp) {
+        for number in 0..self.methods.len() as u32 {
+            let method = &self.methods[number as usize];
+            if method.counters.is_empty() {
+                continue;
+            }
+            let mut lines: Vec<LineCount> = Vec::with_capacity(method.counters.len());
+            for (line, counter) in &method.counters {
+                let count = counters.count(*counter);
+                match lines.last_mut() {
+                    Some(last) if last.line == *line => last.count += count,
+                    _ => lines.push(LineCount { line: *line, count }),
+                }
+            }
+            // Without records of calls, the first instruction tells them, as long as nothing jumps back to it.
+            let at_entry = || method.entry_counter.map_or(0, |c| counters.count(c));
+            let calls = match method.entered {
+                0 => at_entry(),
+                calls => calls,
+            };
+            let (method, _) = self.method(number, time);
+            self.event(&Event::LineCounts(LineCounts {
+                method,
+                time,
+                calls,
+                lines,
+            }));
+        }
+    }
+}
