@@ -3,6 +3,7 @@
 mod bad_input;
 mod common;
 mod embed;
+mod facts;
 mod live_cli;
 mod live_counts;
 mod live_endings;
@@ -11,3 +12,4 @@ mod live_failures;
 mod live_neighbours;
 mod live_options;
 mod live_threads;
+mod live_truth;

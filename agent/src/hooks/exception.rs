@@ -1,4 +1,7 @@
 //! Exceptions are thrown, and caught.
+//!
+//! Each rewritten method has a handler of ours, which catches what leaves the method, records that, and throws on. What the JVM tells of these
+//! handlers is left out.
 
 use super::{buffer, record, stack};
 use crate::agent;
@@ -11,8 +14,8 @@ pub(super) unsafe extern "system" fn thrown(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
     _thread: jobject,
-    _method: jmethodID,
-    _location: jlong,
+    method: jmethodID,
+    location: jlong,
     exception: jobject,
     _catch_method: jmethodID,
     _catch_location: jlong,
@@ -22,6 +25,10 @@ pub(super) unsafe extern "system" fn thrown(
         let Some(objects) = &agent.objects else {
             return;
         };
+        // SAFETY: the callback's own method.
+        if unsafe { stack::is_ours(agent, method, location) } {
+            return;
+        }
         let Some(buffer) = buffer(agent, env) else {
             return;
         };
@@ -54,6 +61,10 @@ pub(super) unsafe extern "system" fn caught(
         let Some(buffer) = buffer(agent, env) else {
             return;
         };
+        // SAFETY: the callback's own method.
+        if unsafe { stack::is_ours(agent, method, location) } {
+            return;
+        }
         // SAFETY: the callback's own references and environment.
         let (number, class, frame) = unsafe {
             let number = objects.mention(agent, env, buffer, exception);

@@ -121,9 +121,6 @@ unsafe extern "system" fn allocated(
         let Some(objects) = &agent.objects else {
             return;
         };
-        let Some(buffer) = buffer(agent, env) else {
-            return;
-        };
         let size = size.max(0) as u64;
         // SAFETY: the callback's own references.
         let (class, number) = unsafe {
@@ -133,6 +130,10 @@ unsafe extern "system" fn allocated(
             (class, objects.number_new(new))
         };
         let word = object(number, class);
+        // Only now: the new object may be the running thread itself.
+        let Some(buffer) = buffer(agent, env) else {
+            return;
+        };
         let site = match agent.options.alloc_sites {
             true => stack::innermost(agent, agent.jvmti),
             false => None,

@@ -41,6 +41,16 @@ pub(crate) struct Classes {
 pub(crate) struct FrameMethod {
     pub(crate) number: u32,
     pub(crate) lines: Lines,
+    /// Where in its code our own handlers begin.
+    added_handlers: Option<u16>,
+}
+
+impl FrameMethod {
+    /// Whether the place in its code is in a handler of ours, which catches and throws on what leaves the method.
+    pub(crate) fn is_ours(&self, location: i64) -> bool {
+        self.added_handlers
+            .is_some_and(|handlers| location >= handlers.into())
+    }
 }
 
 #[derive(Default)]
@@ -62,6 +72,8 @@ struct MethodEntry {
     number: u32,
     /// How many line counters it has, and which is the first.
     lines: Option<(usize, u32)>,
+    /// Where in its code our own handlers begin.
+    added_handlers: Option<u16>,
 }
 
 impl Known {
@@ -94,6 +106,7 @@ impl Known {
         let new = MethodEntry {
             number,
             lines: None,
+            added_handlers: None,
         };
         entry.methods.insert(method.into(), new);
         Some((number, true))
@@ -222,6 +235,12 @@ impl Classes {
                 Ok(inserted) => {
                     instrumented += 1;
                     plan.set_marks(*at, inserted.super_marks);
+                    let method = full_name(&class.methods()[*at]);
+                    if let Some(class) = known.classes.get_mut(&(loader, (&*name).into()))
+                        && let Some(method) = class.methods.get_mut(&*method)
+                    {
+                        method.added_handlers = inserted.added_handlers;
+                    }
                     if let Some(number) = plan.numbers[*at] {
                         tell_lines(agent, &name, &class.methods()[*at], number, inserted);
                     }
@@ -234,6 +253,10 @@ impl Classes {
             }
         }
         plan.announce(agent, instrumented);
+        drop(known);
+        if again {
+            self.forget_jmethods(); // code has moved
+        }
         (instrumented > 0).then_some(rewritten.bytes)
     }
 
@@ -354,9 +377,15 @@ impl Classes {
                 }],
             });
         }
+        let added_handlers = known
+            .classes
+            .get(&(loader, name.into()))
+            .and_then(|class| class.methods.get(&*full_name))
+            .and_then(|method| method.added_handlers);
         Some(FrameMethod {
             number: method_number,
             lines,
+            added_handlers,
         })
     }
 }

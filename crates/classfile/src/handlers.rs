@@ -93,10 +93,10 @@ pub(crate) fn caught(code: &[u8], exceptions: Exceptions<'_>) -> Vec<usize> {
 /// Tells where a failing probe could run in circles.
 ///
 /// A hook fails on a stack overflow only, and the exception then goes to a handler that covers the probe. Were that
-/// one which leads back to it, through other probes that fail or through none, the two would go on for ever.
-/// Such a circle has at least one step upwards or in place, so no probe is put where a handler at the same or a lower
-/// pc covers it. A handler that jumps back is no such case if it begins with a probe of its own, as
-/// `catch` blocks with line numbers do.
+/// the same one, or one that leads back to it, the two would go on for ever. Such a circle has at least one step
+/// upwards or in place, so no probe is put where a handler at the same or a lower pc covers it. A handler that catches
+/// everything and jumps back is no such circle: it begins with a probe of its own, for its line at least, which
+/// fails as well and is not covered by it.
 pub(crate) struct Circles {
     /// By start.
     entries: Peekable<IntoIter<Entry>>,

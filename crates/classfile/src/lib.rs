@@ -1,15 +1,20 @@
 //! Lossless, append-only rewriting of class files.
 //!
-//! [`Class::parse`] gives a view of a class file, [`instrument`] puts calls of static hook methods into chosen methods:
+//! [`Class::parse`] gives a view of a class file, [`instrument`] puts calls of static hook methods into chosen methods. There are
+//! three kinds, of which each method gets those that [`Probes`] asks for:
 //!
-//! | where | hook |
-//! | --- | --- |
-//! | at the entry; in constructors too, so before `this()` or `super()` | `enter` |
-//! | before each return | `leave` |
-//! | in a handler over the whole body, last in the exception table, which throws on | `leave_by_exception` |
-//! | at the start of the method's own exception handlers | `caught` |
-//! | in constructors, right before the call of `this()` or `super()`, if code in front of it may run other methods | `super_call` |
-//! | right behind that call, unless the superclass is `java/lang/Object` | `super_returned` |
+//! | kind | where | hook |
+//! | --- | --- | --- |
+//! | calls | at the entry; in constructors too, so before `this()` or `super()` | `enter` |
+//! | | before each return | `leave` |
+//! | | in a handler over the whole body, last in the exception table, which throws on | `leave_by_exception` |
+//! | | at the start of the method's own exception handlers | `caught` |
+//! | | in constructors, right before the call of `this()` or `super()`, if code in front of it may run other methods | `super_call` |
+//! | | right behind that call, unless the superclass is `java/lang/Object` | `super_returned` |
+//! | lines | right before the instruction at which an entry of the line number table begins | `line` |
+//! | allocations | right behind `new` | `allocated` |
+//! | | right behind `newarray` and `anewarray` | `array_allocated` |
+//! | | right behind `multianewarray` | `multi_allocated` |
 //!
 //! The constant pool is copied and added to, never renumbered; untouched methods, fields and attributes are copied
 //! byte for byte; no local variable is added. A method that cannot be rewritten stays exactly as it was, and the
@@ -19,18 +24,27 @@
 //! - An exception that a hook throws (a stack overflow) is not reported twice: the probes of `enter` and `leave` lie
 //!   outside of the range of the handler that calls `leave_by_exception`, and so does the return itself.
 //! - The `enter` probe lies in no range of the method's own handlers. All other probes belong to the instruction that follows
-//!   them, `super_returned` to the call in front of it.
-//! - A jump to the first instruction goes behind the `enter` probe. Jumps to a return or to a handler run the probe there.
+//!   them; `super_returned` and the probes of allocations belong to the one in front.
+//! - At one instruction the order is `enter`, `super_returned`, `caught`, `line`, `super_call`, `leave`.
+//! - A jump to the first instruction goes behind the `enter` probe. Jumps to a line, a return or a handler run the probe
+//!   there: a line's hits tell how often the instruction was run at which it begins.
 //! - `caught` is left out where a failing hook could run in circles or leave a monitor locked: at handlers that
 //!   are covered by themselves or by one that stands further up, and at those that begin by leaving a monitor. It is also
 //!   left out at handlers in front of `this()` or `super()`.
+//! - `line` is left out for the same two reasons, and [`Inserted::lines`] tells where: in a range whose handler is
+//!   not further down (one at the very start of a handler lies outside of this handler's own range, and stays), and
+//!   where a monitor is held that no handler leaves. In the JDK this concerns one entry in a thousand, mostly the end of a
+//!   `synchronized` block when an exception leaves it.
+//! - An allocation that fails runs no probe. The object behind `new` has not been initialized when its probe runs; a later
+//!   exception out of its constructor changes nothing.
 //! - The JVM takes no handler over the `this()` or `super()` call of a constructor. An exception that leaves a
 //!   constructor out of that call is reported by no hook; `super_call` and `super_returned` let a reader see it.
 //! - A part of the body, between two returns, in which nothing can throw gets no handler.
 //!
 //! Layout of the crate: `reader`, `mutf8`, `pool` and `class` read; `opcodes` knows the instruction set; `relocate`
-//! moves code, `frames` and `attributes` what refers to it; `prologue` understands constructors; `handlers` says what
-//! the added handlers cover; `rewrite` puts everything together.
+//! moves code, `frames` and `attributes` what refers to it; `prologue` understands constructors; `lines` and `allocations`
+//! find the places of these probes; `handlers` and `locks` say where a probe does no harm, and what the added handlers
+//! cover; `rewrite` writes a method's code, `tables` what follows it; `probes` holds what the caller asks for and gets.
 
 #![forbid(unsafe_code)]
 

@@ -109,6 +109,9 @@ impl<I: Iterator> Iterator for Counted<I> {
 
 impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 
+/// Lines times exception handlers of a method with monitors; real ones have less than a hundredth.
+const MOST: usize = 1 << 24;
+
 /// The line probes of a method.
 #[derive(Default)]
 pub(crate) struct Lines {
@@ -135,6 +138,7 @@ impl Lines {
         // Tables are in order nearly always; a stable sort keeps the first of several entries at a pc first.
         order.sort_by_key(|(entry, _)| entry.pc);
         let locks = match code.contains(&MONITORENTER) {
+            true if order.len() * exceptions.len() > MOST => return Err(Refusal::TooComplex),
             true => Some(Locks::find(code, &layout.marks, exceptions)?),
             false => None,
         };

@@ -41,6 +41,8 @@ pub(crate) const SUPER_RETURNED: u8 = 0x40;
 pub(crate) const FAR: u8 = 0x80;
 /// An allocation with a probe behind. No jump is one, so the two share a bit.
 pub(crate) const ALLOCATION: u8 = FAR;
+/// All marks that stand for a probe in front of the instruction.
+pub(crate) const PROBES: u8 = LEAVE | LINE | CAUGHT | SUPER_CALL | SUPER_RETURNED;
 
 /// The largest method that the JVM takes.
 pub(crate) const MAX_CODE: usize = 65_535;

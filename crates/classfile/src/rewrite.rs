@@ -1,4 +1,4 @@
-//! Puts probes into methods.
+//! Puts probes into methods: the code itself.
 //!
 //! A class is written in one pass: the untouched bytes between rewritten `Code` attributes are copied, the pool's
 //! new entries are collected on the way and put between the old pool and the rest at the end.
@@ -195,9 +195,10 @@ impl Rewriter<'_, '_> {
             Some(first) => Lines::place(&code.lines, first, old, exceptions, &mut self.layout)?,
             None => Lines::default(),
         };
-        let inserted = Inserted {
+        let mut inserted = Inserted {
             super_marks,
             lines: lines.outcome,
+            added_handlers: None,
             reduced: None,
         };
         let allocates =
@@ -251,6 +252,7 @@ impl Rewriter<'_, '_> {
                 }
             }
         }
+        inserted.added_handlers = handlers.first().map(|(at, ..)| *at);
         let len = self.out.len() - start;
         if len > MAX_CODE {
             return Err(Refusal::CodeTooLarge);
@@ -343,7 +345,7 @@ impl Rewriter<'_, '_> {
             None => self.out.resize(start + prefix + self.layout.entry(), NOP),
         }
         let id = plan.id.unwrap_or_default();
-        let mut lines = plan.lines.iter();
+        let mut lines = plan.lines.iter().copied();
         let mut allocations = (0..).map(|k| plan.allocations.wrapping_add(k));
         let mut copied = 0;
         for at in 0..self.layout.sites.len() {
@@ -351,24 +353,8 @@ impl Rewriter<'_, '_> {
             self.out.extend_from_slice(&old[copied..pc]);
             copied = pc;
             let mark = self.layout.marks[pc];
-            for (flag, hook) in [
-                (SUPER_RETURNED, Hook::SuperReturned),
-                (CAUGHT, Hook::Caught),
-                (LINE, Hook::Line),
-                (SUPER_CALL, Hook::SuperCall),
-                (LEAVE, Hook::Leave),
-            ] {
-                if mark & flag == 0 {
-                    continue;
-                }
-                let push = match hook {
-                    Hook::Line => {
-                        let number = lines.next().copied().unwrap_or_default();
-                        self.wide_push(number)?
-                    }
-                    _ => id,
-                };
-                self.probe(push, hook)?;
+            if mark & PROBES != 0 {
+                self.probes(mark, id, &mut lines)?;
             }
             let op = old[pc];
             if is_jump(op) || is_switch(op) {
@@ -384,6 +370,32 @@ impl Rewriter<'_, '_> {
         self.out.extend_from_slice(&old[copied..]);
         self.islands(plan.islands.iter().filter(|(at, _)| *at >= prefix));
         debug_assert_eq!(self.out.len() - start, self.layout.islands_end());
+        Ok(())
+    }
+
+    /// Writes the probes in front of an instruction, in the order that jumps and ranges rely on.
+    fn probes(
+        &mut self,
+        mark: u8,
+        id: Push,
+        lines: &mut impl Iterator<Item = u32>,
+    ) -> Result<(), Refusal> {
+        if mark & SUPER_RETURNED != 0 {
+            self.probe(id, Hook::SuperReturned)?;
+        }
+        if mark & CAUGHT != 0 {
+            self.probe(id, Hook::Caught)?;
+        }
+        if mark & LINE != 0 {
+            let number = self.wide_push(lines.next().unwrap_or_default())?;
+            self.probe(number, Hook::Line)?;
+        }
+        if mark & SUPER_CALL != 0 {
+            self.probe(id, Hook::SuperCall)?;
+        }
+        if mark & LEAVE != 0 {
+            self.probe(id, Hook::Leave)?;
+        }
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 
 mod support;
 
-use jtrail_classfile::{Class, Inserted, Probes, Refusal, instrument};
+use jtrail_classfile::{Class, Inserted, LeftOut, LineProbe, Method, Probes, Refusal, instrument};
 use support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
-use support::{Jdk, Program, RECORDER};
+use support::{Jdk, Kinds, Program, RECORDER};
 
 /// Versions without frames, with either, and with frames only.
 const VERSIONS: [u16; 4] = [45, 50, 51, 61];
@@ -35,30 +35,33 @@ fn check(cases: &[Case]) {
 fn check_with_ids(cases: &[Case], first_ids: &[u32]) {
     for jdk in Jdk::all() {
         for &first_id in first_ids {
-            let mut program = Program::new(&jdk, first_id);
-            for case in cases {
-                program.add(&case.class);
+            for kinds in [Kinds::Calls, Kinds::All, Kinds::NoCalls] {
+                run_cases(&jdk, cases, first_id, kinds);
             }
-            assert_eq!(program.refused, Vec::<String>::new());
-            let methods: Vec<String> = cases
-                .iter()
-                .map(|case| format!("{}.test", case.name))
-                .collect();
-            let lines = program.call(
-                &jdk,
-                &methods.iter().map(|method| &**method).collect::<Vec<_>>(),
-            );
-            for (line, Case { name, expected, .. }) in lines.iter().zip(cases) {
-                assert_eq!(
-                    *line,
-                    format!("{name}.test = {expected}"),
-                    "JDK {}",
-                    jdk.version
-                );
-            }
-            assert_eq!(lines.len(), cases.len());
         }
     }
+}
+
+fn run_cases(jdk: &Jdk, cases: &[Case], first_id: u32, kinds: Kinds) {
+    let mut program = Program::new(jdk, first_id).with(kinds);
+    for case in cases {
+        program.add(&case.class);
+    }
+    assert_eq!(program.refused, Vec::<String>::new());
+    let methods: Vec<String> = cases
+        .iter()
+        .map(|case| format!("{}.test", case.name))
+        .collect();
+    let methods: Vec<&str> = methods.iter().map(|method| &**method).collect();
+    let lines = program.call(jdk, &methods);
+    for (line, Case { name, expected, .. }) in lines.iter().zip(cases) {
+        let mut expected = format!("{name}.test = {expected}");
+        if kinds == Kinds::NoCalls {
+            expected.truncate(expected.find('|').unwrap() + 2);
+        }
+        assert_eq!(*line, expected, "JDK {} {kinds:?}", jdk.version);
+    }
+    assert_eq!(lines.len(), cases.len());
 }
 
 /// `public static int test()` that adds up `f(arg)` for some arguments.
@@ -113,6 +116,31 @@ fn far_forward_conditional_jump() {
             code
         });
         Case::new(class, &name, "5 | >test >f <f >f <f >f <f >f <f <test")
+    });
+    check(&cases);
+}
+
+/// A loop to the very beginning, and a far conditional jump forward: the island in front, the enter probe and the frame of the
+/// first instruction must not get into each other's way.
+#[test]
+fn island_in_front_of_a_loop() {
+    let cases = VERSIONS.map(|major| {
+        let name = format!("Loop{major}");
+        let class = build(major, &name, &[3, 0], |_| {
+            let mut code = CodeAsm::new(1, 1);
+            let [start, end] = [0; 2].map(|_| code.label());
+            code.frame(start, &[Vt::Int], &[])
+                .op(&[op::ILOAD_0])
+                .jump(op::IFEQ, end);
+            return_if_negative(&mut code);
+            code.op(&[op::IINC, 0, 0xff])
+                .nops(32_740)
+                .jump(op::GOTO_W, start);
+            code.frame(end, &[Vt::Int], &[])
+                .op(&[op::ICONST_2, op::IRETURN]);
+            code
+        });
+        Case::new(class, &name, "4 | >test >f <f >f <f <test")
     });
     check(&cases);
 }
@@ -584,6 +612,174 @@ fn pool_of_nearly_65535_entries() {
         let events = ["1 | >c >a <a <c", "1 | >a <a", "", "1 | "][refused];
         assert!(line.ends_with(&format!(" = {events}")), "{line}: {refused}");
     }
+}
+
+fn all(first: u32) -> Probes {
+    Probes {
+        calls: Some(first),
+        lines: Some(first),
+        allocations: Some(first),
+    }
+}
+
+/// A method that has no room for all its probes is made as if only those around calls had been asked for.
+#[test]
+fn reduced_to_calls() {
+    let table = [&3u16.to_be_bytes()[..], &[0; 12]].concat();
+    let build = |nops: usize, free: Option<usize>| {
+        let mut class = ClassAsm::new(61, "Reduced", "java/lang/Object");
+        let object = class.class("java/lang/Object");
+        for len in [nops, 10] {
+            let mut code = CodeAsm::new(2, 0);
+            code.nops(len).op2(op::NEW, object).op(&[op::ARETURN]);
+            code.attributes
+                .push(("LineNumberTable".into(), table.clone()));
+            let name = format!("f{len}");
+            class.method(PUBLIC | STATIC, &name, "()Ljava/lang/Object;", Some(code));
+        }
+        if let Some(free) = free {
+            (0..)
+                .take_while(|n| {
+                    class.int(1_000_000 + n);
+                    class.pool_count() < 65_535 - free
+                })
+                .count();
+        }
+        class.finish()
+    };
+    for (bytes, first, why) in [
+        (build(65_508, None), 5, Refusal::CodeTooLarge),
+        (build(20, Some(16)), 40_000, Refusal::PoolFull),
+    ] {
+        let class = Class::parse(&bytes).unwrap();
+        let rewrite = |probes: Probes| {
+            let first_only = |index, _: &Method<'_>| match index {
+                0 => probes,
+                _ => Probes::NONE,
+            };
+            instrument(&class, &RECORDER, first_only).unwrap()
+        };
+        let calls = rewrite(Probes::calls(Some(first)));
+        let reduced = rewrite(all(first));
+        assert!(reduced.bytes == calls.bytes);
+        let inserted = Inserted {
+            lines: vec![LineProbe::LeftOut(LeftOut::Reduced); 3],
+            reduced: Some(why.clone()),
+            ..Inserted::default()
+        };
+        assert_eq!(reduced.outcomes, [(0, Ok(inserted))]);
+        // There is room for the others alone.
+        let others = Probes {
+            calls: None,
+            ..all(first)
+        };
+        let inserted = rewrite(others).outcomes.remove(0).1.unwrap();
+        assert_eq!(inserted.lines[0], LineProbe::Own(first));
+        assert_eq!(inserted.reduced, None);
+        // The other method does not mind, unless the pool is full.
+        if why == Refusal::PoolFull {
+            continue;
+        }
+        let both = instrument(&class, &RECORDER, |_, _| all(5)).unwrap();
+        let other = both.outcomes[1].1.as_ref().unwrap();
+        let lines = [
+            LineProbe::Own(5),
+            LineProbe::Shared(5),
+            LineProbe::Shared(5),
+        ];
+        assert_eq!(other.lines, lines);
+        assert_eq!(other.reduced, None);
+    }
+    // Nothing to reduce it to.
+    let bytes = build(65_525, None);
+    let class = Class::parse(&bytes).unwrap();
+    let lines = Probes {
+        calls: None,
+        ..all(5)
+    };
+    let rewritten = instrument(&class, &RECORDER, |index, _| match index {
+        0 => lines,
+        _ => Probes::NONE,
+    });
+    let rewritten = rewritten.unwrap();
+    assert_eq!(rewritten.outcomes, [(0, Err(Refusal::CodeTooLarge))]);
+    assert!(rewritten.bytes == bytes);
+}
+
+/// Two line number tables, not in order: numbers follow the file, and lines are found as the JVM finds them.
+#[test]
+fn several_line_tables() {
+    let mut class = ClassAsm::new(61, "Tables", "java/lang/Object");
+    let object = class.class("java/lang/Object");
+    let mut code = CodeAsm::new(2, 0);
+    // pc 0, 4, 8, 12
+    for _ in 0..4 {
+        code.op2(op::NEW, object).op(&[op::POP]);
+    }
+    code.op(&[op::ICONST_2, op::IRETURN]);
+    for rows in [
+        &[[8, 1], [4, 2], [8, 3]][..],
+        &[[10, 4], [11, 5], [11, 6], [4, 7]],
+    ] {
+        let fields = std::iter::once(rows.len() as u16).chain(rows.iter().copied().flatten());
+        let table = fields.flat_map(u16::to_be_bytes).collect();
+        code.attributes.push(("LineNumberTable".into(), table));
+    }
+    class.method(PUBLIC | STATIC, "test", "()I", Some(code));
+    let bytes = class.finish();
+    let class = Class::parse(&bytes).unwrap();
+    let method = &class.methods()[0];
+    assert_eq!(method.lines(), Some((1, 7)));
+    assert_eq!(method.line_entries().len(), 7);
+    assert!(method.line_entries().map(|entry| entry.line).eq(1..=7));
+    // None in front; of several at the pc itself the first; of several before it the last.
+    let sites = class.allocation_sites(method);
+    let sites: Vec<(u16, u16)> = sites.iter().map(|site| (site.pc, site.line)).collect();
+    assert_eq!(sites, [(0, 0), (4, 2), (8, 1), (12, 6)]);
+    let rewritten = instrument(&class, &RECORDER, |_, _| all(40_000)).unwrap();
+    let [own, shared] = [LineProbe::Own, LineProbe::Shared];
+    let nowhere = LineProbe::LeftOut(LeftOut::NoInstruction);
+    let lines = [
+        own(40_000),
+        own(40_001),
+        shared(40_000),
+        nowhere,
+        own(40_004),
+        shared(40_004),
+        shared(40_001),
+    ];
+    assert_eq!(rewritten.outcomes[0].1.as_ref().unwrap().lines, lines);
+    check(&[Case::new(bytes, "Tables", "2 | >test <test")]);
+}
+
+/// Nothing to count: the class stays as it is.
+#[test]
+fn neither_lines_nor_allocations() {
+    let mut class = ClassAsm::new(61, "Nothing", "java/lang/Object");
+    for table in [None, Some(vec![0, 1, 0, 2, 0, 7])] {
+        let mut code = CodeAsm::new(1, 0);
+        code.op(&[op::BIPUSH, 1, op::NOP, op::POP, op::RETURN]);
+        // A table that begins at no instruction, or an unknown attribute.
+        let at = table.is_some().then_some("LineNumberTable");
+        let body = table.map_or(vec![1], |mut table: Vec<u8>| {
+            table[3] = 1;
+            table
+        });
+        code.attributes.push((at.unwrap_or("Unknown").into(), body));
+        let name = at.unwrap_or("none");
+        class.method(PUBLIC | STATIC, name, "()V", Some(code));
+    }
+    let bytes = class.finish();
+    let class = Class::parse(&bytes).unwrap();
+    let rewritten = instrument(&class, &RECORDER, |_, _| Probes {
+        calls: None,
+        ..all(1)
+    });
+    let rewritten = rewritten.unwrap();
+    assert!(rewritten.bytes == bytes);
+    assert_eq!(rewritten.outcomes[0].1, Ok(Inserted::default()));
+    let nowhere = LineProbe::LeftOut(LeftOut::NoInstruction);
+    assert_eq!(rewritten.outcomes[1].1.as_ref().unwrap().lines, [nowhere]);
 }
 
 /// The handler at pc 0 of a method cannot be run, but it must not confuse anybody.

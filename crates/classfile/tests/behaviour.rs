@@ -6,7 +6,7 @@ mod support;
 
 use std::fs;
 
-use support::{Jdk, Program, java_sources};
+use support::{Jdk, Kinds, Program, java_sources};
 
 /// Runs what the file `name`.expected lists and compares. A line may begin with the JDK versions that it is for:
 /// `-24 ` up to 24, `25- ` from 25.
@@ -43,8 +43,13 @@ fn for_version(line: &str, feature: u32) -> Option<&str> {
 fn calls_and_exceptions() {
     for jdk in Jdk::all() {
         // Ids of one, two and three bytes, and in the pool.
-        for first_id in [0, 100, 32_740, 1 << 23] {
-            let mut program = Program::new(&jdk, first_id);
+        for (first_id, kinds) in [
+            (0, Kinds::Calls),
+            (100, Kinds::All),
+            (32_740, Kinds::Calls),
+            (1 << 23, Kinds::All),
+        ] {
+            let mut program = Program::new(&jdk, first_id).with(kinds);
             program.add_source(&jdk, "Samples.java", &["-g"], |_| {});
             check(&jdk, &program, "Samples");
         }
@@ -54,18 +59,22 @@ fn calls_and_exceptions() {
 #[test]
 fn constructors() {
     for jdk in Jdk::all() {
-        let mut program = Program::new(&jdk, 3);
-        program.add_source(&jdk, "Constructors.java", &["-g"], |_| {});
-        check(&jdk, &program, "Constructors");
+        for kinds in [Kinds::Calls, Kinds::All] {
+            let mut program = Program::new(&jdk, 3).with(kinds);
+            program.add_source(&jdk, "Constructors.java", &["-g"], |_| {});
+            check(&jdk, &program, "Constructors");
+        }
     }
 }
 
 #[test]
 fn statements_before_super() {
     for jdk in Jdk::all().into_iter().filter(|jdk| jdk.feature() >= 25) {
-        let mut program = Program::new(&jdk, 126);
-        program.add_source(&jdk, "Flexible.java", &[], |_| {});
-        check(&jdk, &program, "Flexible");
+        for kinds in [Kinds::Calls, Kinds::All] {
+            let mut program = Program::new(&jdk, 126).with(kinds);
+            program.add_source(&jdk, "Flexible.java", &[], |_| {});
+            check(&jdk, &program, "Flexible");
+        }
     }
 }
 
@@ -75,7 +84,7 @@ fn statements_before_super() {
 fn old_versions() {
     for jdk in Jdk::all() {
         for major in 45..=50 {
-            let mut program = Program::new(&jdk, 40_000);
+            let mut program = Program::new(&jdk, 40_000).with(Kinds::All);
             program.add_source(&jdk, "Old.java", &["--release", "8", "-nowarn"], |class| {
                 class[6..8].copy_from_slice(&[0, major]);
                 class[5] = if major == 45 { 3 } else { 0 };

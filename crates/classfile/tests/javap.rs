@@ -154,6 +154,17 @@ struct Match {
     allocations: Vec<i32>,
 }
 
+/// The order of the probes at one pc.
+const ORDER: [&str; 7] = [
+    "enter",
+    "superReturned",
+    "caught",
+    "line",
+    "superCall",
+    "leave",
+    "leaveByException",
+];
+
 /// Matches the instructions one by one.
 fn matched(old: &Listing, new: &Listing) -> Match {
     let mut m = Match {
@@ -166,7 +177,10 @@ fn matched(old: &Listing, new: &Listing) -> Match {
     let mut at = 0;
     let probes_from = |at: &mut usize, probes: &mut Vec<(String, usize, usize)>| {
         let first = probes.len();
+        let rank = |hook: &str| ORDER.iter().position(|name| *name == hook);
         while let Some(hook) = new.code.get(*at + 1).and_then(|call| call.hook.clone()) {
+            let last = probes[first..].last().map(|(hook, ..)| rank(hook));
+            assert!(last < Some(rank(&hook)), "{}: {hook}", old.name);
             probes.push((hook, new.code[*at].pc, new.code[*at + 1].pc + 3));
             *at += 2;
         }

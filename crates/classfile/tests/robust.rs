@@ -222,8 +222,38 @@ fn methods_made_to_waste_time() {
     }
     code.op(&[op::RETURN]);
     class.method(STATIC, "g", "()V", Some(code));
+    // A monitor, many lines, and many ranges.
+    let mut code = CodeAsm::new(1, 1);
+    let [begin, end, handler] = [0; 3].map(|_| code.label());
+    code.op(&[op::ALOAD_0, op::MONITORENTER])
+        .place(begin)
+        .nops(60_000)
+        .place(end)
+        .op(&[op::RETURN])
+        .place(handler)
+        .op(&[op::ATHROW]);
+    for n in 0..60_000u16 {
+        if n % 2 == 0 {
+            code.catch(begin, end, handler, 1);
+        }
+    }
+    let rows = (0..60_000u16).flat_map(|pc| [pc, 1].map(u16::to_be_bytes));
+    let table = [
+        &60_000u16.to_be_bytes()[..],
+        &rows.flatten().collect::<Vec<_>>(),
+    ]
+    .concat();
+    code.attributes.push(("LineNumberTable".into(), table));
+    class.method(STATIC, "h", "(Ljava/lang/Object;)V", Some(code));
     let class = class.finish();
     let class = Class::parse(&class).unwrap();
+    let all = instrument(&class, &RECORDER, |_, _| Probes {
+        calls: Some(1),
+        lines: Some(1 << 20),
+        allocations: Some(1),
+    });
+    let all = all.unwrap().outcomes;
+    assert_eq!(all[0].1, Err(Refusal::TooComplex));
     let outcomes = instrument(&class, &RECORDER, |_, _| Probes::calls(Some(1)))
         .unwrap()
         .outcomes;

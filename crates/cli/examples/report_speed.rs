@@ -23,12 +23,14 @@ fn resident(what: &str) -> u64 {
 fn main() {
     let millions = std::env::args().nth(1).and_then(|n| n.parse::<u64>().ok());
     let millions = millions.unwrap_or(5);
-    heap(millions * 1_000_000);
+    heap(millions * 1_000_000, 1_000);
+    heap(millions * 1_000_000, u64::MAX);
     objects(millions * 1_000_000);
 }
 
-/// Each object has one reference from an earlier one and one to any other.
-fn heap(n: u64) {
+/// Each object has a reference from an object a little older, and one to any of the `near` next ones:
+/// with a small number as in the heap of a program, with a large one the worst for the caches.
+fn heap(n: u64, near: u64) {
     let objects = Objects::default();
     let mut heap = Heap::new(true);
     let dump = HeapDumpId(1);
@@ -71,7 +73,7 @@ fn heap(n: u64) {
         } else {
             heap.event(&reference(id - 1 - random(id.min(100)), id), &objects);
         }
-        heap.event(&reference(id, 1 + random(n)), &objects);
+        heap.event(&reference(id, 1 + (id + random(near.min(n))) % n), &objects);
     }
     let read = begin.elapsed();
     let begin = Instant::now();
@@ -82,7 +84,7 @@ fn heap(n: u64) {
     heap.event(&Event::HeapDumpEnd(end), &objects);
     let done = &heap.dumps[0];
     println!(
-        "heap: {} objects, {} references: read in {read:.1?}, summed up in {:.1?}, peak {} MiB",
+        "heap: {} objects, {} references, near {near}: read in {read:.1?}, summed up in {:.1?}, peak {} MiB",
         done.all.objects,
         done.references,
         begin.elapsed(),

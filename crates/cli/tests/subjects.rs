@@ -3,29 +3,10 @@
 mod common;
 
 use common::rich::rich;
-use common::{Folder, encode, enter, jtrail, leave, time};
+use common::{Folder, file, jtrail, rows};
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::*;
 use std::ops::ControlFlow;
-
-fn file(folder: &Folder, format: Format, events: &[Event<'_>]) -> String {
-    folder.put(
-        &format!("x.{}", format.extension()),
-        &encode(format, events),
-    )
-}
-
-/// Rows of a table, as TSV without head.
-fn rows(file: &str, args: &[&str], table: &str) -> Vec<String> {
-    let args = [&["report", file, "--format", "tsv"], args].concat();
-    let done = jtrail(&args);
-    assert_eq!((done.code, done.err.as_str()), (0, ""), "{args:?}");
-    let head = format!("# {table}");
-    let mut lines = done.out.lines().skip_while(|l| *l != head);
-    assert!(lines.next().is_some(), "no table {table}:\n{}", done.out);
-    let rows = lines.skip(1).take_while(|l| !l.is_empty());
-    rows.map(str::to_owned).collect()
-}
 
 /// Table, and its rows.
 const TABLES: &[(&str, &str, &[&str])] = &[
@@ -438,135 +419,34 @@ fn verify_counts_the_events_of_each_kind() {
     assert_eq!(all, rich().len() as u64);
 }
 
-/// Every table of every such trace: empty ones, ones that break off, ones whose ids were never defined.
+/// An overview has ten rows of a subject, a table that was asked for twenty.
 #[test]
-fn odd_traces_are_reported() {
+fn tables_are_as_long_as_asked() {
     let folder = Folder::new();
-    let all = [
-        "--allocations",
-        "--live",
-        "--gc",
-        "--monitors",
-        "--exceptions",
-        "--classes",
-        "--code",
-        "--samples",
-        "--heap",
-        "--coverage",
-        "--lines",
-    ];
-    let mut empty = common::opening();
-    empty.extend(common::closing(5));
-    let defined = |e: &Event<'_>| {
-        matches!(
-            e,
-            Event::ClassDef(_) | Event::MethodDef(_) | Event::ThreadStart(_) | Event::ThreadName(_)
-        )
-    };
-    let undefined: Vec<_> = rich().into_iter().filter(|e| !defined(e)).collect();
-    let whole = rich();
-    let cuts = (0..whole.len()).step_by(7).map(|n| whole[..n].to_vec());
-    for events in [empty, undefined.clone()].into_iter().chain(cuts) {
-        let file = file(&folder, Format::TptpBinary, &events);
-        for args in [&all[..], &[]] {
-            let done = jtrail(&[&["report", &file], args].concat());
-            assert!(done.code == 0, "{}", done.err);
-        }
-    }
-    let file = file(&folder, Format::TptpBinary, &undefined);
-    assert_eq!(
-        rows(&file, &["--live"], "live"),
-        [
-            "2\t1500\t0.974026\tclass-11",
-            "1\t24\t0.015584\tclass-10",
-            "1\t16\t0.010390\tclass-3"
-        ]
-    );
-    let site = &rows(&file, &["--allocations"], "allocation_sites")[0];
-    assert!(site.ends_with("\tclass-11\tmethod-6:14"), "{site}");
-    let blocked = &rows(&file, &["--monitors"], "monitors")[0];
-    assert!(
-        blocked.contains("\t2\tthread-2\t1\tthread-1\t20\tclass-3\t"),
-        "{blocked}"
-    );
-    assert_eq!(
-        rows(&file, &["--coverage"], "coverage"),
-        ["2\t5\t0.400000\t1\t2\t3\t"]
-    );
-    let cut = encode(Format::TptpBinary, &whole);
-    let cut = folder.put("cut", &cut[..cut.len() - 20]);
-    let done = jtrail(&[&["report", &cut], &all[..]].concat());
-    assert_eq!(done.code, 3, "{}", done.err);
-    assert!(done.out.contains("com.acme.Node"));
-}
-
-/// Ids of any size, figures of any size: no panic, and no memory that the trace does not pay for.
-#[test]
-fn hostile_figures_do_no_harm() {
-    let folder = Folder::new();
-    let (min, max) = (i64::MIN, i64::MAX);
-    let mut events = vec![
-        enter(u64::MAX, 5, u64::MAX, u32::MAX, max),
-        leave(u64::MAX, min + 5, u64::MAX, u32::MAX),
-        Event::HeapDump(HeapDump {
-            dump: HeapDumpId(u64::MAX),
-            ..HeapDump::default()
-        }),
-    ];
-    for id in [u64::MAX, u64::MAX - 1, 1 << 60, 1 << 32, 0] {
-        let (object, class, thread) = (ObjectId(id), ClassId(id), ThreadId(id));
-        for size in [max, min, 0] {
-            events.push(Event::ObjectAlloc(ObjectAlloc {
-                thread,
-                object,
-                class,
-                size,
-                method: MethodId(id),
-                line: size,
-                time: Timestamp(size),
-                kind: ObjectKind(255),
-            }));
-            events.push(Event::GcRoot(GcRoot {
-                class,
-                object,
-                kind: "?".into(),
-            }));
-            events.push(Event::ObjectReference(ObjectReference {
-                source: object,
-                target: ObjectId(id ^ 5),
-                dump: HeapDumpId(u64::MAX),
-            }));
-            events.push(Event::MonitorWait(MonitorWait {
-                thread,
-                object,
-                time: Timestamp(max),
-                ..MonitorWait::default()
-            }));
-            events.push(Event::GcStart(GcStart {
-                time: Timestamp(min),
-            }));
-            events.push(Event::GcFinish(GcFinish {
-                time: Timestamp(max),
-                used_space: max,
-                ..GcFinish::default()
-            }));
-        }
-        events.push(Event::ObjectFree(ObjectFree {
-            object,
-            time: time(0),
-            age: max,
+    let mut events = common::opening();
+    events.push(common::thread_start(1, 2_000, "main"));
+    for n in 1..=25 {
+        events.push(Event::ClassDef(ClassDef {
+            class: ClassId(n + 1),
+            name: format!("a.C{n}").into(),
+            ..ClassDef::default()
+        }));
+        events.push(Event::ObjectAlloc(ObjectAlloc {
+            thread: ThreadId(1),
+            time: common::time(5_000),
+            object: ObjectId(100 + n),
+            class: ClassId(n + 1),
+            size: 16,
+            ..ObjectAlloc::default()
         }));
     }
-    for format in Format::ALL {
-        let file = file(&folder, format, &events);
-        for args in [
-            &["report", &file][..],
-            &["report", &file, "--live", "--heap", "--gc", "--monitors"],
-            &["dump", &file],
-            &["verify", &file],
-        ] {
-            let done = jtrail(args);
-            assert!(done.code <= 3 && !done.out.is_empty(), "{}", done.err);
-        }
-    }
+    events.extend(common::closing(10_000));
+    let file = file(&folder, Format::TptpBinary, &events);
+    let count = |args: &[&str]| rows(&file, args, "allocations").len();
+    assert_eq!(count(&[]), 10);
+    assert_eq!(count(&["--top", "3"]), 3);
+    assert_eq!(count(&["--allocations"]), 20);
+    assert_eq!(count(&["--allocations", "--top", "0"]), 25);
+    let out = jtrail(&["report", &file, "--only", "allocations"]).out;
+    assert!(out.ends_with("  … 5 more\n"), "{out}");
 }

@@ -76,6 +76,8 @@ struct Thread {
     /// CPU time at the last enter or leave, where it is measured.
     cpu: Duration,
     ticket: u32,
+    /// Parking methods that it is in.
+    parks: u32,
     calls: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<Tree>>,
@@ -325,6 +327,7 @@ impl Translator {
         let Some((thread, to)) = self.at(number, ticks) else {
             return;
         };
+        self.thread(number).parks = 0;
         let keep = self
             .thread(number)
             .calls

@@ -122,6 +122,8 @@ impl Translator {
                 }
             }
             _ => {
+                // First, as it may be the thread itself that is announced now.
+                self.objects.define(object);
                 // The JVM's own threads make objects too.
                 let (thread, time) = self.at(number, ticks).unwrap_or((ThreadId::NONE, time));
                 let (class, kind) = self.object_class(class, time);
@@ -132,7 +134,6 @@ impl Translator {
                     }
                     None => (MethodId::NONE, 0),
                 };
-                self.objects.define(object);
                 self.totals.objects += 1;
                 self.event(&Event::ObjectAlloc(ObjectAlloc {
                     thread,

@@ -21,6 +21,22 @@ impl Translator {
         }
     }
 
+    /// Some of the parking methods call another one.
+    fn is_outermost_park(&mut self, number: u32, code: Code) -> bool {
+        let parks = &mut self.thread(number).parks;
+        match code {
+            Code::Park => {
+                *parks += 1;
+                *parks == 1
+            }
+            _ if *parks == 0 => false, // it was parked when the trace began
+            _ => {
+                *parks -= 1;
+                *parks == 0
+            }
+        }
+    }
+
     pub(super) fn stack(&mut self, number: u32, ticks: u64, code: Code, payload: &[u64]) {
         let of = match code {
             Code::Sample => record::object_parts(payload[0]).0 as u32,
@@ -29,6 +45,9 @@ impl Translator {
         let Some((thread, time)) = self.at(of, ticks) else {
             return; // it ended in the meantime
         };
+        if matches!(code, Code::Park | Code::Unpark) && !self.is_outermost_park(of, code) {
+            return;
+        }
         if code == Code::Unpark {
             self.totals.parks += 1;
             return self.event(&Event::ThreadUnpark(ThreadUnpark { thread, time }));

@@ -11,6 +11,12 @@ public final class Recorder {
     public static void superCall(int id) { add('(', id); }
     public static void superReturned(int id) { add(')', id); }
 
+    /** Lines and allocations are not written down. */
+    public static void line(int number) {}
+    public static void allocated(int site) {}
+    public static void arrayAllocated(int length, int site) {}
+    public static void multiAllocated(Object array, int site) {}
+
     private static void add(char kind, int id) {
         if (events.length() < 100_000) events.append(' ').append(kind).append(id);
     }

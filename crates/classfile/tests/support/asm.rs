@@ -344,6 +344,9 @@ impl CodeAsm {
             }
         }
         let mut attributes = std::mem::take(&mut self.attributes);
+        if attributes.is_empty() {
+            attributes.push(("LineNumberTable".into(), self.line_table()));
+        }
         if !self.frames.is_empty() && class.major >= 50 {
             attributes.push(("StackMapTable".into(), self.stack_map_table()));
         }
@@ -354,6 +357,22 @@ impl CodeAsm {
             out.extend(body);
         }
         out
+    }
+
+    /// A line at the beginning, and one at each label; a few of them twice.
+    fn line_table(&self) -> Vec<u8> {
+        let end = self.bytes.len() as u16;
+        let pcs = self.labels.iter().flatten().map(|&pc| pc as u16);
+        let pcs = std::iter::once(0).chain(pcs.filter(|&pc| pc < end));
+        let rows: Vec<[u16; 2]> = pcs
+            .zip(1..)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(Into::into)
+            .collect();
+        let mut table = (rows.len() as u16).to_be_bytes().to_vec();
+        table.extend(rows.iter().flatten().flat_map(|field| field.to_be_bytes()));
+        table
     }
 
     fn stack_map_table(&self) -> Vec<u8> {

@@ -174,6 +174,15 @@ pub const RECORDER: Hooks<'static> = Hooks {
     ..Hooks::JTRAIL
 };
 
+/// Which probes the methods of a [`Program`] get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kinds {
+    Calls,
+    All,
+    /// Lines and allocations only: no events are recorded.
+    NoCalls,
+}
+
 /// A folder of classes whose calls are recorded.
 pub struct Program {
     pub dir: tempfile::TempDir,
@@ -183,6 +192,7 @@ pub struct Program {
     pub refused: Vec<String>,
     /// Ids start here.
     first_id: u32,
+    kinds: Kinds,
 }
 
 impl Program {
@@ -201,7 +211,14 @@ impl Program {
             names: Vec::new(),
             refused: Vec::new(),
             first_id,
+            kinds: Kinds::Calls,
         }
+    }
+
+    /// From now on, methods get these probes.
+    pub fn with(mut self, kinds: Kinds) -> Program {
+        self.kinds = kinds;
+        self
     }
 
     /// Compiles a Java source and adds all its classes, each changed by `change` before it is rewritten.
@@ -235,7 +252,13 @@ impl Program {
                 "<init>" => format!("{simple}{}", descriptor.trim_end_matches('V')),
                 name => name.to_string(),
             });
-            Probes::calls(Some(self.first_id + self.names.len() as u32 - 1))
+            let id = self.first_id + self.names.len() as u32 - 1;
+            let others = (self.kinds != Kinds::Calls).then_some(id * 100);
+            Probes {
+                calls: (self.kinds != Kinds::NoCalls).then_some(id),
+                lines: others,
+                allocations: others,
+            }
         });
         let rewritten = rewritten.unwrap();
         let mut refusals = Vec::new();

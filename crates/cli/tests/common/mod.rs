@@ -245,3 +245,23 @@ impl Folder {
         )
     }
 }
+
+/// Writes the events as `x` with the ending of the format; answers its path.
+pub(crate) fn file(folder: &Folder, format: Format, events: &[Event<'_>]) -> String {
+    folder.put(
+        &format!("x.{}", format.extension()),
+        &encode(format, events),
+    )
+}
+
+/// Rows of one of the tables that `report` makes, as TSV without head.
+pub(crate) fn rows(file: &str, args: &[&str], table: &str) -> Vec<String> {
+    let args = [&["report", file, "--format", "tsv"], args].concat();
+    let done = jtrail(&args);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{args:?}");
+    let head = format!("# {table}");
+    let mut lines = done.out.lines().skip_while(|l| *l != head);
+    assert!(lines.next().is_some(), "no table {table}:\n{}", done.out);
+    let rows = lines.skip(1).take_while(|l| !l.is_empty());
+    rows.map(str::to_owned).collect()
+}

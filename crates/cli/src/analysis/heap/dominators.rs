@@ -33,36 +33,29 @@ pub(super) fn dominators(graph: &Rows, start: u32) -> Dominators {
     });
     drop(numbers);
 
-    let mut forest = Forest {
-        ancestors: vec![NONE; n],
-        labels: (0..n as u32).collect(),
-        semi: (0..n as u32).collect(),
-        path: Vec::new(),
-    };
+    let mut forest = Forest::new(n);
+    let mut semi = vec![0_u32; n];
     let mut dominators = vec![0_u32; n];
     // The nodes with a common semidominator, as linked lists.
     let (mut first, mut next) = (vec![NONE; n], vec![NONE; n]);
     for node in (1..n as u32).rev() {
         let at = node as usize;
-        for &from in reverse.of(node) {
-            let lowest = forest.lowest(from);
-            let semi = forest.semi[lowest as usize];
-            forest.semi[at] = forest.semi[at].min(semi);
-        }
-        let semi = forest.semi[at] as usize;
-        next[at] = std::mem::replace(&mut first[semi], node);
+        let from = reverse.of(node).iter();
+        let lowest = from.map(|from| forest.lowest(*from).1).min();
+        semi[at] = lowest.unwrap_or(node).min(node);
+        next[at] = std::mem::replace(&mut first[semi[at] as usize], node);
         let parent = parents[at];
-        forest.ancestors[at] = parent;
+        forest.link(node, parent, semi[at]);
         let mut waiting = std::mem::replace(&mut first[parent as usize], NONE);
         while waiting != NONE {
-            let lowest = forest.lowest(waiting);
-            let nearer = forest.semi[lowest as usize] < forest.semi[waiting as usize];
+            let (lowest, its_semi) = forest.lowest(waiting);
+            let nearer = its_semi < semi[waiting as usize];
             dominators[waiting as usize] = if nearer { lowest } else { parent };
             waiting = next[waiting as usize];
         }
     }
     for at in 1..n {
-        if dominators[at] != forest.semi[at] {
+        if dominators[at] != semi[at] {
             dominators[at] = dominators[dominators[at] as usize];
         }
     }
@@ -99,36 +92,66 @@ fn depth_first(graph: &Rows, start: u32) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
 
 /// The part of the depth-first tree that is linked so far.
 struct Forest {
-    /// A node above in the same tree, [`NONE`] for a root.
-    ancestors: Vec<u32>,
-    /// The node with the least semidominator between the node and its ancestor.
-    labels: Vec<u32>,
-    semi: Vec<u32>,
+    nodes: Vec<Node>,
     /// Room for [`Self::lowest`].
     path: Vec<u32>,
 }
 
+/// What a step of the search needs of a node, in one place: the nodes lie all over the memory.
+#[derive(Clone, Copy)]
+struct Node {
+    /// A node above in the same tree, [`NONE`] for a root.
+    ancestor: u32,
+    /// The node with the least semidominator between this one and its ancestor.
+    label: u32,
+    /// That semidominator.
+    semi: u32,
+}
+
 impl Forest {
-    /// The node with the least semidominator on the way from the root of `node`'s tree, without it.
-    fn lowest(&mut self, node: u32) -> u32 {
-        let mut at = node;
+    /// All nodes are roots, and each is its own semidominator for now.
+    fn new(nodes: usize) -> Self {
+        let node = |n| Node {
+            ancestor: NONE,
+            label: n,
+            semi: n,
+        };
+        Self {
+            nodes: (0..nodes as u32).map(node).collect(),
+            path: Vec::new(),
+        }
+    }
+
+    /// Hangs a root, whose semidominator is known now, on its parent.
+    fn link(&mut self, node: u32, parent: u32, semi: u32) {
+        let node = &mut self.nodes[node as usize];
+        (node.ancestor, node.semi) = (parent, semi);
+    }
+
+    /// The node with the least semidominator on the way from the root of `node`'s tree, without it, and
+    /// that semidominator. A root is answered with itself.
+    fn lowest(&mut self, node: u32) -> (u32, u32) {
+        let mut root = node;
         // Up to the child of the root …
-        while self.ancestors[at as usize] != NONE {
-            self.path.push(at);
-            at = self.ancestors[at as usize];
+        while self.nodes[root as usize].ancestor != NONE {
+            self.path.push(root);
+            root = self.nodes[root as usize].ancestor;
         }
         // … whose label is right; the ones below get theirs from the one above, and hang on the root.
-        let root = at;
-        self.path.pop();
+        let Some(child) = self.path.pop() else {
+            let Node { label, semi, .. } = self.nodes[node as usize];
+            return (label, semi);
+        };
+        let mut above = self.nodes[child as usize];
         while let Some(at) = self.path.pop() {
-            let above = self.ancestors[at as usize];
-            let label = self.labels[above as usize];
-            if self.semi[label as usize] < self.semi[self.labels[at as usize] as usize] {
-                self.labels[at as usize] = label;
+            let at = &mut self.nodes[at as usize];
+            if above.semi < at.semi {
+                (at.label, at.semi) = (above.label, above.semi);
             }
-            self.ancestors[at as usize] = root;
+            at.ancestor = root;
+            above = *at;
         }
-        self.labels[node as usize]
+        (above.label, above.semi)
     }
 }
 

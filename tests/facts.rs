@@ -1,0 +1,372 @@
+//! What a trace holds of events other than calls, in the terms in which harness programs tell theirs
+//! (`jtrail_testkit::Truth`), so that the two can be compared.
+
+use jtrail_formats::{Checker, Item, Reader, Severity};
+use jtrail_model::{Event, Frame, Note, ObjectId, ThreadId, Totals};
+use jtrail_testkit::{Truth, Waits, differences, differences_in_range};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+type Counts<K = String> = BTreeMap<K, u64>;
+type Site = (String, u32);
+
+/// The package of the programs, less their bookkeeping.
+fn is_program(class: &str) -> bool {
+    class.starts_with("harness.") && !class.starts_with("harness.Expect")
+}
+
+/// A class of the program, or an array of one.
+fn is_of_program(class: &str) -> bool {
+    is_program(class.trim_start_matches('[').trim_start_matches('L')) || is_program(class)
+}
+
+/// The key of a frame: its text is one already.
+fn site(frame: &Frame<'_>) -> Site {
+    (frame.method.to_string(), frame.line.max(0) as u32)
+}
+
+fn is_in_program(frame: &Frame<'_>) -> bool {
+    is_program(&frame.method)
+}
+
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) objects: Counts,
+    pub(crate) objects_at: Counts<(Site, String)>,
+    /// All objects, whoever made them.
+    pub(crate) all_objects: Counts,
+    pub(crate) bytes: Counts,
+    pub(crate) live: Counts,
+    contended: Counts,
+    owners: Counts<(String, String)>,
+    waits: BTreeMap<String, Waits>,
+    thrown: Counts,
+    thrown_at: Counts<Site>,
+    caught: Counts,
+    lines: Counts<Site>,
+    line_methods: HashSet<String>,
+    /// Nanoseconds.
+    cpu: Counts,
+    cpu_threads: Counts,
+    parks: Counts,
+    renamed: HashMap<String, String>,
+    groups: HashMap<String, (String, String)>,
+    loaded: Counts,
+    unloaded: Counts,
+    mounts: Counts,
+    compiled: HashSet<String>,
+    heap: Counts,
+    references: Counts,
+    roots: Counts<(String, String)>,
+    pub(crate) events: u64,
+    pub(crate) kinds: BTreeMap<String, u64>,
+    pub(crate) totals: Option<Totals>,
+    pub(crate) faults: Vec<String>,
+
+    classes: HashMap<u64, String>,
+    methods: HashMap<u64, String>,
+    names: HashMap<ThreadId, String>,
+    object_classes: HashMap<ObjectId, u64>,
+    timed_waits: HashMap<ThreadId, bool>,
+    open: HashMap<ThreadId, Vec<(u64, i64)>>,
+}
+
+impl Facts {
+    /// Reads a trace.
+    pub(crate) fn read(file: &Path) -> Result<Self, String> {
+        let source = File::open(file).map_err(|e| format!("no trace: {e}"))?;
+        let mut reader = Reader::new(source).map_err(|e| e.to_string())?;
+        let mut facts = Self::default();
+        let mut checker = Checker::default();
+        let problem = reader
+            .for_each(|item| match item {
+                Item::Event { offset, event } => {
+                    checker.event(offset, &event);
+                    facts.take(&event);
+                    ControlFlow::Continue(())
+                }
+                Item::Remark(remark) => ControlFlow::Break(format!("{remark:?}")),
+            })
+            .map_err(|e| e.to_string())?;
+        if let Some(problem) = problem {
+            return Err(problem);
+        }
+        facts.faults = checker
+            .finish()
+            .findings
+            .iter()
+            .filter(|f| f.severity == Severity::Fault)
+            .map(|f| format!("{f:?}"))
+            .collect();
+        Ok(facts)
+    }
+
+    fn class(&self, id: u64) -> String {
+        self.classes.get(&id).cloned().unwrap_or_default()
+    }
+
+    fn class_of(&self, object: ObjectId) -> String {
+        self.object_classes
+            .get(&object)
+            .map(|class| self.class(*class))
+            .unwrap_or_default()
+    }
+
+    fn take(&mut self, event: &Event<'_>) {
+        self.events += 1;
+        let text = format!("{event:?}");
+        let kind = text.split('(').next().unwrap_or_default().to_owned();
+        *self.kinds.entry(kind).or_default() += 1;
+        match event {
+            Event::ThreadStart(e) => {
+                self.names.insert(e.thread, e.name.to_string());
+                let group = (e.group.to_string(), e.parent_group.to_string());
+                self.groups.insert(e.name.to_string(), group);
+            }
+            Event::ThreadName(e) => {
+                let first = self.names[&e.thread].clone();
+                self.renamed.insert(first, e.name.to_string());
+            }
+            Event::ThreadCpu(e) => {
+                let name = self.names[&e.thread].clone();
+                self.cpu_threads.insert(name, e.cpu_time.0 as u64);
+            }
+            Event::ThreadMount(e) => {
+                let name = self.names[&e.thread].clone();
+                *self.mounts.entry(name).or_default() += 1;
+            }
+            Event::ClassDef(e) => {
+                self.classes.insert(e.class.0, e.name.to_string());
+            }
+            Event::ClassDetail(e) => {
+                let name = self.class(e.class.0);
+                *self.loaded.entry(name).or_default() += 1;
+            }
+            Event::ClassUnload(e) => {
+                let name = self.class(e.class.0);
+                *self.unloaded.entry(name).or_default() += 1;
+            }
+            Event::MethodDef(e) => {
+                let key = format!("{}.{}{}", self.class(e.class.0), e.name, e.signature);
+                self.methods.insert(e.method.0, key);
+            }
+            Event::MethodCompile(e) => {
+                self.compiled.insert(self.methods[&e.method.0].clone());
+            }
+            Event::MethodEnter(e) => {
+                let open = self.open.entry(e.thread).or_default();
+                open.push((e.method.0, e.cpu_time.0));
+            }
+            Event::MethodLeave(e) => {
+                let open = self.open.entry(e.thread).or_default();
+                let (method, began) = open.pop().expect("a call is open");
+                if open.iter().all(|(other, _)| *other != method) {
+                    let key = self.methods[&method].clone();
+                    *self.cpu.entry(key).or_default() += (e.cpu_time.0 - began) as u64;
+                }
+            }
+            Event::ObjectAlloc(e) => {
+                let class = self.class(e.class.0);
+                let method = self.methods.get(&e.method.0).cloned().unwrap_or_default();
+                self.object_classes.insert(e.object, e.class.0);
+                *self.all_objects.entry(class.clone()).or_default() += 1;
+                *self.live.entry(class.clone()).or_default() += 1;
+                if is_program(&method) {
+                    let site = (method.clone(), e.line as u32);
+                    *self.objects_at.entry((site, class.clone())).or_default() += 1;
+                }
+                if is_of_program(&class) || is_program(&method) {
+                    *self.objects.entry(class.clone()).or_default() += 1;
+                    *self.bytes.entry(class).or_default() += e.size as u64;
+                }
+            }
+            Event::ObjectDef(e) => {
+                self.object_classes.insert(e.object, e.class.0);
+                *self.live.entry(self.class(e.class.0)).or_default() += 1;
+            }
+            Event::ObjectFree(e) => {
+                let class = self.class_of(e.object);
+                *self.live.entry(class).or_default() -= 1;
+            }
+            Event::MonitorContendedEnter(e) => {
+                let class = self.class_of(e.object);
+                if is_program(&class) || e.stack.first().is_some_and(is_in_program) {
+                    *self.contended.entry(class.clone()).or_default() += 1;
+                    let owner = self.names.get(&e.owner).cloned().unwrap_or_default();
+                    *self.owners.entry((class, owner)).or_default() += 1;
+                }
+            }
+            Event::MonitorWaited(e) => {
+                let class = self.class_of(e.object);
+                let waits = self.waits.entry(class).or_default();
+                waits.waits += 1;
+                waits.timed_out += e.timed_out as u64;
+            }
+            Event::ThreadPark(e) => {
+                if let Some(frame) = e.stack.iter().find(|frame| is_in_program(frame)) {
+                    *self.parks.entry(frame.method.to_string()).or_default() += 1;
+                }
+            }
+            Event::ExceptionThrow(e) => {
+                if is_in_program(&e.stack[0]) {
+                    *self.thrown.entry(self.class(e.class.0)).or_default() += 1;
+                    *self.thrown_at.entry(site(&e.stack[0])).or_default() += 1;
+                }
+            }
+            Event::ExceptionCatch(e) => {
+                if is_in_program(&e.frame) {
+                    *self.caught.entry(self.class(e.class.0)).or_default() += 1;
+                }
+            }
+            Event::LineCounts(e) => {
+                let key = self.methods[&e.method.0].clone();
+                self.line_methods.insert(key.clone());
+                for line in &e.lines {
+                    self.lines.insert((key.clone(), line.line), line.count);
+                }
+            }
+            Event::HeapDump(_) => {
+                self.heap.clear();
+                self.references.clear();
+                self.roots.clear();
+            }
+            Event::HeapObject(e) => {
+                self.object_classes.insert(e.object, e.class.0);
+                *self.heap.entry(self.class(e.class.0)).or_default() += 1;
+            }
+            Event::ObjectReference(e) => {
+                let class = self.class_of(e.source);
+                *self.references.entry(class).or_default() += 1;
+            }
+            Event::GcRoot(e) => {
+                let key = (e.kind.to_string(), self.class(e.class.0));
+                *self.roots.entry(key).or_default() += 1;
+            }
+            Event::Custom(e) => {
+                if let Some(Note::Totals(totals)) = Note::parse(&e.body) {
+                    self.totals = Some(totals);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Where the trace says something else than the program.
+    pub(crate) fn differences(&self, truth: &Truth) -> Vec<String> {
+        let mut all = differences("objects", &truth.objects, &self.objects);
+        all.extend(differences(
+            "objects at",
+            &truth.objects_at,
+            &self.objects_at,
+        ));
+        let at_least: BTreeMap<_, _> = truth
+            .objects_min
+            .iter()
+            .map(|(class, least)| (class.clone(), (*least, u64::MAX)))
+            .collect();
+        all.extend(differences_in_range(
+            "objects",
+            &at_least,
+            &self.all_objects,
+        ));
+        all.extend(differences("bytes", &truth.bytes, &self.bytes));
+        all.extend(differences("live", &truth.live, &self.live));
+        all.extend(differences("contended", &truth.contended, &self.contended));
+        all.extend(differences("throws", &truth.thrown, &self.thrown));
+        all.extend(differences_in_range(
+            "throws",
+            &truth.thrown_ranges,
+            &self.thrown,
+        ));
+        all.extend(differences("throws at", &truth.thrown_at, &self.thrown_at));
+        all.extend(differences("catches", &truth.caught, &self.caught));
+        all.extend(differences("hits of", &truth.lines, &self.lines));
+        all.extend(differences("parks", &truth.parks, &self.parks));
+        all.extend(differences_in_range(
+            "parks",
+            &truth.parks_ranges,
+            &self.parks,
+        ));
+        all.extend(differences("loaded", &truth.loaded, &self.loaded));
+        all.extend(differences("unloaded", &truth.unloaded, &self.unloaded));
+        all.extend(differences("in the heap", &truth.heap, &self.heap));
+        all.extend(differences(
+            "references of",
+            &truth.references,
+            &self.references,
+        ));
+        all.extend(differences("roots", &truth.roots, &self.roots));
+        let mut unless = |ok: bool, text: String| {
+            if !ok {
+                all.push(text);
+            }
+        };
+        for ((class, owner), told) in &truth.owners {
+            let of = |owner: &str| self.owners.get(&(class.clone(), owner.into()));
+            let seen = of(owner).copied().unwrap_or(0);
+            // A JVM may not know; but nobody else is right.
+            let unknown = of("").copied().unwrap_or(0);
+            unless(
+                seen <= *told && seen + unknown >= *told,
+                format!("owner {owner} of {class}: {seen}, and {unknown} unknown, expected {told}"),
+            );
+        }
+        for (class, told) in &truth.waits {
+            let seen = self.waits.get(class).copied().unwrap_or_default();
+            unless(
+                seen == *told,
+                format!("waits {class}: {seen:?}, not {told:?}"),
+            );
+        }
+        for ((key, line), _) in &self.lines {
+            let told = truth.lines.contains_key(&(key.clone(), *line));
+            let method_told = truth.lines_of(key).next().is_some();
+            unless(
+                !method_told || told,
+                format!("line {line} of {key}: not told"),
+            );
+        }
+        let times = [
+            (&truth.cpu, &self.cpu),
+            (&truth.cpu_threads, &self.cpu_threads),
+        ];
+        for (told, seen) in times {
+            for (key, cpu) in told {
+                let ms = seen.get(key).copied().unwrap_or(0) as f64 / 1e6;
+                let range = cpu.low as f64 - 1.0..=cpu.high as f64 + 1.0;
+                unless(range.contains(&ms), format!("CPU {key}: {ms}, not {cpu:?}"));
+            }
+        }
+        for (first, last) in &truth.renamed {
+            let seen = self.renamed.get(first);
+            unless(
+                seen == Some(last),
+                format!("name {first}: {seen:?}, not {last}"),
+            );
+        }
+        for (thread, told) in &truth.groups {
+            let seen = self.groups.get(thread);
+            let told = (told.group.clone(), told.parent.clone());
+            unless(
+                seen == Some(&told),
+                format!("group {thread}: {seen:?}, not {told:?}"),
+            );
+        }
+        for (thread, least) in &truth.mounts {
+            let seen = self.mounts.get(thread).copied().unwrap_or(0);
+            unless(
+                seen >= *least,
+                format!("mounts {thread}: {seen}, not {least}"),
+            );
+        }
+        for key in &truth.compiled {
+            unless(
+                self.compiled.contains(key),
+                format!("{key} is not compiled"),
+            );
+        }
+        all
+    }
+}
