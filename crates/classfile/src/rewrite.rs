@@ -195,10 +195,9 @@ impl Rewriter<'_, '_> {
             Some(first) => Lines::place(&code.lines, first, old, exceptions, &mut self.layout)?,
             None => Lines::default(),
         };
-        let mut inserted = Inserted {
+        let inserted = Inserted {
             super_marks,
             lines: lines.outcome,
-            added_handlers: None,
             reduced: None,
         };
         let allocates =
@@ -252,7 +251,6 @@ impl Rewriter<'_, '_> {
                 }
             }
         }
-        inserted.added_handlers = handlers.first().map(|(at, ..)| *at);
         let len = self.out.len() - start;
         if len > MAX_CODE {
             return Err(Refusal::CodeTooLarge);

@@ -35,10 +35,10 @@ fn check(cases: &[Case]) {
 fn check_with_ids(cases: &[Case], first_ids: &[u32]) {
     for jdk in Jdk::all() {
         for &first_id in first_ids {
-            for kinds in [Kinds::Calls, Kinds::All, Kinds::NoCalls] {
-                run_cases(&jdk, cases, first_id, kinds);
-            }
+            run_cases(&jdk, cases, first_id, Kinds::Calls);
         }
+        run_cases(&jdk, cases, first_ids[0], Kinds::All);
+        run_cases(&jdk, cases, first_ids[0], Kinds::NoCalls);
     }
 }
 

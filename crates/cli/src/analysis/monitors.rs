@@ -7,7 +7,7 @@
 use super::frames::{Frames, Site};
 use super::objects::Objects;
 use super::spans::{Lasting, Longest, Spans};
-use jtrail_model::{ClassId, Event, ObjectId, ThreadId, Timestamp};
+use jtrail_model::{ClassId, Event, Frame, ObjectId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 
 /// One time that a thread blocked on a monitor.
@@ -86,12 +86,12 @@ impl Monitors {
                 self.begin(Kind::Enter, block);
             }
             Event::MonitorWait(e) => {
-                let site = frames.top(&e.stack);
+                let site = frames.top(behind(&e.stack, WAIT_FRAMES));
                 let block = block(e.thread, e.time, e.object, ThreadId::NONE, site);
                 self.begin(Kind::Wait, block);
             }
             Event::ThreadPark(e) => {
-                let site = frames.top(&e.stack);
+                let site = frames.top(behind(&e.stack, PARK_FRAMES));
                 let block = block(e.thread, e.time, e.object, ThreadId::NONE, site);
                 self.begin(Kind::Park, block);
             }
@@ -178,6 +178,21 @@ impl Monitors {
     }
 }
 
+/// Methods that wait and park for their callers: the place that counts is the caller's.
+const WAIT_FRAMES: &[&str] = &["java.lang.Object.wait"];
+const PARK_FRAMES: &[&str] = &[
+    "java.util.concurrent.locks.LockSupport.",
+    "jdk.internal.misc.Unsafe.park(",
+    "sun.misc.Unsafe.park(",
+];
+
+/// The stack from the first frame on that is none of these, or all of it where there is no such.
+fn behind<'a, 'e>(stack: &'a [Frame<'e>], methods: &[&str]) -> &'a [Frame<'e>] {
+    let own = |frame: &Frame<'_>| methods.iter().any(|m| frame.method.starts_with(m));
+    let first = stack.iter().position(|frame| !own(frame));
+    &stack[first.unwrap_or(0)..]
+}
+
 fn block(
     thread: ThreadId,
     start: Timestamp,
@@ -201,8 +216,8 @@ fn block(
 mod tests {
     use super::*;
     use jtrail_model::{
-        Frame, MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited,
-        ObjectDef, ThreadEnd, ThreadPark, ThreadUnpark,
+        MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited, ObjectDef,
+        ThreadEnd, ThreadPark, ThreadUnpark,
     };
 
     const T: [ThreadId; 4] = [ThreadId(0), ThreadId(1), ThreadId(2), ThreadId(3)];
@@ -364,5 +379,23 @@ mod tests {
             }
         );
         assert_eq!(monitors.blocked.total, 2);
+    }
+
+    #[test]
+    fn the_place_of_a_wait_is_the_caller() {
+        let stack: Vec<_> = [
+            "java.lang.Object.wait0(J)V",
+            "java.lang.Object.wait(J)V",
+            "a.B.m()V",
+        ]
+        .map(|m| Frame {
+            method: m.into(),
+            line: 1,
+        })
+        .into();
+        let place = |frames| behind(frames, WAIT_FRAMES)[0].method.clone();
+        assert_eq!(place(&stack), "a.B.m()V");
+        assert_eq!(place(&stack[..2]), "java.lang.Object.wait0(J)V");
+        assert!(behind(&[], PARK_FRAMES).is_empty());
     }
 }
