@@ -10,22 +10,50 @@ pub trait Encode: Send {
     /// Appends what stands before the first event.
     fn begin(&mut self, out: &mut Vec<u8>);
 
-    /// Appends one event. One that the format can't hold is counted in [`Self::dropped`].
+    /// Appends one event. One that the format can't hold is counted in [`Self::losses`].
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
 
     /// Appends what stands behind the last event.
     fn end(&mut self, out: &mut Vec<u8>);
 
+    /// What the format has no place for, of all that was passed in.
+    fn losses(&self) -> Vec<Loss> {
+        Vec::new()
+    }
+
     /// Events passed in that the format has no place for.
     fn dropped(&self) -> u64 {
-        0
+        self.losses().iter().map(|loss| loss.count).sum()
     }
+
+    /// Bytes to be written over earlier ones, once all is written and if the output can seek. Asked for after [`Self::end`].
+    fn patches(&self) -> Vec<Patch> {
+        Vec::new()
+    }
+}
+
+/// Something that a format can't hold, and that an encoder left out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// What it is, in the plural: `throws`, `sizes of plain objects`.
+    pub what: &'static str,
+    /// How many of them.
+    pub count: u64,
+}
+
+/// Bytes for a place that was written before they were known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Patch {
+    /// The place, in bytes from the start of the trace.
+    pub offset: u64,
+    /// As many bytes as stand there already.
+    pub bytes: Vec<u8>,
 }
 
 /// Turns the bytes of one format into events.
 pub trait Decode: Send {
     /// Looks at `input`, which starts right behind the bytes that the last call used, and answers
-    /// with one step. `last` says that nothing follows `input`.
+    /// with one step. `last` says that nothing follows `input`. A step that uses no bytes hands out an event of those used before.
     ///
     /// Never panics, whatever the bytes; allocates no more than in proportion to `input`. After an
     /// error, [`Step::End`] or [`Step::NeedMore`] with `last`, the decoder is done.
