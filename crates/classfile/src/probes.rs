@@ -130,6 +130,9 @@ pub struct Inserted {
     /// For each entry of the line table, in its order, where its hits are counted; empty if no line
     /// probes were asked for.
     pub lines: Vec<LineProbe>,
+    /// Where in the new code the handlers begin that call [`Hooks::leave_by_exception`] and throw on; nothing else follows them.
+    /// `None` if there are none.
+    pub added_handlers: Option<u16>,
     /// Why the method has the probes around calls only, though it was to have others. It has all that were asked for
     /// if there is nothing here.
     pub reduced: Option<Refusal>,

@@ -195,9 +195,10 @@ impl Rewriter<'_, '_> {
             Some(first) => Lines::place(&code.lines, first, old, exceptions, &mut self.layout)?,
             None => Lines::default(),
         };
-        let inserted = Inserted {
+        let mut inserted = Inserted {
             super_marks,
             lines: lines.outcome,
+            added_handlers: None,
             reduced: None,
         };
         let allocates =
@@ -251,6 +252,7 @@ impl Rewriter<'_, '_> {
                 }
             }
         }
+        inserted.added_handlers = handlers.first().map(|(at, ..)| *at);
         let len = self.out.len() - start;
         if len > MAX_CODE {
             return Err(Refusal::CodeTooLarge);
