@@ -8,6 +8,7 @@ mod live_cli;
 mod live_counts;
 mod live_endings;
 mod live_engines;
+mod live_everything;
 mod live_failures;
 mod live_neighbours;
 mod live_options;

@@ -665,7 +665,7 @@ fn reduced_to_calls() {
         let inserted = Inserted {
             lines: vec![LineProbe::LeftOut(LeftOut::Reduced); 3],
             reduced: Some(why.clone()),
-            ..Inserted::default()
+            ..calls.outcomes[0].1.clone().unwrap()
         };
         assert_eq!(reduced.outcomes, [(0, Ok(inserted))]);
         // There is room for the others alone.
