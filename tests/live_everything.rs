@@ -31,7 +31,11 @@ fn same(jdk: &Jdk, name: &str, adapt: impl Fn(Run) -> Run, filter: &str) -> Fact
 
 fn assert_has(facts: &Facts, kinds: &[&str]) {
     for kind in kinds {
-        assert!(facts.kinds.contains_key(*kind), "no {kind}: {:?}", facts.kinds);
+        assert!(
+            facts.kinds.contains_key(*kind),
+            "no {kind}: {:?}",
+            facts.kinds
+        );
     }
 }
 
@@ -57,7 +61,11 @@ fn threads_classes_collections_and_all_the_rest() {
         let facts = same(
             &jdk,
             "harness.Everything",
-            |run| ["2", "20", "8", "7", "20"].iter().fold(run, |run, arg| run.arg(*arg)),
+            |run| {
+                ["2", "20", "8", "7", "20"]
+                    .iter()
+                    .fold(run, |run, arg| run.arg(*arg))
+            },
             "include=harness.*",
         );
         assert_has(&facts, &ALL_JVMS);
@@ -67,8 +75,16 @@ fn threads_classes_collections_and_all_the_rest() {
 #[test]
 fn the_sample_application() {
     for jdk in Jdk::require(&VERSIONS) {
-        let facts = same(&jdk, "org.example.shop.Main", |run| run.arg("5"), "include=org.*");
-        assert_has(&facts, &["MethodEnter", "ObjectAlloc", "ExceptionThrow", "ThreadPark"]);
+        let facts = same(
+            &jdk,
+            "org.example.shop.Main",
+            |run| run.arg("5"),
+            "include=org.*",
+        );
+        assert_has(
+            &facts,
+            &["MethodEnter", "ObjectAlloc", "ExceptionThrow", "ThreadPark"],
+        );
     }
 }
 

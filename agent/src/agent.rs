@@ -2,6 +2,7 @@
 
 use crate::buffer::{Exchange, ThreadBuffer, tls};
 use crate::guard;
+use crate::hooks::{Collections, Snapshots};
 use crate::instrument::Classes;
 use crate::jvmti::{Jvmti, ThreadNames};
 use crate::objects::{ObjectInfo, Objects};
@@ -23,6 +24,8 @@ pub(crate) struct Agent {
     pub(crate) classes: Classes,
     /// Where events tell of objects.
     pub(crate) objects: Option<Objects>,
+    pub(crate) collections: Collections,
+    pub(crate) snapshots: Snapshots,
     pub(crate) now: fn() -> u64,
     announcements: Sender<Announcement>,
     exchange: Exchange,
@@ -66,6 +69,8 @@ impl Agent {
             jvmti,
             classes: Classes::default(),
             objects,
+            collections: Collections::default(),
+            snapshots: Snapshots::default(),
             now,
             announcements,
             exchange,

@@ -7,6 +7,7 @@
 //! | `jvmti`, `jni` | the JVM's interfaces, made safe |
 //! | `hooks` | what the JVM and instrumented code call: callback to record |
 //! | `instrument` | which methods are rewritten, and their numbers |
+//! | `perf` | the JVM's performance counters |
 //! | `buffer` | where application threads record |
 //! | `writer` | the thread that makes a trace of the records |
 //! | `clock`, `guard`, `log` | time stamps; panics; messages |
@@ -23,6 +24,7 @@ mod jni;
 mod jvmti;
 mod log;
 mod objects;
+mod perf;
 mod startup;
 mod writer;
 

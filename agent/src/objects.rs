@@ -16,9 +16,10 @@ use crate::buffer::record::{self, Code};
 use crate::jvmti::Jvmti;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const CLASS_SHIFT: u32 = 40;
 const OBJECT_MASK: i64 = (1 << CLASS_SHIFT) - 1;
@@ -32,6 +33,9 @@ const NAMING: [Events; 5] = [
     Events::HEAP,
 ];
 
+/// How long a walk over the heap waits for threads that give an object its number: a debugger may have stopped one.
+const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
+
 /// Numbers of objects.
 pub(crate) struct Objects {
     /// The environment of the tags.
@@ -42,6 +46,9 @@ pub(crate) struct Objects {
     /// Held while an object that may be known to several threads gets its tag.
     naming: Mutex<()>,
     classes: ClassRefs,
+    /// Where the heap is walked over: shared by threads that give an object its number and tell of it, which the walk may not come
+    /// between.
+    walks: Option<RwLock<()>>,
 }
 
 /// An object as a definition has it.
@@ -65,6 +72,7 @@ impl Objects {
             next: AtomicU64::new(1),
             naming: Mutex::new(()),
             classes: ClassRefs::default(),
+            walks: events.contains(Events::HEAP).then(RwLock::default),
         }
     }
 
@@ -73,17 +81,40 @@ impl Objects {
         self.next.load(Ordering::Relaxed) - 1
     }
 
-    /// The number of an object that nobody else knows yet.
+    /// Keeps walks over the heap away, from before an object gets its number until a record tells of it. Not to
+    /// be held twice by one thread.
+    pub(crate) fn keep_walks_away(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.walks.as_ref().map(RwLock::read)
+    }
+
+    /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an end with it.
+    pub(crate) fn keep_numbers(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+        self.walks.as_ref()?.try_write_for(WAIT_FOR_NUMBERS)
+    }
+
+    /// The number of an object that has none, for a walk, which keeps the others away ([`Self::keep_numbers`]).
+    pub(crate) fn number_in_walk(&self, tag: &mut i64) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        *tag |= number as i64;
+        number
+    }
+
+    /// The number of a new object, that nobody else knows yet. `None` if a walk over the heap came by it before, and told of it.
+    /// The caller keeps walks away.
     ///
     /// # Safety
     /// `object` is a live reference.
-    pub(crate) unsafe fn number_new(&self, object: jobject) -> u64 {
+    pub(crate) unsafe fn number_new(&self, object: jobject) -> Option<u64> {
+        // SAFETY: the caller's promise.
+        if self.walks.is_some() && unsafe { self.jvmti.tag(object) }.unwrap_or_default() != 0 {
+            return None;
+        }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         if self.tagged {
-            // SAFETY: the caller's promise.
+            // SAFETY: likewise.
             let _ = unsafe { self.jvmti.set_tag(object, number as i64) };
         }
-        number
+        Some(number)
     }
 
     /// The number of a class.
@@ -97,6 +128,7 @@ impl Objects {
         }
         // SAFETY: likewise.
         let number = unsafe { agent.classes.number_of(agent, class) }?;
+        let _away = self.keep_walks_away();
         let _naming = self.naming.lock();
         // SAFETY: likewise.
         let tag = unsafe { self.jvmti.tag(class) }.ok()?;
@@ -155,34 +187,57 @@ impl Objects {
             return None;
         }
         // SAFETY: the caller's promise.
-        let (class, size) = unsafe {
-            let class = crate::jni::class_of(env, object);
-            (
-                self.class(agent, class)?,
-                self.jvmti.object_size(object).ok()?,
-            )
-        };
-        let info = |number| ObjectInfo {
+        let (class, size) = unsafe { self.class_and_size(agent, env, object) }?;
+        let _away = self.keep_walks_away();
+        // SAFETY: likewise.
+        let (number, is_new) = unsafe { self.name(object) }?;
+        let info = ObjectInfo {
             number,
             class,
             size,
         };
+        Some((info, is_new))
+    }
+
+    /// # Safety
+    /// As for [`Self::describe`]; `object` is not null.
+    unsafe fn class_and_size(
+        &self,
+        agent: &Agent,
+        env: *mut JNIEnv,
+        object: jobject,
+    ) -> Option<(u32, u64)> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let class = crate::jni::class_of(env, object);
+            Some((
+                self.class(agent, class)?,
+                self.jvmti.object_size(object).ok()?,
+            ))
+        }
+    }
+
+    /// The number of an object, which gets one if it has none; whether it is new. The caller keeps walks away.
+    ///
+    /// # Safety
+    /// `object` is a live reference, not null.
+    unsafe fn name(&self, object: jobject) -> Option<(u64, bool)> {
         // SAFETY: the caller's promise.
         match number_in(unsafe { self.jvmti.tag(object) }.ok()?) {
             0 => {}
-            known => return Some((info(known), false)),
+            known => return Some((known, false)),
         }
         let _naming = self.naming.lock();
-        // SAFETY: the caller's promise.
+        // SAFETY: likewise.
         let tag = unsafe { self.jvmti.tag(object) }.ok()?;
         match number_in(tag) {
             0 => {}
-            known => return Some((info(known), false)),
+            known => return Some((known, false)),
         }
         let new = self.next.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: likewise.
         unsafe { self.jvmti.set_tag(object, tag | new as i64) }.ok()?;
-        Some((info(new), true))
+        Some((new, true))
     }
 
     /// The number of an object, 0 for null and when objects are not named; its first mention is recorded.
@@ -205,14 +260,19 @@ impl Objects {
             known => return known,
         }
         // SAFETY: likewise.
-        let Some((info, is_new)) = (unsafe { self.describe(agent, env, object) }) else {
+        let Some((class, size)) = (unsafe { self.class_and_size(agent, env, object) }) else {
+            return 0;
+        };
+        let _away = self.keep_walks_away();
+        // SAFETY: likewise.
+        let Some((number, is_new)) = (unsafe { self.name(object) }) else {
             return 0;
         };
         if is_new {
-            let payload = [record::object(info.number, info.class), info.size];
+            let payload = [record::object(number, class), size];
             crate::hooks::record(agent, Some(buffer), Code::ObjectDef, &payload);
         }
-        info.number
+        number
     }
 }
 

@@ -83,6 +83,8 @@ codes! {
     GcStart Words(1), false;
     /// Bytes of the heap, and bytes in use; zeros if unknown. A collection ended.
     GcFinish Words(2), false;
+    /// Text of the collector `<< 32 |` text of the cause; generation. For the [`Self::GcFinish`] behind it.
+    GcDetail Words(2), false;
     /// 0. The JVM told the running thread that it is ready.
     InitDone Words(1), false;
     /// 0. The JVM told the running thread that it stops.

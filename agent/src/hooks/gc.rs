@@ -1,15 +1,72 @@
 //! Garbage collections. These callbacks run while the program is stopped, on a thread of the JVM's own; they may
-//! call neither JNI nor most of JVMTI.
+//! call neither JNI nor most of JVMTI. What they tell beyond the time is read from the JVM's counters.
 
-use super::record;
-use crate::agent;
+use super::{heap, record};
+use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
+use crate::perf::{Collection, GcCounters};
+use crate::writer::Announcement;
+use jtrail_options::{Events, HeapMoments, Options};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+
+/// What collections are told with.
+#[derive(Default)]
+pub(crate) struct Collections {
+    /// None where the JVM has no counters, and before it is ready.
+    counters: OnceLock<Mutex<GcCounters>>,
+    /// Texts that the writer knows: their number is their place, from 1 on.
+    texts: Mutex<Vec<String>>,
+}
+
+/// A JVM has a few dozen causes.
+const MOST_TEXTS: usize = 1000;
+
+impl Collections {
+    /// The number of a text, which is announced if it is new; 0 for an empty one.
+    fn text(&self, agent: &Agent, text: String) -> u64 {
+        let mut texts = self.texts.lock();
+        if text.is_empty() || texts.len() >= MOST_TEXTS {
+            return 0;
+        }
+        if let Some(at) = texts.iter().position(|known| *known == text) {
+            return at as u64 + 1;
+        }
+        texts.push(text.clone());
+        let number = texts.len() as u32;
+        agent.announce(Announcement::Text {
+            number,
+            text: text.into(),
+        });
+        number.into()
+    }
+}
+
+/// Whether these options need to know of collections.
+pub(super) fn are_wanted(options: &Options) -> bool {
+    options.events.contains(Events::GC) || heap::wanted(options, HeapMoments::GC)
+}
+
+/// The JVM is ready.
+pub(super) fn begin(agent: &Agent) {
+    if agent.options.events.contains(Events::GC)
+        && let Some(counters) = GcCounters::find()
+    {
+        let _ = agent.collections.counters.set(Mutex::new(counters));
+    }
+}
 
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv) {
     guard::run("a collection's start", || {
         let Some(agent) = agent::get() else { return };
+        if !agent.options.events.contains(Events::GC) {
+            return;
+        }
+        if let Some(counters) = agent.collections.counters.get() {
+            counters.lock().start();
+        }
         let objects = agent.objects.as_ref().map_or(0, |objects| objects.count());
         record(agent, agent.native_buffer(), Code::GcStart, &[objects]);
     });
@@ -18,6 +75,33 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv) {
 pub(super) unsafe extern "system" fn finish(_jvmti: RawEnv) {
     guard::run("a collection's finish", || {
         let Some(agent) = agent::get() else { return };
-        record(agent, agent.native_buffer(), Code::GcFinish, &[0, 0]);
+        if agent.options.events.contains(Events::GC) {
+            let counters = agent.collections.counters.get();
+            tell(
+                agent,
+                counters.and_then(|counters| counters.lock().finish()),
+            );
+        }
+        heap::collected(agent);
     });
+}
+
+fn tell(agent: &Agent, collection: Option<Collection>) {
+    let buffer = agent.native_buffer();
+    let mut sizes = [0, 0];
+    if let Some(collection) = collection {
+        sizes = [collection.heap, collection.used];
+        if collection.has_detail() {
+            let collector = agent.collections.text(agent, collection.collector);
+            let cause = agent.collections.text(agent, collection.cause);
+            let generation = collection.generation as u64;
+            record(
+                agent,
+                buffer,
+                Code::GcDetail,
+                &[collector << 32 | cause, generation],
+            );
+        }
+    }
+    record(agent, buffer, Code::GcFinish, &sizes);
 }

@@ -1,6 +1,6 @@
 //! The JVM starts, is ready, and ends.
 
-use super::{buffer, class, method, object, record};
+use super::{buffer, class, gc, heap, method, object, record};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
@@ -51,6 +51,7 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
             object::wake(env);
         }
         record(agent, buffer(agent, env), Code::InitDone, &[0]);
+        heap::begin(agent, env);
         if super::rewrites(&agent.options) {
             class::retransform_early(agent);
         }
@@ -66,6 +67,7 @@ pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) 
         }
         // The thread that ends the JVM may have ended for Java already.
         let own = buffer(agent, env).or_else(|| agent.native_buffer());
+        heap::end(agent, env, own);
         record(agent, own, Code::Shutdown, &[0]);
         agent.stop();
     });
@@ -95,6 +97,7 @@ pub(super) fn ensure_live(agent: &Agent, env: *mut JNIEnv) -> bool {
 
 fn go_live(agent: &Agent, env: *mut JNIEnv) {
     let started = (agent.now)();
+    gc::begin(agent);
     agent.classes.find_platform_loader(agent.jvmti, env);
     // Before the writer starts, so that it knows their names.
     let threads = agent.jvmti.all_threads().unwrap_or_default();

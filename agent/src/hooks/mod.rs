@@ -6,6 +6,7 @@
 mod class;
 mod exception;
 mod gc;
+mod heap;
 mod lifecycle;
 mod method;
 mod monitor;
@@ -22,8 +23,10 @@ use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event};
 use jni::sys::JNIEnv;
-use jtrail_options::{Engine, Events, Options};
+use jtrail_options::{Engine, Events, HeapMoments, Options};
 
+pub(crate) use gc::Collections;
+pub(crate) use heap::Snapshots;
 pub(crate) use lifecycle::bind_hook;
 pub(crate) use object::environment as objects;
 
@@ -84,7 +87,7 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
         need(Capability::GenerateMethodEntryEvents, "tell method entries")?;
         need(Capability::GenerateMethodExitEvents, "tell method exits")?;
     }
-    if options.events.contains(Events::GC) {
+    if gc::are_wanted(options) {
         need(
             Capability::GenerateGarbageCollectionEvents,
             "tell garbage collections",
@@ -130,13 +133,17 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         callbacks.method_entry(method::jvmti_entry);
         callbacks.method_exit(method::jvmti_exit);
     }
-    if agent.options.events.contains(Events::GC) {
+    if gc::are_wanted(&agent.options) {
         callbacks.garbage_collection_start(gc::start);
         callbacks.garbage_collection_finish(gc::finish);
         events.extend([
             Event::GarbageCollectionStart,
             Event::GarbageCollectionFinish,
         ]);
+    }
+    if heap::wanted(&agent.options, HeapMoments::REQUEST) {
+        callbacks.data_dump_request(heap::requested);
+        events.push(Event::DataDumpRequest);
     }
     if agent.options.events.contains(Events::MONITORS) {
         callbacks.monitor_contended_enter(monitor::contended_enter);
@@ -174,7 +181,7 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     if let Some(buffer) = agent.buffer_if_any() {
         return Some(buffer);
     }
-    if guard::is_off() || !lifecycle::ensure_live(agent, env) {
+    if guard::is_off() || heap::is_our_thread() || !lifecycle::ensure_live(agent, env) {
         return None;
     }
     // SAFETY: null means the running thread, whose environment it is.

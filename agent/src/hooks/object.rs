@@ -131,21 +131,24 @@ unsafe extern "system" fn allocated(
         };
         let size = size.max(0) as u64;
         // SAFETY: the callback's own references.
-        let (class, number) = unsafe {
-            let Some(class) = objects.class_of_new(agent, env, class, size) else {
-                return;
-            };
-            (class, objects.number_new(new))
-        };
-        let word = object(number, class);
-        // Only now: the new object may be the running thread itself.
-        let Some(buffer) = buffer(agent, env) else {
+        let Some(class) = (unsafe { objects.class_of_new(agent, env, class, size) }) else {
             return;
         };
         let site = match agent.options.alloc_sites {
             true => stack::innermost(agent, agent.jvmti),
             false => None,
         };
+        // A thread's first object may be the thread itself, which is named with its buffer: then the object gets its number before.
+        let own = agent.buffer_if_any();
+        let _away = own.map(|_| objects.keep_walks_away());
+        // SAFETY: likewise.
+        let Some(number) = (unsafe { objects.number_new(new) }) else {
+            return;
+        };
+        let Some(buffer) = own.or_else(|| buffer(agent, env)) else {
+            return;
+        };
+        let word = object(number, class);
         match site {
             Some(frame) => record(agent, Some(buffer), Code::AllocAt, &[word, size, frame]),
             None => record(agent, Some(buffer), Code::Alloc, &[word, size]),

@@ -1,6 +1,6 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
-use super::{lifecycle, record};
+use super::{heap, lifecycle, record};
 use crate::agent::{self, NO_THREAD};
 use crate::buffer::record::Code;
 use crate::guard;
@@ -11,6 +11,11 @@ use jni::sys::{JNIEnv, jobject};
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a thread's start", || {
         let Some(agent) = agent::get() else { return };
+        if heap::is_our_thread() {
+            // SAFETY: the callback's own reference.
+            unsafe { agent.forget_thread(thread) };
+            return;
+        }
         if !lifecycle::ensure_live(agent, env) {
             return; // it will be among the first threads
         }

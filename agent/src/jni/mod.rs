@@ -1,9 +1,10 @@
 //! The few things that the agent asks of Java itself.
 
 use jni::objects::{JClass, JClassLoader};
-use jni::sys::{JNIEnv, jclass, jint, jobject};
+use jni::sys::{JNIEnv, JavaVM, JavaVMAttachArgs, jclass, jint, jobject};
 use jni::{EnvUnowned, NativeMethod, Outcome, jni_sig, jni_str};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
+use std::ptr;
 
 /// Bytes of `java.lang.JtrailHook`, compiled by the build script.
 const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
@@ -98,6 +99,72 @@ pub(crate) unsafe fn bind_hook(
         // SAFETY: the caller's promise.
         unsafe { env.register_native_methods(class, &methods) }
     })
+}
+
+/// The JVM, for threads that have no environment of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Vm(*mut JavaVM);
+
+// SAFETY: it may be used on any thread.
+unsafe impl Send for Vm {}
+// SAFETY: likewise, at the same time.
+unsafe impl Sync for Vm {}
+
+/// The JVM of an environment.
+///
+/// # Safety
+/// `env` is the running thread's.
+pub(crate) unsafe fn vm_of(env: *mut JNIEnv) -> Option<Vm> {
+    let mut vm = ptr::null_mut();
+    // SAFETY: the caller's promise; `vm` takes the answer.
+    let code = unsafe { ((**env).v1_1.GetJavaVM)(env, &mut vm) };
+    (code == 0 && !vm.is_null()).then_some(Vm(vm))
+}
+
+/// The running thread's environment, if it has one.
+///
+/// # Safety
+/// The JVM runs.
+pub(crate) unsafe fn env_of(vm: Vm) -> Option<*mut JNIEnv> {
+    let mut env: *mut c_void = ptr::null_mut();
+    // SAFETY: the caller's promise; `env` takes the answer.
+    let code = unsafe { ((**vm.0).v1_2.GetEnv)(vm.0, &mut env, jni::sys::JNI_VERSION_1_6) };
+    (code == 0 && !env.is_null()).then_some(env.cast())
+}
+
+/// Makes the running thread one of Java's, which does not keep the JVM from ending.
+///
+/// # Safety
+/// The JVM runs.
+pub(crate) unsafe fn attach_daemon(vm: Vm, name: &CStr) -> Option<*mut JNIEnv> {
+    let mut env: *mut c_void = ptr::null_mut();
+    let mut arguments = JavaVMAttachArgs {
+        version: jni::sys::JNI_VERSION_1_6,
+        name: name.as_ptr().cast_mut(),
+        group: ptr::null_mut(),
+    };
+    // SAFETY: the caller's promise; the arguments are read during the call, `env` takes the answer.
+    let code = unsafe {
+        let attach = (**vm.0).v1_4.AttachCurrentThreadAsDaemon;
+        attach(vm.0, &mut env, ptr::from_mut(&mut arguments).cast())
+    };
+    (code == 0 && !env.is_null()).then_some(env.cast())
+}
+
+/// Runs `f`, and then frees the local references that it made.
+///
+/// # Safety
+/// `env` is the running thread's, and none of those references leaves `f`.
+pub(crate) unsafe fn with_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> T {
+    const ROOM: i32 = 1024;
+    // SAFETY: the caller's promise. Without a frame (no memory) they live until the thread goes back into Java.
+    let has_frame = unsafe { ((**env).v1_2.PushLocalFrame)(env, ROOM) } == 0;
+    let result = f();
+    if has_frame {
+        // SAFETY: the caller's promise, and the frame made above.
+        unsafe { ((**env).v1_2.PopLocalFrame)(env, ptr::null_mut()) };
+    }
+    result
 }
 
 /// An object's class, as a local reference.

@@ -95,6 +95,7 @@ pub(crate) enum Event {
     ExceptionCatch = 59,
     MethodEntry = 65,
     MethodExit = 66,
+    DataDumpRequest = 71,
     MonitorWait = 73,
     MonitorWaited = 74,
     MonitorContendedEnter = 75,
@@ -143,6 +144,7 @@ callbacks! {
     vm_start VmStart Vm;
     method_entry MethodEntry MethodEntry;
     method_exit MethodExit MethodExit;
+    data_dump_request DataDumpRequest Gc;
     garbage_collection_start GarbageCollectionStart Gc;
     garbage_collection_finish GarbageCollectionFinish Gc;
     object_free ObjectFree ObjectFree;
@@ -203,6 +205,8 @@ functions! {
     104 get_stack_trace(thread: jobject, start: jint, most: jint, frames: *mut jvmtiFrameInfo, count: *mut jint);
     106 get_tag(object: jobject, tag: *mut jlong);
     107 set_tag(object: jobject, tag: jlong);
+    114 get_objects_with_tags(count: jint, tags: *const jlong, found: *mut jint, objects: *mut *mut jobject, found_tags: *mut *mut jlong);
+    115 follow_references(filter: jint, class: jclass, object: jobject, callbacks: *const HeapCallbacks, data: *const c_void);
     122 set_event_callbacks(callbacks: *const Callbacks, size: jint);
     125 get_extension_events(count: *mut jint, events: *mut *mut jvmtiExtensionEventInfo);
     126 set_extension_event_callback(index: jint, callback: *const c_void);
@@ -212,6 +216,28 @@ functions! {
     152 retransform_classes(count: jint, classes: *const jclass);
     154 get_object_size(object: jobject, size: *mut jlong);
     156 set_heap_sampling_interval(bytes: jint);
+}
+
+/// The header's `jvmtiHeapCallbacks`.
+#[repr(C)]
+pub(crate) struct HeapCallbacks {
+    iteration: *const c_void,
+    reference: callback::HeapReference,
+    /// Values of fields, arrays and strings; reserved places.
+    others: [*const c_void; 14],
+}
+
+const _: () = assert!(size_of::<HeapCallbacks>() == size_of::<jvmti_sys::jvmtiHeapCallbacks>());
+
+impl HeapCallbacks {
+    /// Only references are told.
+    pub(crate) fn references(callback: callback::HeapReference) -> Self {
+        Self {
+            iteration: std::ptr::null(),
+            reference: callback,
+            others: [std::ptr::null(); 14],
+        }
+    }
 }
 
 /// Callback types, as the header has them.
@@ -247,6 +273,18 @@ pub(crate) mod callback {
     );
     pub(crate) type ExceptionCatch =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, jlong, jobject);
+    /// Kind, details, tag of the class, of the referrer's class, size, tag, tag of the referrer, array length, our data.
+    pub(crate) type HeapReference = unsafe extern "system" fn(
+        jint,
+        *const c_void,
+        jlong,
+        jlong,
+        jlong,
+        *mut jlong,
+        *mut jlong,
+        jint,
+        *mut c_void,
+    ) -> jint;
     pub(crate) type ClassFileLoadHook = unsafe extern "system" fn(
         RawEnv,
         *mut JNIEnv,
@@ -310,6 +348,8 @@ mod tests {
             "get_stack_trace" = GetStackTrace,
             "get_tag" = GetTag,
             "set_tag" = SetTag,
+            "get_objects_with_tags" = GetObjectsWithTags,
+            "follow_references" = FollowReferences,
             "set_event_callbacks" = SetEventCallbacks,
             "get_extension_events" = GetExtensionEvents,
             "set_extension_event_callback" = SetExtensionEventCallback,

@@ -27,6 +27,8 @@ pub(crate) enum Announcement {
         /// The counter of the first instruction.
         entry: Option<u32>,
     },
+    /// A text that records name by its number.
+    Text { number: u32, text: Box<str> },
     /// A class of which something is instrumented.
     Instrumented { methods: u64 },
     /// Something that the filters include and that is not traced; `method` is empty for a whole class.

@@ -104,7 +104,7 @@ impl Writer {
 }
 
 /// Runs `f` with all signals blocked, so that a thread it starts leaves them to the JVM's threads.
-fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: the sets are initialised before they are read; the old mask is put back.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
@@ -316,6 +316,7 @@ impl Trace {
                 counters,
                 entry,
             } => translator.add_lines(method, &counters, entry),
+            Announcement::Text { number, text } => translator.add_text(number, text),
             Announcement::Instrumented { methods } => translator.count_instrumented(methods),
             Announcement::Uncovered {
                 class,

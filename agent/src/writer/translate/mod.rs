@@ -18,9 +18,9 @@ use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::Encode;
 use jtrail_model::{
-    ClassDef, ClassId, Custom, Duration, Event, GcFinish, GcStart, Lost, MethodDef, MethodId, Note,
-    ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadCpu, ThreadEnd, ThreadId, ThreadMount,
-    ThreadName, ThreadStart, ThreadUnmount, Timestamp, Totals, Uncovered,
+    ClassDef, ClassId, Custom, Duration, Event, GcDetail, GcFinish, GcStart, Generation, Lost,
+    MethodDef, MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadCpu, ThreadEnd,
+    ThreadId, ThreadMount, ThreadName, ThreadStart, ThreadUnmount, Timestamp, Totals, Uncovered,
 };
 use objects::Objects;
 
@@ -50,6 +50,8 @@ pub(crate) struct Translator {
     ended: Vec<bool>,
     classes: Vec<Class>,
     methods: Vec<Method>,
+    /// By number; the first one is empty.
+    texts: Vec<Box<str>>,
     objects: Objects,
     collecting: bool,
     settings: Settings,
@@ -112,6 +114,19 @@ impl Method {
     }
 }
 
+/// Reverses `as`.
+fn generation(number: u64) -> Generation {
+    const ALL: [Generation; 4] = [
+        Generation::Unknown,
+        Generation::Young,
+        Generation::Full,
+        Generation::Concurrent,
+    ];
+    ALL.into_iter()
+        .find(|generation| *generation as u64 == number)
+        .unwrap_or_default()
+}
+
 fn slot<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
     let at = number as usize;
     if table.len() <= at {
@@ -131,6 +146,7 @@ impl Translator {
             ended: Vec::new(),
             classes: Vec::new(),
             methods: Vec::new(),
+            texts: Vec::new(),
             objects: Objects::default(),
             collecting: false,
             settings,
@@ -178,6 +194,10 @@ impl Translator {
             method.class = class;
             method.info = info;
         }
+    }
+
+    pub(crate) fn add_text(&mut self, number: u32, text: Box<str>) {
+        *slot(&mut self.texts, number) = text;
     }
 
     pub(crate) fn count_instrumented(&mut self, methods: u64) {
@@ -441,6 +461,18 @@ impl Sink for Translator {
                 if !std::mem::replace(&mut self.collecting, true) {
                     self.objects.collection(first);
                     self.event(&Event::GcStart(GcStart { time }));
+                }
+            }
+            Code::GcDetail => {
+                let text = |number: u32| self.texts.get(number as usize).map_or("", |text| text);
+                let event = Event::GcDetail(GcDetail {
+                    time: Timestamp(self.timeline.at(ticks)),
+                    collector: text((first >> 32) as u32).into(),
+                    cause: text(value).into(),
+                    generation: generation(payload[1]),
+                });
+                if self.collecting {
+                    self.encoder.event(&event, &mut self.out);
                 }
             }
             Code::GcFinish => {

@@ -1,0 +1,336 @@
+//! Snapshots of the heap: every object that can be reached, every reference between them, every root.
+//!
+//! One walk of the JVM's over its heap (FollowReferences) shows all references, while the program stands still. Objects are known by
+//! their tags; those without one get a number on the way. What the walk tells goes into the buffer of the thread that asked for it,
+//! although another thread of the JVM's carries it out: the one that asked waits for it.
+//!
+//! Classes are known by the tags of their class objects, which are set before the walk. A class may load in between. Its
+//! objects are noted, and told when their class is known, after the walk; until then they are kept from the collector's
+//! hands by references of ours. Only one that dies before that is left out, with its references.
+//!
+//! After a collection no walk may begin where the JVM tells of its finish. So a thread of our own does it, if it is asked for. It
+//! is a daemon, and no thread of the trace.
+
+use super::record;
+use crate::agent::{self, Agent};
+use crate::buffer::ThreadBuffer;
+use crate::buffer::record::{Code, object};
+use crate::jvmti::Reference;
+use crate::jvmti::abi::RawEnv;
+use crate::objects::{Objects, class_in, number_in};
+use crate::writer::without_signals;
+use crate::{guard, jni, log};
+use ::jni::sys::JNIEnv;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use jtrail_options::{Events, HeapMoments, Options};
+use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// What lasts from one snapshot to the next.
+#[derive(Default)]
+pub(crate) struct Snapshots {
+    /// Held while a snapshot is taken.
+    state: Mutex<State>,
+    vm: OnceLock<jni::Vm>,
+    /// Wakes our thread.
+    collected: OnceLock<Sender<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    taken: u64,
+    /// The trace ends.
+    over: bool,
+}
+
+/// Whether these options ask for snapshots at that moment.
+pub(super) fn wanted(options: &Options, moment: HeapMoments) -> bool {
+    options.events.contains(Events::HEAP) && options.heap.contains(moment)
+}
+
+thread_local! {
+    static IS_OURS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the running thread is the one that this module started.
+pub(super) fn is_our_thread() -> bool {
+    IS_OURS.get()
+}
+
+/// The JVM is ready: snapshots can be taken from now on.
+pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
+    if !agent.options.events.contains(Events::HEAP) {
+        return;
+    }
+    // SAFETY: the running thread's environment.
+    let Some(vm) = (unsafe { jni::vm_of(env) }) else {
+        return;
+    };
+    let vm = *agent.snapshots.vm.get_or_init(|| vm);
+    if wanted(&agent.options, HeapMoments::GC) {
+        let (collected, wake) = bounded(1);
+        let _ = agent.snapshots.collected.set(collected);
+        let started = without_signals(|| {
+            std::thread::Builder::new()
+                .name("jtrail heap".into())
+                .spawn(move || {
+                    guard::run("the walker of the heap", || follow_collections(vm, &wake))
+                })
+        });
+        if let Err(error) = started {
+            log::say(&format!(
+                "no thread for snapshots after collections: {error}"
+            ));
+        }
+    }
+}
+
+/// What our thread does. It ends with the process.
+fn follow_collections(vm: jni::Vm, wake: &Receiver<()>) {
+    IS_OURS.set(true);
+    // SAFETY: this thread is not attached, and never leaves.
+    let Some(env) = (unsafe { jni::attach_daemon(vm, c"jtrail heap") }) else {
+        return log::say("the JVM takes no thread for snapshots after collections");
+    };
+    while wake.recv().is_ok() {
+        let Some(agent) = agent::get() else { return };
+        if let Some(buffer) = agent.native_buffer() {
+            take(agent, env, buffer);
+        }
+    }
+}
+
+/// A collection is over. Comes where nothing of the JVM may be called; several before our thread wakes are one.
+pub(super) fn collected(agent: &Agent) {
+    if let Some(collected) = agent.snapshots.collected.get() {
+        let _ = collected.try_send(());
+    }
+}
+
+/// Somebody asked the JVM for its data: `jcmd PID JVMTI.data_dump`, or a signal to quit.
+pub(super) unsafe extern "system" fn requested(_jvmti: RawEnv) {
+    guard::run("a request for data", || {
+        let Some(agent) = agent::get() else { return };
+        let Some(vm) = agent.snapshots.vm.get() else {
+            return;
+        };
+        // SAFETY: the JVM runs.
+        let Some(env) = (unsafe { jni::env_of(*vm) }) else {
+            return;
+        };
+        if let Some(buffer) = super::buffer(agent, env) {
+            take(agent, env, buffer);
+        }
+    });
+}
+
+/// The JVM ends: the last snapshot, where one is asked for. None begins after this; one that is being taken is waited for.
+pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>) {
+    if let Some(buffer) = buffer
+        && wanted(&agent.options, HeapMoments::EXIT)
+    {
+        take(agent, env, buffer);
+    }
+    agent.snapshots.state.lock().over = true;
+}
+
+/// Takes a snapshot.
+fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
+    let Some(objects) = &agent.objects else {
+        return;
+    };
+    let mut state = agent.snapshots.state.lock();
+    if state.over {
+        return;
+    }
+    state.taken += 1;
+    let number = state.taken;
+    // SAFETY: the running thread's environment; no reference leaves.
+    unsafe { jni::with_frame(env, || walk(agent, env, objects, buffer, number)) };
+}
+
+fn walk(agent: &Agent, env: *mut JNIEnv, objects: &Objects, buffer: &ThreadBuffer, number: u64) {
+    for class in objects.jvmti.loaded_classes().unwrap_or_default() {
+        // SAFETY: a local reference that the JVM just gave us.
+        let _ = unsafe { objects.class(agent, class) };
+    }
+    let Some(still) = objects.keep_numbers() else {
+        return log::say(&format!(
+            "snapshot {number} of the heap is left out: a thread is stopped where it names an object"
+        ));
+    };
+    record(agent, Some(buffer), Code::HeapDump, &[number]);
+    let mut walk = Walk {
+        agent,
+        objects,
+        buffer,
+        seen: Seen::default(),
+        unknown: Unknown::default(),
+    };
+    let result = objects
+        .jvmti
+        .follow_references(|reference| walk.visit(reference));
+    drop(still);
+    let left_out = walk.tell_unknown(env);
+    match result {
+        Err(error) => log::say(&format!(
+            "snapshot {number} of the heap is incomplete: {error}"
+        )),
+        Ok(()) if guard::is_off() => {}
+        Ok(()) => {
+            if left_out > 0 {
+                log::say(&format!(
+                    "snapshot {number} of the heap leaves {left_out} objects out, whose classes loaded and which died meanwhile"
+                ));
+            }
+            record(agent, Some(buffer), Code::HeapDumpEnd, &[number]);
+        }
+    }
+}
+
+struct Walk<'a> {
+    agent: &'a Agent,
+    objects: &'a Objects,
+    buffer: &'a ThreadBuffer,
+    seen: Seen,
+    unknown: Unknown,
+}
+
+/// Objects whose class has no number, and what was said of them.
+#[derive(Default)]
+struct Unknown {
+    numbers: FxHashSet<u64>,
+    /// Number and bytes.
+    objects: Vec<(u64, u64)>,
+    /// Number and kind.
+    roots: Vec<(u64, u64)>,
+    references: Vec<(u64, u64)>,
+}
+
+impl Unknown {
+    fn has(&self, number: u64) -> bool {
+        !self.numbers.is_empty() && self.numbers.contains(&number)
+    }
+}
+
+impl Walk<'_> {
+    /// Calls nothing of the JVM.
+    fn visit(&mut self, reference: Reference<'_>) -> bool {
+        let number = match number_in(*reference.tag) {
+            0 => self.objects.number_in_walk(reference.tag),
+            known => known,
+        };
+        let class = class_in(reference.class_tag);
+        if self.seen.insert(number) {
+            match class {
+                Some(class) => {
+                    self.tell(Code::HeapObject, [object(number, class), reference.size]);
+                }
+                None => {
+                    self.unknown.numbers.insert(number);
+                    self.unknown.objects.push((number, reference.size));
+                }
+            }
+        }
+        match reference.referrer.map(number_in) {
+            Some(source) if self.unknown.has(source) || self.unknown.has(number) => {
+                self.unknown.references.push((source, number));
+            }
+            Some(source) => self.tell(Code::HeapReference, [source, number]),
+            None => {
+                let kind = u64::from(reference.kind.unsigned_abs());
+                match class {
+                    Some(class) => self.tell(Code::HeapRoot, [object(number, class), kind]),
+                    None => self.unknown.roots.push((number, kind)),
+                }
+            }
+        }
+        !guard::is_off()
+    }
+
+    fn tell(&self, code: Code, payload: [u64; 2]) {
+        record(self.agent, Some(self.buffer), code, &payload);
+    }
+
+    /// Tells of the objects whose class is known by now. The answer is how many there are of which it is not.
+    fn tell_unknown(&mut self, env: *mut JNIEnv) -> usize {
+        if self.unknown.numbers.is_empty() {
+            return 0;
+        }
+        let unknown = std::mem::take(&mut self.unknown);
+        let tags: Vec<i64> = unknown
+            .objects
+            .iter()
+            .map(|(number, _)| *number as i64)
+            .collect();
+        let found = self
+            .objects
+            .jvmti
+            .objects_with_tags(&tags)
+            .unwrap_or_default();
+        let classes: rustc_hash::FxHashMap<u64, u32> = found
+            .into_iter()
+            .filter_map(|(tag, object)| {
+                // SAFETY: a local reference that the JVM just gave us, and the one to its class.
+                let class = unsafe { self.objects.class(self.agent, jni::class_of(env, object)) };
+                Some((number_in(tag), class?))
+            })
+            .collect();
+        for (number, size) in &unknown.objects {
+            if let Some(class) = classes.get(number) {
+                self.tell(Code::HeapObject, [object(*number, *class), *size]);
+            }
+        }
+        for (number, kind) in &unknown.roots {
+            if let Some(class) = classes.get(number) {
+                self.tell(Code::HeapRoot, [object(*number, *class), *kind]);
+            }
+        }
+        let is_told =
+            |number: &u64| !unknown.numbers.contains(number) || classes.contains_key(number);
+        for (source, target) in &unknown.references {
+            if is_told(source) && is_told(target) {
+                self.tell(Code::HeapReference, [*source, *target]);
+            }
+        }
+        unknown.objects.len() - classes.len()
+    }
+}
+
+const PAGE_WORDS: usize = 64;
+
+/// A set of object numbers. Numbers grow for ever, and the living are few of them: pages without any take 8 bytes.
+#[derive(Default)]
+struct Seen(Vec<Option<Box<[u64; PAGE_WORDS]>>>);
+
+impl Seen {
+    /// Adds a number; `false` if it was there.
+    fn insert(&mut self, number: u64) -> bool {
+        let (word, bit) = ((number / 64) as usize, number % 64);
+        let (page, word) = (word / PAGE_WORDS, word % PAGE_WORDS);
+        if self.0.len() <= page {
+            self.0.resize_with(page + 1, || None);
+        }
+        let page = self.0[page].get_or_insert_with(|| Box::new([0; PAGE_WORDS]));
+        let was = page[word];
+        page[word] = was | 1 << bit;
+        was >> bit & 1 == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_new_once() {
+        let mut seen = Seen::default();
+        for number in [1, 64, 63, 4096, 1 << 30, 2] {
+            assert!(seen.insert(number), "{number}");
+            assert!(!seen.insert(number), "{number}");
+        }
+        assert_eq!(seen.0.iter().flatten().count(), 3);
+    }
+}

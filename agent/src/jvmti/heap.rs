@@ -1,0 +1,107 @@
+//! Walks over the heap.
+
+use super::abi::{self, HeapCallbacks};
+use super::env::{Jvmti, Result, check};
+use jni::sys::{jint, jlong, jobject};
+use std::ffi::c_void;
+use std::ptr;
+
+/// A reference that a walk comes by.
+pub(crate) struct Reference<'a> {
+    /// The header's `jvmtiHeapReferenceKind`.
+    pub(crate) kind: i32,
+    /// Tag of the class of the object referred to.
+    pub(crate) class_tag: i64,
+    /// Bytes of that object.
+    pub(crate) size: u64,
+    /// Tag of the object that refers to it; none for a root.
+    pub(crate) referrer: Option<i64>,
+    /// Tag of the object referred to, to be read and set.
+    pub(crate) tag: &'a mut i64,
+}
+
+/// Goes on into the object, unless it was there before.
+const VISIT_OBJECTS: jint = 0x100;
+const ABORT: jint = 0x8000;
+
+impl Jvmti {
+    /// Shows `visit` every reference between the objects that can be reached, and every root. An object's first mention comes
+    /// before the references that it holds. The program stands still meanwhile; `visit` runs on any thread, and must not call the JVM;
+    /// when it answers `false`, the walk is over.
+    pub(crate) fn follow_references<F>(self, mut visit: F) -> Result<()>
+    where
+        F: FnMut(Reference<'_>) -> bool,
+    {
+        let callbacks = HeapCallbacks::references(visited::<F>);
+        // SAFETY: null objects stand for all roots, and for all classes; callbacks and `visit` live during the call, and
+        // `visited` has the type of `visit`.
+        check("FollowReferences", unsafe {
+            abi::follow_references(
+                self.0,
+                0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+                &callbacks,
+                ptr::from_mut(&mut visit).cast(),
+            )
+        })
+    }
+
+    /// The objects that have one of these tags, as local references.
+    pub(crate) fn objects_with_tags(self, tags: &[i64]) -> Result<Vec<(i64, jobject)>> {
+        let (mut count, mut objects, mut found) = (0, ptr::null_mut(), ptr::null_mut());
+        let tag_count = jint::try_from(tags.len()).unwrap_or(jint::MAX);
+        // SAFETY: the array has so many tags; the others take the answer.
+        check("GetObjectsWithTags", unsafe {
+            abi::get_objects_with_tags(
+                self.0,
+                tag_count,
+                tags.as_ptr(),
+                &mut count,
+                &mut objects,
+                &mut found,
+            )
+        })?;
+        // SAFETY: the JVM's arrays.
+        let (objects, found) = unsafe {
+            (
+                self.take_array(count, objects),
+                self.take_array(count, found),
+            )
+        };
+        Ok(found.into_iter().zip(objects).collect())
+    }
+}
+
+/// # Safety
+/// The JVM calls it during [`Jvmti::follow_references`], which passed an `F`.
+unsafe extern "system" fn visited<F>(
+    kind: jint,
+    _info: *const c_void,
+    class_tag: jlong,
+    _referrer_class_tag: jlong,
+    size: jlong,
+    tag: *mut jlong,
+    referrer: *mut jlong,
+    _length: jint,
+    visit: *mut c_void,
+) -> jint
+where
+    F: FnMut(Reference<'_>) -> bool,
+{
+    let goes_on = crate::guard::run("a walk over the heap", || {
+        // SAFETY: the caller's promise; nobody else has it now.
+        let visit = unsafe { &mut *visit.cast::<F>() };
+        // SAFETY: null, or the JVM's place for the tag; read before the other one is borrowed, which may be the same.
+        let referrer = unsafe { referrer.as_ref() }.copied();
+        visit(Reference {
+            kind,
+            class_tag,
+            size: u64::try_from(size).unwrap_or_default(),
+            referrer,
+            // SAFETY: the JVM's place for the tag.
+            tag: unsafe { &mut *tag },
+        })
+    });
+    if goes_on { VISIT_OBJECTS } else { ABORT }
+}

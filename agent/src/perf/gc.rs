@@ -1,0 +1,312 @@
+//! What the counters tell of a collection, at the moment when the JVM says that it is over.
+//!
+//! Found out by experiment on 11, 17, 21 and 25, and against the JVM's own log (`-Xlog:gc`):
+//!
+//! | Collector | `sun.gc.cause` in the pause | its own counter moves | sizes at the finish |
+//! |---|---|---|---|
+//! | Serial, Parallel | 11: `No GC`, but `lastCause` is right at the finish; newer: right | within the pause | right |
+//! | G1, young and full | right | within the pause | right (11: young regions count as full) |
+//! | G1, remark and cleanup | `No GC`; `lastCause` is that of some other collection | before the start | old |
+//! | ZGC (11: no counter) | right | within the pause | right |
+//! | Shenandoah | right | any time, and by more than one | old |
+//!
+//! What is not right by then is not told.
+
+use super::{Long, PerfData, Text};
+use jtrail_model::Generation;
+
+/// What the JVM says when no collection is on.
+const NO_CAUSE: &str = "No GC";
+
+/// A heap is a number of whole pages; G1 adds a few bytes to its figures, so that nobody divides by zero.
+const PAGE: u64 = 4096;
+
+/// Counters of collections.
+pub(crate) struct GcCounters {
+    cause: Option<Text>,
+    last_cause: Option<Text>,
+    collectors: Vec<Collector>,
+    /// Of each space.
+    used: Vec<Long>,
+    /// Of each generation.
+    capacity: Vec<Long>,
+    /// A collection's start was told.
+    started: bool,
+}
+
+struct Collector {
+    name: String,
+    kind: CollectorKind,
+    invocations: Long,
+    /// When the last collection finished.
+    at_finish: i64,
+    /// When this one started.
+    at_start: i64,
+}
+
+/// What is known of a collector by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct CollectorKind {
+    generation: Generation,
+    /// The sizes are right when one of its collections finishes.
+    tells_sizes: bool,
+}
+
+/// A collection that is over; texts are empty, and sizes 0, where the JVM does not tell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Collection {
+    pub(crate) collector: String,
+    pub(crate) cause: String,
+    pub(crate) generation: Generation,
+    /// Bytes of the heap.
+    pub(crate) heap: u64,
+    /// Bytes in use.
+    pub(crate) used: u64,
+}
+
+impl Collection {
+    /// Whether there is more to say than sizes.
+    pub(crate) fn has_detail(&self) -> bool {
+        !self.collector.is_empty() || !self.cause.is_empty()
+    }
+}
+
+/// By the names that HotSpot's collectors have in their counters.
+fn kind_of(name: &str) -> CollectorKind {
+    let (generation, tells_sizes) = match name {
+        "Copy" | "PSScavenge" | "PCopy" | "G1 incremental collections" => (Generation::Young, true),
+        "MSC"
+        | "PSParallelCompact"
+        | "PSMarkSweep"
+        | "CMS"
+        | "G1 stop-the-world full collections" => (Generation::Full, true),
+        "G1 stop-the-world phases" | "CMS stop-the-world phases" | "G1 concurrent cycle pauses" => {
+            (Generation::Concurrent, false)
+        }
+        "Z concurrent cycle pauses"
+        | "ZGC minor collection pauses"
+        | "ZGC major collection pauses" => (Generation::Concurrent, true),
+        _ if name.ends_with(" young collection pauses") => (Generation::Young, true),
+        _ if name.ends_with(" full collection pauses") => (Generation::Full, true),
+        _ => (Generation::Unknown, false),
+    };
+    CollectorKind {
+        generation,
+        tells_sizes,
+    }
+}
+
+/// How the collector is called in a trace: Shenandoah counts all that it does as "full".
+fn shown(name: &str) -> &str {
+    match name.starts_with("Shenandoah") {
+        true => "Shenandoah",
+        false => name,
+    }
+}
+
+impl GcCounters {
+    /// Those of the running JVM; `None` if it has none.
+    pub(crate) fn find() -> Option<Self> {
+        let data = PerfData::find()?;
+        let longs = |begin, end| -> Vec<Long> {
+            data.names(begin, end)
+                .filter_map(|n| data.long(n))
+                .collect()
+        };
+        let collector = |name: &str| {
+            let of = name.strip_suffix("invocations")?;
+            let name = data.text(&format!("{of}name"))?.get();
+            let invocations = data.long(&format!("{of}invocations"))?;
+            Some(Collector {
+                kind: kind_of(&name),
+                name,
+                at_finish: invocations.get(),
+                at_start: invocations.get(),
+                invocations,
+            })
+        };
+        let capacity = data
+            .names("sun.gc.generation.", ".capacity")
+            .filter(|name| !name.contains(".space."))
+            .filter_map(|name| data.long(name))
+            .collect();
+        Some(Self {
+            cause: data.text("sun.gc.cause"),
+            last_cause: data.text("sun.gc.lastCause"),
+            collectors: data
+                .names("sun.gc.collector.", ".invocations")
+                .filter_map(collector)
+                .collect(),
+            used: longs("sun.gc.generation.", ".used"),
+            capacity,
+            started: false,
+        })
+    }
+
+    /// A collection starts.
+    pub(crate) fn start(&mut self) {
+        for collector in &mut self.collectors {
+            collector.at_start = collector.invocations.get();
+        }
+        self.started = true;
+    }
+
+    /// It finishes. `None` if its start was not told.
+    pub(crate) fn finish(&mut self) -> Option<Collection> {
+        let mut ours: Option<&Collector> = None;
+        let mut moved_within = false;
+        for collector in &self.collectors {
+            let now = collector.invocations.get();
+            // Since the last finish: a concurrent collector counts before the start of its pauses. When the young
+            // objects are collected first, and then all, that is one collection of all.
+            if now != collector.at_finish
+                && ours.is_none_or(|other| rank(collector.kind) > rank(other.kind))
+            {
+                ours = Some(collector);
+                moved_within = now != collector.at_start;
+            }
+        }
+        let kind = ours.map_or(kind_of(""), |collector| collector.kind);
+        let text = |text: &Option<Text>| {
+            let text = text.as_ref().map(Text::get).unwrap_or_default();
+            match text == NO_CAUSE {
+                true => String::new(),
+                false => text,
+            }
+        };
+        let stops_program = matches!(kind.generation, Generation::Young | Generation::Full);
+        let cause = match text(&self.cause) {
+            // The cause was set and taken back within the pause.
+            none if none.is_empty() && stops_program && moved_within => text(&self.last_cause),
+            cause => cause,
+        };
+        let sum = |counters: &[Long]| match kind.tells_sizes {
+            true => counters.iter().map(|c| c.get().max(0) as u64).sum(),
+            false => 0,
+        };
+        let collection = Collection {
+            collector: ours.map_or("", |c| shown(&c.name)).to_owned(),
+            cause,
+            generation: kind.generation,
+            heap: sum(&self.capacity) & !(PAGE - 1),
+            used: sum(&self.used),
+        };
+        for collector in &mut self.collectors {
+            collector.at_finish = collector.invocations.get();
+        }
+        std::mem::take(&mut self.started).then_some(collection)
+    }
+}
+
+/// Which of two that moved is the collection.
+fn rank(kind: CollectorKind) -> u8 {
+    match kind.generation {
+        Generation::Full => 3,
+        Generation::Young => 2,
+        Generation::Concurrent => 1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+
+    fn text(text: &str) -> &'static [AtomicU8] {
+        let bytes = text.bytes().chain([0; 32]).map(AtomicU8::new);
+        Vec::leak(bytes.collect())
+    }
+
+    fn set(place: &[AtomicU8], text: &str) {
+        for (place, byte) in place.iter().zip(text.bytes().chain([0])) {
+            place.store(byte, Ordering::Relaxed);
+        }
+    }
+
+    struct Jvm {
+        cause: &'static [AtomicU8],
+        last: &'static [AtomicU8],
+        counts: Vec<&'static AtomicI64>,
+        counters: GcCounters,
+    }
+
+    fn jvm(collectors: &[&str]) -> Jvm {
+        let (cause, last) = (text(NO_CAUSE), text("Metadata GC Threshold"));
+        let long = |value| -> &'static AtomicI64 { Box::leak(Box::new(AtomicI64::new(value))) };
+        let counts: Vec<_> = collectors.iter().map(|_| long(0)).collect();
+        let collectors = collectors
+            .iter()
+            .zip(&counts)
+            .map(|(name, count)| Collector {
+                name: (*name).to_owned(),
+                kind: kind_of(name),
+                invocations: Long(count),
+                at_finish: 0,
+                at_start: 0,
+            });
+        Jvm {
+            cause,
+            last,
+            counters: GcCounters {
+                cause: Some(Text(cause)),
+                last_cause: Some(Text(last)),
+                collectors: collectors.collect(),
+                used: vec![Long(long(100)), Long(long(11))],
+                capacity: vec![Long(long(8192)), Long(long(32))],
+                started: false,
+            },
+            counts,
+        }
+    }
+
+    fn told(jvm: &mut Jvm) -> (String, String, Generation, u64, u64) {
+        let c = jvm.counters.finish().expect("started");
+        (c.collector, c.cause, c.generation, c.heap, c.used)
+    }
+
+    #[test]
+    fn a_cause_that_was_set_and_taken_back_is_found() {
+        let mut jvm = jvm(&["Copy", "MSC"]);
+        jvm.counters.start();
+        jvm.counts[0].fetch_add(1, Ordering::Relaxed);
+        set(jvm.last, "Allocation Failure");
+        let expected = (
+            "Copy".into(),
+            "Allocation Failure".into(),
+            Generation::Young,
+            8192,
+            111,
+        );
+        assert_eq!(told(&mut jvm), expected);
+        assert_eq!(jvm.counters.finish(), None);
+    }
+
+    #[test]
+    fn both_at_once_is_a_full_collection() {
+        let mut jvm = jvm(&["PSScavenge", "PSParallelCompact"]);
+        jvm.counters.start();
+        jvm.counts
+            .iter()
+            .for_each(|count| _ = count.fetch_add(1, Ordering::Relaxed));
+        set(jvm.cause, "System.gc()");
+        let told = told(&mut jvm);
+        assert_eq!((told.1.as_str(), told.2), ("System.gc()", Generation::Full));
+    }
+
+    #[test]
+    fn what_is_old_is_not_told() {
+        let mut jvm = jvm(&["G1 young collection pauses", "G1 concurrent cycle pauses"]);
+        jvm.counts[1].fetch_add(1, Ordering::Relaxed);
+        jvm.counters.start();
+        let name = "G1 concurrent cycle pauses".to_owned();
+        assert_eq!(
+            told(&mut jvm),
+            (name, String::new(), Generation::Concurrent, 0, 0)
+        );
+        // Nothing moved at all.
+        jvm.counters.start();
+        let nothing = (String::new(), String::new(), Generation::Unknown, 0, 0);
+        assert_eq!(told(&mut jvm), nothing);
+    }
+}

@@ -1,0 +1,339 @@
+//! Snapshots of the heap, of a program that knows what it keeps.
+
+use crate::common::{Trace, VERSIONS, agent, program};
+use crate::source::compile;
+use jtrail_formats::{Item, Reader};
+use jtrail_model::{Event, ObjectId};
+use jtrail_testkit::{Jdk, Run, Running};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const SOURCE: &str = r#"
+public class Keeper {
+    static final class Node {
+        final Node left, right;
+        Node(Node left, Node right) { this.left = left; this.right = right; }
+    }
+    static final class Leaf { Object next; long figure; }
+    static final class Dropped { final byte[] bytes = new byte[100]; }
+    static final class Late { Object self = this; }
+
+    static Node root;
+    static Leaf[] leaves = new Leaf[300];
+    static int[][] grid = new int[7][5];
+    static Object late;
+
+    static Node tree(int depth) {
+        return depth == 0 ? new Node(null, null) : new Node(tree(depth - 1), tree(depth - 1));
+    }
+
+    public static void main(String[] args) throws Exception {
+        if (args[0].equals("early")) {
+            System.gc();
+        }
+        root = tree(9);
+        for (int i = 0; i < leaves.length; i++) {
+            leaves[i] = new Leaf();
+        }
+        leaves[0].next = leaves[0];
+        for (int i = 0; i < 50; i++) {
+            new Dropped();
+        }
+        for (String arg : args) {
+            switch (arg) {
+                case "gc":
+                    System.gc();
+                    Thread.sleep(200);
+                    break;
+                case "churn":
+                    for (int t = 0; t < 3; t++) {
+                        Thread churn = new Thread(() -> {
+                            while (true) {
+                                System.gc();
+                                late = new Object[][] {{new Late()}};
+                            }
+                        });
+                        churn.setDaemon(true);
+                        churn.start();
+                    }
+                    Thread.sleep(300);
+                    break;
+                case "wait":
+                    System.out.println("[ready]");
+                    while (System.in.read() >= 0) { }
+                    break;
+            }
+        }
+        System.out.println("[done]");
+    }
+}
+"#;
+
+const NODES: u64 = (1 << 10) - 1;
+
+/// A run of [`SOURCE`], compiled into `folder`.
+fn keeper(jdk: &Jdk, folder: &Path, options: &str) -> Run {
+    compile("Keeper", SOURCE, folder);
+    let options = format!(
+        "format=binary,{options},file={}",
+        folder.join("trace").display()
+    );
+    program(jdk, "Keeper")
+        .class_path(folder)
+        .agent(agent(), options)
+}
+
+/// One snapshot.
+#[derive(Default)]
+struct Dump {
+    name: String,
+    complete: bool,
+    /// Class and bytes.
+    objects: HashMap<ObjectId, (String, i64)>,
+    roots: Vec<ObjectId>,
+    references: Vec<(ObjectId, ObjectId)>,
+}
+
+impl Dump {
+    /// Objects and bytes of each class.
+    fn histogram(&self) -> BTreeMap<&str, (u64, u64)> {
+        let mut classes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for (class, size) in self.objects.values() {
+            let entry = classes.entry(class).or_default();
+            entry.0 += 1;
+            entry.1 += *size as u64;
+        }
+        classes
+    }
+
+    fn count(&self, class: &str) -> u64 {
+        self.histogram().get(class).map_or(0, |(count, _)| *count)
+    }
+
+    /// References from objects of one class to objects of another.
+    fn references(&self, from: &str, to: &str) -> usize {
+        let is = |id: &ObjectId, class: &str| self.objects[id].0 == class;
+        let fits = |(source, target): &&(ObjectId, ObjectId)| is(source, from) && is(target, to);
+        self.references.iter().filter(fits).count()
+    }
+
+    /// Fails unless it holds what the program keeps, and all of it can be reached.
+    fn assert_is_right(&self) {
+        assert!(self.complete, "{}", self.name);
+        assert_eq!(self.count("Keeper$Node"), NODES);
+        assert_eq!(self.count("Keeper$Leaf"), 300);
+        assert_eq!(self.count("[LKeeper$Leaf;"), 1);
+        assert_eq!(self.count("Keeper$Dropped"), 0);
+        assert_eq!(self.count("[[I"), self.references("[[I", "[I") as u64 / 7);
+        assert_eq!(
+            self.references("Keeper$Node", "Keeper$Node") as u64,
+            NODES - 1
+        );
+        assert_eq!(self.references("[LKeeper$Leaf;", "Keeper$Leaf"), 300);
+        assert_eq!(self.references("Keeper$Leaf", "Keeper$Leaf"), 1);
+        // The static fields.
+        assert_eq!(self.references("java.lang.Class", "Keeper$Node"), 1);
+        assert_eq!(self.references("java.lang.Class", "[LKeeper$Leaf;"), 1);
+        assert!(self.count("java.lang.Class") > 300);
+
+        let mut next: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        for (source, target) in &self.references {
+            next.entry(*source).or_default().push(*target);
+        }
+        let mut open = self.roots.clone();
+        let mut reached: HashSet<ObjectId> = HashSet::new();
+        while let Some(object) = open.pop() {
+            if reached.insert(object) {
+                open.extend(next.get(&object).into_iter().flatten());
+            }
+        }
+        assert_eq!(reached.len(), self.objects.len());
+        assert!(reached.iter().all(|o| self.objects.contains_key(o)));
+    }
+}
+
+/// The snapshots of a trace, and the classes of objects by the events of their allocation.
+fn dumps(file: &Path) -> (Vec<Dump>, HashMap<ObjectId, String>) {
+    let mut classes: HashMap<u64, String> = HashMap::new();
+    let mut made = HashMap::new();
+    let mut dumps: Vec<Dump> = Vec::new();
+    let mut take = |event: &Event<'_>| match event {
+        Event::ClassDef(e) => {
+            classes.insert(e.class.0, e.name.to_string());
+        }
+        Event::ObjectAlloc(e) => {
+            assert!(made.insert(e.object, classes[&e.class.0].clone()).is_none());
+        }
+        Event::HeapDump(e) => dumps.push(Dump {
+            name: e.name.to_string(),
+            ..Dump::default()
+        }),
+        Event::HeapObject(e) => {
+            let dump = dumps.last_mut().expect("a dump began");
+            let class = classes[&e.class.0].clone();
+            let was = dump.objects.insert(e.object, (class, e.size));
+            assert!(was.is_none(), "{} twice", e.object);
+        }
+        Event::GcRoot(e) => dumps.last_mut().expect("a dump began").roots.push(e.object),
+        Event::ObjectReference(e) => {
+            let dump = dumps.last_mut().expect("a dump began");
+            dump.references.push((e.source, e.target));
+        }
+        Event::HeapDumpEnd(_) => dumps.last_mut().expect("a dump began").complete = true,
+        _ => {}
+    };
+    let mut reader = Reader::new(File::open(file).expect("a trace")).expect("a trace");
+    let problem = reader
+        .for_each(|item| match item {
+            Item::Event { event, .. } => {
+                take(&event);
+                ControlFlow::Continue(())
+            }
+            Item::Remark(remark) => ControlFlow::Break(format!("{remark:?}")),
+        })
+        .expect("it can be read");
+    assert_eq!(problem, None);
+    (dumps, made)
+}
+
+/// Asks the JVM's own tool about the process; its answer.
+fn jcmd(jdk: &Jdk, running: &Running, command: &str) -> String {
+    let output = Command::new(jdk.home.join("bin/jcmd"))
+        .args([&running.pid().to_string(), command])
+        .output()
+        .expect("jcmd runs");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Objects and bytes of a class in the JVM's own histogram.
+fn in_histogram(histogram: &str, class: &str) -> (u64, u64) {
+    let line = histogram.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words.get(3) == Some(&class)).then(|| (words[1].to_owned(), words[2].to_owned()))
+    });
+    let (count, bytes) = line.unwrap_or_else(|| panic!("no {class} in\n{histogram}"));
+    (
+        count.parse().expect("a number"),
+        bytes.parse().expect("a number"),
+    )
+}
+
+/// Waits until the trace holds this text.
+fn wait_for(file: &Path, text: &str) {
+    let until = Instant::now() + Duration::from_secs(60);
+    let holds = || {
+        let bytes = fs::read(file).unwrap_or_default();
+        bytes.windows(text.len()).any(|w| w == text.as_bytes())
+    };
+    while !holds() {
+        assert!(Instant::now() < until, "{text:?} never came");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn snapshots_on_request_and_at_the_end_are_the_histogram_of_the_jvm() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let file = folder.path().join("trace");
+        let run = keeper(&jdk, folder.path(), "events=threads+gc+heap").arg("wait");
+        let mut running = run.spawn().expect("it starts");
+        running.wait_ready();
+        jcmd(&jdk, &running, "JVMTI.data_dump");
+        let histogram = jcmd(&jdk, &running, "GC.class_histogram");
+        running.signal("QUIT").expect("a signal");
+        wait_for(&file, "heapdump2");
+        let output = running.wait().expect("it ends");
+        output.assert_exit(0);
+        Trace::read(&file).expect("sound").assert_sound(&output);
+        let (dumps, _) = dumps(&file);
+        let names: Vec<&str> = dumps.iter().map(|d| d.name.as_str()).collect();
+        assert_eq!(names, ["heapdump1", "heapdump2", "heapdump3"]);
+        for dump in &dumps {
+            dump.assert_is_right();
+            let ours = dump.histogram();
+            for class in ["Keeper$Node", "Keeper$Leaf", "[LKeeper$Leaf;"] {
+                let theirs = in_histogram(&histogram, class);
+                assert_eq!(ours[class], theirs, "{class}, JDK {}", jdk.feature);
+            }
+        }
+    }
+}
+
+#[test]
+fn objects_have_the_numbers_of_their_allocations() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let options = "events=threads+gc+free+heap,heap=exit";
+        let output = keeper(&jdk, folder.path(), options)
+            // The JVM tells of allocations from a thread's next buffer on, which a collection brings.
+            .arg("early")
+            .arg("gc")
+            .output();
+        output.assert_exit(0);
+        let file = folder.path().join("trace");
+        Trace::read(&file).expect("sound").assert_sound(&output);
+        let (dumps, made) = dumps(&file);
+        let [dump] = &dumps[..] else {
+            panic!("{} dumps", dumps.len());
+        };
+        dump.assert_is_right();
+        // Its arrays are older than the first collection.
+        let of_keeper = |class: &str| class.starts_with("Keeper$");
+        for (object, (class, _)) in dump.objects.iter().filter(|(_, (c, _))| of_keeper(c)) {
+            assert_eq!(made.get(object), Some(class), "JDK {}", jdk.feature);
+        }
+    }
+}
+
+#[test]
+fn snapshots_after_collections() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for collector in ["Serial", "G1"] {
+            let folder = jtrail_testkit::temp_dir();
+            let options = "events=threads+gc+heap,heap=gc";
+            let run = keeper(&jdk, folder.path(), options)
+                .jvm_arg(format!("-XX:+Use{collector}GC"))
+                .arg("gc")
+                .arg("gc");
+            let output = run.output();
+            output.assert_exit(0);
+            let file = folder.path().join("trace");
+            let trace = Trace::read(&file).expect("sound");
+            trace.assert_sound(&output);
+            assert!(!trace.threads.iter().any(|t| t.name.contains("jtrail")));
+            let (dumps, _) = dumps(&file);
+            // None that a snapshot of ours brought about.
+            assert!(
+                (2..=trace.collections).contains(&(dumps.len() as u64)),
+                "{} dumps, {} collections, JDK {}",
+                dumps.len(),
+                trace.collections,
+                jdk.feature
+            );
+            dumps.iter().for_each(Dump::assert_is_right);
+        }
+    }
+}
+
+#[test]
+fn the_end_comes_while_snapshots_are_taken() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let options = "events=threads+gc+free+heap,heap=gc+exit,buffer=1m";
+        let output = keeper(&jdk, folder.path(), options).arg("churn").output();
+        output.assert_exit(0);
+        let file = folder.path().join("trace");
+        Trace::read(&file).expect("sound").assert_sound(&output);
+        let (dumps, _) = dumps(&file);
+        assert!(!dumps.is_empty());
+        assert!(dumps.iter().all(|dump| dump.complete));
+        let late = dumps.iter().map(|dump| dump.count("Keeper$Late")).max();
+        assert!(late > Some(0), "JDK {}", jdk.feature);
+    }
+}

@@ -1,0 +1,20 @@
+//! Programs that stand in a test's own source.
+
+use jtrail_testkit::Jdk;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Compiles a class for all JVMs that we test with, into a folder.
+pub(crate) fn compile(class: &str, source: &str, folder: &Path) {
+    let file = folder.join(format!("{class}.java"));
+    fs::write(&file, source).expect("the folder can be written");
+    let jdks = Jdk::all();
+    let javac = jdks.iter().find_map(|jdk| jdk.javac.as_ref());
+    let output = Command::new(javac.expect("a compiler"))
+        .args(["-nowarn", "-Xlint:-options", "--release", "11", "-d"])
+        .args([folder, &file])
+        .output()
+        .expect("javac runs");
+    assert!(output.status.success(), "{output:?}");
+}
