@@ -59,7 +59,7 @@ class Early {
 }
 "#;
 
-fn java_agent(folder: &Path) -> std::path::PathBuf {
+pub(crate) fn java_agent(folder: &Path) -> std::path::PathBuf {
     let home = Jdk::all()
         .into_iter()
         .rev()

@@ -2,6 +2,7 @@
 
 use crate::buffer::{Exchange, ThreadBuffer, tls};
 use crate::guard;
+use crate::hooks::{ClassSizes, CompiledCode};
 use crate::hooks::{Collections, Snapshots};
 use crate::instrument::Classes;
 use crate::jvmti::{Jvmti, ThreadNames};
@@ -22,6 +23,8 @@ pub(crate) struct Agent {
     pub(crate) options: Arc<Options>,
     pub(crate) jvmti: Jvmti,
     pub(crate) classes: Classes,
+    pub(crate) sizes: ClassSizes,
+    pub(crate) compiled: CompiledCode,
     /// Where events tell of objects.
     pub(crate) objects: Option<Objects>,
     pub(crate) collections: Collections,
@@ -68,6 +71,8 @@ impl Agent {
             options,
             jvmti,
             classes: Classes::default(),
+            sizes: ClassSizes::default(),
+            compiled: CompiledCode::default(),
             objects,
             collections: Collections::default(),
             snapshots: Snapshots::default(),

@@ -126,12 +126,15 @@ impl Objects {
         if let Some(number) = class_in(unsafe { self.jvmti.tag(class) }.ok()?) {
             return Some(number);
         }
-        // SAFETY: likewise.
-        let number = unsafe { agent.classes.number_of(agent, class) }?;
         let _away = self.keep_walks_away();
         let _naming = self.naming.lock();
         // SAFETY: likewise.
         let tag = unsafe { self.jvmti.tag(class) }.ok()?;
+        if let Some(number) = class_in(tag) {
+            return Some(number); // another thread was faster
+        }
+        // SAFETY: likewise.
+        let number = unsafe { agent.classes.number_by_name(agent, class, true) }?;
         let tag = tag & OBJECT_MASK | (i64::from(number) + 1) << CLASS_SHIFT;
         // SAFETY: likewise.
         unsafe { self.jvmti.set_tag(class, tag) }.ok()?;

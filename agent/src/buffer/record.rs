@@ -123,6 +123,10 @@ codes! {
     Catch Stack, true;
     /// Stack, with the sampled thread in place of the object; its state.
     Sample Stack, true;
+    /// Class. It was unloaded.
+    ClassUnload Words(1), true;
+    /// Class; bytes of its new class file. It is redefined.
+    ClassRedefine Words(2), true;
     /// Number of the snapshot. Its parts follow in this buffer.
     HeapDump Words(1), false;
     /// Object and class; kind of the root.

@@ -1,5 +1,6 @@
 //! Classes load: those that the filters include are rewritten.
 
+use super::detail;
 use crate::agent::{self, Agent};
 use crate::guard;
 use crate::instrument::Loader;
@@ -10,7 +11,13 @@ use crate::log;
 use crate::writer::Announcement;
 use jni::sys::{JNIEnv, jclass, jint, jobject};
 use jtrail_options::{ClassVerdict, Events};
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_uchar};
+
+thread_local! {
+    /// It is we who have classes pass the hook again.
+    static OURS: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A class is about to be defined, or redefined.
 pub(super) unsafe extern "system" fn file_load_hook(
@@ -27,7 +34,7 @@ pub(super) unsafe extern "system" fn file_load_hook(
 ) {
     guard::run("a class's load", || {
         let Some(agent) = agent::get() else { return };
-        if env.is_null() || bytes.is_null() || !agent.classes.is_open() {
+        if env.is_null() || bytes.is_null() {
             return;
         }
         let name = match name.is_null() {
@@ -42,6 +49,17 @@ pub(super) unsafe extern "system" fn file_load_hook(
         // SAFETY: the callback's own reference.
         let loader = unsafe { agent.classes.loader(agent.jvmti, loader) };
         let again = !redefined.is_null();
+        if agent.options.events.contains(Events::DETAILS) {
+            match again {
+                false => agent.sizes.loaded(loader, name.as_deref(), bytes.len()),
+                true if OURS.get() => {}
+                // SAFETY: the callback's own reference.
+                true => unsafe { detail::redefined(agent, env, redefined, bytes.len()) },
+            }
+        }
+        if !agent.classes.is_open() {
+            return;
+        }
         let Some(rewritten) = agent
             .classes
             .rewrite(agent, loader, name.as_deref(), bytes, again)
@@ -118,10 +136,11 @@ fn retransform(agent: &Agent, classes: &[jclass]) {
     if classes.is_empty() {
         return;
     }
+    OURS.set(true);
     // SAFETY: local references that the JVM gave us.
-    let Err(error) = (unsafe { agent.jvmti.retransform(classes) }) else {
-        return;
-    };
+    let result = unsafe { agent.jvmti.retransform(classes) };
+    OURS.set(false);
+    let Err(error) = result else { return };
     match classes {
         [class] => {
             // SAFETY: likewise.

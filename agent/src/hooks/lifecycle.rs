@@ -1,6 +1,6 @@
 //! The JVM starts, is ready, and ends.
 
-use super::{buffer, class, gc, heap, method, object, record};
+use super::{buffer, class, detail, gc, heap, jit, method, object, record};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
@@ -108,6 +108,12 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         .collect();
     agent.writer.live(started);
     record_first_threads(agent, env, &numbers);
+    if agent.options.events.contains(Events::DETAILS) {
+        detail::begin(agent, env);
+    }
+    if agent.options.events.contains(Events::JIT) {
+        jit::begin(agent);
+    }
     if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
         enable_method_events(agent);
     }

@@ -4,9 +4,11 @@
 //! A capability is asked for, and an event switched on, only when the options need it.
 
 mod class;
+mod detail;
 mod exception;
 mod gc;
 mod heap;
+mod jit;
 mod lifecycle;
 mod method;
 mod monitor;
@@ -25,8 +27,10 @@ use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event};
 use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, HeapMoments, Options};
 
+pub(crate) use detail::ClassSizes;
 pub(crate) use gc::Collections;
 pub(crate) use heap::Snapshots;
+pub(crate) use jit::CompiledCode;
 pub(crate) use lifecycle::bind_hook;
 pub(crate) use object::environment as objects;
 
@@ -63,6 +67,24 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
     if stacks || object::are_told(events) || options.engine == Engine::Jvmti {
         need(Capability::GetSourceFileName, "tell source files")?;
         need(Capability::GetLineNumbers, "tell line numbers")?;
+    }
+    if events.contains(Events::DETAILS) {
+        // Without the first, retransformation by others is not shown.
+        need(Capability::RetransformClasses, "retransform classes")?;
+        need(
+            Capability::GenerateAllClassHookEvents,
+            "show all classes as they load",
+        )?;
+        need(
+            Capability::MaintainOriginalMethodOrder,
+            "keep methods in order",
+        )?;
+    }
+    if events.contains(Events::JIT) {
+        need(
+            Capability::GenerateCompiledMethodLoadEvents,
+            "tell of compiled methods",
+        )?;
     }
     if events.contains(Events::MONITORS) {
         need(Capability::GenerateMonitorEvents, "tell of monitors")?;
@@ -132,6 +154,15 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         // Switched on when the JVM is ready.
         callbacks.method_entry(method::jvmti_entry);
         callbacks.method_exit(method::jvmti_exit);
+    }
+    if agent.options.events.contains(Events::DETAILS) {
+        callbacks.class_file_load_hook(class::file_load_hook);
+        events.push(Event::ClassFileLoadHook);
+        callbacks.class_prepare(detail::prepared); // switched on when the JVM is ready
+    }
+    if agent.options.events.contains(Events::JIT) {
+        callbacks.compiled_method_load(jit::loaded); // likewise
+        callbacks.compiled_method_unload(jit::unloaded);
     }
     if gc::are_wanted(&agent.options) {
         callbacks.garbage_collection_start(gc::start);

@@ -1,7 +1,7 @@
 //! Objects are made, and found dead.
 //!
 //! The JVM tells of every allocation in Java's heap when its sampling interval is 0: `new`, arrays, clones, reflection,
-//! JNI, what the JVM makes itself. Frees are told of objects that have tags.
+//! JNI, what the JVM makes itself. Frees are told of objects that have tags, and so of classes, whose objects die with them.
 
 use super::{buffer, record, stack};
 use crate::agent::{self, Agent};
@@ -9,14 +9,14 @@ use crate::buffer::record::{Code, object};
 use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event, RawEnv};
-use crate::objects::{Objects, are_named, number_in};
+use crate::objects::{Objects, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
 use jtrail_options::Events;
 use std::cell::Cell;
 
 /// Whether these events tell of objects at all.
 pub(super) fn are_told(events: Events) -> bool {
-    events.contains(Events::ALLOC) || are_named(events)
+    events.contains(Events::ALLOC) || events.contains(Events::DETAILS) || are_named(events)
 }
 
 /// The environment for objects, where events tell of them.
@@ -52,9 +52,8 @@ pub(crate) unsafe fn environment(
             "tell of allocations",
         )?;
     }
-    if events.contains(Events::FREE) {
-        need(Capability::GenerateObjectFreeEvents, "tell of dead objects")?;
-    }
+    // Also for classes, which are objects too: this tells when they are unloaded.
+    need(Capability::GenerateObjectFreeEvents, "tell of dead objects")?;
     jvmti.add_capabilities(wanted).map_err(|e| e.to_string())?;
     Ok(Some(Objects::new(jvmti, events)))
 }
@@ -63,15 +62,12 @@ pub(crate) unsafe fn environment(
 pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
     let jvmti = objects.jvmti;
     let mut callbacks = Callbacks::default();
-    let mut events = Vec::new();
+    callbacks.object_free(freed);
+    let mut events = vec![Event::ObjectFree];
     if agent.options.events.contains(Events::ALLOC) {
         callbacks.sampled_object_alloc(allocated);
         events.push(Event::SampledObjectAlloc);
         jvmti.sample_every_object().map_err(|e| e.to_string())?;
-    }
-    if agent.options.events.contains(Events::FREE) {
-        callbacks.object_free(freed);
-        events.push(Event::ObjectFree);
     }
     jvmti.set_callbacks(&callbacks).map_err(|e| e.to_string())?;
     for event in events {
@@ -160,9 +156,18 @@ unsafe extern "system" fn allocated(
 unsafe extern "system" fn freed(_jvmti: RawEnv, tag: jlong) {
     guard::run("an object's end", || {
         let Some(agent) = agent::get() else { return };
-        match number_in(tag) {
-            0 => {}
-            number => record(agent, agent.native_buffer(), Code::ObjectFree, &[number]),
+        let number = number_in(tag);
+        if number != 0 && agent.options.events.contains(Events::FREE) {
+            record(agent, agent.native_buffer(), Code::ObjectFree, &[number]);
+        }
+        if let Some(class) = class_in(tag) {
+            agent.classes.changes.class_unloaded(class);
+            record(
+                agent,
+                agent.native_buffer(),
+                Code::ClassUnload,
+                &[class.into()],
+            );
         }
     });
 }

@@ -3,6 +3,7 @@
 //! A class is known by its loader and its name. When it passes the load hook again (another agent
 //! retransforms it), its methods keep their numbers.
 
+use super::changes::Changes;
 use super::lines::LineCounters;
 use super::loader::{Loader, Loaders};
 use super::never;
@@ -15,7 +16,8 @@ use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
 use jtrail_classfile::{Class, Hooks, Inserted, LineProbe, Method, Probes, SuperMarks, instrument};
 use jtrail_options::{ClassVerdict, Events};
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -35,6 +37,7 @@ pub(crate) struct Classes {
     by_jmethod: RwLock<FxHashMap<usize, Option<u32>>>,
     /// For stacks: what is known of each method seen there.
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
+    pub(crate) changes: Changes,
 }
 
 /// A method as stacks need it.
@@ -56,6 +59,10 @@ impl FrameMethod {
 #[derive(Default)]
 struct Known {
     classes: FxHashMap<(Loader, Box<str>), ClassEntry>,
+    /// Unloaded, and still among them.
+    unloaded: FxHashSet<u32>,
+    /// Numbers given so far, of classes and of methods.
+    count: u32,
     methods: u32,
 }
 
@@ -79,17 +86,52 @@ struct MethodEntry {
 impl Known {
     /// The class's entry, which is made and announced by `announce` if there is none.
     fn class(&mut self, loader: Loader, name: &str, announce: impl FnOnce(u32)) -> &mut ClassEntry {
-        let number = self.classes.len() as u32;
-        self.classes
-            .entry((loader, name.into()))
-            .or_insert_with(|| {
-                announce(number);
-                ClassEntry {
-                    number,
-                    loaded: false,
-                    methods: FxHashMap::default(),
+        let Self {
+            classes,
+            unloaded,
+            count,
+            ..
+        } = self;
+        let new = || {
+            let number = *count;
+            *count += 1;
+            announce(number);
+            ClassEntry {
+                number,
+                loaded: false,
+                methods: FxHashMap::default(),
+            }
+        };
+        match classes.entry((loader, name.into())) {
+            Entry::Vacant(entry) => entry.insert(new()),
+            Entry::Occupied(mut entry) => {
+                // The name of a hidden class is its address, which another one may get after it.
+                if unloaded.remove(&entry.get().number) {
+                    entry.insert(new());
                 }
-            })
+                entry.into_mut()
+            }
+        }
+    }
+
+    /// Gives up what is known of a class that no longer can be: another one has its name, and no number. (A
+    /// class that passed the load hook, and got its entry there, may wait for its number still.)
+    fn make_room(&mut self, loader: Loader, name: &str) {
+        if let Entry::Occupied(entry) = self.classes.entry((loader, name.into()))
+            && !entry.get().loaded
+        {
+            entry.remove();
+        }
+    }
+
+    /// Gives up what is known of these classes, when there are enough for a look at all.
+    fn forget(&mut self, unloaded: impl Iterator<Item = u32>) {
+        self.unloaded.extend(unloaded);
+        if self.unloaded.len() > self.classes.len() / 4 {
+            self.classes
+                .retain(|_, entry| !self.unloaded.contains(&entry.number));
+            self.unloaded.clear();
+        }
     }
 
     /// A method's number; whether it is new. `None` when there are no numbers left.
@@ -217,6 +259,7 @@ impl Classes {
             }
             return None;
         }
+        self.settle();
         // Held to the end: when two threads define a class at once, its methods are announced before either
         // copy can run.
         let mut known = self.known.lock();
@@ -272,6 +315,7 @@ impl Classes {
     /// # Safety
     /// `method` is alive.
     pub(crate) unsafe fn method_of(&self, agent: &Agent, method: jmethodID) -> Option<u32> {
+        self.settle();
         if let Some(number) = self.by_jmethod.read().get(&(method as usize)) {
             return *number;
         }
@@ -292,19 +336,34 @@ impl Classes {
         agent: &Agent,
         method: jmethodID,
     ) -> Option<Arc<FrameMethod>> {
-        if let Some(found) = self.in_stacks.read().get(&(method as usize)) {
+        self.settle();
+        // Until it is redefined, its lines are the old ones.
+        let moving = self.changes.are_lines_moving();
+        if !moving && let Some(found) = self.in_stacks.read().get(&(method as usize)) {
             return found.clone();
         }
         // SAFETY: the caller's promise.
         let found = unsafe { self.find(agent, method, false) }.map(Arc::new);
+        if moving {
+            return found;
+        }
         self.in_stacks
             .write()
             .insert(method as usize, found.clone());
         found
     }
 
+    /// Takes note of classes that were unloaded or redefined.
+    #[inline]
+    fn settle(&self) {
+        if self.changes.take_news() {
+            self.forget_jmethods();
+            self.known.lock().forget(self.changes.unloaded());
+        }
+    }
+
     /// The JVM's names of methods may stand for others from now on, and lines may have moved: a class was redefined or unloaded.
-    pub(crate) fn forget_jmethods(&self) {
+    fn forget_jmethods(&self) {
         self.by_jmethod.write().clear();
         self.in_stacks.write().clear();
     }
@@ -314,6 +373,26 @@ impl Classes {
     /// # Safety
     /// `class` is a live reference to a class.
     pub(crate) unsafe fn number_of(&self, agent: &Agent, class: jclass) -> Option<u32> {
+        match &agent.objects {
+            // SAFETY: the caller's promise.
+            Some(objects) => unsafe { objects.class(agent, class) },
+            // SAFETY: likewise.
+            None => unsafe { self.number_by_name(agent, class, false) },
+        }
+    }
+
+    /// As [`Self::number_of`], for a class whose object has no number. `first`: it would have one if it were
+    /// known.
+    ///
+    /// # Safety
+    /// `class` is a live reference to a class.
+    pub(crate) unsafe fn number_by_name(
+        &self,
+        agent: &Agent,
+        class: jclass,
+        first: bool,
+    ) -> Option<u32> {
+        self.settle();
         let jvmti = agent.jvmti;
         // SAFETY: the caller's promise.
         let signature = unsafe { jvmti.class_signature(class) }.ok()?;
@@ -326,6 +405,9 @@ impl Classes {
         // SAFETY: the caller's promise.
         let source_file = unsafe { jvmti.source_file(class) }.unwrap_or_default();
         let mut known = self.known.lock();
+        if first {
+            known.make_room(loader, name);
+        }
         let entry = known.class(loader, name, |number| {
             agent.announce(Announcement::Class(ClassInfo {
                 number,
@@ -583,7 +665,7 @@ fn refusal(class: &str, method: &Method<'_>, jdk: bool) -> Option<&'static str> 
 }
 
 /// As `Class.getName` prints it; the suffix of a hidden class, behind a dot here, follows a slash there.
-fn class_name(internal: &str) -> String {
+pub(crate) fn class_name(internal: &str) -> String {
     match internal.split_once('.') {
         Some((name, suffix)) => format!("{}/{suffix}", name.replace('/', ".")),
         None => internal.replace('/', "."),

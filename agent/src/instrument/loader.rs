@@ -10,8 +10,13 @@ pub(crate) struct Loader(i64);
 
 impl Loader {
     pub(crate) const BOOT: Self = Self(0);
-    const PLATFORM: Self = Self(1);
+    pub(crate) const PLATFORM: Self = Self(1);
     const FIRST_OTHER: i64 = 2;
+
+    /// Tells loaders of one class apart.
+    pub(crate) fn number(self) -> i64 {
+        self.0
+    }
 
     /// Whether a class of that name (`a/b/C`) is the JDK's own, not the application's. The tools
     /// of the JDK (javac and others) come from the application's loader, so their packages count as well.

@@ -1,10 +1,11 @@
 //! Which methods are traced, their numbers, and the rewriting of their classes.
 
+mod changes;
 mod classes;
 pub(crate) mod lines;
 mod loader;
 mod never;
 pub(crate) mod parks;
 
-pub(crate) use classes::Classes;
+pub(crate) use classes::{Classes, FrameMethod, class_name};
 pub(crate) use loader::Loader;

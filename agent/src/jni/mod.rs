@@ -176,6 +176,15 @@ pub(crate) unsafe fn class_of(env: *mut JNIEnv, object: jobject) -> jclass {
     unsafe { ((**env).v1_1.GetObjectClass)(env, object) }
 }
 
+/// A class's superclass, as a local reference; null for an interface, and where there is none.
+///
+/// # Safety
+/// `env` is the running thread's, and `class` a live reference to a class.
+pub(crate) unsafe fn superclass_of(env: *mut JNIEnv, class: jclass) -> jclass {
+    // SAFETY: the caller's promise; the function is there since the first version.
+    unsafe { ((**env).v1_1.GetSuperclass)(env, class) }
+}
+
 /// Whether two references are to the same object; a weak one may be to nothing any more.
 ///
 /// # Safety

@@ -4,10 +4,10 @@
 //! any code that is newer. So its plain structs are used here, and its tables are not; a test holds our slot numbers against
 //! them where both know a function.
 
-use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::{
-    jvmtiExtensionEventInfo, jvmtiFrameInfo, jvmtiLineNumberEntry, jvmtiMonitorUsage,
-    jvmtiThreadGroupInfo, jvmtiThreadInfo,
+    jvmtiAddrLocationMap, jvmtiExtensionEventInfo, jvmtiFrameInfo, jvmtiLineNumberEntry,
+    jvmtiMonitorUsage, jvmtiThreadGroupInfo, jvmtiThreadInfo,
 };
 use std::ffi::{c_char, c_uchar, c_void};
 
@@ -38,10 +38,12 @@ pub(crate) enum Capability {
     GetSourceFileName = 11,
     GetLineNumbers = 12,
     AccessLocalVariables = 14,
+    MaintainOriginalMethodOrder = 15,
     GenerateExceptionEvents = 17,
     GenerateMethodEntryEvents = 24,
     GenerateMethodExitEvents = 25,
     GenerateAllClassHookEvents = 26,
+    GenerateCompiledMethodLoadEvents = 27,
     GenerateMonitorEvents = 28,
     GenerateGarbageCollectionEvents = 31,
     GenerateObjectFreeEvents = 32,
@@ -90,12 +92,15 @@ pub(crate) enum Event {
     ThreadStart = 52,
     ThreadEnd = 53,
     ClassFileLoadHook = 54,
+    ClassPrepare = 56,
     VmStart = 57,
     Exception = 58,
     ExceptionCatch = 59,
     MethodEntry = 65,
     MethodExit = 66,
     DataDumpRequest = 71,
+    CompiledMethodLoad = 68,
+    CompiledMethodUnload = 69,
     MonitorWait = 73,
     MonitorWaited = 74,
     MonitorContendedEnter = 75,
@@ -141,10 +146,13 @@ callbacks! {
     thread_start ThreadStart Thread;
     thread_end ThreadEnd Thread;
     class_file_load_hook ClassFileLoadHook ClassFileLoadHook;
+    class_prepare ClassPrepare ClassPrepare;
     vm_start VmStart Vm;
     method_entry MethodEntry MethodEntry;
     method_exit MethodExit MethodExit;
     data_dump_request DataDumpRequest Gc;
+    compiled_method_load CompiledMethodLoad CompiledMethodLoad;
+    compiled_method_unload CompiledMethodUnload CompiledMethodUnload;
     garbage_collection_start GarbageCollectionStart Gc;
     garbage_collection_finish GarbageCollectionFinish Gc;
     object_free ObjectFree ObjectFree;
@@ -193,11 +201,19 @@ functions! {
     45 is_modifiable_class(class: jclass, answer: *mut c_uchar);
     47 deallocate(memory: *mut c_uchar);
     48 get_class_signature(class: jclass, signature: *mut *mut c_char, generic: *mut *mut c_char);
+    49 get_class_status(class: jclass, status: *mut jint);
     50 get_source_file_name(class: jclass, name: *mut *mut c_char);
+    51 get_class_modifiers(class: jclass, modifiers: *mut jint);
+    52 get_class_methods(class: jclass, count: *mut jint, methods: *mut *mut jmethodID);
+    53 get_class_fields(class: jclass, count: *mut jint, fields: *mut *mut jfieldID);
+    54 get_implemented_interfaces(class: jclass, count: *mut jint, interfaces: *mut *mut jclass);
     57 get_class_loader(class: jclass, loader: *mut jobject);
     59 get_object_monitor_usage(object: jobject, usage: *mut jvmtiMonitorUsage);
+    60 get_field_name(class: jclass, field: jfieldID, name: *mut *mut c_char, descriptor: *mut *mut c_char, generic: *mut *mut c_char);
+    62 get_field_modifiers(class: jclass, field: jfieldID, modifiers: *mut jint);
     64 get_method_name(method: jmethodID, name: *mut *mut c_char, descriptor: *mut *mut c_char, generic: *mut *mut c_char);
     65 get_method_declaring_class(method: jmethodID, class: *mut jclass);
+    66 get_method_modifiers(method: jmethodID, modifiers: *mut jint);
     70 get_line_number_table(method: jmethodID, count: *mut jint, table: *mut *mut jvmtiLineNumberEntry);
     78 get_loaded_classes(count: *mut jint, classes: *mut *mut jclass);
     102 get_thread_local_storage(thread: jobject, data: *mut *mut c_void);
@@ -208,6 +224,7 @@ functions! {
     114 get_objects_with_tags(count: jint, tags: *const jlong, found: *mut jint, objects: *mut *mut jobject, found_tags: *mut *mut jlong);
     115 follow_references(filter: jint, class: jclass, object: jobject, callbacks: *const HeapCallbacks, data: *const c_void);
     122 set_event_callbacks(callbacks: *const Callbacks, size: jint);
+    123 generate_events(event: jint);
     125 get_extension_events(count: *mut jint, events: *mut *mut jvmtiExtensionEventInfo);
     126 set_extension_event_callback(index: jint, callback: *const c_void);
     133 get_phase(phase: *mut jint);
@@ -285,6 +302,19 @@ pub(crate) mod callback {
         jint,
         *mut c_void,
     ) -> jint;
+    pub(crate) type ClassPrepare = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jclass);
+    /// Method, bytes of code, code; length of the map, map; records of the compiler's (`jvmticmlr.h`).
+    pub(crate) type CompiledMethodLoad = unsafe extern "system" fn(
+        RawEnv,
+        jmethodID,
+        jint,
+        *const c_void,
+        jint,
+        *const jvmtiAddrLocationMap,
+        *const c_void,
+    );
+    pub(crate) type CompiledMethodUnload =
+        unsafe extern "system" fn(RawEnv, jmethodID, *const c_void);
     pub(crate) type ClassFileLoadHook = unsafe extern "system" fn(
         RawEnv,
         *mut JNIEnv,
@@ -336,11 +366,19 @@ mod tests {
             "is_modifiable_class" = IsModifiableClass,
             "deallocate" = Deallocate,
             "get_class_signature" = GetClassSignature,
+            "get_class_status" = GetClassStatus,
             "get_source_file_name" = GetSourceFileName,
+            "get_class_modifiers" = GetClassModifiers,
+            "get_class_methods" = GetClassMethods,
+            "get_class_fields" = GetClassFields,
+            "get_implemented_interfaces" = GetImplementedInterfaces,
             "get_class_loader" = GetClassLoader,
             "get_object_monitor_usage" = GetObjectMonitorUsage,
+            "get_field_name" = GetFieldName,
+            "get_field_modifiers" = GetFieldModifiers,
             "get_method_name" = GetMethodName,
             "get_method_declaring_class" = GetMethodDeclaringClass,
+            "get_method_modifiers" = GetMethodModifiers,
             "get_line_number_table" = GetLineNumberTable,
             "get_loaded_classes" = GetLoadedClasses,
             "get_thread_local_storage" = GetThreadLocalStorage,
@@ -351,6 +389,7 @@ mod tests {
             "get_objects_with_tags" = GetObjectsWithTags,
             "follow_references" = FollowReferences,
             "set_event_callbacks" = SetEventCallbacks,
+            "generate_events" = GenerateEvents,
             "get_extension_events" = GetExtensionEvents,
             "set_extension_event_callback" = SetExtensionEventCallback,
             "get_phase" = GetPhase,

@@ -3,7 +3,9 @@
 pub(crate) mod abi;
 mod env;
 mod heap;
+mod members;
 mod objects;
 
-pub(crate) use env::{Failure, Jvmti, Lines, Phase, ThreadNames, text};
+pub(crate) use env::{Failure, Jvmti, Lines, Phase, Result, ThreadNames, text};
 pub(crate) use heap::Reference;
+pub(crate) use members::Member;

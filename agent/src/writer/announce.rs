@@ -4,6 +4,7 @@
 //! before it decodes records, so definitions always come first.
 
 use crate::buffer::ThreadBuffer;
+use crate::jvmti::Member;
 use crate::objects::ObjectInfo;
 use jtrail_classfile::SuperMarks;
 
@@ -19,6 +20,16 @@ pub(crate) enum Announcement {
     Methods {
         class: u32,
         methods: Vec<MethodInfo>,
+    },
+    /// A class as it was declared. Its [`ClassInfo`] came before.
+    ClassDetail(Box<ClassDetailInfo>),
+    /// A method was compiled. Its [`MethodInfo`] came before, and those of its frames.
+    Compiled(Box<CompiledInfo>),
+    /// Compiled code is gone.
+    Uncompiled {
+        method: u32,
+        time: u64,
+        address: u64,
     },
     /// Where the lines of a method are counted: line and counter, in the order of the lines.
     Lines {
@@ -102,4 +113,35 @@ pub(crate) struct MethodInfo {
     pub(crate) lines: (u32, u32),
     /// What it records around its call of `this(...)` or `super(...)`.
     pub(crate) marks: SuperMarks,
+}
+
+/// What a class declares.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClassDetailInfo {
+    pub(crate) class: u32,
+    /// Tick.
+    pub(crate) time: u64,
+    pub(crate) access: u16,
+    /// As `Class.getName` prints it; empty where there is none.
+    pub(crate) super_name: Box<str>,
+    /// Likewise.
+    pub(crate) interfaces: Vec<Box<str>>,
+    pub(crate) loader: Box<str>,
+    /// Bytes of the class file; 0 if unknown.
+    pub(crate) size: u32,
+    pub(crate) fields: Vec<Member>,
+    pub(crate) methods: Vec<Member>,
+}
+
+/// Compiled code of a method.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CompiledInfo {
+    pub(crate) method: u32,
+    /// Tick.
+    pub(crate) time: u64,
+    pub(crate) address: u64,
+    /// Bytes.
+    pub(crate) size: u32,
+    /// Offset in the code and frame words, innermost first; each holds up to the next one.
+    pub(crate) ranges: Vec<(i64, Box<[u64]>)>,
 }

@@ -12,7 +12,9 @@ mod stream;
 mod tests;
 mod translate;
 
-pub(crate) use announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
+pub(crate) use announce::{
+    Announcement, BufferHandle, ClassDetailInfo, ClassInfo, CompiledInfo, MethodInfo, ThreadInfo,
+};
 pub(crate) use output::Output;
 pub(crate) use preamble::hostname;
 
@@ -311,6 +313,13 @@ impl Trace {
             Announcement::Thread(info) => translator.add_thread(*info),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
+            Announcement::ClassDetail(info) => translator.class_detail(&info),
+            Announcement::Compiled(info) => translator.compiled(&info),
+            Announcement::Uncompiled {
+                method,
+                time,
+                address,
+            } => translator.uncompiled(method, time, address),
             Announcement::Lines {
                 method,
                 counters,

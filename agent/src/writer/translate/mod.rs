@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod calls;
+mod classes;
 mod lines;
 mod objects;
 mod stacks;
@@ -89,6 +90,8 @@ struct Thread {
 struct Class {
     info: ClassInfo,
     id: ClassId,
+    /// Those that were announced.
+    methods: Vec<u32>,
 }
 
 #[derive(Default)]
@@ -189,6 +192,8 @@ impl Translator {
     }
 
     pub(crate) fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
+        let of_class = &mut slot(&mut self.classes, class).methods;
+        of_class.extend(methods.iter().map(|info| info.number));
         for info in methods {
             let method = slot(&mut self.methods, info.number);
             method.class = class;
@@ -496,6 +501,8 @@ impl Sink for Translator {
                     self.event(&Event::RuntimeShutdown(RuntimeShutdown { thread, time }));
                 }
             }
+            Code::ClassUnload => self.class_unloaded(value, ticks),
+            Code::ClassRedefine => self.class_redefined(value, ticks, payload[1]),
             Code::Alloc | Code::AllocAt | Code::ObjectDef | Code::ObjectFree => {
                 self.object(number, ticks, code, payload);
             }

@@ -9,7 +9,7 @@ use jtrail_model::{
 
 impl Translator {
     /// Makes sure that the frames' methods have their text.
-    fn name_frames(&mut self, frames: &[u64]) {
+    pub(super) fn name_frames(&mut self, frames: &[u64]) {
         for frame in frames {
             let number = record::frame_parts(*frame).0;
             let method = slot(&mut self.methods, number);
@@ -133,7 +133,7 @@ impl Translator {
     }
 }
 
-fn stack<'a>(methods: &'a [Method], frames: &[u64]) -> Vec<Frame<'a>> {
+pub(super) fn stack<'a>(methods: &'a [Method], frames: &[u64]) -> Vec<Frame<'a>> {
     let frame = |frame: &u64| {
         let (method, line) = record::frame_parts(*frame);
         Frame {

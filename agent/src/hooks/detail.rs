@@ -1,0 +1,218 @@
+//! Classes in full: what they declare, and that they are redefined.
+//!
+//! A class is told of when it is prepared: from then on the JVM tells its fields and methods. Those that were
+//! prepared before the trace are told of at its start.
+
+use super::{buffer, lifecycle, record};
+use crate::agent::{self, Agent};
+use crate::buffer::record::Code;
+use crate::instrument::{Loader, class_name};
+use crate::jvmti::Result;
+use crate::jvmti::abi::{Event, RawEnv};
+use crate::writer::{Announcement, ClassDetailInfo};
+use crate::{guard, log};
+use jni::sys::{JNIEnv, jclass, jobject};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+/// Bytes of class files that passed the load hook, until the class is prepared.
+#[derive(Default)]
+pub(crate) struct ClassSizes {
+    sizes: Mutex<FxHashMap<(Loader, Box<str>), u32>>,
+    /// By class number: whether its details were told.
+    told: Mutex<Vec<u64>>,
+}
+
+/// Classes that loaded and are not prepared yet, of which we know the size. Many a class never is prepared.
+const MOST_SIZES: usize = 1 << 16;
+
+impl ClassSizes {
+    /// A class file passes the load hook.
+    pub(super) fn loaded(&self, loader: Loader, name: Option<&str>, bytes: usize) {
+        let Some(name) = name else { return };
+        let mut sizes = self.sizes.lock();
+        if sizes.len() >= MOST_SIZES {
+            sizes.clear();
+        }
+        sizes.insert((loader, name.into()), u32::try_from(bytes).unwrap_or(0));
+    }
+
+    fn take(&self, loader: Loader, name: &str) -> u32 {
+        let size = self.sizes.lock().remove(&(loader, name.into()));
+        size.unwrap_or(0)
+    }
+
+    /// Notes that a class's details are told; `false` if they were.
+    fn tell(&self, class: u32) -> bool {
+        let (word, bit) = (class as usize / 64, class % 64);
+        let mut told = self.told.lock();
+        if told.len() <= word {
+            told.resize(word + 1, 0);
+        }
+        let was = told[word];
+        told[word] = was | 1 << bit;
+        was >> bit & 1 == 0
+    }
+}
+
+/// Tells of the classes that are there, and has the JVM tell of those that follow.
+pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
+    // In this order, so that none is left out.
+    if let Err(error) = agent.jvmti.enable(Event::ClassPrepare) {
+        log::say(&format!("{error}; the trace has no details of classes"));
+        return;
+    }
+    for class in agent.jvmti.loaded_classes().unwrap_or_default() {
+        // SAFETY: a local reference that the JVM just gave us.
+        if unsafe { agent.jvmti.is_prepared(class) } == Ok(true) {
+            // SAFETY: likewise.
+            unsafe { tell(agent, env, class) };
+        }
+    }
+}
+
+pub(super) unsafe extern "system" fn prepared(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    class: jclass,
+) {
+    guard::run("a class's preparation", || {
+        let Some(agent) = agent::get() else { return };
+        // SAFETY: the callback's own references.
+        unsafe { tell(agent, env, class) };
+    });
+}
+
+/// Announces a class's details, unless that was done.
+///
+/// # Safety
+/// `env` is the running thread's, `class` a live reference to a prepared class.
+unsafe fn tell(agent: &Agent, env: *mut JNIEnv, class: jclass) {
+    // SAFETY: the caller's promise.
+    let Some(number) = (unsafe { agent.classes.number_of(agent, class) }) else {
+        return;
+    };
+    if agent.sizes.tell(number) {
+        // SAFETY: likewise.
+        if let Ok(info) = unsafe { details(agent, env, class, number) } {
+            agent.announce(Announcement::ClassDetail(Box::new(info)));
+        }
+    }
+}
+
+/// # Safety
+/// As for [`tell`].
+unsafe fn details(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    class: jclass,
+    number: u32,
+) -> Result<ClassDetailInfo> {
+    let jvmti = agent.jvmti;
+    // SAFETY: the caller's promise, and local references that the JVM gives us.
+    unsafe {
+        let signature = jvmti.class_signature(class)?;
+        let loader_object = jvmti.class_loader(class)?;
+        let loader = agent.classes.loader(jvmti, loader_object);
+        let super_class = crate::jni::superclass_of(env, class);
+        let super_name = match super_class.is_null() {
+            true => Box::default(),
+            false => name_of(agent, super_class)?,
+        };
+        let interfaces = jvmti.interfaces(class)?;
+        Ok(ClassDetailInfo {
+            class: number,
+            time: (agent.now)(),
+            access: jvmti.class_modifiers(class)?,
+            super_name,
+            interfaces: interfaces
+                .into_iter()
+                .map(|interface| name_of(agent, interface))
+                .collect::<Result<_>>()?,
+            loader: loader_name(agent, env, loader, loader_object)?,
+            size: agent.sizes.take(loader, internal_name(&signature)),
+            fields: jvmti.fields(class)?,
+            methods: jvmti.methods(class)?,
+        })
+    }
+}
+
+fn internal_name(signature: &str) -> &str {
+    let name = signature.strip_prefix('L').unwrap_or(signature);
+    name.strip_suffix(';').unwrap_or(name)
+}
+
+/// # Safety
+/// `class` is a live reference to a class.
+unsafe fn name_of(agent: &Agent, class: jclass) -> Result<Box<str>> {
+    // SAFETY: the caller's promise.
+    let signature = unsafe { agent.jvmti.class_signature(class) }?;
+    Ok(class_name(internal_name(&signature)).into())
+}
+
+/// # Safety
+/// `env` is the running thread's; `object` is a live reference to `loader`, or null.
+unsafe fn loader_name(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    loader: Loader,
+    object: jobject,
+) -> Result<Box<str>> {
+    const APP: &str = "jdk.internal.loader.ClassLoaders$AppClassLoader";
+    match loader {
+        Loader::BOOT => Ok("bootstrap".into()),
+        Loader::PLATFORM => Ok("platform".into()),
+        other => {
+            // SAFETY: the caller's promise.
+            let name = unsafe { name_of(agent, crate::jni::class_of(env, object)) }?;
+            Ok(match &*name {
+                APP => "app".into(),
+                _ => format!("{name}@{}", other.number()).into(),
+            })
+        }
+    }
+}
+
+/// Another agent is about to give a class new code of that many bytes.
+///
+/// # Safety
+/// `env` is the running thread's, `class` a live reference to a class.
+pub(super) unsafe fn redefined(agent: &Agent, env: *mut JNIEnv, class: jclass, bytes: usize) {
+    agent.classes.changes.class_redefined();
+    if !lifecycle::ensure_live(agent, env) {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    if let Some(number) = unsafe { agent.classes.number_of(agent, class) } {
+        let payload = [number.into(), bytes as u64];
+        record(agent, buffer(agent, env), Code::ClassRedefine, &payload);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_are_told_once() {
+        let sizes = ClassSizes::default();
+        assert!(sizes.tell(70));
+        assert!(sizes.tell(6));
+        assert!(!sizes.tell(70));
+    }
+
+    #[test]
+    fn sizes_are_kept_until_they_are_taken() {
+        let sizes = ClassSizes::default();
+        sizes.loaded(Loader::BOOT, Some("a/B"), 812);
+        sizes.loaded(Loader::BOOT, None, 1);
+        assert_eq!(sizes.take(Loader::PLATFORM, "a/B"), 0);
+        assert_eq!(sizes.take(Loader::BOOT, "a/B"), 812);
+        assert_eq!(sizes.take(Loader::BOOT, "a/B"), 0);
+        for class in 0..=MOST_SIZES {
+            sizes.loaded(Loader::BOOT, Some(&class.to_string()), 1);
+        }
+        assert_eq!(sizes.sizes.lock().len(), 1);
+    }
+}

@@ -1,0 +1,99 @@
+//! What classes declare, when they go, and what the JIT compiler made of their methods.
+
+use super::stacks::stack;
+use super::{Translator, slot};
+use crate::jvmti::Member;
+use crate::writer::{ClassDetailInfo, ClassInfo, CompiledInfo, MethodInfo};
+use jtrail_model::{
+    ClassDetail, ClassRedefine, ClassUnload, CodeRange, Event, MethodCompile, MethodUncompile,
+    Timestamp,
+};
+
+impl Translator {
+    pub(crate) fn class_detail(&mut self, info: &ClassDetailInfo) {
+        let time = Timestamp(self.timeline.at(info.time));
+        let class = self.class(info.class, time);
+        let interfaces = info.interfaces.iter().map(|name| (&**name).into());
+        self.event(&Event::ClassDetail(ClassDetail {
+            class,
+            time,
+            access: info.access,
+            super_name: (&*info.super_name).into(),
+            interfaces: interfaces.collect(),
+            loader: (&*info.loader).into(),
+            size: info.size.into(),
+            fields: info.fields.iter().map(member).collect(),
+            methods: info.methods.iter().map(member).collect(),
+        }));
+    }
+
+    /// What is known of the class is given up. Its id and those of its methods stay, for events that still come:
+    /// their compiled code goes a little later, and sums come at the end.
+    pub(super) fn class_unloaded(&mut self, number: u32, ticks: u64) {
+        let time = Timestamp(self.timeline.at(ticks));
+        let methods = std::mem::take(&mut slot(&mut self.classes, number).methods);
+        for number in methods {
+            if self.settings.aggregate || !slot(&mut self.methods, number).counters.is_empty() {
+                self.method(number, time); // while it has a name
+            }
+            let method = slot(&mut self.methods, number);
+            method.info = MethodInfo::default();
+            method.frame = Box::default();
+        }
+        let class = &mut self.classes[number as usize];
+        class.info = ClassInfo::default();
+        let id = class.id;
+        if !id.is_none() {
+            self.event(&Event::ClassUnload(ClassUnload { class: id, time }));
+        }
+    }
+
+    pub(super) fn class_redefined(&mut self, number: u32, ticks: u64, size: u64) {
+        let time = Timestamp(self.timeline.at(ticks));
+        let class = self.class(number, time);
+        self.event(&Event::ClassRedefine(ClassRedefine {
+            class,
+            time,
+            size: size as i64,
+        }));
+    }
+
+    pub(crate) fn compiled(&mut self, info: &CompiledInfo) {
+        let time = Timestamp(self.timeline.at(info.time));
+        let method = self.method(info.method, time).0;
+        for (_, frames) in &info.ranges {
+            self.name_frames(frames);
+        }
+        let methods = &self.methods;
+        let range = |(offset, frames): &(i64, Box<[u64]>)| CodeRange {
+            offset: *offset,
+            frames: stack(methods, frames),
+        };
+        let event = Event::MethodCompile(MethodCompile {
+            method,
+            time,
+            address: info.address,
+            size: info.size.into(),
+            ranges: info.ranges.iter().map(range).collect(),
+        });
+        self.encoder.event(&event, &mut self.out);
+    }
+
+    pub(crate) fn uncompiled(&mut self, method: u32, ticks: u64, address: u64) {
+        let time = Timestamp(self.timeline.at(ticks));
+        let method = self.method(method, time).0;
+        self.event(&Event::MethodUncompile(MethodUncompile {
+            method,
+            time,
+            address,
+        }));
+    }
+}
+
+fn member(member: &Member) -> jtrail_model::Member<'_> {
+    jtrail_model::Member {
+        name: (&*member.name).into(),
+        signature: (&*member.descriptor).into(),
+        access: member.access,
+    }
+}

@@ -1,0 +1,257 @@
+//! Classes in full, their end and their redefinition, held against the class files, `javap` and the JVM's own log.
+
+use crate::common::{VERSIONS, agent, harness, program};
+use crate::live_neighbours;
+use jtrail_formats::{Item, Reader};
+use jtrail_model::{ClassDetail, ClassId, Event, Member};
+use jtrail_testkit::{Jdk, Run, temp_dir};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+
+/// What a trace says of classes, by name.
+#[derive(Default)]
+struct Classes {
+    names: HashMap<ClassId, String>,
+    details: Vec<(String, ClassDetail<'static>)>,
+    unloaded: BTreeMap<String, u64>,
+    redefined: Vec<(String, i64)>,
+}
+
+fn own(member: &Member<'_>) -> Member<'static> {
+    Member {
+        name: member.name.clone().into_owned().into(),
+        signature: member.signature.clone().into_owned().into(),
+        access: member.access,
+    }
+}
+
+impl Classes {
+    fn read(file: &Path) -> Self {
+        let mut classes = Self::default();
+        let mut reader = Reader::new(File::open(file).expect("a trace")).expect("its format");
+        let problem = reader
+            .for_each(|item| {
+                let Item::Event { event, .. } = item else {
+                    return ControlFlow::Break(format!("{item:?}"));
+                };
+                classes.take(&event);
+                ControlFlow::Continue(())
+            })
+            .expect("read");
+        assert_eq!(problem, None);
+        classes
+    }
+
+    fn name(&self, class: ClassId) -> String {
+        self.names[&class].clone() // a class is defined before all else
+    }
+
+    fn take(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ClassDef(e) => {
+                self.names.insert(e.class, e.name.clone().into_owned());
+            }
+            Event::ClassDetail(e) => {
+                let detail = ClassDetail {
+                    class: e.class,
+                    time: e.time,
+                    access: e.access,
+                    super_name: e.super_name.clone().into_owned().into(),
+                    interfaces: e
+                        .interfaces
+                        .iter()
+                        .map(|name| name.clone().into_owned().into())
+                        .collect(),
+                    loader: e.loader.clone().into_owned().into(),
+                    size: e.size,
+                    fields: e.fields.iter().map(own).collect(),
+                    methods: e.methods.iter().map(own).collect(),
+                };
+                self.details.push((self.name(e.class), detail));
+            }
+            Event::ClassUnload(e) => *self.unloaded.entry(self.name(e.class)).or_default() += 1,
+            Event::ClassRedefine(e) => self.redefined.push((self.name(e.class), e.size)),
+            _ => {}
+        }
+    }
+
+    fn named(&self, name: &str) -> Vec<&ClassDetail<'static>> {
+        let found = self.details.iter().filter(|(n, _)| n == name);
+        found.map(|(_, detail)| detail).collect()
+    }
+}
+
+/// Runs a program with these events, and reads what the trace says.
+fn run(run: Run, events: &str, behind: &[String]) -> Classes {
+    let folder = temp_dir();
+    let file = folder.path().join("trace.trcbin");
+    let options = format!("format=binary,events={events},file={}", file.display());
+    let run = run.agent(agent(), options);
+    let run = behind.iter().fold(run, |run, arg| run.jvm_arg(arg));
+    run.output().assert_exit(0);
+    Classes::read(&file)
+}
+
+/// Names and descriptors of a class's fields, as `javap` prints them.
+fn fields_by_javap(class_file: &Path) -> Vec<(String, String)> {
+    let mut jdks = Jdk::all().into_iter().rev();
+    let javac = jdks.find_map(|jdk| jdk.javac).expect("a JDK with tools");
+    let output = Command::new(javac.with_file_name("javap"))
+        .args(["-p", "-s"])
+        .arg(class_file)
+        .output()
+        .expect("javap starts");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let lines: Vec<&str> = text.lines().collect();
+    let field = |pair: &[&str]| {
+        let descriptor = pair[1].trim().strip_prefix("descriptor: ")?;
+        let name = pair[0].strip_suffix(';')?.rsplit(' ').next()?;
+        (!descriptor.starts_with('(')).then(|| (name.to_owned(), descriptor.to_owned()))
+    };
+    lines.windows(2).filter_map(field).collect()
+}
+
+#[test]
+fn details_are_what_the_class_file_says() {
+    let folder = harness().root().join("11");
+    for jdk in Jdk::require(&VERSIONS) {
+        let classes = run(program(&jdk, "harness.Nested"), "details", &[]);
+        let mut seen = 0;
+        for (name, detail) in &classes.details {
+            let file = folder.join(format!("{}.class", name.replace('.', "/")));
+            let Ok(bytes) = fs::read(&file) else { continue };
+            seen += 1;
+            let class = jtrail_classfile::Class::parse(&bytes).expect("a class file");
+            assert_eq!(detail.size, bytes.len() as i64, "{name}");
+            assert_eq!(detail.loader, "app", "{name}");
+            // An interface has `java.lang.Object` in its class file, and no superclass in Java.
+            let is_interface = class.access_flags() & 0x0200 != 0;
+            let super_name = class.super_name().filter(|_| !is_interface);
+            assert_eq!(
+                detail.super_name,
+                super_name.unwrap_or_default().replace('/', "."),
+                "{name}"
+            );
+            // What an inner class adds to the flags is in other classes' files.
+            let kind = 0x0200 | 0x0400 | 0x2000 | 0x4000; // interface, abstract, annotation, enum
+            assert_eq!(detail.access & kind, class.access_flags() & kind, "{name}");
+            let methods: Vec<Member<'_>> = class
+                .methods()
+                .iter()
+                .map(|m| Member {
+                    name: m.name(),
+                    signature: m.descriptor(),
+                    access: m.access_flags(),
+                })
+                .collect();
+            assert_eq!(detail.methods, methods, "{name}, JDK {}", jdk.feature);
+            let fields: Vec<(String, String)> = detail
+                .fields
+                .iter()
+                .map(|f| (f.name.clone().into(), f.signature.clone().into()))
+                .collect();
+            assert_eq!(fields, fields_by_javap(&file), "{name}");
+        }
+        assert!(seen > 5, "only {seen} classes, JDK {}", jdk.feature);
+        // Loaded long before the trace; each class once.
+        let object = classes.named("java.lang.Object");
+        assert_eq!(object.len(), 1);
+        assert_eq!(
+            (&*object[0].super_name, &*object[0].loader),
+            ("", "bootstrap")
+        );
+        let map = classes.named("java.util.HashMap")[0];
+        assert_eq!(map.super_name, "java.util.AbstractMap");
+        assert_eq!(
+            map.interfaces,
+            [
+                "java.util.Map",
+                "java.lang.Cloneable",
+                "java.io.Serializable"
+            ]
+        );
+    }
+}
+
+#[test]
+fn hidden_classes_are_told() {
+    const PROXY: &str = "harness.Lambdas$$Lambda";
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = temp_dir();
+        let log = folder.path().join("log");
+        let argument = format!("-Xlog:class+load:file={}", log.display());
+        let classes = run(
+            program(&jdk, "harness.Lambdas").jvm_arg(argument),
+            "details",
+            &[],
+        );
+        let log = fs::read_to_string(&log).expect("a log");
+        let logged = log.lines().filter(|line| line.contains(PROXY)).count();
+        let is_proxy = |(name, _): &&(String, ClassDetail<'_>)| name.starts_with(PROXY);
+        let proxies: Vec<_> = classes.details.iter().filter(is_proxy).collect();
+        assert!(logged > 3);
+        assert_eq!(proxies.len(), logged, "JDK {}", jdk.feature);
+        for (name, detail) in proxies {
+            assert_eq!(detail.size, 0, "{name}: no hook sees it");
+            assert!(!detail.interfaces.is_empty(), "{name}");
+            // `Class.getName` has a slash there.
+            assert_eq!(name.contains('/'), jdk.feature > 11, "{name}");
+        }
+    }
+}
+
+#[test]
+fn unloading_is_what_the_log_says() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = temp_dir();
+        let log = folder.path().join("log");
+        let argument = format!("-Xlog:class+unload:file={}", log.display());
+        let run_it = program(&jdk, "harness.Unloading").jvm_arg(argument);
+        let classes = run(run_it, "details", &[]);
+        let mut logged: BTreeMap<String, u64> = BTreeMap::new();
+        for line in fs::read_to_string(&log).expect("a log").lines() {
+            if let Some((_, rest)) = line.split_once("unloading class ") {
+                let name = rest.split(' ').next().unwrap_or_default();
+                *logged.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+        logged.retain(|name, _| name.starts_with("harness."));
+        let mut unloaded = classes.unloaded.clone();
+        unloaded.retain(|name, _| name.starts_with("harness."));
+        assert_eq!(unloaded, logged, "JDK {}", jdk.feature);
+        assert_eq!(unloaded["harness.Unloading$Guest"], 8);
+        // One loader each, with a number of its own.
+        let mut loaders: Vec<&str> = classes
+            .named("harness.Unloading$Guest")
+            .iter()
+            .map(|detail| &*detail.loader)
+            .collect();
+        loaders.sort_unstable();
+        loaders.dedup();
+        assert_eq!(loaders.len(), 12, "{loaders:?}");
+        assert!(loaders[0].starts_with("harness.Unloading$GuestLoader@"));
+    }
+}
+
+#[test]
+fn redefinition_by_others_is_told_and_our_own_is_not() {
+    let folder = temp_dir();
+    let jar = live_neighbours::java_agent(folder.path());
+    for jdk in Jdk::require(&VERSIONS) {
+        let other = format!("-javaagent:{}", jar.display());
+        // With calls, we retransform many a class of the JDK ourselves.
+        for events in ["details", "methods+details"] {
+            let classes = run(
+                program(&jdk, "harness.Fib"),
+                events,
+                std::slice::from_ref(&other),
+            );
+            let names: Vec<&str> = classes.redefined.iter().map(|(n, _)| &**n).collect();
+            assert_eq!(names, ["Early"], "{events}, JDK {}", jdk.feature);
+            assert!(classes.redefined[0].1 > 100);
+        }
+    }
+}
