@@ -69,7 +69,6 @@ pub(crate) struct Facts {
     methods: HashMap<u64, String>,
     names: HashMap<ThreadId, String>,
     object_classes: HashMap<ObjectId, u64>,
-    timed_waits: HashMap<ThreadId, bool>,
     open: HashMap<ThreadId, Vec<(u64, i64)>>,
 }
 

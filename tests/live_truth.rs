@@ -101,3 +101,24 @@ fn lines() {
 fn parks() {
     everywhere("harness.Parks", "+parks");
 }
+
+#[test]
+fn threads_and_groups() {
+    everywhere("harness.Groups", "+threads");
+    everywhere("harness.Mounts", "+mounts");
+}
+
+#[test]
+fn classes() {
+    everywhere("harness.Unloading", "threads+details");
+}
+
+#[test]
+fn compiled_methods() {
+    everywhere("harness.Hot", "threads+jit");
+}
+
+#[test]
+fn heaps() {
+    with_each_collector("harness.HeapGraph", "threads+heap");
+}

@@ -4,13 +4,14 @@ use crate::buffer::{Exchange, ThreadBuffer, tls};
 use crate::guard;
 use crate::hooks::{ClassSizes, CompiledCode};
 use crate::hooks::{Collections, Snapshots};
+use crate::hooks::{Sampler, VirtualTimes};
 use crate::instrument::Classes;
 use crate::jvmti::{Jvmti, ThreadNames};
 use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
-use jtrail_options::{Engine, Options};
+use jtrail_options::{Engine, Events, Options};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -29,6 +30,10 @@ pub(crate) struct Agent {
     pub(crate) objects: Option<Objects>,
     pub(crate) collections: Collections,
     pub(crate) snapshots: Snapshots,
+    /// Where CPU time is measured.
+    pub(crate) virtual_times: Option<VirtualTimes>,
+    /// Where samples are taken.
+    pub(crate) sampler: OnceLock<Sampler>,
     pub(crate) now: fn() -> u64,
     announcements: Sender<Announcement>,
     exchange: Exchange,
@@ -68,6 +73,11 @@ impl Agent {
         writer: Writer,
     ) -> &'static Self {
         AGENT.get_or_init(|| Self {
+            virtual_times: options
+                .events
+                .contains(Events::CPU)
+                .then(VirtualTimes::default),
+            sampler: OnceLock::new(),
             options,
             jvmti,
             classes: Classes::default(),

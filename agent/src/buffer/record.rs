@@ -137,6 +137,8 @@ codes! {
     HeapReference Words(2), false;
     /// Number of the snapshot.
     HeapDumpEnd Words(1), false;
+    /// Thread. It has the name that was announced for this record.
+    ThreadName Words(1), false;
 }
 
 impl Code {

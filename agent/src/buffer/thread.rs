@@ -159,6 +159,23 @@ impl ThreadBuffer {
         true
     }
 
+    /// As [`Self::try_record`], with the running thread's CPU time in front.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    #[inline]
+    pub(crate) unsafe fn try_record_with_cpu(&self, now: u64, cpu: u64, low: u64) -> bool {
+        let cursor = self.published.cursor();
+        // SAFETY: the caller's promise.
+        let owner = unsafe { self.owner() };
+        if owner.end - cursor < 24 || epoch(now) != owner.epoch {
+            return false;
+        }
+        self.push(word(now, record::coded(Code::Cpu)), &[cpu]);
+        self.push(word(now, low), &[]);
+        true
+    }
+
     /// Records an enter or leave, in a new chunk if need be.
     ///
     /// Returns `false` when recording has ended for good.
@@ -168,7 +185,24 @@ impl ThreadBuffer {
     #[cold]
     pub(crate) unsafe fn record(&self, now: u64, low: u64) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { self.write(now, low, &[]) }
+        unsafe { self.write(now, None, low, &[]) }
+    }
+
+    /// Records an enter or leave, of either kind, with the running thread's CPU time in front: both or none.
+    ///
+    /// Returns `false` when recording has ended for good.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    pub(crate) unsafe fn record_with_cpu(
+        &self,
+        now: u64,
+        cpu: u64,
+        low: u64,
+        payload: &[u64],
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.write(now, Some(cpu), low, payload) }
     }
 
     /// Records something with a payload, of as many words as its code has. In drop mode, records that
@@ -181,7 +215,17 @@ impl ThreadBuffer {
     pub(crate) unsafe fn record_coded(&self, now: u64, code: Code, payload: &[u64]) -> bool {
         debug_assert_eq!(code.words(payload[0]), Some(payload.len()));
         // SAFETY: the caller's promise.
-        unsafe { self.write(now, record::coded(code), payload) }
+        unsafe { self.write(now, None, record::coded(code), payload) }
+    }
+
+    /// Numbers of the thread that records belong to now, and of the operating-system thread's own.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    pub(crate) unsafe fn owners(&self) -> (u32, u32) {
+        // SAFETY: the caller's promise.
+        let owner = unsafe { self.owner() };
+        (owner.running, owner.base)
     }
 
     /// From now on, records belong to `thread`; `None`: to the operating-system thread's own.
@@ -230,8 +274,8 @@ impl ThreadBuffer {
 
     /// # Safety
     /// The owning thread calls it.
-    unsafe fn write(&self, now: u64, low: u64, payload: &[u64]) -> bool {
-        let needed = 1 + payload.len();
+    unsafe fn write(&self, now: u64, cpu: Option<u64>, low: u64, payload: &[u64]) -> bool {
+        let needed = 1 + payload.len() + if cpu.is_some() { 2 } else { 0 };
         loop {
             // SAFETY: the caller's promise; dropped before `refill` takes its own.
             let owner = unsafe { self.owner() };
@@ -241,6 +285,9 @@ impl ThreadBuffer {
                 if new_epoch {
                     self.push(word(now, record::coded(Code::Time)), &[now]);
                     owner.epoch = epoch(now);
+                }
+                if let Some(cpu) = cpu {
+                    self.push(word(now, record::coded(Code::Cpu)), &[cpu]);
                 }
                 self.push(word(now, low), payload);
                 return true;

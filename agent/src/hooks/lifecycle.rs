@@ -1,6 +1,6 @@
 //! The JVM starts, is ready, and ends.
 
-use super::{buffer, class, detail, gc, heap, jit, method, object, record};
+use super::{buffer, class, detail, gc, heap, jit, method, object, record, sampler, thread};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
@@ -31,9 +31,10 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 /// Called by the JVM as `JtrailHook.bindNatives`.
 pub(crate) unsafe fn bind_hook(env: *mut JNIEnv, class: jclass) {
     guard::run("the binding of the hook", || {
+        let with_cpu = agent::get().is_some_and(|agent| agent.options.events.contains(Events::CPU));
+        let functions = method::hook_functions(with_cpu);
         // SAFETY: these are the hook's functions.
-        if let Err(error) = unsafe { crate::jni::bind_hook(env, class, &method::hook_functions()) }
-        {
+        if let Err(error) = unsafe { crate::jni::bind_hook(env, class, &functions) } {
             log::say(&format!(
                 "cannot bind the hook class: {error}; tracing is off, the program goes on"
             ));
@@ -67,6 +68,12 @@ pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) 
         }
         // The thread that ends the JVM may have ended for Java already.
         let own = buffer(agent, env).or_else(|| agent.native_buffer());
+        if let Some(sampler) = agent.sampler.get() {
+            sampler.stop();
+        }
+        if let Some(own) = own {
+            thread::last_words(agent, env, own);
+        }
         heap::end(agent, env, own);
         record(agent, own, Code::Shutdown, &[0]);
         agent.stop();
@@ -114,6 +121,7 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
     if agent.options.events.contains(Events::JIT) {
         jit::begin(agent);
     }
+    sampler::start(agent, env);
     if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
         enable_method_events(agent);
     }

@@ -3,28 +3,29 @@
 //! The hook's functions are the hot path: thread-local pointer, time stamp, store. All else is in
 //! [`slow`].
 
-use crate::agent;
+use super::cpu::{Measure, WithCpu, Without};
+use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
-use crate::buffer::{record, tls};
+use crate::buffer::{ThreadBuffer, record, tls};
 use crate::clock::{Clock, Counter, System, counter_is_steady};
 use crate::guard;
 use crate::jni::HookFunctions;
-use crate::jvmti::abi::RawEnv;
+use crate::jvmti::abi::{Callbacks, RawEnv};
 use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::ffi::{c_uchar, c_void};
 
 type Hook = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
 type LineCounters = unsafe extern "system" fn(*mut JNIEnv, jclass) -> jlong;
 
-/// The functions for this machine's clock.
-pub(super) fn hook_functions() -> HookFunctions {
-    fn of<C: Clock>() -> HookFunctions {
+/// The functions for this machine's clock, and for what is measured.
+pub(super) fn hook_functions(with_cpu: bool) -> HookFunctions {
+    fn of<C: Clock, M: Measure>() -> HookFunctions {
         let pointer = |hook: Hook| hook as *mut c_void;
         HookFunctions {
-            enter: pointer(enter::<C>),
-            leave: pointer(leave::<C>),
-            leave_by_exception: pointer(leave_by_exception),
-            caught: pointer(caught),
+            enter: pointer(enter::<C, M>),
+            leave: pointer(leave::<C, M>),
+            leave_by_exception: pointer(leave_by_exception::<M>),
+            caught: pointer(caught::<M>),
             super_call: pointer(super_call),
             super_returned: pointer(super_returned),
             park: pointer(super::park::park),
@@ -32,57 +33,83 @@ pub(super) fn hook_functions() -> HookFunctions {
             line_counters: line_counters as LineCounters as *mut c_void,
         }
     }
-    if counter_is_steady() {
-        of::<Counter>()
-    } else {
-        of::<System>()
+    match (counter_is_steady(), with_cpu) {
+        (true, false) => of::<Counter, Without>(),
+        (true, true) => of::<Counter, WithCpu>(),
+        (false, false) => of::<System, Without>(),
+        (false, true) => of::<System, WithCpu>(),
     }
 }
 
-unsafe extern "system" fn enter<C: Clock>(env: *mut JNIEnv, _class: jclass, method: jint) {
-    call::<C>(env, record::enter(method as u32));
+unsafe extern "system" fn enter<C: Clock, M: Measure>(
+    env: *mut JNIEnv,
+    _class: jclass,
+    method: jint,
+) {
+    // The system is asked before the time is read here, and behind it at a leave: so it takes none of the call's time.
+    let cpu = M::now();
+    call::<C>(env, || cpu, record::enter(method as u32));
 }
 
-unsafe extern "system" fn leave<C: Clock>(env: *mut JNIEnv, _class: jclass, method: jint) {
-    call::<C>(env, record::leave(method as u32));
+unsafe extern "system" fn leave<C: Clock, M: Measure>(
+    env: *mut JNIEnv,
+    _class: jclass,
+    method: jint,
+) {
+    call::<C>(env, M::now, record::leave(method as u32));
 }
 
 #[inline(always)]
-fn call<C: Clock>(env: *mut JNIEnv, low: u64) {
+fn call<C: Clock>(env: *mut JNIEnv, cpu: impl FnOnce() -> Option<u64>, low: u64) {
     let buffer = tls::get();
     let now = C::now();
-    // SAFETY: the variable is null, or points to this thread's own buffer.
-    if buffer.is_null() || !unsafe { (*buffer).try_record(now, low) } {
-        slow(env, now, low);
+    let cpu = cpu();
+    let recorded = !buffer.is_null()
+        && match cpu {
+            // SAFETY: the variable is null, or points to this thread's own buffer.
+            None => unsafe { (*buffer).try_record(now, low) },
+            // SAFETY: likewise.
+            Some(cpu) => unsafe { (*buffer).try_record_with_cpu(now, cpu, low) },
+        };
+    if !recorded {
+        slow(env, now, cpu, low);
     }
 }
 
 /// No buffer, no room in the chunk, or a new epoch.
 #[cold]
 #[inline(never)]
-fn slow(env: *mut JNIEnv, now: u64, low: u64) {
+fn slow(env: *mut JNIEnv, now: u64, cpu: Option<u64>, low: u64) {
     guard::run("a call", || {
         let Some(agent) = agent::get() else { return };
         let Some(buffer) = super::buffer(agent, env) else {
             return;
         };
-        // SAFETY: it is the running thread's own.
-        if !unsafe { buffer.record(now, low) } {
-            guard::switch_off();
-        }
+        write(buffer, now, cpu, low);
     });
 }
 
+/// Writes an enter or a leave into the running thread's buffer.
+fn write(buffer: &ThreadBuffer, now: u64, cpu: Option<u64>, low: u64) {
+    let recorded = match cpu {
+        // SAFETY: it is the running thread's own.
+        Some(cpu) => unsafe { buffer.record_with_cpu(now, cpu, low, &[]) },
+        // SAFETY: likewise.
+        None => unsafe { buffer.record(now, low) },
+    };
+    if !recorded {
+        guard::switch_off();
+    }
+}
+
 /// A record of the running method.
-fn coded(env: *mut JNIEnv, code: Code, method: jint) {
+fn coded<M: Measure>(env: *mut JNIEnv, code: Code, method: jint) {
     guard::run("a call", || {
         let Some(agent) = agent::get() else { return };
-        super::record(
-            agent,
-            super::buffer(agent, env),
-            code,
-            &[u64::from(method as u32)],
-        );
+        let Some(buffer) = super::buffer(agent, env) else {
+            return;
+        };
+        coded_into::<M>(agent, buffer, code, method as u32);
     });
 }
 
@@ -94,24 +121,54 @@ unsafe extern "system" fn line_counters(_env: *mut JNIEnv, _class: jclass) -> jl
     })
 }
 
-unsafe extern "system" fn leave_by_exception(env: *mut JNIEnv, _class: jclass, method: jint) {
-    coded(env, Code::LeaveByException, method);
+fn coded_into<M: Measure>(agent: &Agent, buffer: &ThreadBuffer, code: Code, method: u32) {
+    let payload = [u64::from(method)];
+    let Some(cpu) = M::now() else {
+        return super::record(agent, Some(buffer), code, &payload);
+    };
+    // SAFETY: it is the running thread's own.
+    if !unsafe { buffer.record_with_cpu((agent.now)(), cpu, record::coded(code), &payload) } {
+        guard::switch_off();
+    }
 }
 
-unsafe extern "system" fn caught(env: *mut JNIEnv, _class: jclass, method: jint) {
-    coded(env, Code::Caught, method);
+unsafe extern "system" fn leave_by_exception<M: Measure>(
+    env: *mut JNIEnv,
+    _class: jclass,
+    method: jint,
+) {
+    coded::<M>(env, Code::LeaveByException, method);
+}
+
+/// Calls may be found to have ended by it, which then have its CPU time.
+unsafe extern "system" fn caught<M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
+    coded::<M>(env, Code::Caught, method);
 }
 
 unsafe extern "system" fn super_call(env: *mut JNIEnv, _class: jclass, method: jint) {
-    coded(env, Code::SuperCall, method);
+    coded::<Without>(env, Code::SuperCall, method);
 }
 
 unsafe extern "system" fn super_returned(env: *mut JNIEnv, _class: jclass, method: jint) {
-    coded(env, Code::SuperReturned, method);
+    coded::<Without>(env, Code::SuperReturned, method);
+}
+
+/// The callbacks of the other engine.
+pub(super) fn set_callbacks(callbacks: &mut Callbacks, with_cpu: bool) {
+    match with_cpu {
+        false => {
+            callbacks.method_entry(jvmti_entry::<Without>);
+            callbacks.method_exit(jvmti_exit::<Without>);
+        }
+        true => {
+            callbacks.method_entry(jvmti_entry::<WithCpu>);
+            callbacks.method_exit(jvmti_exit::<WithCpu>);
+        }
+    }
 }
 
 /// JVMTI's MethodEntry.
-pub(super) unsafe extern "system" fn jvmti_entry(
+unsafe extern "system" fn jvmti_entry<M: Measure>(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
     _thread: jobject,
@@ -126,15 +183,13 @@ pub(super) unsafe extern "system" fn jvmti_entry(
         let Some(buffer) = super::buffer(agent, env) else {
             return;
         };
-        // SAFETY: it is the running thread's own.
-        if !unsafe { buffer.record((agent.now)(), record::enter(number)) } {
-            guard::switch_off();
-        }
+        let cpu = M::now();
+        write(buffer, (agent.now)(), cpu, record::enter(number));
     });
 }
 
 /// JVMTI's MethodExit.
-pub(super) unsafe extern "system" fn jvmti_exit(
+unsafe extern "system" fn jvmti_exit<M: Measure>(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
     _thread: jobject,
@@ -151,16 +206,9 @@ pub(super) unsafe extern "system" fn jvmti_exit(
         let Some(buffer) = super::buffer(agent, env) else {
             return;
         };
-        if by_exception != 0 {
-            super::record(
-                agent,
-                Some(buffer),
-                Code::LeaveByException,
-                &[u64::from(number)],
-            );
-        // SAFETY: it is the running thread's own.
-        } else if !unsafe { buffer.record((agent.now)(), record::leave(number)) } {
-            guard::switch_off();
+        match by_exception {
+            0 => write(buffer, (agent.now)(), M::now(), record::leave(number)),
+            _ => coded_into::<M>(agent, buffer, Code::LeaveByException, number),
         }
     });
 }

@@ -4,6 +4,7 @@
 //! A capability is asked for, and an event switched on, only when the options need it.
 
 mod class;
+mod cpu;
 mod detail;
 mod exception;
 mod gc;
@@ -14,6 +15,7 @@ mod method;
 mod monitor;
 mod object;
 mod park;
+mod sampler;
 mod stack;
 mod thread;
 mod virtual_thread;
@@ -27,12 +29,14 @@ use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event};
 use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, HeapMoments, Options};
 
+pub(crate) use cpu::VirtualTimes;
 pub(crate) use detail::ClassSizes;
 pub(crate) use gc::Collections;
 pub(crate) use heap::Snapshots;
 pub(crate) use jit::CompiledCode;
 pub(crate) use lifecycle::bind_hook;
 pub(crate) use object::environment as objects;
+pub(crate) use sampler::Sampler;
 
 /// Kinds of events that name methods which the filters may leave out.
 const NAMED_METHODS: [Events; 5] = [
@@ -115,6 +119,9 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
             "tell garbage collections",
         )?;
     }
+    if events.contains(Events::CPU) {
+        need(Capability::GetThreadCpuTime, "tell the CPU time of threads")?;
+    }
     if potential.has(Capability::SupportVirtualThreads) {
         need(Capability::SupportVirtualThreads, "tell virtual threads")?;
     }
@@ -152,8 +159,8 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         events.extend([Event::VmStart, Event::ClassFileLoadHook]);
     } else if agent.options.events.contains(Events::METHODS) {
         // Switched on when the JVM is ready.
-        callbacks.method_entry(method::jvmti_entry);
-        callbacks.method_exit(method::jvmti_exit);
+        let with_cpu = agent.options.events.contains(Events::CPU);
+        method::set_callbacks(&mut callbacks, with_cpu);
     }
     if agent.options.events.contains(Events::DETAILS) {
         callbacks.class_file_load_hook(class::file_load_hook);
@@ -212,7 +219,8 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     if let Some(buffer) = agent.buffer_if_any() {
         return Some(buffer);
     }
-    if guard::is_off() || heap::is_our_thread() || !lifecycle::ensure_live(agent, env) {
+    let is_ours = heap::is_our_thread() || sampler::is_running();
+    if guard::is_off() || is_ours || !lifecycle::ensure_live(agent, env) {
         return None;
     }
     // SAFETY: null means the running thread, whose environment it is.
@@ -222,9 +230,15 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
 
 /// Writes a record with a payload into the running thread's buffer, if it has one and recording goes on.
 pub(crate) fn record(agent: &Agent, buffer: Option<&ThreadBuffer>, code: Code, payload: &[u64]) {
+    if let Some(buffer) = buffer {
+        record_at((agent.now)(), buffer, code, payload);
+    }
+}
+
+/// As [`record`], with the time given.
+fn record_at(now: u64, buffer: &ThreadBuffer, code: Code, payload: &[u64]) {
     // SAFETY: buffers come from `Agent::buffer`, which gives the running thread its own.
-    let recorded = buffer.is_none_or(|b| unsafe { b.record_coded((agent.now)(), code, payload) });
-    if !recorded {
+    if !unsafe { buffer.record_coded(now, code, payload) } {
         guard::switch_off();
     }
 }

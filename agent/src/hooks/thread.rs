@@ -1,11 +1,15 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
-use super::{heap, lifecycle, record};
-use crate::agent::{self, NO_THREAD};
+use super::{cpu, heap, lifecycle, record, sampler};
+use crate::agent::{self, Agent, NO_THREAD};
+use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
+use crate::writer::Announcement;
 use jni::sys::{JNIEnv, jobject};
+use jtrail_options::Events;
+use rustc_hash::FxHashMap;
 
 /// On the new thread, before it runs any Java code.
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
@@ -14,6 +18,10 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
         if heap::is_our_thread() {
             // SAFETY: the callback's own reference.
             unsafe { agent.forget_thread(thread) };
+            return;
+        }
+        // SAFETY: the callback's own reference and environment.
+        if unsafe { sampler::is_starting(agent, env, thread) } {
             return;
         }
         if !lifecycle::ensure_live(agent, env) {
@@ -50,15 +58,69 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
         }
         // SAFETY: the callback's own reference.
         if let Some(number) = unsafe { agent.name_thread(env, thread) } {
-            record(
-                agent,
-                Some(agent.buffer_of(number)),
-                Code::ThreadEnd,
-                &[u64::from(number)],
-            );
+            let buffer = agent.buffer_of(number);
+            // SAFETY: likewise.
+            unsafe { look_at_name(agent, buffer, thread, number) };
+            if agent.options.events.contains(Events::CPU) {
+                cpu::record_thread(agent, buffer, number, cpu::now());
+            }
+            record(agent, Some(buffer), Code::ThreadEnd, &[u64::from(number)]);
             // SAFETY: the callback's own reference.
             unsafe { agent.forget_thread(thread) };
         }
         agent.finish_buffer();
+    });
+}
+
+/// Has the trace tell a thread's name again, if it has changed.
+///
+/// # Safety
+/// `thread` is a live reference to a thread.
+pub(super) unsafe fn look_at_name(
+    agent: &Agent,
+    buffer: &ThreadBuffer,
+    thread: jobject,
+    number: u32,
+) {
+    if agent.options.events.contains(Events::THREADS)
+        // SAFETY: the caller's promise.
+        && let Ok(name) = unsafe { agent.jvmti.thread_name(thread) }
+    {
+        tell_name(agent, buffer, number, &name);
+    }
+}
+
+/// Says what a thread is called. The writer knows whether that is new.
+pub(super) fn tell_name(agent: &Agent, buffer: &ThreadBuffer, number: u32, name: &str) {
+    let name = name.into();
+    agent.announce(Announcement::ThreadName { number, name });
+    record(agent, Some(buffer), Code::ThreadName, &[number.into()]);
+}
+
+/// At the end of the trace: what there is to say of threads that are still alive.
+pub(super) fn last_words(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
+    let mut threads = FxHashMap::default();
+    for thread in agent.jvmti.all_threads().unwrap_or_default() {
+        // SAFETY: local references that the JVM just gave us.
+        unsafe {
+            let Some(number) = agent.name_thread(env, thread) else {
+                continue;
+            };
+            look_at_name(agent, buffer, thread, number);
+            threads.insert(number, thread);
+        }
+    }
+    if !agent.options.events.contains(Events::CPU) {
+        return;
+    }
+    // SAFETY: likewise.
+    let clock_of = |thread: &jobject| unsafe { agent.jvmti.thread_cpu_time(*thread) }.ok();
+    for (number, thread) in &threads {
+        if let Some(used) = clock_of(thread) {
+            cpu::record_thread(agent, buffer, *number, used);
+        }
+    }
+    cpu::record_virtual(agent, buffer, |carrier| {
+        threads.get(&carrier).and_then(clock_of)
     });
 }

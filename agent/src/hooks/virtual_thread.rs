@@ -4,13 +4,15 @@
 //! says that what follows is its own; when it unmounts, that the carrier is itself again. The JVM tells of both
 //! by events of its own, beyond the specification.
 
-use super::{lifecycle, record};
-use crate::agent;
+use super::{cpu, lifecycle, record};
+use crate::agent::{self, Agent};
+use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Event, RawEnv, callback};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jobject};
+use jtrail_options::Events;
 use std::ffi::c_void;
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
@@ -46,55 +48,108 @@ pub(super) fn install(jvmti: Jvmti) {
 /// On the new thread, mounted, before it runs any code of its own.
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a virtual thread's start", || {
-        switch(env, Some(thread), Some(Code::ThreadStart))
+        if let Some((agent, buffer, number)) = switch(env, Some(thread)) {
+            record(agent, Some(buffer), Code::ThreadStart, &[number.into()]);
+        }
     });
 }
 
 /// On the thread that ends, after all code of its own.
 pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a virtual thread's end", || {
-        switch(env, Some(thread), Some(Code::ThreadEnd));
-        if let Some(agent) = agent::get() {
-            // SAFETY: the callback's own reference.
-            unsafe { agent.forget_thread(thread) };
+        if let Some((agent, buffer, number)) = switch(env, Some(thread)) {
+            finish(agent, buffer, thread, number);
         }
-        switch(env, None, None);
     });
 }
 
 unsafe extern "system" fn mount(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a virtual thread's mount", || {
-        switch(env, Some(thread), None)
+        switch(env, Some(thread));
     });
 }
 
 unsafe extern "system" fn unmount(_jvmti: RawEnv, env: *mut JNIEnv, _thread: jobject) {
-    guard::run("a virtual thread's unmount", || switch(env, None, None));
+    guard::run("a virtual thread's unmount", || {
+        switch(env, None);
+    });
 }
 
-/// From now on, what the carrier records belongs to `thread`, or to itself; then writes a record of it.
-fn switch(env: *mut JNIEnv, thread: Option<jobject>, code: Option<Code>) {
-    let Some(agent) = agent::get() else { return };
+/// From now on, what the carrier records belongs to `thread`, or to itself. The answer is its buffer, and whose that is now;
+/// none for a thread that has ended, and when nothing can be recorded.
+fn switch(
+    env: *mut JNIEnv,
+    thread: Option<jobject>,
+) -> Option<(&'static Agent, &'static ThreadBuffer, u32)> {
+    let agent = agent::get()?;
     if !lifecycle::ensure_live(agent, env) {
-        return;
+        return None;
     }
     let number = match thread {
         // SAFETY: the callback's own reference.
-        Some(thread) => match unsafe { agent.name_thread(env, thread) } {
-            Some(number) => Some(number),
-            None => return, // it has ended
-        },
+        Some(thread) => Some(unsafe { agent.name_thread(env, thread) }?),
         None => None,
     };
     // The carrier has a buffer since its own start, unless it began before the trace.
-    let Some(buffer) = agent.native_buffer() else {
-        return;
-    };
+    let buffer = agent.native_buffer()?;
+    Some((agent, buffer, move_to(agent, buffer, number)))
+}
+
+/// The carrier runs that virtual thread from now on, or none but itself; the answer is which.
+fn move_to(agent: &Agent, buffer: &ThreadBuffer, thread: Option<u32>) -> u32 {
     // SAFETY: it is the running thread's own.
-    if !unsafe { buffer.switch_to((agent.now)(), number) } {
+    let (running, carrier) = unsafe { buffer.owners() };
+    let next = thread.unwrap_or(carrier);
+    if next == running {
+        return next;
+    }
+    let tell_mounts = agent.options.events.contains(Events::MOUNTS);
+    if running != carrier {
+        if let Some(times) = &agent.virtual_times {
+            times.unmounted(running);
+        }
+        if tell_mounts {
+            record(agent, Some(buffer), Code::Unmount, &pair(running, carrier));
+        }
+    }
+    // SAFETY: likewise.
+    if !unsafe { buffer.switch_to((agent.now)(), thread) } {
         guard::switch_off();
     }
-    if let (Some(code), Some(number)) = (code, number) {
-        record(agent, Some(buffer), code, &[u64::from(number)]);
+    if next != carrier {
+        if let Some(times) = &agent.virtual_times {
+            times.mounted(next, carrier);
+        }
+        if tell_mounts {
+            record(agent, Some(buffer), Code::Mount, &pair(next, carrier));
+        }
     }
+    next
+}
+
+/// The virtual thread that runs here is at its end: its last name, its CPU time, and that it leaves its carrier.
+fn finish(agent: &Agent, buffer: &ThreadBuffer, thread: jobject, number: u32) {
+    // SAFETY: the callback's own reference.
+    unsafe { super::thread::look_at_name(agent, buffer, thread, number) };
+    if let Some(times) = &agent.virtual_times {
+        cpu::record_thread(agent, buffer, number, times.ended(number));
+    }
+    // SAFETY: it is the running thread's own.
+    let (running, carrier) = unsafe { buffer.owners() };
+    if running == number && agent.options.events.contains(Events::MOUNTS) {
+        record(agent, Some(buffer), Code::Unmount, &pair(number, carrier));
+    }
+    record(agent, Some(buffer), Code::ThreadEnd, &[number.into()]);
+    // SAFETY: likewise.
+    unsafe {
+        agent.forget_thread(thread);
+        if !buffer.switch_to((agent.now)(), None) {
+            guard::switch_off();
+        }
+    }
+}
+
+/// Payload of a mount or unmount.
+fn pair(thread: u32, carrier: u32) -> [u64; 1] {
+    [u64::from(thread) << 32 | u64::from(carrier)]
 }

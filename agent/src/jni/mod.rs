@@ -1,5 +1,9 @@
 //! The few things that the agent asks of Java itself.
 
+mod threads;
+
+pub(crate) use threads::{new_thread, with_local_frame};
+
 use jni::objects::{JClass, JClassLoader};
 use jni::sys::{JNIEnv, JavaVM, JavaVMAttachArgs, jclass, jint, jobject};
 use jni::{EnvUnowned, NativeMethod, Outcome, jni_sig, jni_str};

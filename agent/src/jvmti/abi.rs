@@ -6,8 +6,8 @@
 
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::{
-    jvmtiAddrLocationMap, jvmtiExtensionEventInfo, jvmtiFrameInfo, jvmtiLineNumberEntry,
-    jvmtiMonitorUsage, jvmtiThreadGroupInfo, jvmtiThreadInfo,
+    jvmtiAddrLocationMap, jvmtiExtensionEventInfo, jvmtiExtensionFunctionInfo, jvmtiFrameInfo,
+    jvmtiLineNumberEntry, jvmtiMonitorUsage, jvmtiStackInfo, jvmtiThreadGroupInfo, jvmtiThreadInfo,
 };
 use std::ffi::{c_char, c_uchar, c_void};
 
@@ -40,6 +40,7 @@ pub(crate) enum Capability {
     AccessLocalVariables = 14,
     MaintainOriginalMethodOrder = 15,
     GenerateExceptionEvents = 17,
+    GetThreadCpuTime = 23,
     GenerateMethodEntryEvents = 24,
     GenerateMethodExitEvents = 25,
     GenerateAllClassHookEvents = 26,
@@ -194,6 +195,8 @@ functions! {
     2 set_event_notification_mode(mode: jint, event: jint, thread: jobject);
     4 get_all_threads(count: *mut jint, threads: *mut *mut jobject);
     9 get_thread_info(thread: jobject, info: *mut jvmtiThreadInfo);
+    12 run_agent_thread(thread: jobject, function: super::threads::AgentThread, argument: *mut c_void, priority: jint);
+    13 get_top_thread_groups(count: *mut jint, groups: *mut *mut jobject);
     14 get_thread_group_info(group: jobject, info: *mut jvmtiThreadGroupInfo);
     16 get_frame_count(thread: jobject, count: *mut jint);
     18 get_current_thread(thread: *mut jobject);
@@ -216,6 +219,8 @@ functions! {
     66 get_method_modifiers(method: jmethodID, modifiers: *mut jint);
     70 get_line_number_table(method: jmethodID, count: *mut jint, table: *mut *mut jvmtiLineNumberEntry);
     78 get_loaded_classes(count: *mut jint, classes: *mut *mut jclass);
+    100 get_all_stack_traces(depth: jint, stacks: *mut *mut jvmtiStackInfo, count: *mut jint);
+    101 get_thread_list_stack_traces(count: jint, threads: *const jobject, depth: jint, stacks: *mut *mut jvmtiStackInfo);
     102 get_thread_local_storage(thread: jobject, data: *mut *mut c_void);
     103 set_thread_local_storage(thread: jobject, data: *const c_void);
     104 get_stack_trace(thread: jobject, start: jint, most: jint, frames: *mut jvmtiFrameInfo, count: *mut jint);
@@ -225,9 +230,11 @@ functions! {
     115 follow_references(filter: jint, class: jclass, object: jobject, callbacks: *const HeapCallbacks, data: *const c_void);
     122 set_event_callbacks(callbacks: *const Callbacks, size: jint);
     123 generate_events(event: jint);
+    124 get_extension_functions(count: *mut jint, functions: *mut *mut jvmtiExtensionFunctionInfo);
     125 get_extension_events(count: *mut jint, events: *mut *mut jvmtiExtensionEventInfo);
     126 set_extension_event_callback(index: jint, callback: *const c_void);
     133 get_phase(phase: *mut jint);
+    137 get_thread_cpu_time(thread: jobject, nanoseconds: *mut jlong);
     140 get_potential_capabilities(capabilities: *mut Capabilities);
     142 add_capabilities(capabilities: *const Capabilities);
     152 retransform_classes(count: jint, classes: *const jclass);
@@ -359,6 +366,12 @@ mod tests {
             "set_event_notification_mode" = SetEventNotificationMode,
             "get_all_threads" = GetAllThreads,
             "get_thread_info" = GetThreadInfo,
+            "run_agent_thread" = RunAgentThread,
+            "get_top_thread_groups" = GetTopThreadGroups,
+            "get_all_stack_traces" = GetAllStackTraces,
+            "get_thread_list_stack_traces" = GetThreadListStackTraces,
+            "get_extension_functions" = GetExtensionFunctions,
+            "get_thread_cpu_time" = GetThreadCpuTime,
             "get_thread_group_info" = GetThreadGroupInfo,
             "get_frame_count" = GetFrameCount,
             "get_current_thread" = GetCurrentThread,

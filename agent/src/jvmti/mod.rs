@@ -5,7 +5,9 @@ mod env;
 mod heap;
 mod members;
 mod objects;
+mod threads;
 
 pub(crate) use env::{Failure, Jvmti, Lines, Phase, Result, ThreadNames, text};
 pub(crate) use heap::Reference;
 pub(crate) use members::Member;
+pub(crate) use threads::ExtensionFunction;

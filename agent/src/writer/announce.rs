@@ -14,6 +14,8 @@ pub(crate) enum Announcement {
     Buffer(Box<BufferHandle>),
     /// A Java thread, by its number.
     Thread(Box<ThreadInfo>),
+    /// What a thread is called when its next `ThreadName` record is made.
+    ThreadName { number: u32, name: Box<str> },
     /// A class, by its number. Numbers come in any order, and without gaps in the end.
     Class(ClassInfo),
     /// Methods of one class.

@@ -311,6 +311,7 @@ impl Trace {
         match announcement {
             Announcement::Buffer(_) => unreachable!("buffers are the merge's"),
             Announcement::Thread(info) => translator.add_thread(*info),
+            Announcement::ThreadName { number, name } => translator.add_name(number, name),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
             Announcement::ClassDetail(info) => translator.class_detail(&info),

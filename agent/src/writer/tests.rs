@@ -1,6 +1,8 @@
 //! Buffers, streams, merge and translation together, without a JVM: threads record made-up calls, and what
 //! comes out must be what they did.
 
+mod threads;
+
 use super::announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
 use super::merge::Merge;
 use super::stream::Sink;
@@ -250,6 +252,7 @@ impl Encode for Lines {
             }
             Event::MethodDef(e) => format!("def {} {}\n", e.method, e.name),
             Event::ThreadStart(e) => format!("thread {} {}\n", e.thread, e.name),
+            Event::ThreadName(e) => format!("name {} {}\n", e.thread, e.name),
             Event::ThreadEnd(e) => format!("end {}\n", e.thread),
             Event::Custom(e) => format!("{}\n", e.body),
             _ => return,

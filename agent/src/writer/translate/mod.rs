@@ -84,6 +84,8 @@ struct Thread {
     calls: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<Tree>>,
+    /// Names of records to come.
+    names: Vec<Box<str>>,
 }
 
 #[derive(Default)]
@@ -178,6 +180,31 @@ impl Translator {
         if is_renamed {
             let (id, time) = (thread.id, thread.last);
             let name = thread.info.name.clone();
+            self.event(&Event::ThreadName(ThreadName {
+                thread: id,
+                time,
+                name: (&*name).into(),
+            }));
+        }
+    }
+
+    pub(crate) fn add_name(&mut self, number: u32, name: Box<str>) {
+        if !*slot(&mut self.ended, number) {
+            self.thread(number).names.push(name);
+        }
+    }
+
+    /// A thread's name was looked at.
+    fn named(&mut self, number: u32, ticks: u64) {
+        let Some((id, time)) = self.at(number, ticks) else {
+            return;
+        };
+        let thread = self.thread(number);
+        if thread.names.is_empty() {
+            return;
+        }
+        let name = thread.names.remove(0);
+        if std::mem::replace(&mut thread.info.name, name.clone()) != name {
             self.event(&Event::ThreadName(ThreadName {
                 thread: id,
                 time,
@@ -432,9 +459,11 @@ impl Sink for Translator {
             }
             Code::ThreadStart => {}
             Code::ThreadEnd => self.thread_ended(value, ticks),
+            Code::ThreadName => self.named(value, ticks),
             Code::ThreadCpu => {
                 if let Some((thread, time)) = self.at(value, ticks) {
                     let cpu_time = Duration(payload[1] as i64);
+                    self.thread(value).cpu = cpu_time;
                     self.event(&Event::ThreadCpu(ThreadCpu {
                         thread,
                         time,

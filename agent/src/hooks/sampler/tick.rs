@@ -1,0 +1,164 @@
+//! The samples of one tick.
+
+use super::super::{record_at, stack};
+use crate::agent::Agent;
+use crate::buffer::ThreadBuffer;
+use crate::buffer::record::{self, Code, MOST_FRAMES};
+use crate::jvmti::{ExtensionFunction, Jvmti, Result};
+use jni::sys::{JNIEnv, jmethodID, jobject};
+use jvmti_sys::{jvmtiFrameInfo, jvmtiStackInfo};
+use rustc_hash::FxHashMap;
+
+/// Answers the virtual thread that runs on a carrier.
+const GET_VIRTUAL_THREAD: &str = "com.sun.hotspot.functions.GetVirtualThread";
+
+/// Looks at all threads. Kept from tick to tick for its memory.
+pub(super) struct Tick {
+    depth: u16,
+    /// Payloads of records, one behind the other.
+    words: Vec<u64>,
+    /// None where the JVM has no virtual threads.
+    mounted_on: Option<ExtensionFunction>,
+    /// Of methods seen innermost.
+    kinds: FxHashMap<usize, Kind>,
+}
+
+/// What it means that a method is innermost on a stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A virtual thread runs on this one: `Continuation.run`.
+    Carries,
+    /// The agent is recording something: a method of the hook class.
+    Records,
+    /// The program or the library is where it says.
+    Runs,
+}
+
+impl Tick {
+    pub(super) fn new(agent: &Agent) -> Self {
+        Self {
+            depth: agent.options.stack_depth.clamp(1, MOST_FRAMES as u16),
+            words: Vec::new(),
+            mounted_on: agent
+                .jvmti
+                .extension_function(GET_VIRTUAL_THREAD)
+                .unwrap_or_default(),
+            kinds: FxHashMap::default(),
+        }
+    }
+
+    /// Takes samples of all threads that have frames, and records them, all with one time. `look` is shown the platform
+    /// threads, which are local references.
+    pub(super) fn take(
+        &mut self,
+        agent: &Agent,
+        env: *mut JNIEnv,
+        buffer: &ThreadBuffer,
+        look: impl FnOnce(&[jvmtiStackInfo]),
+    ) -> Result<()> {
+        self.words.clear();
+        let depth = self.depth + 1; // for a method of the hook
+        let mut mounted = Vec::new();
+        agent.jvmti.with_all_stacks(depth, |stacks| {
+            for stack in stacks {
+                match self.mounted(agent.jvmti, stack) {
+                    Some(thread) => mounted.push(thread),
+                    None => self.add(agent, env, stack),
+                }
+            }
+            look(stacks);
+        })?;
+        if !mounted.is_empty() {
+            // Should the JVM refuse, there are none of them at this tick.
+            // SAFETY: local references that the JVM just gave us.
+            let _ = unsafe {
+                agent.jvmti.with_stacks_of(&mounted, depth, |stacks| {
+                    stacks.iter().for_each(|stack| self.add(agent, env, stack));
+                })
+            };
+        }
+        self.write((agent.now)(), buffer);
+        Ok(())
+    }
+
+    fn add(&mut self, agent: &Agent, env: *mut JNIEnv, stack: &jvmtiStackInfo) {
+        let Some(innermost) = frames(stack).first() else {
+            return;
+        };
+        let hook = self.kind(agent.jvmti, innermost.method) == Kind::Records;
+        // SAFETY: a local reference that the JVM just gave us.
+        let Some(number) = (unsafe { agent.name_thread(env, stack.thread) }) else {
+            return; // it has ended, or is the sampler
+        };
+        let first = self.words.len();
+        self.words.extend([0, u64::from(stack.state as u32)]);
+        self.words.extend(
+            frames(stack)
+                .iter()
+                .skip(usize::from(hook))
+                .take(self.depth.into())
+                // SAFETY: the JVM just told us of these methods, and knows those that are gone since.
+                .filter_map(|f| unsafe { stack::frame(agent, f.method, f.location) }),
+        );
+        match self.words.len() - first - 2 {
+            0 => self.words.truncate(first),
+            frames => self.words[first] = record::object(number.into(), frames as u32),
+        }
+    }
+
+    fn kind(&mut self, jvmti: Jvmti, method: jmethodID) -> Kind {
+        *self.kinds.entry(method as usize).or_insert_with(|| {
+            // SAFETY: the JVM just told us of it, and knows if it is gone since.
+            unsafe { kind(jvmti, method) }.unwrap_or(Kind::Runs)
+        })
+    }
+
+    /// The virtual thread that runs on this thread, as a local reference.
+    fn mounted(&mut self, jvmti: Jvmti, stack: &jvmtiStackInfo) -> Option<jobject> {
+        let function = self.mounted_on?;
+        let innermost = frames(stack).first()?.method;
+        if self.kind(jvmti, innermost) != Kind::Carries {
+            return None;
+        }
+        // SAFETY: the function is the one of that name; the thread is a local reference that the JVM just gave us.
+        let thread = unsafe { jvmti.mounted_on(function, stack.thread) }.ok()?;
+        (!thread.is_null()).then_some(thread)
+    }
+
+    fn write(&self, now: u64, buffer: &ThreadBuffer) {
+        let mut rest = &*self.words;
+        while let Some(words) = rest.first().and_then(|first| Code::Sample.words(*first)) {
+            let (payload, behind) = rest.split_at(words);
+            record_at(now, buffer, Code::Sample, payload);
+            rest = behind;
+        }
+    }
+}
+
+fn frames(stack: &jvmtiStackInfo) -> &[jvmtiFrameInfo] {
+    match usize::try_from(stack.frame_count) {
+        Ok(1..) if !stack.frame_buffer.is_null() => {
+            // SAFETY: the JVM's array, of that many elements.
+            unsafe { std::slice::from_raw_parts(stack.frame_buffer, stack.frame_count as usize) }
+        }
+        _ => &[],
+    }
+}
+
+/// What a method is innermost on a stack for.
+///
+/// # Safety
+/// `method` is alive, or was.
+unsafe fn kind(jvmti: Jvmti, method: jmethodID) -> Result<Kind> {
+    // SAFETY: the caller's promise.
+    let class = unsafe { jvmti.declaring_class(method) }?;
+    // SAFETY: a local reference that the JVM just gave us.
+    let class = unsafe { jvmti.class_signature(class) }?;
+    // SAFETY: the caller's promise.
+    let name = || unsafe { jvmti.method_name(method) };
+    Ok(match class.as_str() {
+        "Ljava/lang/JtrailHook;" => Kind::Records,
+        "Ljdk/internal/vm/Continuation;" if name()?.0 == "run" => Kind::Carries,
+        _ => Kind::Runs,
+    })
+}

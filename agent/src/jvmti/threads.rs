@@ -1,0 +1,183 @@
+//! Threads seen from another one: their names, CPU times and stacks.
+
+use super::abi::{self, Error, RawEnv};
+use super::env::{Jvmti, Result, check};
+use jni::sys::{JNIEnv, jint, jobject};
+use jvmti_sys::{jvmtiEnv, jvmtiError, jvmtiStackInfo, jvmtiThreadInfo};
+use std::ffi::c_void;
+use std::ptr;
+
+/// What a thread of the agent's own runs.
+pub(crate) type AgentThread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, *mut c_void);
+
+/// A function that a JVM has beyond the specification.
+pub(crate) type ExtensionFunction = unsafe extern "C" fn(RawEnv, ...) -> Error;
+
+impl Jvmti {
+    /// A thread's name.
+    ///
+    /// # Safety
+    /// `thread` is a live reference to a thread; null means the running one.
+    pub(crate) unsafe fn thread_name(self, thread: jobject) -> Result<String> {
+        let mut info = jvmtiThreadInfo::default();
+        // SAFETY: the caller's promise; `info` takes the answer.
+        check("GetThreadInfo", unsafe {
+            abi::get_thread_info(self.0, thread, &mut info)
+        })?;
+        // SAFETY: the JVM's string.
+        Ok(unsafe { self.take_text(info.name) })
+    }
+
+    /// Nanoseconds of CPU time that a platform thread has used.
+    ///
+    /// # Safety
+    /// As for [`Self::thread_name`].
+    pub(crate) unsafe fn thread_cpu_time(self, thread: jobject) -> Result<u64> {
+        let mut time = 0;
+        // SAFETY: the caller's promise; `time` takes the answer.
+        check("GetThreadCpuTime", unsafe {
+            abi::get_thread_cpu_time(self.0, thread, &mut time)
+        })?;
+        Ok(u64::try_from(time).unwrap_or_default())
+    }
+
+    /// Thread groups without a parent, as local references.
+    pub(crate) fn top_groups(self) -> Result<Vec<jobject>> {
+        let (mut count, mut groups) = (0, ptr::null_mut());
+        // SAFETY: they take the answer.
+        check("GetTopThreadGroups", unsafe {
+            abi::get_top_thread_groups(self.0, &mut count, &mut groups)
+        })?;
+        // SAFETY: the JVM's array.
+        Ok(unsafe { self.take_array(count, groups) })
+    }
+
+    /// Runs a function on a thread of its own, a daemon which Java code can't see.
+    ///
+    /// # Safety
+    /// `thread` is a live reference to a `Thread` that was never started; `function` may be run with `argument` on any thread.
+    pub(crate) unsafe fn run_agent_thread(
+        self,
+        thread: jobject,
+        function: AgentThread,
+        argument: *mut c_void,
+    ) -> Result<()> {
+        const NORMAL_PRIORITY: jint = 5;
+        // SAFETY: the caller's promise.
+        check("RunAgentThread", unsafe {
+            abi::run_agent_thread(self.0, thread, function, argument, NORMAL_PRIORITY)
+        })
+    }
+
+    /// The states and innermost `depth` frames of all platform threads, as they were at one moment, for `f` to look at. The threads are
+    /// local references.
+    pub(crate) fn with_all_stacks<T>(
+        self,
+        depth: u16,
+        f: impl FnOnce(&[jvmtiStackInfo]) -> T,
+    ) -> Result<T> {
+        let (mut stacks, mut count) = (ptr::null_mut(), 0);
+        // SAFETY: they take the answer.
+        check("GetAllStackTraces", unsafe {
+            abi::get_all_stack_traces(self.0, depth.into(), &mut stacks, &mut count)
+        })?;
+        // SAFETY: the JVM's answer.
+        Ok(unsafe { self.show_stacks(stacks, count, f) })
+    }
+
+    /// As [`Self::with_all_stacks`], of these threads, which may be virtual ones.
+    ///
+    /// # Safety
+    /// They are live references to threads.
+    pub(crate) unsafe fn with_stacks_of<T>(
+        self,
+        threads: &[jobject],
+        depth: u16,
+        f: impl FnOnce(&[jvmtiStackInfo]) -> T,
+    ) -> Result<T> {
+        let count = jint::try_from(threads.len()).unwrap_or(jint::MAX);
+        let mut stacks = ptr::null_mut();
+        // SAFETY: the caller's promise; `stacks` takes the answer.
+        check("GetThreadListStackTraces", unsafe {
+            abi::get_thread_list_stack_traces(
+                self.0,
+                count,
+                threads.as_ptr(),
+                depth.into(),
+                &mut stacks,
+            )
+        })?;
+        // SAFETY: the JVM's answer.
+        Ok(unsafe { self.show_stacks(stacks, count, f) })
+    }
+
+    /// Shows stacks to `f`, and frees them.
+    ///
+    /// # Safety
+    /// The JVM gave us so many.
+    unsafe fn show_stacks<T>(
+        self,
+        stacks: *mut jvmtiStackInfo,
+        count: jint,
+        f: impl FnOnce(&[jvmtiStackInfo]) -> T,
+    ) -> T {
+        let all = match usize::try_from(count) {
+            // SAFETY: the caller's promise.
+            Ok(count) if !stacks.is_null() => unsafe { std::slice::from_raw_parts(stacks, count) },
+            _ => &[],
+        };
+        let result = f(all);
+        // SAFETY: with the frames, it is one piece of memory.
+        unsafe { self.free(stacks) };
+        result
+    }
+
+    /// The function of that name that this JVM has beyond the specification.
+    pub(crate) fn extension_function(self, id: &str) -> Result<Option<ExtensionFunction>> {
+        let (mut count, mut functions) = (0, ptr::null_mut());
+        // SAFETY: they take the answer.
+        check("GetExtensionFunctions", unsafe {
+            abi::get_extension_functions(self.0, &mut count, &mut functions)
+        })?;
+        let mut found = None;
+        // SAFETY: the JVM's array, of strings and arrays that are ours to free.
+        unsafe {
+            for function in self.take_array(count, functions) {
+                self.free(function.short_description);
+                let params = usize::try_from(function.param_count).unwrap_or_default();
+                for i in 0..params {
+                    self.free((*function.params.add(i)).name);
+                }
+                self.free(function.params);
+                self.free(function.errors);
+                if self.take_text(function.id) == id {
+                    // The error that it returns is a number for us, as everywhere.
+                    found = function.func.map(|func| {
+                        std::mem::transmute::<
+                            unsafe extern "C" fn(*mut jvmtiEnv, ...) -> jvmtiError,
+                            ExtensionFunction,
+                        >(func)
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The virtual thread that runs on a platform thread, as a local reference; null if none does.
+    ///
+    /// # Safety
+    /// `function` is HotSpot's `GetVirtualThread`, and `carrier` a live reference to a platform thread.
+    pub(crate) unsafe fn mounted_on(
+        self,
+        function: ExtensionFunction,
+        carrier: jobject,
+    ) -> Result<jobject> {
+        let mut thread: jobject = ptr::null_mut();
+        // SAFETY: the caller's promise; `thread` takes the answer.
+        check("GetVirtualThread", unsafe {
+            function(self.0, carrier, &raw mut thread)
+        })?;
+        Ok(thread)
+    }
+}
