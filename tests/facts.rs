@@ -208,16 +208,12 @@ impl Facts {
                     *self.parks.entry(frame.method.to_string()).or_default() += 1;
                 }
             }
-            Event::ExceptionThrow(e) => {
-                if is_in_program(&e.stack[0]) {
-                    *self.thrown.entry(self.class(e.class.0)).or_default() += 1;
-                    *self.thrown_at.entry(site(&e.stack[0])).or_default() += 1;
-                }
+            Event::ExceptionThrow(e) if is_in_program(&e.stack[0]) => {
+                *self.thrown.entry(self.class(e.class.0)).or_default() += 1;
+                *self.thrown_at.entry(site(&e.stack[0])).or_default() += 1;
             }
-            Event::ExceptionCatch(e) => {
-                if is_in_program(&e.frame) {
-                    *self.caught.entry(self.class(e.class.0)).or_default() += 1;
-                }
+            Event::ExceptionCatch(e) if is_in_program(&e.frame) => {
+                *self.caught.entry(self.class(e.class.0)).or_default() += 1;
             }
             Event::LineCounts(e) => {
                 let key = self.methods[&e.method.0].clone();
@@ -291,11 +287,12 @@ impl Facts {
         all.extend(differences("loaded", &truth.loaded, &self.loaded));
         all.extend(differences("unloaded", &truth.unloaded, &self.unloaded));
         all.extend(differences("in the heap", &truth.heap, &self.heap));
-        all.extend(differences(
-            "references of",
-            &truth.references,
-            &self.references,
-        ));
+        // Each object refers to its class as well, which the program does not count.
+        let mut references = self.references.clone();
+        for (class, count) in &mut references {
+            *count -= self.heap[class];
+        }
+        all.extend(differences("references of", &truth.references, &references));
         all.extend(differences("roots", &truth.roots, &self.roots));
         let mut unless = |ok: bool, text: String| {
             if !ok {
@@ -319,7 +316,7 @@ impl Facts {
                 format!("waits {class}: {seen:?}, not {told:?}"),
             );
         }
-        for ((key, line), _) in &self.lines {
+        for (key, line) in self.lines.keys() {
             let told = truth.lines.contains_key(&(key.clone(), *line));
             let method_told = truth.lines_of(key).next().is_some();
             unless(

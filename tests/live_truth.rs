@@ -110,7 +110,7 @@ fn threads_and_groups() {
 
 #[test]
 fn classes() {
-    everywhere("harness.Unloading", "threads+details");
+    everywhere("harness.Unloading", "threads+details+alloc");
 }
 
 #[test]

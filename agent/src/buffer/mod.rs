@@ -2,6 +2,7 @@
 //! writer when full.
 
 mod chunk;
+mod gap;
 mod pool;
 mod published;
 pub(crate) mod record;

@@ -5,6 +5,7 @@
 //! while a chunk is being filled.
 
 use super::chunk::Chunk;
+use super::gap::{Gap, OPEN_LIMIT};
 use super::pool;
 use super::published::{Published, View};
 use super::record::{self, Code, epoch, word};
@@ -85,23 +86,6 @@ struct Owner {
     /// Losses not yet written down, by thread.
     gaps: Vec<(u32, Gap)>,
 }
-
-/// What happened on a thread while nothing could be recorded.
-#[derive(Default)]
-struct Gap {
-    /// Enters and leaves.
-    events: u64,
-    /// Other records; marks do not count.
-    others: u64,
-    /// Calls that were open before the gap, and are not any more.
-    closed: u64,
-    /// Calls that began in the gap and are still open, outermost first.
-    open: Vec<u32>,
-}
-
-/// Most calls that a gap remembers as open: deeper ones end the chance to go on recording until the
-/// stack is flat enough again, as they must fit into a chunk together.
-const GAP_OPEN_LIMIT: usize = 512;
 
 impl ThreadBuffer {
     /// A buffer for the operating-system thread that is `thread`.
@@ -385,7 +369,7 @@ impl ThreadBuffer {
         if owner
             .gaps
             .iter()
-            .any(|(_, gap)| gap.open.len() > GAP_OPEN_LIMIT)
+            .any(|(_, gap)| gap.open.len() > OPEN_LIMIT)
             && may_drop
         {
             owner.give_back(chunk);
@@ -520,38 +504,6 @@ impl Owner {
                 chunk: Some(chunk),
                 last: false,
             });
-        }
-    }
-}
-
-impl Gap {
-    fn count(&mut self, low: u64, payload: &[u64]) {
-        match record::kind(low) {
-            Some(record::Kind::Enter(method)) => {
-                self.events += 1;
-                self.open.push(method);
-            }
-            Some(record::Kind::Leave(method)) => self.left(method),
-            Some(record::Kind::Coded(Code::LeaveByException)) => {
-                self.left(payload.first().copied().unwrap_or_default() as u32);
-            }
-            // Marks only help to read what is there, and so does the CPU time of an enter or leave.
-            Some(record::Kind::Coded(
-                Code::Caught | Code::SuperCall | Code::SuperReturned | Code::Cpu,
-            ))
-            | None => {}
-            Some(record::Kind::Coded(_)) => self.others += 1,
-        }
-    }
-
-    fn left(&mut self, method: u32) {
-        self.events += 1;
-        match self.open.iter().rposition(|open| *open == method) {
-            Some(at) => self.open.truncate(at),
-            None => {
-                self.closed += 1;
-                self.open.clear();
-            }
         }
     }
 }

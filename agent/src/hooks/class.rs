@@ -120,7 +120,8 @@ fn is_early(agent: &Agent, class: jclass) -> bool {
     let included = calls
         && agent.options.filter.class(&dotted, loader.is_jdk(name)) != ClassVerdict::None
         && !agent.classes.is_known(loader, name);
-    if !included && !(events.contains(Events::PARKS) && name == PARKING) {
+    let parks = events.contains(Events::PARKS) && name == PARKING;
+    if !included && !parks {
         return false;
     }
     // SAFETY: `class` is a local reference from the JVM.

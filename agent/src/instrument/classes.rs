@@ -4,25 +4,22 @@
 //! retransforms it), its methods keep their numbers.
 
 use super::changes::Changes;
+use super::known::Known;
 use super::lines::LineCounters;
 use super::loader::{Loader, Loaders};
 use super::never;
 use super::parks;
+use super::plan::{Plan, tell_lines};
 use crate::agent::Agent;
-use crate::buffer::record::METHOD_LIMIT;
 use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
-use jtrail_classfile::{Class, Hooks, Inserted, LineProbe, Method, Probes, SuperMarks, instrument};
+use jtrail_classfile::{Class, Hooks, Method, SuperMarks, instrument};
 use jtrail_options::{ClassVerdict, Events};
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::hash_map::Entry;
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-
-const ACC_NATIVE: u16 = 0x0100;
-const ACC_ABSTRACT: u16 = 0x0400;
 
 /// All classes that the trace may have to name.
 #[derive(Default)]
@@ -53,125 +50,6 @@ impl FrameMethod {
     pub(crate) fn is_ours(&self, location: i64) -> bool {
         self.added_handlers
             .is_some_and(|handlers| location >= handlers.into())
-    }
-}
-
-#[derive(Default)]
-struct Known {
-    classes: FxHashMap<(Loader, Box<str>), ClassEntry>,
-    /// Unloaded, and still among them.
-    unloaded: FxHashSet<u32>,
-    /// Numbers given so far, of classes and of methods.
-    count: u32,
-    methods: u32,
-}
-
-struct ClassEntry {
-    number: u32,
-    /// It passed the load hook.
-    loaded: bool,
-    /// By name and descriptor, in one.
-    methods: FxHashMap<Box<str>, MethodEntry>,
-}
-
-#[derive(Clone, Copy)]
-struct MethodEntry {
-    number: u32,
-    /// How many line counters it has, and which is the first.
-    lines: Option<(usize, u32)>,
-    /// Where in its code our own handlers begin.
-    added_handlers: Option<u16>,
-}
-
-impl Known {
-    /// The class's entry, which is made and announced by `announce` if there is none.
-    fn class(&mut self, loader: Loader, name: &str, announce: impl FnOnce(u32)) -> &mut ClassEntry {
-        let Self {
-            classes,
-            unloaded,
-            count,
-            ..
-        } = self;
-        let new = || {
-            let number = *count;
-            *count += 1;
-            announce(number);
-            ClassEntry {
-                number,
-                loaded: false,
-                methods: FxHashMap::default(),
-            }
-        };
-        match classes.entry((loader, name.into())) {
-            Entry::Vacant(entry) => entry.insert(new()),
-            Entry::Occupied(mut entry) => {
-                // The name of a hidden class is its address, which another one may get after it.
-                if unloaded.remove(&entry.get().number) {
-                    entry.insert(new());
-                }
-                entry.into_mut()
-            }
-        }
-    }
-
-    /// Gives up what is known of a class that no longer can be: another one has its name, and no number. (A
-    /// class that passed the load hook, and got its entry there, may wait for its number still.)
-    fn make_room(&mut self, loader: Loader, name: &str) {
-        if let Entry::Occupied(entry) = self.classes.entry((loader, name.into()))
-            && !entry.get().loaded
-        {
-            entry.remove();
-        }
-    }
-
-    /// Gives up what is known of these classes, when there are enough for a look at all.
-    fn forget(&mut self, unloaded: impl Iterator<Item = u32>) {
-        self.unloaded.extend(unloaded);
-        if self.unloaded.len() > self.classes.len() / 4 {
-            self.classes
-                .retain(|_, entry| !self.unloaded.contains(&entry.number));
-            self.unloaded.clear();
-        }
-    }
-
-    /// A method's number; whether it is new. `None` when there are no numbers left.
-    fn method(&mut self, loader: Loader, class: &str, method: &str) -> Option<(u32, bool)> {
-        let entry = self.classes.get_mut(&(loader, class.into()))?;
-        if let Some(known) = entry.methods.get(method) {
-            return Some((known.number, false));
-        }
-        let number = self.methods;
-        if number >= METHOD_LIMIT {
-            return None;
-        }
-        self.methods += 1;
-        let new = MethodEntry {
-            number,
-            lines: None,
-            added_handlers: None,
-        };
-        entry.methods.insert(method.into(), new);
-        Some((number, true))
-    }
-
-    /// The first of `count` line counters of a known method, which are the ones that it had before if
-    /// there were as many. `None` when there are none left.
-    fn lines(
-        &mut self,
-        counters: &LineCounters,
-        (loader, class, method): (Loader, &str, &str),
-        count: usize,
-    ) -> Option<u32> {
-        let class = self.classes.get_mut(&(loader, class.into()))?;
-        let entry = class.methods.get_mut(method)?;
-        if let Some((had, first)) = entry.lines
-            && had == count
-        {
-            return Some(first);
-        }
-        let first = counters.take(count)?;
-        entry.lines = Some((count, first));
-        Some(first)
     }
 }
 
@@ -472,198 +350,6 @@ impl Classes {
     }
 }
 
-/// Which methods of a class are rewritten.
-struct Plan {
-    class: u32,
-    /// The class did not pass the load hook before.
-    is_new: bool,
-    /// Numbers, by place in the class file.
-    numbers: Vec<Option<u32>>,
-    /// What each method gets, likewise.
-    probes: Vec<Probes>,
-    /// Methods that were not rewritten before, with their place.
-    new_methods: Vec<(usize, MethodInfo)>,
-}
-
-impl Plan {
-    fn of(
-        known: &mut Known,
-        agent: &Agent,
-        loader: Loader,
-        class: &Class<'_>,
-        name: &str,
-        verdict: ClassVerdict,
-    ) -> Self {
-        let dotted = class_name(name);
-        let jdk = loader.is_jdk(name);
-        let entry = known.class(loader, name, |_| {});
-        let number = entry.number;
-        let is_new = !std::mem::replace(&mut entry.loaded, true);
-        if is_new {
-            // Also if it was announced already, by an object or a stack: here we know more.
-            let super_name = class.super_name().map(|s| class_name(&s));
-            agent.announce(Announcement::Class(ClassInfo {
-                number,
-                name: dotted.as_str().into(),
-                super_name: super_name.unwrap_or_default().into(),
-                source_file: class.source_file().unwrap_or_default().into(),
-            }));
-        }
-        let mut new_methods = Vec::new();
-        let mut choose = |(at, method): (usize, &Method<'_>)| {
-            if verdict == ClassVerdict::ByMethod
-                && !agent.options.filter.method(&dotted, &method.name(), jdk)
-            {
-                return None;
-            }
-            if let Some(reason) = refusal(name, method, jdk) {
-                if is_new && !reason.is_empty() {
-                    uncovered(agent, name, &full_name(method), reason);
-                }
-                return None;
-            }
-            let Some((number, is_new_method)) = known.method(loader, name, &full_name(method))
-            else {
-                let reason = "there are no numbers left for methods";
-                uncovered(agent, name, &full_name(method), reason);
-                return None;
-            };
-            if is_new || is_new_method {
-                let (first, last) = method.lines().unwrap_or_default();
-                let info = MethodInfo {
-                    number,
-                    name: method.name().into(),
-                    descriptor: method.descriptor().into(),
-                    lines: (first.into(), last.into()),
-                    marks: SuperMarks::None,
-                };
-                new_methods.push((at, info));
-            }
-            Some(number)
-        };
-        let numbers: Vec<_> = class
-            .methods()
-            .iter()
-            .enumerate()
-            .map(&mut choose)
-            .collect();
-        let calls = agent.options.events.contains(Events::METHODS);
-        let mut probes = |(method, number): (&Method<'_>, &Option<u32>)| {
-            let counters = number.and(agent.classes.lines.get());
-            let lines = counters.and_then(|counters| {
-                let count = method.line_entries().len();
-                let key = (loader, name, &*full_name(method));
-                let first = known.lines(counters, key, count);
-                if first.is_none() {
-                    let reason = "there are no counters left for its lines";
-                    uncovered(agent, name, &full_name(method), reason);
-                }
-                first
-            });
-            Probes {
-                calls: number.filter(|_| calls),
-                lines,
-                allocations: None,
-            }
-        };
-        let probes = class
-            .methods()
-            .iter()
-            .zip(&numbers)
-            .map(&mut probes)
-            .collect();
-        Self {
-            class: number,
-            is_new,
-            numbers,
-            probes,
-            new_methods,
-        }
-    }
-
-    fn set_marks(&mut self, at: usize, marks: SuperMarks) {
-        if let Ok(found) = self.new_methods.binary_search_by_key(&at, |(at, _)| *at) {
-            self.new_methods[found].1.marks = marks;
-        }
-    }
-
-    fn announce(self, agent: &Agent, instrumented: u64) {
-        if !self.new_methods.is_empty() {
-            let methods = self.new_methods.into_iter().map(|(_, info)| info).collect();
-            agent.announce(Announcement::Methods {
-                class: self.class,
-                methods,
-            });
-        }
-        if self.is_new {
-            agent.announce(Announcement::Instrumented {
-                methods: instrumented,
-            });
-        }
-    }
-}
-
-/// Tells where the lines of a method are counted.
-fn tell_lines(agent: &Agent, class: &str, method: &Method<'_>, number: u32, told: &Inserted) {
-    if told.lines.is_empty() {
-        return;
-    }
-    let mut counters: Vec<(u32, u32)> = Vec::new();
-    let mut left_out = false;
-    for (entry, probe) in method.line_entries().zip(&told.lines) {
-        match probe {
-            LineProbe::Own(counter) | LineProbe::Shared(counter) => {
-                counters.push((entry.line.into(), *counter));
-            }
-            LineProbe::LeftOut(_) => left_out = true,
-        }
-    }
-    counters.sort_unstable();
-    counters.dedup();
-    if left_out {
-        let reason = match &told.reduced {
-            Some(refusal) => format!("its lines are not counted: {refusal}"),
-            None => "some of its lines are not counted, where a failing hook could run in circles or leave a monitor locked".to_owned(),
-        };
-        uncovered(agent, class, &full_name(method), &reason);
-    }
-    let entries = method.line_entries().zip(&told.lines);
-    let entry = entries
-        .filter(|(entry, _)| entry.pc == 0)
-        .find_map(|(_, probe)| match probe {
-            LineProbe::Own(counter) => Some(*counter),
-            _ => None,
-        });
-    agent.announce(Announcement::Lines {
-        method: number,
-        counters: counters.into(),
-        entry,
-    });
-}
-
-/// Why a method is not even tried; empty if that needs no mention.
-fn refusal(class: &str, method: &Method<'_>, jdk: bool) -> Option<&'static str> {
-    if method.access_flags() & ACC_ABSTRACT != 0 {
-        return Some("");
-    }
-    if method.access_flags() & ACC_NATIVE != 0 {
-        return Some("native method: only engine=jvmti sees it");
-    }
-    if !jdk {
-        return None;
-    }
-    if never::METHODS
-        .iter()
-        .any(|(c, m)| *c == class && full_name(method) == *m)
-    {
-        return Some(never::TRANSITION);
-    }
-    let annotation = never::ANNOTATIONS
-        .iter()
-        .find(|(a, _)| method.has_annotation(a));
-    annotation.map(|(_, reason)| *reason)
-}
-
 /// As `Class.getName` prints it; the suffix of a hidden class, behind a dot here, follows a slash there.
 pub(crate) fn class_name(internal: &str) -> String {
     match internal.split_once('.') {
@@ -672,7 +358,7 @@ pub(crate) fn class_name(internal: &str) -> String {
     }
 }
 
-fn full_name(method: &Method<'_>) -> String {
+pub(super) fn full_name(method: &Method<'_>) -> String {
     format!("{}{}", method.name(), method.descriptor())
 }
 

@@ -2,10 +2,12 @@
 
 mod changes;
 mod classes;
+mod known;
 pub(crate) mod lines;
 mod loader;
 mod never;
 pub(crate) mod parks;
+mod plan;
 
 pub(crate) use classes::{Classes, FrameMethod, class_name};
 pub(crate) use loader::Loader;

@@ -86,6 +86,11 @@ impl Tick {
             return;
         };
         let hook = self.kind(agent.jvmti, innermost.method) == Kind::Records;
+        // While a virtual thread mounts or unmounts, its frames may show on the carrier: nobody can say whose time that is.
+        let mut outer = frames(stack).iter().skip(1);
+        if outer.any(|f| self.kind(agent.jvmti, f.method) == Kind::Carries) {
+            return;
+        }
         // SAFETY: a local reference that the JVM just gave us.
         let Some(number) = (unsafe { agent.name_thread(env, stack.thread) }) else {
             return; // it has ended, or is the sampler

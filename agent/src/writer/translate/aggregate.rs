@@ -120,7 +120,7 @@ impl Tree {
     /// The child of that method, which comes to the front: callers repeat themselves.
     fn find(&mut self, parent: u32, method: u32) -> Option<u32> {
         let first = self.nodes[parent as usize].first_child;
-        let (mut before, mut at) = (None, first);
+        let (mut before, mut at): (Option<usize>, u32) = (None, first);
         while at != ROOT {
             let Node {
                 method: found,
@@ -129,7 +129,7 @@ impl Tree {
             } = self.nodes[at as usize];
             if found == method {
                 if let Some(before) = before {
-                    self.nodes[before as usize].next = next;
+                    self.nodes[before].next = next;
                     self.nodes[at as usize].next = first;
                     self.nodes[parent as usize].first_child = at;
                 }

@@ -1,0 +1,137 @@
+//! The numbers of classes and methods.
+
+use super::lines::LineCounters;
+use super::loader::Loader;
+use crate::buffer::record::METHOD_LIMIT;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
+
+/// All classes that have numbers, by loader and name.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) classes: FxHashMap<(Loader, Box<str>), ClassEntry>,
+    /// Unloaded, and still among them.
+    unloaded: FxHashSet<u32>,
+    /// Numbers given so far, of classes and of methods.
+    count: u32,
+    methods: u32,
+}
+
+pub(super) struct ClassEntry {
+    pub(super) number: u32,
+    /// It passed the load hook.
+    pub(super) loaded: bool,
+    /// By name and descriptor, in one.
+    pub(super) methods: FxHashMap<Box<str>, MethodEntry>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct MethodEntry {
+    pub(super) number: u32,
+    /// How many line counters it has, and which is the first.
+    lines: Option<(usize, u32)>,
+    /// Where in its code our own handlers begin.
+    pub(super) added_handlers: Option<u16>,
+}
+
+impl Known {
+    /// The class's entry, which is made and announced by `announce` if there is none.
+    pub(super) fn class(
+        &mut self,
+        loader: Loader,
+        name: &str,
+        announce: impl FnOnce(u32),
+    ) -> &mut ClassEntry {
+        let Self {
+            classes,
+            unloaded,
+            count,
+            ..
+        } = self;
+        let new = || {
+            let number = *count;
+            *count += 1;
+            announce(number);
+            ClassEntry {
+                number,
+                loaded: false,
+                methods: FxHashMap::default(),
+            }
+        };
+        match classes.entry((loader, name.into())) {
+            Entry::Vacant(entry) => entry.insert(new()),
+            Entry::Occupied(mut entry) => {
+                // The name of a hidden class is its address, which another one may get after it.
+                if unloaded.remove(&entry.get().number) {
+                    entry.insert(new());
+                }
+                entry.into_mut()
+            }
+        }
+    }
+
+    /// Gives up what is known of a class that no longer can be: another one has its name, and no number. (A
+    /// class that passed the load hook, and got its entry there, may wait for its number still.)
+    pub(super) fn make_room(&mut self, loader: Loader, name: &str) {
+        if let Entry::Occupied(entry) = self.classes.entry((loader, name.into()))
+            && !entry.get().loaded
+        {
+            entry.remove();
+        }
+    }
+
+    /// Gives up what is known of these classes, when there are enough for a look at all.
+    pub(super) fn forget(&mut self, unloaded: impl Iterator<Item = u32>) {
+        self.unloaded.extend(unloaded);
+        if self.unloaded.len() > self.classes.len() / 4 {
+            self.classes
+                .retain(|_, entry| !self.unloaded.contains(&entry.number));
+            self.unloaded.clear();
+        }
+    }
+
+    /// A method's number; whether it is new. `None` when there are no numbers left.
+    pub(super) fn method(
+        &mut self,
+        loader: Loader,
+        class: &str,
+        method: &str,
+    ) -> Option<(u32, bool)> {
+        let entry = self.classes.get_mut(&(loader, class.into()))?;
+        if let Some(known) = entry.methods.get(method) {
+            return Some((known.number, false));
+        }
+        let number = self.methods;
+        if number >= METHOD_LIMIT {
+            return None;
+        }
+        self.methods += 1;
+        let new = MethodEntry {
+            number,
+            lines: None,
+            added_handlers: None,
+        };
+        entry.methods.insert(method.into(), new);
+        Some((number, true))
+    }
+
+    /// The first of `count` line counters of a known method, which are the ones that it had before if
+    /// there were as many. `None` when there are none left.
+    pub(super) fn lines(
+        &mut self,
+        counters: &LineCounters,
+        (loader, class, method): (Loader, &str, &str),
+        count: usize,
+    ) -> Option<u32> {
+        let class = self.classes.get_mut(&(loader, class.into()))?;
+        let entry = class.methods.get_mut(method)?;
+        if let Some((had, first)) = entry.lines
+            && had == count
+        {
+            return Some(first);
+        }
+        let first = counters.take(count)?;
+        entry.lines = Some((count, first));
+        Some(first)
+    }
+}

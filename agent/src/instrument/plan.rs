@@ -1,0 +1,211 @@
+//! What a class's methods get when it is rewritten, and what the writer has to know of them.
+
+use super::classes::{class_name, full_name, uncovered};
+use super::known::Known;
+use super::loader::Loader;
+use super::never;
+use crate::agent::Agent;
+use crate::writer::{Announcement, ClassInfo, MethodInfo};
+use jtrail_classfile::{Class, Inserted, LineProbe, Method, Probes, SuperMarks};
+use jtrail_options::{ClassVerdict, Events};
+
+const ACC_NATIVE: u16 = 0x0100;
+const ACC_ABSTRACT: u16 = 0x0400;
+
+/// Which methods of a class are rewritten.
+pub(super) struct Plan {
+    class: u32,
+    /// The class did not pass the load hook before.
+    is_new: bool,
+    /// Numbers, by place in the class file.
+    pub(super) numbers: Vec<Option<u32>>,
+    /// What each method gets, likewise.
+    pub(super) probes: Vec<Probes>,
+    /// Methods that were not rewritten before, with their place.
+    new_methods: Vec<(usize, MethodInfo)>,
+}
+
+impl Plan {
+    pub(super) fn of(
+        known: &mut Known,
+        agent: &Agent,
+        loader: Loader,
+        class: &Class<'_>,
+        name: &str,
+        verdict: ClassVerdict,
+    ) -> Self {
+        let dotted = class_name(name);
+        let jdk = loader.is_jdk(name);
+        let entry = known.class(loader, name, |_| {});
+        let number = entry.number;
+        let is_new = !std::mem::replace(&mut entry.loaded, true);
+        if is_new {
+            // Also if it was announced already, by an object or a stack: here we know more.
+            let super_name = class.super_name().map(|s| class_name(&s));
+            agent.announce(Announcement::Class(ClassInfo {
+                number,
+                name: dotted.as_str().into(),
+                super_name: super_name.unwrap_or_default().into(),
+                source_file: class.source_file().unwrap_or_default().into(),
+            }));
+        }
+        let mut new_methods = Vec::new();
+        let mut choose = |(at, method): (usize, &Method<'_>)| {
+            if verdict == ClassVerdict::ByMethod
+                && !agent.options.filter.method(&dotted, &method.name(), jdk)
+            {
+                return None;
+            }
+            if let Some(reason) = refusal(name, method, jdk) {
+                if is_new && !reason.is_empty() {
+                    uncovered(agent, name, &full_name(method), reason);
+                }
+                return None;
+            }
+            let Some((number, is_new_method)) = known.method(loader, name, &full_name(method))
+            else {
+                let reason = "there are no numbers left for methods";
+                uncovered(agent, name, &full_name(method), reason);
+                return None;
+            };
+            if is_new || is_new_method {
+                let (first, last) = method.lines().unwrap_or_default();
+                let info = MethodInfo {
+                    number,
+                    name: method.name().into(),
+                    descriptor: method.descriptor().into(),
+                    lines: (first.into(), last.into()),
+                    marks: SuperMarks::None,
+                };
+                new_methods.push((at, info));
+            }
+            Some(number)
+        };
+        let numbers: Vec<_> = class
+            .methods()
+            .iter()
+            .enumerate()
+            .map(&mut choose)
+            .collect();
+        let calls = agent.options.events.contains(Events::METHODS);
+        let mut probes = |(method, number): (&Method<'_>, &Option<u32>)| {
+            let counters = number.and(agent.classes.lines.get());
+            let lines = counters.and_then(|counters| {
+                let count = method.line_entries().len();
+                let key = (loader, name, &*full_name(method));
+                let first = known.lines(counters, key, count);
+                if first.is_none() {
+                    let reason = "there are no counters left for its lines";
+                    uncovered(agent, name, &full_name(method), reason);
+                }
+                first
+            });
+            Probes {
+                calls: number.filter(|_| calls),
+                lines,
+                allocations: None,
+            }
+        };
+        let probes = class
+            .methods()
+            .iter()
+            .zip(&numbers)
+            .map(&mut probes)
+            .collect();
+        Self {
+            class: number,
+            is_new,
+            numbers,
+            probes,
+            new_methods,
+        }
+    }
+
+    pub(super) fn set_marks(&mut self, at: usize, marks: SuperMarks) {
+        if let Ok(found) = self.new_methods.binary_search_by_key(&at, |(at, _)| *at) {
+            self.new_methods[found].1.marks = marks;
+        }
+    }
+
+    pub(super) fn announce(self, agent: &Agent, instrumented: u64) {
+        if !self.new_methods.is_empty() {
+            let methods = self.new_methods.into_iter().map(|(_, info)| info).collect();
+            agent.announce(Announcement::Methods {
+                class: self.class,
+                methods,
+            });
+        }
+        if self.is_new {
+            agent.announce(Announcement::Instrumented {
+                methods: instrumented,
+            });
+        }
+    }
+}
+
+/// Tells where the lines of a method are counted.
+pub(super) fn tell_lines(
+    agent: &Agent,
+    class: &str,
+    method: &Method<'_>,
+    number: u32,
+    told: &Inserted,
+) {
+    if told.lines.is_empty() {
+        return;
+    }
+    let mut counters: Vec<(u32, u32)> = Vec::new();
+    let mut left_out = false;
+    for (entry, probe) in method.line_entries().zip(&told.lines) {
+        match probe {
+            LineProbe::Own(counter) | LineProbe::Shared(counter) => {
+                counters.push((entry.line.into(), *counter));
+            }
+            LineProbe::LeftOut(_) => left_out = true,
+        }
+    }
+    counters.sort_unstable();
+    counters.dedup();
+    if left_out {
+        let reason = match &told.reduced {
+            Some(refusal) => format!("its lines are not counted: {refusal}"),
+            None => "some of its lines are not counted, where a failing hook could run in circles or leave a monitor locked".to_owned(),
+        };
+        uncovered(agent, class, &full_name(method), &reason);
+    }
+    let entries = method.line_entries().zip(&told.lines);
+    let entry = entries
+        .filter(|(entry, _)| entry.pc == 0)
+        .find_map(|(_, probe)| match probe {
+            LineProbe::Own(counter) => Some(*counter),
+            _ => None,
+        });
+    agent.announce(Announcement::Lines {
+        method: number,
+        counters: counters.into(),
+        entry,
+    });
+}
+
+/// Why a method is not even tried; empty if that needs no mention.
+fn refusal(class: &str, method: &Method<'_>, jdk: bool) -> Option<&'static str> {
+    if method.access_flags() & ACC_ABSTRACT != 0 {
+        return Some("");
+    }
+    if method.access_flags() & ACC_NATIVE != 0 {
+        return Some("native method: only engine=jvmti sees it");
+    }
+    if !jdk {
+        return None;
+    }
+    if never::METHODS
+        .iter()
+        .any(|(c, m)| *c == class && full_name(method) == *m)
+    {
+        return Some(never::TRANSITION);
+    }
+    let annotation = never::ANNOTATIONS
+        .iter()
+        .find(|(a, _)| method.has_annotation(a));
+    annotation.map(|(_, reason)| *reason)
+}
