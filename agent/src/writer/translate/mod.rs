@@ -81,6 +81,8 @@ struct Thread {
     ticket: u32,
     /// Parking methods that it is in.
     parks: u32,
+    /// It wants a monitor that another thread holds.
+    is_blocked: bool,
     calls: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<Tree>>,

@@ -37,6 +37,13 @@ impl Translator {
         }
     }
 
+    /// HotSpot 25 tells that a virtual thread got its monitor back after a wait as if it had blocked on it.
+    fn is_block(&mut self, number: u32, code: Code) -> bool {
+        let begins = code == Code::MonitorContendedEnter;
+        let was_blocked = std::mem::replace(&mut self.thread(number).is_blocked, begins);
+        begins || was_blocked
+    }
+
     pub(super) fn stack(&mut self, number: u32, ticks: u64, code: Code, payload: &[u64]) {
         let of = match code {
             Code::Sample => record::object_parts(payload[0]).0 as u32,
@@ -46,6 +53,13 @@ impl Translator {
             return; // it ended in the meantime
         };
         if matches!(code, Code::Park | Code::Unpark) && !self.is_outermost_park(of, code) {
+            return;
+        }
+        if matches!(
+            code,
+            Code::MonitorContendedEnter | Code::MonitorContendedEntered
+        ) && !self.is_block(of, code)
+        {
             return;
         }
         if code == Code::Unpark {
