@@ -83,6 +83,8 @@ struct Thread {
     parks: u32,
     /// It wants a monitor that another thread holds.
     is_blocked: bool,
+    /// It waits on a monitor.
+    is_waiting: bool,
     calls: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<Tree>>,

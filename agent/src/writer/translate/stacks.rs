@@ -37,11 +37,18 @@ impl Translator {
         }
     }
 
-    /// HotSpot 25 tells that a virtual thread got its monitor back after a wait as if it had blocked on it.
-    fn is_block(&mut self, number: u32, code: Code) -> bool {
-        let begins = code == Code::MonitorContendedEnter;
-        let was_blocked = std::mem::replace(&mut self.thread(number).is_blocked, begins);
-        begins || was_blocked
+    /// Whether what ends here was told when it began. HotSpot 25 tells that a virtual thread got its monitor back after a wait
+    /// as if it had blocked on it, and the waits for a class to be initialised have ends only.
+    fn has_begun(&mut self, number: u32, code: Code) -> bool {
+        let thread = self.thread(number);
+        let (state, begins) = match code {
+            Code::MonitorContendedEnter => (&mut thread.is_blocked, true),
+            Code::MonitorContendedEntered => (&mut thread.is_blocked, false),
+            Code::MonitorWait => (&mut thread.is_waiting, true),
+            Code::MonitorWaited => (&mut thread.is_waiting, false),
+            _ => return true,
+        };
+        std::mem::replace(state, begins) || begins
     }
 
     pub(super) fn stack(&mut self, number: u32, ticks: u64, code: Code, payload: &[u64]) {
@@ -55,11 +62,7 @@ impl Translator {
         if matches!(code, Code::Park | Code::Unpark) && !self.is_outermost_park(of, code) {
             return;
         }
-        if matches!(
-            code,
-            Code::MonitorContendedEnter | Code::MonitorContendedEntered
-        ) && !self.is_block(of, code)
-        {
+        if !self.has_begun(of, code) {
             return;
         }
         if code == Code::Unpark {
