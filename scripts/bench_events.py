@@ -2,8 +2,9 @@
 
 One Java program does one thing over and over, in batches; the least batch of all runs counts. Each has three clocks: wall,
 the CPU time of the threads that do it, and the CPU time of the process, which adds the JVM's threads, the collector and our
-writer. Where wall is far above the thread's CPU time, threads wait, as for the writer. The traces are made and
-thrown away (`format=none`) unless a row says otherwise.
+writer. Where wall is far above the thread's CPU time, threads wait, as for the writer. Of a contended
+enter, look at the thread's: who holds the monitor polls until the other thread is blocked, and then sleeps a while, which is in
+the other two. The traces are made and thrown away (`format=none`) unless a row says otherwise.
 
 JFR records one kind of event, without threshold, throttle and (unless a row says so) stacks.
 """
@@ -230,11 +231,11 @@ STRAIGHT
 
 FIB_25_CALLS = 242_785
 HEAP_OBJECTS = 1_000_000
-BUSY_TIMES = 300_000_000
+BUSY_TIMES = 50_000_000
 
 
 @dataclasses.dataclass
-class Way:
+class Variant:
     """One way to run a program: bare, with the agent, or with JFR."""
 
     name: str
@@ -243,21 +244,21 @@ class Way:
     stacks: bool = False  # whether JFR takes them
     since: int = 11  # the first JDK that has the events of JFR
     output: str = "format=none"
-    total: str = ""  # what the agent's own totals call the things recorded; they are compared with what was done
+    total: str = ""  # what the agent's own totals call its records; held against what was done
     limit: str = ""  # what it should cost
 
 
-BARE = Way("bare")
+BARE = Variant("bare")
 
 
 @dataclasses.dataclass
-class Thing:
+class Case:
     """A program, and the ways to run it."""
 
     name: str
     program: str
     times: int  # how often a batch does it
-    ways: list
+    variants: list
     batches: int = 5
     records: float = 1  # how many the agent records each time
     argument: str = ""
@@ -265,44 +266,44 @@ class Thing:
 
 
 def traced(name, events, **more):
-    return Way(name, f"events=threads+{events}", **more)
+    return Variant(name, f"events=threads+{events}", **more)
 
 
-def things():
+def cases():
     tlab = ("ObjectAllocationInNewTLAB", "ObjectAllocationOutsideTLAB")
     null = "format=binary,file=/dev/null"
 
-    def with_stacks(kind, total, *jfr, **more):
+    def with_stacks(kind, total, *jfr):
         return [BARE,
                 traced(f"{kind}, 16 frames", kind, total=total),
                 traced(f"{kind}, no stacks", f"{kind},stackdepth=0"),
-                Way("JFR, 16 frames", jfr=jfr, stacks=True), Way("JFR, no stacks", jfr=jfr)]
+                Variant("JFR, 16 frames", jfr=jfr, stacks=True), Variant("JFR, no stacks", jfr=jfr)]
 
     calls = [BARE, traced("methods", "methods", total="enters"),
-             traced("methods and cpu", "methods+cpu"), Way("events=all", "events=all")]
+             traced("methods and cpu", "methods+cpu"), Variant("events=all", "events=all")]
     return [
-        Thing("24-byte object", "alloc", 2_000_000, [
+        Case("24-byte object", "alloc", 2_000_000, [
             BARE,
             traced("alloc", "alloc", total="objects", limit="<= 15 ns more"),
             traced("alloc with sites", "alloc,allocsites=true", limit="<= 15 ns more"),
             traced("alloc, written to /dev/null", "alloc", output=null),
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
             traced("alloc with ids and free", "alloc+free", limit="<= 150 ns more"),
-            Way("JFR, allocation areas", jfr=tlab),
-            Way("JFR, samples unthrottled", jfr=("ObjectAllocationSample",), since=16)]),
-        Thing("24-byte object and its collection", "free", 2_000_000, [
+            Variant("JFR, allocation areas", jfr=tlab),
+            Variant("JFR, samples unthrottled", jfr=("ObjectAllocationSample",), since=16)]),
+        Case("24-byte object and its collection", "free", 2_000_000, [
             BARE,
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
             traced("alloc with ids and free", "alloc+free", total="frees")]),
-        Thing("contended enter", "contend", 2000,
+        Case("contended enter", "contend", 2000,
               with_stacks("monitors", "monitors", "JavaMonitorEnter"), records=2),
-        Thing("wait", "wait", 10_000, with_stacks("monitors", "monitors", "JavaMonitorWait"), records=2),
-        Thing("unpark and park", "park", 200_000, with_stacks("parks", "parks", "ThreadPark"), records=2),
-        Thing("throw and catch", "throw", 50_000,
+        Case("wait", "wait", 5_000, with_stacks("monitors", "monitors", "JavaMonitorWait"), batches=10, records=2),
+        Case("unpark and park", "park", 50_000, with_stacks("parks", "parks", "ThreadPark"), batches=20, records=2),
+        Case("throw and catch", "throw", 20_000,
               with_stacks("exceptions", "throws", "JavaExceptionThrow")
-              + [traced("exceptions, written to /dev/null", "exceptions", output=null)]),
-        Thing("line", "lines", 12_000_000, [BARE, traced("lines", "lines")], batches=10),
-        Thing("call of fib(25)", "fib", 25, calls, batches=12, per=FIB_25_CALLS),
+              + [traced("exceptions, written to /dev/null", "exceptions", output=null)], batches=12),
+        Case("line", "lines", 12_000_000, [BARE, traced("lines", "lines")], batches=10),
+        Case("call of fib(25)", "fib", 25, calls, batches=12, per=FIB_25_CALLS),
     ]
 
 
@@ -315,66 +316,66 @@ class Runner:
         self.work = work
         self.version = int(version(home))
 
-    def batches(self, thing, options):
+    def batches(self, case, options):
         """The three clocks of each batch."""
-        command = [self.java, "-Xms512m", "-Xmx512m", *options, "-cp", self.work, "BenchEvents", thing.program,
-                   thing.times, thing.batches, thing.argument]
+        command = [self.java, "-Xms512m", "-Xmx512m", *options, "-cp", self.work, "BenchEvents", case.program,
+                   case.times, case.batches, case.argument]
         clocks = [tuple(map(int, line.split())) for line in run(command).splitlines()
                   if re.fullmatch(r"\d+ \d+ \d+", line)]
-        assert len(clocks) == thing.batches, clocks
+        assert len(clocks) == case.batches, clocks
         return clocks
 
-    def options(self, way):
-        if way.jfr:
-            return self.jfr(way)
-        return [agent(f"{way.output},{way.events}")] if way.events else []
+    def options(self, variant):
+        if variant.jfr:
+            return self.jfr(variant)
+        return [agent(f"{variant.output},{variant.events}")] if variant.events else []
 
     @property
     def recording(self):
         return os.path.join(self.work, "events.jfr")
 
-    def jfr(self, way):
+    def jfr(self, variant):
         settings = {"enabled": "true", "threshold": "0 ns", "throttle": "off", "period": "1 ms",
-                    "stackTrace": str(way.stacks).lower()}
+                    "stackTrace": str(variant.stacks).lower()}
         events = "".join(
             f'<event name="jdk.{event}">'
             + "".join(f'<setting name="{key}">{value}</setting>' for key, value in settings.items())
-            + "</event>" for event in way.jfr)
+            + "</event>" for event in variant.jfr)
         path = os.path.join(self.work, "events.jfc")
         with open(path, "w", encoding="utf-8") as file:
             file.write(f'<?xml version="1.0" encoding="UTF-8"?><configuration version="2.0">{events}</configuration>')
         return [f"-XX:StartFlightRecording:settings={path},filename={self.recording},dumponexit=true,maxsize=2g",
                 "-XX:FlightRecorderOptions:stackdepth=16"]
 
-    def recorded_by_jfr(self, way):
+    def recorded_by_jfr(self, variant):
         """How many events the last recording has."""
         summary = run([os.path.join(self.home, "bin", "jfr"), "summary", self.recording])
-        return sum(int(re.search(rf"^ jdk\.{event} +(\d+)", summary, re.M).group(1)) for event in way.jfr)
+        return sum(int(re.search(rf"^ jdk\.{event} +(\d+)", summary, re.M).group(1)) for event in variant.jfr)
 
-    def recorded_by_us(self, thing, way):
+    def recorded_by_us(self, case, variant):
         """How many the agent counts itself, as it says at the end of a trace."""
         pipe = os.path.join(self.work, "pipe")
         if not os.path.exists(pipe):
             os.mkfifo(pipe)
         with subprocess.Popen(["tail", "-c", "65536", pipe], stdout=subprocess.PIPE) as tail:
-            self.batches(thing, [agent(f"format=binary,file={pipe},{way.events}")])
+            self.batches(case, [agent(f"format=binary,file={pipe},{variant.events}")])
             end, _ = tail.communicate()
         totals = re.findall(rb"jtrail totals ([^\0]*?)[\"<\0\n]", end + b"\0")
-        return int(re.search(rf"\b{way.total}=(\d+)".encode(), totals[-1]).group(1))
+        return int(re.search(rf"\b{variant.total}=(\d+)".encode(), totals[-1]).group(1))
 
-    def interleaved(self, thing, rounds):
-        """The batches of each way, and how many events one batch has of each way that can tell."""
-        ways = [way for way in thing.ways if self.version >= way.since]
-        batches = {way.name: [] for way in ways}
+    def interleaved(self, case, rounds):
+        """The batches of each variant, and how many events a run had of those variants that can tell."""
+        variants = [variant for variant in case.variants if self.version >= variant.since]
+        batches = {variant.name: [] for variant in variants}
         recorded = {}
         for _ in range(rounds):
-            for way in ways:
-                batches[way.name].append(self.batches(thing, self.options(way)))
-                if way.jfr and way.name not in recorded:
-                    recorded[way.name] = self.recorded_by_jfr(way)
-        for way in ways:
-            if way.total:
-                recorded[way.name] = self.recorded_by_us(thing, way)
+            for variant in variants:
+                batches[variant.name].append(self.batches(case, self.options(variant)))
+                if variant.jfr and variant.name not in recorded:
+                    recorded[variant.name] = self.recorded_by_jfr(variant)
+        for variant in variants:
+            if variant.total:
+                recorded[variant.name] = self.recorded_by_us(case, variant)
         return batches, recorded
 
 
@@ -394,27 +395,27 @@ def ratios(here, bare):
     return " / ".join(f"{a / b:.3f}" for a, b in zip(here, bare)) + " x bare"
 
 
-def prices(runner, thing, rounds, rows):
-    per = thing.per or thing.times
-    batches, recorded = runner.interleaved(thing, rounds)
+def prices(runner, case, rounds, rows):
+    per = case.per or case.times
+    batches, recorded = runner.interleaved(case, rounds)
     bare = [clock / per for clock in least(batches["bare"])]
-    for way in thing.ways:
-        if way.name not in batches:
+    for variant in case.variants:
+        if variant.name not in batches:
             continue
-        here = [clock / per for clock in least(batches[way.name])]
-        more = "" if way is BARE else figures([a - b for a, b in zip(here, bare)], "+")
-        if way.name in recorded:
+        here = [clock / per for clock in least(batches[variant.name])]
+        more = "" if variant is BARE else figures([a - b for a, b in zip(here, bare)], "+")
+        if variant.name in recorded:
             # A contended enter or a wait is one event of JFR, and two of ours.
-            should = thing.batches * per * (1 if way.jfr else thing.records)
-            more += f"; recorded {recorded[way.name]:,} of {should:,}"
-        rows.append((f"{thing.name}, JDK {runner.version}, {way.name}", way.limit, f"{figures(here)} ns", more))
+            should = case.batches * per * (1 if variant.jfr else case.records)
+            more += f"; recorded {recorded[variant.name]:,} of {should:,}"
+        rows.append((f"{case.name}, JDK {runner.version}, {variant.name}", variant.limit, f"{figures(here)} ns", more))
     return {name: least(runs) for name, runs in batches.items()}
 
 
-def frees(runner, thing, clocks, rows):
+def frees(runner, case, clocks, rows):
     """What a free costs by itself: objects have their ids either way."""
-    plain, free = (clocks[way.name] for way in thing.ways[1:])
-    more = " / ".join(f"+{(b - a) / thing.times:.1f}" if b > 1.05 * a else "noise" for a, b in zip(plain, free))
+    plain, free = (clocks[variant.name] for variant in case.variants[1:])
+    more = " / ".join(f"+{(b - a) / case.times:.1f}" if b > 1.05 * a else "noise" for a, b in zip(plain, free))
     rows.append((f"free, JDK {runner.version}, alone", "", "", f"{more} ns (differences below 5 % are called noise)"))
 
 
@@ -422,37 +423,37 @@ def sampler(runner, rounds, rows):
     """A tick stops all threads, so its price is in the wall clock; CPU time of the process has the sampler's own work, and the
     writer's. We sample all threads, JFR those that run (at most one in a tick with Java frames, here), as often as it will."""
     for threads in (10, 100):
-        thing = Thing("busy loop", "busy", BUSY_TIMES, [
+        case = Case("busy loop", "busy", BUSY_TIMES, [
             BARE, traced("samples each ms", "samples,interval=1ms", total="samples"),
-            Way("JFR, asked for each ms", jfr=("ExecutionSample", "NativeMethodSample"), stacks=True)],
-            argument=str(threads))
-        batches, recorded = runner.interleaved(thing, rounds)
+            Variant("JFR, asked for each ms", jfr=("ExecutionSample", "NativeMethodSample"), stacks=True)],
+            batches=20, argument=str(threads))
+        batches, recorded = runner.interleaved(case, rounds)
         bare = least(batches["bare"])
-        for way in thing.ways:
-            here = least(batches[way.name])
+        for variant in case.variants:
+            here = least(batches[variant.name])
             more = ""
-            if way is not BARE:
-                more = f"{ratios(here, bare)}; {recorded[way.name]:,} samples"
-            if way.events:
+            if variant is not BARE:
+                more = f"{ratios(here, bare)}; {recorded[variant.name]:,} samples"
+            if variant.events:
                 ticks = here[0] / 1e6
                 stop, work = ((here[i] - bare[i]) / ticks / 1000 for i in (0, 2))
                 more += f"; {figures((stop, work), '+')} us wall / process a tick"
-            rows.append((f"1 thread busy, {threads - 1} wait, JDK {runner.version}, {way.name}", "",
+            rows.append((f"1 thread busy, {threads - 1} wait, JDK {runner.version}, {variant.name}", "",
                          f"{figures([clock / 1e6 for clock in here])} ms", more))
 
 
 def off(runner, rounds, rows):
     """Kinds that are off cost nothing."""
-    thing = Thing("fib(32)", "fib", 32, [
-        BARE, Way("only threads", "events=threads"), Way("default events, no method included", "include=no.such.Class")],
+    case = Case("fib(32)", "fib", 32, [
+        BARE, Variant("only threads", "events=threads"), Variant("default events, no method included", "include=no.such.Class")],
         batches=20)
-    batches, _ = runner.interleaved(thing, rounds)
+    batches, _ = runner.interleaved(case, rounds)
     bare = least(batches["bare"])
-    for way in thing.ways:
-        here = least(batches[way.name])
-        rows.append((f"fib(32), JDK {runner.version}, {way.name}", "" if way is BARE else "no cost",
+    for variant in case.variants:
+        here = least(batches[variant.name])
+        rows.append((f"fib(32), JDK {runner.version}, {variant.name}", "" if variant is BARE else "no cost",
                      f"{figures([clock / 1e6 for clock in here])} ms",
-                     "" if way is BARE else ratios(here, bare)))
+                     "" if variant is BARE else ratios(here, bare)))
 
 
 def heap(runner, rounds, rows):
@@ -463,8 +464,8 @@ def heap(runner, rounds, rows):
             ("ours, written to /dev/null",
              [agent("format=binary,file=/dev/null,events=threads+heap,heap=request")], "data_dump"),
             ("the JVM's heap dump", [], dump)):
-        thing = Thing("snapshot", "heap", HEAP_OBJECTS, [], batches=3, argument=argument)
-        runs = [runner.batches(thing, options) for _ in range(rounds)]
+        case = Case("snapshot", "heap", HEAP_OBJECTS, [], batches=3, argument=argument)
+        runs = [runner.batches(case, options) for _ in range(rounds)]
         for which, batches in (("first", [r[:1] for r in runs]), ("later", [r[1:] for r in runs])):
             seconds = [clock / 1e9 / (HEAP_OBJECTS / 1e6) for clock in least(batches)]
             rows.append((f"heap snapshot, JDK {runner.version}, {name}, {which}", "",
@@ -476,10 +477,10 @@ def measure(args, work, rows):
     rows.append(("Events: wall / CPU of the thread / CPU of the process", "", "each time", "more than bare"))
     for home in args.jdk:
         runner = Runner(home, work)
-        for thing in things():
-            clocks = prices(runner, thing, args.rounds, rows)
-            if thing.program == "free":
-                frees(runner, thing, clocks, rows)
+        for case in cases():
+            clocks = prices(runner, case, args.rounds, rows)
+            if case.program == "free":
+                frees(runner, case, clocks, rows)
         sampler(runner, args.rounds, rows)
         off(runner, args.rounds, rows)
         heap(runner, args.rounds, rows)
