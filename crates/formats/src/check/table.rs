@@ -76,7 +76,7 @@ impl<T> Table<T> {
     }
 
     /// All entries, with their ids.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         let dense = self.dense.iter().enumerate();
         let dense = dense.filter_map(|(id, value)| Some((id as u64, value.as_ref()?)));
         dense.chain(self.sparse.iter().map(|(id, value)| (*id, value)))
