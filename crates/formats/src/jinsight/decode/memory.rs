@@ -4,8 +4,8 @@ use super::classes::class_name;
 use super::{Decoder, event};
 use crate::Decoded;
 use crate::jinsight::record::{
-    ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CREATED,
-    OBJECT_DEFINED, PRIMITIVE_ARRAYS, array_of,
+    ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CLASS,
+    OBJECT_CREATED, OBJECT_DEFINED, PRIMITIVE_ARRAYS, array_of,
 };
 use jtrail_model::{
     ClassDef, ClassId, Event, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ObjectKind, ThreadId,
@@ -278,6 +278,10 @@ impl Decoder {
     fn class_named(&mut self, class: u16) -> String {
         if let Some(class) = self.classes.get(class) {
             return class.name.to_string();
+        }
+        // Writers that begin at 1 have no class 0, and mean none.
+        if class == OBJECT_CLASS {
+            return "java.lang.Object".into();
         }
         let offset = self.offset;
         self.tally

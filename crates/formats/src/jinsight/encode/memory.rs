@@ -15,9 +15,9 @@ impl Encoder {
     pub(super) fn alloc(&mut self, e: &ObjectAlloc, out: &mut Vec<u8>) {
         let place = e.line != 0 || !e.method.is_none();
         self.losses.part_if(place, Lost::AllocPlace);
-        let thread = self.thread(e.thread, e.time, out);
         let ticks = self.stream.ticks(e.time, &mut self.losses, out);
         let shape = self.shape(e.class, e.kind, ticks, out);
+        let thread = self.thread(e.thread, e.time, out);
         let size = self.size(shape, e.size);
         let Some(id) = self.define(e.object, shape, size, ticks, out) else {
             return;

@@ -19,13 +19,13 @@ impl Encoder {
             _ => return,
         };
         self.losses.part_if(!stack.is_empty(), Lost::Frames);
-        let thread = self.thread(thread, time, out);
         let ticks = self.stream.ticks(time, &mut self.losses, out);
         let owner = match event {
             Event::MonitorContendedEnter(e) => self.thread_if_any(e.owner, time, out),
             _ => None,
         };
         let known = self.mentioned(object, ticks, out);
+        let thread = self.thread(thread, time, out);
         let object = known.map(|known| known.id);
         let class = known.map_or(Cow::Borrowed(""), |known| self.class_name(known));
         let class: Cow<'_, str> = class.into_owned().into();
