@@ -220,6 +220,10 @@ impl Maker {
                     0 => ObjectId::NONE,
                     n => ObjectId(3 * (b as u64 % (n + 1))),
                 };
+                let object = match self.dead.contains(&object.0) {
+                    true => ObjectId::NONE,
+                    false => object,
+                };
                 let (owner, stack) = (ThreadId(self.threads[b % threads].0), Vec::new());
                 self.events.push(match a % 6 {
                     0 => Event::MonitorWait(MonitorWait {

@@ -377,6 +377,7 @@ impl Classes {
 
     fn put_as(&mut self, id: u16, name: &str, ticks: u64, body: &Body<'_>, sink: &mut Sink<'_>) {
         let losses = &mut *sink.losses;
+        let ticks = sink.stream.in_burst(ticks);
         if id != OVERFLOW_CLASS {
             let at = usize::from(id);
             if at >= self.written_names.len() {

@@ -116,6 +116,11 @@ impl Stream {
         self.ticks(Timestamp(ticks.cast_signed()), losses, out)
     }
 
+    /// Ticks of a definition made before this burst.
+    pub(super) fn in_burst(&self, ticks: u64) -> u64 {
+        ticks.max(self.begin)
+    }
+
     /// The ticks of an enter. With those of BEGIN_BURST it would be read as a call that was there before.
     #[inline]
     pub(super) fn enter_ticks(&mut self, ticks: u64, losses: &mut Losses) -> u64 {
