@@ -237,3 +237,27 @@ fn hidden_and_array_classes_keep_their_names() {
     }
     assert_eq!(again(&encoded.bytes).bytes, encoded.bytes);
 }
+
+/// Object is class 0 for all below it, also when its own details come late.
+#[test]
+fn object_stays_class_0() {
+    let mut events = start();
+    events.push(class(2, "a.I"));
+    events.push(detail(2, "", &[], &[]));
+    events.push(class(3, "java.lang.Object"));
+    events.push(detail(3, "", &[], &["hashCode"]));
+    events.push(class(4, "a.J"));
+    events.push(detail(4, "", &[], &[]));
+    events.push(class(5, "a.B"));
+    events.push(detail(5, "java.lang.Object", &[], &[]));
+    let encoded = encode(&events);
+    let found = check(&encoded.bytes);
+    assert_eq!(found.classes[3], "java/lang/Object");
+    let records = records(&encoded.bytes);
+    let loads = records.iter().filter(|record| record.kind == 0x6e);
+    let supers: Vec<_> = loads
+        .map(|load| load.number(load.fields.len() - 2))
+        .collect();
+    assert_eq!(supers, [0; 6]);
+    assert_eq!(again(&encoded.bytes).bytes, encoded.bytes);
+}

@@ -12,7 +12,7 @@ impl Decoder {
     /// A WIDE_METHOD_ENTER; none when it is not whole.
     #[inline]
     pub(super) fn enter<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
-        let mut fields = self.fields(&input[..], 1);
+        let mut fields = self.fields(input, 1);
         let (ticks, key, class, method) =
             (fields.u64()?, fields.u32()?, fields.u16()?, fields.u16()?);
         let (object, line) = (fields.u32()?, fields.u16()?);
@@ -65,7 +65,7 @@ impl Decoder {
     /// A METHOD_LEAVE; none when it is not whole.
     #[inline]
     pub(super) fn leave<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
-        let mut fields = self.fields(&input[..], 1);
+        let mut fields = self.fields(input, 1);
         let (ticks, overhead, key) = (fields.u64()?, fields.u64()?, fields.u32()?);
         if self.bursts.ended.is_some() || (!self.held.is_empty() && self.held_ticks != ticks) {
             return self.before_record();

@@ -103,7 +103,7 @@ impl Decoder {
         }
         let class = match self.class_of(&record) {
             Ok(class) => class,
-            Err(announced) => return Some(announced),
+            Err(announced) => return Some(*announced),
         };
         let thread = match record.thread.map(|key| (key, self.thread_id(key))) {
             Some((key, None)) => return Some(self.unknown_thread(key, record.ticks)),
@@ -142,18 +142,18 @@ impl Decoder {
     }
 
     /// The class of an object, or what announces it.
-    fn class_of<'a>(&mut self, record: &Record) -> Result<ClassId, Decoded<'a>> {
+    fn class_of<'a>(&mut self, record: &Record) -> Result<ClassId, Box<Decoded<'a>>> {
         let name = match (record.kind, record.class) {
             (ObjectKind::PLAIN, Some(class)) => {
                 return match self.classes.get(class) {
                     Some(class) => Ok(class.id),
-                    None => Err(self.unknown_class(class, record.ticks)),
+                    None => Err(Box::new(self.unknown_class(class, record.ticks))),
                 };
             }
             (_, Some(class)) => match self.classes.get(class) {
                 Some(class) if !class.array.is_none() => return Ok(class.array),
                 Some(class) => array_of(&class.name),
-                None => return Err(self.unknown_class(class, record.ticks)),
+                None => return Err(Box::new(self.unknown_class(class, record.ticks))),
             },
             (kind, None) => match PRIMITIVE_ARRAYS.iter().find(|array| array.1 == kind) {
                 Some(array) => array.2.to_owned(),
@@ -181,7 +181,7 @@ impl Decoder {
             name: name.into(),
             ..ClassDef::default()
         };
-        Err(event(0, Event::ClassDef(def)))
+        Err(Box::new(event(0, Event::ClassDef(def))))
     }
 
     pub(super) fn free<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {

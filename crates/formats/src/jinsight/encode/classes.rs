@@ -234,6 +234,10 @@ impl Classes {
 
     /// The id of a class of that name, which is written with no more than its name if need be.
     pub(super) fn by_name(&mut self, name: &str, ticks: u64, sink: &mut Sink<'_>) -> u16 {
+        // Whatever else is written under that name.
+        if self.object && name == JAVA_OBJECT {
+            return OBJECT_CLASS;
+        }
         if let Some(named) = self.names.get(name) {
             return named.id;
         }
