@@ -37,7 +37,7 @@ fn events<R: Read>(reader: &mut Reader<R>) -> Result<usize, ReadError> {
 
 #[test]
 fn the_format_is_found_by_content() {
-    for format in Format::ALL {
+    for format in [Format::TptpXml, Format::TptpBinary] {
         let bytes = encoded(format, &every_event());
         assert_eq!(Format::detect(&bytes), Some(format));
         assert_eq!(Format::by_name(format.name()), Some(format));
@@ -78,7 +78,7 @@ fn what_is_no_trace_is_refused_with_a_reason() {
 
 #[test]
 fn reading_can_be_broken_off_and_taken_up_again() {
-    for format in Format::ALL {
+    for format in [Format::TptpXml, Format::TptpBinary] {
         let bytes = encoded(format, &every_event());
         let mut reader = Reader::new(&bytes[..]).unwrap();
         let mut seen = 0;
@@ -122,7 +122,7 @@ fn large_events_are_read() {
             body: body.as_str().into(),
         })
     };
-    for format in Format::ALL {
+    for format in [Format::TptpXml, Format::TptpBinary] {
         let bytes = encoded(format, &[custom(), custom()]);
         let mut reader = Reader::new(&bytes[..]).unwrap();
         assert_eq!(events(&mut reader).unwrap(), 2);

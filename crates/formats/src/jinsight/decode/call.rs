@@ -1,0 +1,208 @@
+//! Calls, and the leaves that may be made up.
+
+use super::threads::{Frame, Thread};
+use super::{Decoder, nothing};
+use crate::jinsight::record::{END_BURST, ENTER_SIZE, HEAD, LEAVE_SIZE, METHOD_LEAVE, NO_OBJECT};
+use crate::{Decoded, Step};
+use jtrail_model::{
+    Event, MethodDef, MethodEnter, MethodId, MethodLeave, ThreadId, ThreadStart, Timestamp,
+};
+
+impl Decoder {
+    /// A WIDE_METHOD_ENTER; none when it is not whole.
+    #[inline]
+    pub(super) fn enter<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, key, class, method) =
+            (fields.u64()?, fields.u32()?, fields.u16()?, fields.u16()?);
+        let (object, line) = (fields.u32()?, fields.u16()?);
+        if let Some(before) = self.before_record() {
+            return Some(before);
+        }
+        let known = self.classes.method(class, method);
+        let shown = self.bursts.inside && ticks == self.bursts.begin;
+        let Some(thread) = self.threads.get_mut(u64::from(key)) else {
+            return Some(self.unknown_thread(key, ticks));
+        };
+        if thread.in_doubt(self.bursts.count) {
+            if shown && thread.goes_on(known.map(|known| known.1)) {
+                return Some(nothing(ENTER_SIZE));
+            }
+            return Some(self.gone(key));
+        }
+        if shown {
+            thread.push_untold(known.map_or(MethodId::NONE, |known| known.1));
+            return Some(nothing(ENTER_SIZE));
+        }
+        let Some((class, method)) = known else {
+            return Some(self.new_method(class, method, ticks));
+        };
+        let (ticket, stack_depth) = thread.push(class, method);
+        let event = Event::MethodEnter(MethodEnter {
+            thread: thread.id,
+            time: self.clock.time(ticks),
+            method,
+            class,
+            ticket,
+            stack_depth,
+            ..MethodEnter::default()
+        });
+        if object != NO_OBJECT {
+            self.tally
+                .info("receivers of calls are passed over", self.offset);
+        }
+        if line != 0 {
+            self.tally
+                .info("lines of calls are passed over", self.offset);
+        }
+        self.latest = self.latest.max(ticks);
+        Some(Decoded {
+            used: ENTER_SIZE,
+            step: Step::Event(event),
+        })
+    }
+
+    /// A METHOD_LEAVE; none when it is not whole.
+    #[inline]
+    pub(super) fn leave<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, overhead, key) = (fields.u64()?, fields.u64()?, fields.u32()?);
+        if self.bursts.ended.is_some() || (!self.held.is_empty() && self.held_ticks != ticks) {
+            return self.before_record();
+        }
+        if overhead != 0 {
+            self.tally
+                .info("overheads of calls are passed over", self.offset);
+        }
+        self.latest = self.latest.max(ticks);
+        if self.bursts.inside && self.may_be_made_up(ticks, &input[LEAVE_SIZE..], last) {
+            self.held.push_back(key);
+            self.held_ticks = ticks;
+            return Some(nothing(LEAVE_SIZE));
+        }
+        let (done, step) = self.left(key, ticks);
+        Some(Decoded {
+            used: if done { LEAVE_SIZE } else { 0 },
+            step,
+        })
+    }
+
+    /// Whether END_BURST may follow with the same ticks, with nothing but such leaves in between.
+    #[inline]
+    fn may_be_made_up(&self, ticks: u64, next: &[u8], last: bool) -> bool {
+        match next.first() {
+            _ if !self.held.is_empty() => true,
+            None => !last,
+            Some(&(METHOD_LEAVE | END_BURST)) => {
+                let mut fields = self.fields(next, 1);
+                fields
+                    .u64()
+                    .map_or(next.len() < HEAD && !last, |next| next == ticks)
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// A leave that ends the innermost call of its thread. `false` when something is told first.
+    fn left<'a>(&mut self, key: u32, ticks: u64) -> (bool, Step<'a>) {
+        let Some(thread) = self.threads.get_mut(u64::from(key)) else {
+            return (false, self.unknown_thread(key, ticks).step);
+        };
+        if thread.in_doubt(self.bursts.count) {
+            return (false, self.gone(key).step);
+        }
+        let Some(frame) = thread.pop() else {
+            let offset = self.offset;
+            self.tally.fault("leaves without an open call", offset);
+            return (true, Step::Nothing);
+        };
+        let step = leave_of(thread.id, frame, self.clock.time(ticks));
+        (true, step)
+    }
+
+    /// A call that was open before the pause is not open behind it: it ended with the pause.
+    #[cold]
+    pub(super) fn gone<'a>(&mut self, key: u32) -> Decoded<'a> {
+        let thread = self.threads.get_mut(u64::from(key));
+        let frame = thread.and_then(|thread| Some((thread.id, thread.gone()?)));
+        let step = match frame {
+            Some((id, frame)) => leave_of(id, frame, self.bursts.paused),
+            None => Step::Nothing,
+        };
+        Decoded { used: 0, step }
+    }
+
+    /// The next of the leaves that were held back, and that no END_BURST makes void.
+    #[cold]
+    pub(super) fn replay<'a>(&mut self) -> Option<Decoded<'a>> {
+        let key = *self.held.front()?;
+        let (done, step) = self.left(key, self.held_ticks);
+        if done {
+            self.held.pop_front();
+        }
+        Some(Decoded { used: 0, step })
+    }
+
+    /// Announces a method, or first its class.
+    #[cold]
+    fn new_method<'a>(&mut self, class: u16, method: u16, ticks: u64) -> Decoded<'a> {
+        if self.classes.get(class).is_none() {
+            return self.unknown_class(class, ticks);
+        }
+        let id = MethodId(self.next_id());
+        let big_endian = self.big_endian;
+        let found = self.classes.name_method(class, method, id, big_endian);
+        let (name, signature) = found.unwrap_or_else(|| {
+            let offset = self.offset;
+            self.tally
+                .fault("methods that their class does not list", offset);
+            (format!("method#{method}"), String::new())
+        });
+        let class = self.classes.get(class).map(|class| class.id);
+        let event = Event::MethodDef(MethodDef {
+            method: id,
+            class: class.unwrap_or_default(),
+            name: name.into(),
+            signature: signature.into(),
+            ..MethodDef::default()
+        });
+        Decoded {
+            used: 0,
+            step: Step::Event(event),
+        }
+    }
+
+    /// Announces a thread that was never defined.
+    #[cold]
+    pub(super) fn unknown_thread<'a>(&mut self, key: u32, ticks: u64) -> Decoded<'a> {
+        let offset = self.offset;
+        self.tally.fault("threads that were not defined", offset);
+        let id = ThreadId(self.next_id());
+        let thread = Thread::new(id, self.bursts.count);
+        self.threads.insert(u64::from(key), thread);
+        let event = Event::ThreadStart(ThreadStart {
+            thread: id,
+            time: self.clock.time(ticks),
+            name: format!("thread#{key}").into(),
+            ..ThreadStart::default()
+        });
+        Decoded {
+            used: 0,
+            step: Step::Event(event),
+        }
+    }
+}
+
+fn leave_of<'a>(thread: ThreadId, frame: Frame, time: Timestamp) -> Step<'a> {
+    if !frame.is_told() {
+        return Step::Nothing;
+    }
+    Step::Event(Event::MethodLeave(MethodLeave {
+        thread,
+        time,
+        method: frame.method,
+        class: frame.class,
+        ticket: frame.ticket,
+        ..MethodLeave::default()
+    }))
+}

@@ -1,0 +1,79 @@
+//! Ticks to points in time.
+
+use super::fields::Fields;
+use jtrail_model::Timestamp;
+
+const SECOND: i128 = 1_000_000_000;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    /// startTicks.
+    pub(super) start: u64,
+    /// The time of startTicks, in nanoseconds since 1970.
+    origin: i128,
+    /// Ticks a microsecond.
+    ticks: u32,
+}
+
+/// What the header says of time.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub(super) clock: Clock,
+    /// vmStartTime.
+    pub(super) process: Timestamp,
+    /// connectionStartTime, or vmStartTime if that is later.
+    pub(super) agent: Timestamp,
+}
+
+/// Reads the fields from ticksPerMicrosecond on; none when that is 0.
+pub(super) fn start(fields: &mut Fields<'_>) -> Option<Start> {
+    let ticks = fields.u32().filter(|&ticks| ticks != 0)?;
+    let start = fields.u64()?;
+    let process = i128::from(fields.u32()?);
+    let agent = i128::from(fields.u32()?).max(process);
+    let clock = Clock {
+        start: 0,
+        origin: 0,
+        ticks,
+    };
+    // Ticks that count from 1970 tell more than the seconds do.
+    let since_1970 = clock.nanoseconds(start);
+    let second = (since_1970 / SECOND).min(i128::from(u32::MAX));
+    let origin = if second == agent {
+        since_1970
+    } else {
+        agent * SECOND
+    };
+    Some(Start {
+        clock: Clock {
+            start,
+            origin,
+            ticks,
+        },
+        process: clamped(process * SECOND),
+        agent: clamped(agent * SECOND),
+    })
+}
+
+impl Clock {
+    #[inline]
+    pub(super) fn time(&self, ticks: u64) -> Timestamp {
+        clamped(self.origin + self.nanoseconds(ticks))
+    }
+
+    /// Nanoseconds since startTicks.
+    #[inline]
+    fn nanoseconds(&self, ticks: u64) -> i128 {
+        let ticks = i128::from(ticks) - i128::from(self.start);
+        match self.ticks {
+            1000 => ticks,
+            ticks_per_us => (ticks * 1000).div_euclid(ticks_per_us.into()),
+        }
+    }
+}
+
+#[inline]
+fn clamped(ns: i128) -> Timestamp {
+    let limit = if ns < 0 { i64::MIN } else { i64::MAX };
+    Timestamp(i64::try_from(ns).unwrap_or(limit))
+}

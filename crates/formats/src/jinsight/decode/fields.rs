@@ -1,0 +1,114 @@
+//! The fields of a record, one by one.
+
+use std::borrow::Cow;
+
+/// The rest of a record, in the byte order of the file. A method answers `None` where the input ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields<'a> {
+    pub(super) rest: &'a [u8],
+    pub(super) big_endian: bool,
+}
+
+impl<'a> Fields<'a> {
+    #[inline]
+    fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (&bytes, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    #[inline]
+    pub(super) fn u8(&mut self) -> Option<u8> {
+        self.bytes::<1>().map(|[byte]| byte)
+    }
+
+    #[inline]
+    pub(super) fn u16(&mut self) -> Option<u16> {
+        let bytes = self.bytes()?;
+        Some(if self.big_endian {
+            u16::from_be_bytes(bytes)
+        } else {
+            u16::from_le_bytes(bytes)
+        })
+    }
+
+    #[inline]
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        let bytes = self.bytes()?;
+        Some(if self.big_endian {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        })
+    }
+
+    #[inline]
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        let bytes = self.bytes()?;
+        Some(if self.big_endian {
+            u64::from_be_bytes(bytes)
+        } else {
+            u64::from_le_bytes(bytes)
+        })
+    }
+
+    pub(super) fn text(&mut self) -> Option<&'a [u8]> {
+        let length = self.u16()?;
+        let (text, rest) = self.rest.split_at_checked(usize::from(length))?;
+        self.rest = rest;
+        Some(text)
+    }
+
+    /// Two texts and flags, as fields and methods of a class have them.
+    pub(super) fn member(&mut self) -> Option<(&'a [u8], &'a [u8], u16)> {
+        Some((self.text()?, self.text()?, self.u16()?))
+    }
+}
+
+/// Text: UTF-8, or else the JVM's modified UTF-8, or else Latin-1.
+pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => match modified_utf8(bytes) {
+            Some(text) => text.into(),
+            None => bytes.iter().map(|&byte| char::from(byte)).collect(),
+        },
+    }
+}
+
+/// Modified UTF-8 has its zeros in two bytes, and characters beyond U+FFFF as two surrogates of three bytes each.
+fn modified_utf8(bytes: &[u8]) -> Option<String> {
+    let mut units = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let [first, tail @ ..] = rest {
+        let (unit, tail) = match (first, tail) {
+            (0x01..=0x7f, _) => (u16::from(*first), tail),
+            (0xc0..=0xdf, [b @ 0x80..=0xbf, tail @ ..]) => {
+                (u16::from(first & 0x1f) << 6 | u16::from(b & 0x3f), tail)
+            }
+            (0xe0..=0xef, [b @ 0x80..=0xbf, c @ 0x80..=0xbf, tail @ ..]) => {
+                let high = u16::from(first & 0xf) << 12;
+                (high | u16::from(b & 0x3f) << 6 | u16::from(c & 0x3f), tail)
+            }
+            _ => return None,
+        };
+        units.push(unit);
+        rest = tail;
+    }
+    Some(String::from_utf16_lossy(&units))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_in_three_ways() {
+        assert_eq!(text("é😀\0".as_bytes()), "é😀\0");
+        assert_eq!(text(b"a\xc0\x80b"), "a\0b");
+        assert_eq!(text(b"\xed\xa0\xbd\xed\xb8\x80"), "😀");
+        assert_eq!(text(b"\xed\xa0\xbd!"), "\u{fffd}!");
+        assert_eq!(text(b"caf\xe9"), "café");
+        assert_eq!(text(b"\xff\xc3"), "ÿÃ");
+    }
+}

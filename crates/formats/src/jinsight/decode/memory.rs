@@ -1,0 +1,296 @@
+//! The life of objects: a definition, and behind it how it was made, if that was seen.
+
+use super::classes::class_name;
+use super::{Decoder, event};
+use crate::Decoded;
+use crate::jinsight::record::{
+    ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CLASS,
+    OBJECT_CREATED, OBJECT_DEFINED, PRIMITIVE_ARRAYS, array_of,
+};
+use jtrail_model::{
+    ClassDef, ClassId, Event, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ObjectKind, ThreadId,
+};
+
+/// What a record says of an object.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    ticks: u64,
+    object: u32,
+    kind: ObjectKind,
+    /// The class of a plain object, or of an array's elements.
+    class: Option<u16>,
+    size: u32,
+    /// Who made it, in records that say so.
+    thread: Option<u32>,
+    /// Bytes of the record.
+    used: usize,
+}
+
+impl Decoder {
+    /// Reads a record that defines an object, or says how it was made; none when it is not whole.
+    fn object_record(&self, input: &[u8]) -> Option<Record> {
+        let (&code, _) = input.split_first()?;
+        let mut fields = self.fields(input, 1);
+        let ticks = fields.u64()?;
+        let (mut kind, mut class, mut size, mut thread) = (ObjectKind::PLAIN, None, 0, None);
+        let object;
+        match code {
+            OBJECT_DEFINED | OBJECT_CREATED => {
+                object = fields.u32()?;
+                class = Some(fields.u16()?);
+            }
+            ARRAY_CLASS_DEFINED => {
+                object = fields.u32()?;
+                class = Some(fields.u16()?);
+                (kind, size) = (ObjectKind::REFERENCES, fields.u32()?);
+            }
+            _ => {
+                let array = fields.u8()?;
+                kind = match code {
+                    ARRAY_DEFINED => PRIMITIVE_ARRAYS
+                        .iter()
+                        .find(|known| known.0 == array)
+                        .map_or(ObjectKind(u8::MAX), |known| known.1),
+                    _ => ObjectKind(array),
+                };
+                (object, size) = (fields.u32()?, fields.u32()?);
+            }
+        }
+        if matches!(code, OBJECT_CREATED | ARRAY_CREATED) {
+            thread = Some(fields.u32()?);
+        }
+        Some(Record {
+            ticks,
+            object,
+            kind,
+            class,
+            size,
+            thread,
+            used: input.len() - fields.rest.len(),
+        })
+    }
+
+    /// A definition of an object, with what says how it was made if that is next, or such a record alone.
+    pub(super) fn object<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
+        let mut record = self.object_record(input)?;
+        let mut records = 1;
+        if record.thread.is_none() {
+            let rest = &input[record.used..];
+            let made = match rest.first() {
+                Some(&(OBJECT_CREATED | ARRAY_CREATED)) => self.object_record(rest),
+                _ => None,
+            };
+            match made {
+                Some(made) if made.object == record.object => {
+                    let same = made.kind == record.kind && made.size == record.size;
+                    if !same || made.class.is_some_and(|class| Some(class) != record.class) {
+                        let offset = self.offset;
+                        self.tally
+                            .fault("objects made otherwise than defined", offset);
+                    }
+                    (record.ticks, record.thread) = (made.ticks, made.thread);
+                    record.used += made.used;
+                    records = 2;
+                }
+                // It may be the next record that is cut.
+                None if !last && may_be_made(rest) => return None,
+                _ => {}
+            }
+        } else {
+            let offset = self.offset;
+            self.tally
+                .info("objects made apart from their definition", offset);
+        }
+        let class = match self.class_of(&record) {
+            Ok(class) => class,
+            Err(announced) => return Some(*announced),
+        };
+        let thread = match record.thread.map(|key| (key, self.thread_id(key))) {
+            Some((key, None)) => return Some(self.unknown_thread(key, record.ticks)),
+            Some((_, id)) => id,
+            None => None,
+        };
+        self.latest = self.latest.max(record.ticks);
+        self.records += records - 1;
+        let (object, time) = (
+            ObjectId(record.object.into()),
+            self.clock.time(record.ticks),
+        );
+        let (kind, size) = (record.kind, record.size.into());
+        let made = thread.map(|thread| ObjectAlloc {
+            thread,
+            time,
+            kind,
+            object,
+            size,
+            class,
+            ..ObjectAlloc::default()
+        });
+        let defined = ObjectDef {
+            object,
+            time,
+            kind,
+            size,
+            class,
+        };
+        let told = made.map_or(Event::ObjectDef(defined), Event::ObjectAlloc);
+        Some(event(record.used, told))
+    }
+
+    fn thread_id(&mut self, key: u32) -> Option<ThreadId> {
+        self.threads.get(u64::from(key)).map(|thread| thread.id)
+    }
+
+    /// The class of an object, or what announces it.
+    fn class_of<'a>(&mut self, record: &Record) -> Result<ClassId, Box<Decoded<'a>>> {
+        let name = match (record.kind, record.class) {
+            (ObjectKind::PLAIN, Some(class)) => {
+                return match self.classes.get(class) {
+                    Some(class) => Ok(class.id),
+                    None => Err(Box::new(self.unknown_class(class, record.ticks))),
+                };
+            }
+            (_, Some(class)) => match self.classes.get(class) {
+                Some(class) if !class.array.is_none() => return Ok(class.array),
+                Some(class) => array_of(&class.name),
+                None => return Err(Box::new(self.unknown_class(class, record.ticks))),
+            },
+            (kind, None) => match PRIMITIVE_ARRAYS.iter().find(|array| array.1 == kind) {
+                Some(array) => array.2.to_owned(),
+                None => {
+                    if kind != ObjectKind::REFERENCES {
+                        let offset = self.offset;
+                        self.tally.fault("arrays of an unknown type", offset);
+                    }
+                    return Ok(ClassId::NONE);
+                }
+            },
+        };
+        let known = self.classes.arrays.get(&*name).copied();
+        let id = known.unwrap_or_else(|| ClassId(self.next_id()));
+        if let Some(class) = record.class.and_then(|class| self.classes.get_mut(class)) {
+            class.array = id;
+        }
+        if known.is_some() {
+            return Ok(id);
+        }
+        self.classes.arrays.insert(name.as_str().into(), id);
+        let def = ClassDef {
+            class: id,
+            time: self.clock.time(record.ticks),
+            name: name.into(),
+            ..ClassDef::default()
+        };
+        Err(Box::new(event(0, Event::ClassDef(def))))
+    }
+
+    pub(super) fn free<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, object) = (fields.u64()?, fields.u32()?);
+        self.latest = self.latest.max(ticks);
+        let free = ObjectFree {
+            time: self.clock.time(ticks),
+            object: ObjectId(object.into()),
+            age: 0,
+        };
+        Some(event(HEAD + 4, Event::ObjectFree(free)))
+    }
+
+    /// Announces a class that was never defined.
+    #[cold]
+    pub(super) fn unknown_class<'a>(&mut self, class: u16, ticks: u64) -> Decoded<'a> {
+        let offset = self.offset;
+        self.tally.fault("classes that were not defined", offset);
+        let id = ClassId(self.next_id());
+        self.classes.insert(class, id, None);
+        let name = self.classes.get(class).map(|class| class.name.to_string());
+        let def = ClassDef {
+            class: id,
+            time: self.clock.time(ticks),
+            name: name.unwrap_or_default().into(),
+            ..ClassDef::default()
+        };
+        event(0, Event::ClassDef(def))
+    }
+
+    /// A CLASS_LOAD: the class, and then what is in it.
+    pub(super) fn class_load<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let load = super::classes::Load::read(&mut fields)?;
+        let time = self.clock.time(load.ticks);
+        let name = class_name(load.name);
+        let told = self.class_told.take();
+        let Some(id) = told else {
+            let id = ClassId(self.next_id());
+            self.class_told = Some(id);
+            let defined = self.class_defined.take();
+            let object = match defined {
+                Some((class, object)) if class == load.class => object,
+                _ => {
+                    let offset = self.offset;
+                    self.tally.fault("class loads without a definition", offset);
+                    0
+                }
+            };
+            let object = match object {
+                0 | NO_OBJECT => ObjectId::NONE,
+                object => ObjectId(object.into()),
+            };
+            let def = ClassDef {
+                class: id,
+                time,
+                name: name.into(),
+                object,
+                ..ClassDef::default()
+            };
+            return Some(event(0, Event::ClassDef(def)));
+        };
+        self.latest = self.latest.max(load.ticks);
+        let super_name = if load.super_class == load.class || name == "java.lang.Object" {
+            String::new()
+        } else {
+            self.class_named(load.super_class)
+        };
+        let interfaces = load
+            .interfaces
+            .iter()
+            .map(|&id| self.class_named(id).into());
+        let interfaces = interfaces.collect();
+        if !self.classes.insert(load.class, id, Some(&load)) {
+            let offset = self.offset;
+            self.tally
+                .info("classes that take the id of another", offset);
+        }
+        let used = input.len() - fields.rest.len();
+        let detail = jtrail_model::ClassDetail {
+            class: id,
+            time,
+            super_name: super_name.into(),
+            interfaces,
+            size: load.size.into(),
+            fields: load.fields,
+            methods: load.methods,
+            ..Default::default()
+        };
+        Some(event(used, Event::ClassDetail(detail)))
+    }
+
+    fn class_named(&mut self, class: u16) -> String {
+        if let Some(class) = self.classes.get(class) {
+            return class.name.to_string();
+        }
+        // Writers that begin at 1 have no class 0, and mean none.
+        if class == OBJECT_CLASS {
+            return "java.lang.Object".into();
+        }
+        let offset = self.offset;
+        self.tally
+            .fault("supers and interfaces that were not defined", offset);
+        super::classes::placeholder(class)
+    }
+}
+
+/// Whether the rest begins a record that says how an object was made, or is too short to tell.
+fn may_be_made(rest: &[u8]) -> bool {
+    matches!(rest.first(), None | Some(&(OBJECT_CREATED | ARRAY_CREATED)))
+}

@@ -1,0 +1,548 @@
+//! Records to events.
+
+mod call;
+mod classes;
+mod clock;
+mod fields;
+mod memory;
+mod tally;
+mod texts;
+mod threads;
+
+use super::record::{
+    ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, BEGIN_BURST, CLASS_DEFINE, CLASS_LOAD,
+    END_BURST, END_FILE, GC_START, GC_STOP, HEAD, METHOD_LEAVE, NO_OBJECT, OBJECT_CREATED,
+    OBJECT_DEFINED, OBJECT_RECLAIMED, THREAD_CLASS, THREAD_DEFINE, THREAD_EXIT, THREAD_START,
+    UNKNOWN_THREAD, USER_EVENT, WIDE_METHOD_ENTER,
+};
+use super::{EVENTS_AT, FORMAT, HEADER_SIZE, TAG, VERSION};
+use crate::check::table::Table;
+use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use classes::Classes;
+use clock::{Clock, Start};
+use fields::{Fields, text};
+use jtrail_model::{
+    AgentCreate, AgentDestroy, ClassId, Event, GcFinish, GcStart, Node, ObjectId, ProcessCreate,
+    ThreadEnd, ThreadId, ThreadStart, Timestamp, TraceEnd, TracePause, TraceResume, TraceStart,
+};
+use std::collections::VecDeque;
+use tally::Tally;
+use threads::Thread;
+
+/// Bytes of the largest record that is read. The largest class file is far below.
+const LARGEST_RECORD: usize = 32 << 20;
+
+/// Reads records in both byte orders, with any tick.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// Where the input of the next step starts, from the begin of the trace.
+    offset: u64,
+    state: State,
+    big_endian: bool,
+    clock: Clock,
+    /// Events that open or close the trace.
+    queue: VecDeque<Event<'static>>,
+    /// The last id given: threads, classes and methods have one counter.
+    last_id: u64,
+    classes: Classes,
+    threads: Table<Thread>,
+    bursts: Bursts,
+    /// The highest ticks so far.
+    latest: u64,
+    /// Threads of leaves that may be made up, and the ticks of them all.
+    held: VecDeque<u32>,
+    held_ticks: u64,
+    /// CLASS_DEFINE, before its CLASS_LOAD.
+    class_defined: Option<(u16, u32)>,
+    /// The id of the class whose CLASS_LOAD is next, if its definition was told.
+    class_told: Option<ClassId>,
+    /// The thread of the last record, if that was its definition.
+    thread_defined: Option<u32>,
+    /// numberOfEvents, and records read.
+    promised: u32,
+    records: u64,
+    tally: Tally,
+}
+
+#[derive(Debug, Default)]
+struct Bursts {
+    count: u32,
+    inside: bool,
+    /// Ticks of the last BEGIN_BURST.
+    begin: u64,
+    /// Ticks of an END_BURST that is the last record so far.
+    ended: Option<u64>,
+    /// Time of the last END_BURST.
+    paused: Timestamp,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Header,
+    /// Before the first record: what the header said of process and agent.
+    First(Start),
+    Records,
+    /// Behind END_FILE.
+    Behind,
+    /// Nothing more to read: what was counted is told, and then how it ended.
+    Ending(Result<(), DecodeError>),
+}
+
+impl Decode for Decoder {
+    #[inline]
+    fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        let call = match (&self.state, input.first()) {
+            (State::Records, Some(&WIDE_METHOD_ENTER)) if self.queue.is_empty() => {
+                self.enter(input)
+            }
+            (State::Records, Some(&METHOD_LEAVE)) if self.queue.is_empty() => {
+                self.leave(input, last)
+            }
+            _ => None,
+        };
+        let decoded = match call {
+            Some(decoded) => {
+                self.records += u64::from(decoded.used > 0);
+                self.thread_defined = None;
+                decoded
+            }
+            None => self.any(input, last)?,
+        };
+        self.offset += decoded.used as u64;
+        Ok(decoded)
+    }
+}
+
+impl Decoder {
+    fn any<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        if let Some(queued) = self.queue.pop_front() {
+            return Ok(event(0, queued));
+        }
+        Ok(match &self.state {
+            State::Header => self.header(input, last),
+            State::First(_) => self.first(input, last),
+            State::Records => self.record(input, last),
+            State::Behind => self.behind(input, last),
+            State::Ending(_) => return self.ending(),
+        })
+    }
+
+    fn header<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        if input.first().is_some_and(|&tag| tag != TAG) {
+            return self.refuse(0, "the first byte is not b".into());
+        }
+        let Some(header) = input.get(..HEADER_SIZE) else {
+            return if last {
+                self.refuse(0, "the file is shorter than its header of 45 bytes".into())
+            } else {
+                more()
+            };
+        };
+        let mut fields = self.fields(header, 1);
+        let (version, platform) = (fields.u32().unwrap_or(0), fields.u32().unwrap_or(0));
+        if version != VERSION {
+            return self.refuse(1, format!("version {version}: only {VERSION} is known"));
+        }
+        let big_endian = match platform {
+            11 | 44 => false,
+            22 | 33 | 55 => true,
+            _ => return self.refuse(5, format!("platform {platform} is not known")),
+        };
+        let mut fields = self.fields(header, EVENTS_AT);
+        self.promised = fields.u32().unwrap_or(0);
+        // The next two are hints for readers that want to know sizes in advance.
+        let mut fields = self.fields(header, EVENTS_AT + 12);
+        let Some(start) = clock::start(&mut fields) else {
+            return self.refuse(21, "no ticks a microsecond: no time can be read".into());
+        };
+        self.big_endian = big_endian;
+        self.clock = start.clock;
+        self.latest = self.clock.start;
+        self.state = State::First(start);
+        if fields.u32() != Some(0) {
+            self.tally
+                .info("overheads of the profiler are passed over", 41);
+        }
+        nothing(HEADER_SIZE)
+    }
+
+    /// Tells what the header says, and when the trace began: with the first burst, if that is first.
+    fn first<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        let State::First(ref start) = self.state else {
+            return nothing(0);
+        };
+        let (process, agent) = (start.process, start.agent);
+        let ticks = match input.first() {
+            Some(&BEGIN_BURST) => self.fields(input, 1).u64(),
+            Some(_) => Some(self.clock.start),
+            None => None,
+        };
+        let ticks = match ticks {
+            None if !last => return more(),
+            ticks => ticks.unwrap_or(self.clock.start),
+        };
+        self.state = State::Records;
+        let time = self.clock.time(ticks);
+        self.queue.extend([
+            Event::Node(Node {
+                time: process,
+                ..Node::default()
+            }),
+            Event::ProcessCreate(ProcessCreate {
+                time: process,
+                ..ProcessCreate::default()
+            }),
+            Event::AgentCreate(AgentCreate {
+                time: agent,
+                ..AgentCreate::default()
+            }),
+            Event::TraceStart(TraceStart {
+                time,
+                ..TraceStart::default()
+            }),
+        ]);
+        nothing(0)
+    }
+
+    fn record<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        let Some(&kind) = input.first() else {
+            return self.cut(input, last);
+        };
+        if !matches!(kind, METHOD_LEAVE | END_BURST | END_FILE)
+            && let Some(before) = self.before_record()
+        {
+            return before;
+        }
+        let found = match kind {
+            WIDE_METHOD_ENTER => self.enter(input),
+            METHOD_LEAVE => self.leave(input, last),
+            CLASS_DEFINE => self.class_define(input),
+            CLASS_LOAD => self.class_load(input),
+            OBJECT_DEFINED | OBJECT_CREATED | ARRAY_DEFINED | ARRAY_CREATED
+            | ARRAY_CLASS_DEFINED => self.object(input, last),
+            OBJECT_RECLAIMED => self.free(input),
+            THREAD_DEFINE => self.thread_define(input),
+            THREAD_START => self.thread_start(input),
+            THREAD_EXIT => self.thread_exit(input),
+            GC_START | GC_STOP => self.collection(kind, input),
+            USER_EVENT => self.user_event(input),
+            BEGIN_BURST => self.begin_burst(input),
+            END_BURST => self.end_burst(input),
+            END_FILE => self.end_file(input),
+            _ if !self.held.is_empty() => self.replay(),
+            _ => {
+                let message = format!(
+                    "record type {kind:#04x} is not known; records have no length, so nothing behind it can be read"
+                );
+                return self.refuse(0, message);
+            }
+        };
+        match found {
+            Some(decoded) => {
+                if decoded.used > 0 {
+                    self.records += u64::from(kind != END_FILE);
+                    if kind != THREAD_DEFINE {
+                        self.thread_defined = None;
+                    }
+                }
+                decoded
+            }
+            None if input.len() > LARGEST_RECORD => {
+                self.refuse(0, format!("a record larger than {LARGEST_RECORD} bytes"))
+            }
+            None => self.cut(input, last),
+        }
+    }
+
+    /// What must be told before the next record: leaves that were real, and that the trace paused.
+    #[inline]
+    fn before_record<'a>(&mut self) -> Option<Decoded<'a>> {
+        if !self.held.is_empty() {
+            return self.replay();
+        }
+        let ticks = self.bursts.ended.take()?;
+        let time = self.clock.time(ticks);
+        Some(event(0, Event::TracePause(TracePause { time })))
+    }
+
+    fn class_define<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, HEAD);
+        let defined = (fields.u16()?, fields.u32()?);
+        if self.class_defined.replace(defined).is_some() {
+            let offset = self.offset;
+            self.tally.fault("class definitions without a load", offset);
+        }
+        Some(nothing(HEAD + 6))
+    }
+
+    fn thread_define<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, key, object) = (fields.u64()?, fields.u32()?, fields.u32()?);
+        let (class, name) = (fields.u16()?, fields.text()?);
+        let used = input.len() - fields.rest.len();
+        let object = match object {
+            0 | NO_OBJECT => ObjectId::NONE,
+            object => ObjectId(object.into()),
+        };
+        let offset = self.offset;
+        if object.is_none() && class != THREAD_CLASS {
+            self.tally
+                .info("classes of threads are passed over", offset);
+        }
+        self.latest = self.latest.max(ticks);
+        self.thread_defined = Some(key);
+        let name = text(name);
+        let id = match &*name {
+            UNKNOWN_THREAD => ThreadId::NONE,
+            _ => ThreadId(self.next_id()),
+        };
+        let thread = Thread::new(id, self.bursts.count);
+        match self.threads.get_mut(key.into()) {
+            Some(before) => {
+                self.tally
+                    .fault("threads that take the id of another", offset);
+                *before = thread;
+            }
+            None => {
+                self.threads.insert(key.into(), thread);
+            }
+        }
+        if id.is_none() {
+            return Some(nothing(used));
+        }
+        let start = ThreadStart {
+            thread: id,
+            time: self.clock.time(ticks),
+            object,
+            name,
+            ..ThreadStart::default()
+        };
+        Some(event(used, Event::ThreadStart(start)))
+    }
+
+    /// The definition told of the thread already, and of no difference between its start and its
+    /// first sight.
+    fn thread_start<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, key) = (fields.u64()?, fields.u32()?);
+        self.latest = self.latest.max(ticks);
+        if self.threads.get(key.into()).is_none() {
+            return Some(self.unknown_thread(key, ticks));
+        }
+        if self.thread_defined != Some(key) {
+            let offset = self.offset;
+            self.tally
+                .info("starts of threads apart from their definition", offset);
+        }
+        Some(nothing(HEAD + 4))
+    }
+
+    fn thread_exit<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, key) = (fields.u64()?, fields.u32()?);
+        let burst = self.bursts.count;
+        let Some(thread) = self.threads.get_mut(key.into()) else {
+            return Some(self.unknown_thread(key, ticks));
+        };
+        if thread.in_doubt(burst) {
+            return Some(self.gone(key));
+        }
+        thread.frames = Vec::new();
+        let thread = thread.id;
+        self.latest = self.latest.max(ticks);
+        let time = self.clock.time(ticks);
+        Some(event(
+            HEAD + 4,
+            Event::ThreadEnd(ThreadEnd { thread, time }),
+        ))
+    }
+
+    fn collection<'a>(&mut self, kind: u8, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let ticks = self.fields(input, 1).u64()?;
+        self.latest = self.latest.max(ticks);
+        let time = self.clock.time(ticks);
+        let told = match kind {
+            GC_START => Event::GcStart(GcStart { time }),
+            _ => Event::GcFinish(GcFinish {
+                time,
+                ..GcFinish::default()
+            }),
+        };
+        Some(event(HEAD, told))
+    }
+
+    fn begin_burst<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let ticks = self.fields(input, 1).u64()?;
+        if self.bursts.inside {
+            let offset = self.offset;
+            self.tally.fault("bursts inside of another", offset);
+        }
+        self.bursts.inside = true;
+        self.bursts.begin = ticks;
+        self.bursts.count = self.bursts.count.saturating_add(1);
+        self.latest = self.latest.max(ticks);
+        let time = self.clock.time(ticks);
+        // The first one is where the trace starts.
+        Some(match self.offset {
+            at if at == HEADER_SIZE as u64 => nothing(HEAD),
+            _ => event(HEAD, Event::TraceResume(TraceResume { time })),
+        })
+    }
+
+    fn end_burst<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let ticks = self.fields(input, 1).u64()?;
+        if !self.held.is_empty() && self.held_ticks == ticks {
+            self.held.clear();
+        }
+        if let Some(before) = self.before_record() {
+            return Some(before);
+        }
+        if !self.bursts.inside {
+            let offset = self.offset;
+            self.tally
+                .fault("ends of bursts that did not begin", offset);
+        }
+        self.bursts.inside = false;
+        self.bursts.ended = Some(ticks);
+        self.bursts.paused = self.clock.time(ticks);
+        self.latest = self.latest.max(ticks);
+        Some(nothing(HEAD))
+    }
+
+    fn end_file<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        if let Some(before) = self.replay() {
+            return Some(before);
+        }
+        let mut fields = self.fields(input, 1);
+        let numbers = (fields.u32()?, fields.u32()?);
+        let offset = self.offset;
+        if numbers != (5705, 0xadde_0000) {
+            self.tally.info("other numbers in END_FILE", offset);
+        }
+        if self.class_defined.is_some() {
+            self.tally.fault("class definitions without a load", offset);
+        }
+        if self.promised != 0 && u64::from(self.promised) != self.records {
+            let what = "numbers of events in the header that are not those of the file";
+            self.tally.info(what, EVENTS_AT as u64);
+        }
+        let end = self.bursts.ended.take().unwrap_or(self.latest);
+        let time = self.clock.time(end);
+        self.queue.extend([
+            Event::TraceEnd(TraceEnd {
+                time,
+                ..TraceEnd::default()
+            }),
+            Event::AgentDestroy(AgentDestroy {
+                time,
+                ..AgentDestroy::default()
+            }),
+        ]);
+        self.state = State::Behind;
+        Some(nothing(HEAD))
+    }
+
+    fn behind<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        if !input.is_empty() {
+            let offset = self.offset;
+            self.tally.fault("bytes behind the end of the file", offset);
+            self.state = State::Behind;
+            return nothing(input.len());
+        }
+        if last {
+            self.state = State::Ending(Ok(()));
+            return nothing(0);
+        }
+        more()
+    }
+
+    /// A record is not whole: waits for the rest, or ends the trace where there is none.
+    fn cut<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        if !last {
+            return more();
+        }
+        if let Some(before) = self.replay() {
+            return before;
+        }
+        self.state = State::Ending(Ok(()));
+        let message = match input {
+            [] => "the trace ends without END_FILE",
+            _ => "the trace breaks off inside a record",
+        };
+        remark(
+            input.len(),
+            Remark {
+                offset: self.offset,
+                severity: Severity::Truncated,
+                message: message.into(),
+            },
+        )
+    }
+
+    /// Gives up at `at` bytes into the input.
+    fn refuse<'a>(&mut self, at: u64, message: String) -> Decoded<'a> {
+        self.state = State::Ending(Err(DecodeError {
+            format: FORMAT,
+            offset: self.offset + at,
+            message,
+        }));
+        nothing(0)
+    }
+
+    fn ending<'a>(&mut self) -> Result<Decoded<'a>, DecodeError> {
+        if let Some(told) = self.tally.pop() {
+            return Ok(remark(0, told));
+        }
+        match &self.state {
+            State::Ending(Err(error)) => Err(error.clone()),
+            _ => Ok(Decoded {
+                used: 0,
+                step: Step::End,
+            }),
+        }
+    }
+
+    /// The fields behind the first bytes of a record.
+    #[inline]
+    fn fields<'a>(&self, record: &'a [u8], skipped: usize) -> Fields<'a> {
+        Fields {
+            rest: record.get(skipped..).unwrap_or_default(),
+            big_endian: self.big_endian,
+        }
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}
+
+fn more<'a>() -> Decoded<'a> {
+    Decoded {
+        used: 0,
+        step: Step::NeedMore,
+    }
+}
+
+#[inline]
+fn nothing<'a>(used: usize) -> Decoded<'a> {
+    Decoded {
+        used,
+        step: Step::Nothing,
+    }
+}
+
+fn event(used: usize, event: Event<'_>) -> Decoded<'_> {
+    Decoded {
+        used,
+        step: Step::Event(event),
+    }
+}
+
+fn remark<'a>(used: usize, remark: Remark) -> Decoded<'a> {
+    Decoded {
+        used,
+        step: Step::Remark(remark),
+    }
+}

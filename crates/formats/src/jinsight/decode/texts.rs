@@ -1,0 +1,167 @@
+//! USER_EVENT: monitors, parks, notes, and free text.
+
+use super::fields::text;
+use super::{Decoder, event};
+use crate::Decoded;
+use crate::jinsight::record::HEAD;
+use crate::jinsight::text::{self, Message};
+use jtrail_model::{
+    Custom, Event, MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited,
+    Note, ObjectId, RuntimeInitDone, RuntimeShutdown, Text, ThreadId, ThreadPark, ThreadUnpark,
+    Timestamp,
+};
+use std::borrow::Cow;
+
+impl Decoder {
+    pub(super) fn user_event<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, bytes) = (fields.u64()?, fields.text()?);
+        let body = text(bytes);
+        let used = HEAD + 2 + bytes.len();
+        let time = self.clock.time(ticks);
+        let told = match self.message(&body, time) {
+            Some(told) => told,
+            None => {
+                // Free text has no time in the model; ours has that of the record before.
+                if ticks != self.latest {
+                    let offset = self.offset;
+                    self.tally.info("times of texts are passed over", offset);
+                }
+                Event::Custom(Custom {
+                    body: self.free_text(body),
+                })
+            }
+        };
+        self.latest = self.latest.max(ticks);
+        Some(event(used, told))
+    }
+
+    fn free_text<'a>(&self, body: Text<'a>) -> Text<'a> {
+        match Note::parse(&body) {
+            Some(Note::Lost(mut lost)) => match self.thread_told(lost.thread.0) {
+                Some(thread) => {
+                    lost.thread = thread;
+                    Note::Lost(lost).to_string().into()
+                }
+                None => body,
+            },
+            Some(_) => body,
+            None => match text::parse(&body) {
+                Some(Message::Mark(mark)) => Cow::Owned(mark.into_owned()),
+                _ => body,
+            },
+        }
+    }
+
+    fn thread_told(&self, key: u64) -> Option<ThreadId> {
+        self.threads.get(key).map(|thread| thread.id)
+    }
+
+    /// What a text means. None for free text, and for threads that were not defined.
+    fn message<'a>(&mut self, body: &str, time: Timestamp) -> Option<Event<'a>> {
+        let message = text::parse(body)?;
+        let thread_of = |key: u32| self.thread_told(key.into());
+        let thread_if_any = |key: Option<u32>| match key {
+            Some(key) => self.thread_told(key.into()),
+            None => Some(ThreadId::NONE),
+        };
+        let id = |object: Option<u32>| ObjectId(object.unwrap_or(0).into());
+        let mut untold = false;
+        let mut note = |object: Option<u32>, class: &str| {
+            untold = object.is_none() && !class.is_empty();
+        };
+        let stack = Vec::new();
+        let told = match message {
+            Message::MonitorEnter {
+                thread,
+                object,
+                class,
+                owner,
+            } => {
+                note(object, &class);
+                Event::MonitorContendedEnter(MonitorContendedEnter {
+                    thread: thread_of(thread)?,
+                    time,
+                    object: id(object),
+                    owner: thread_if_any(owner)?,
+                    stack,
+                })
+            }
+            Message::MonitorEntered {
+                thread,
+                object,
+                class,
+            } => {
+                note(object, &class);
+                Event::MonitorContendedEntered(MonitorContendedEntered {
+                    thread: thread_of(thread)?,
+                    time,
+                    object: id(object),
+                    stack,
+                })
+            }
+            Message::MonitorWait {
+                thread,
+                object,
+                class,
+                timeout,
+            } => {
+                note(object, &class);
+                Event::MonitorWait(MonitorWait {
+                    thread: thread_of(thread)?,
+                    time,
+                    object: id(object),
+                    timeout_ms: timeout,
+                    stack,
+                })
+            }
+            Message::MonitorWaited {
+                thread,
+                object,
+                class,
+                timed_out,
+            } => {
+                note(object, &class);
+                Event::MonitorWaited(MonitorWaited {
+                    thread: thread_of(thread)?,
+                    time,
+                    object: id(object),
+                    timed_out: timed_out.into(),
+                    stack,
+                })
+            }
+            Message::Park {
+                thread,
+                object,
+                class,
+            } => {
+                note(object, &class);
+                Event::ThreadPark(ThreadPark {
+                    thread: thread_of(thread)?,
+                    time,
+                    object: id(object),
+                    stack,
+                })
+            }
+            Message::Unpark { thread } => Event::ThreadUnpark(ThreadUnpark {
+                thread: thread_of(thread)?,
+                time,
+            }),
+            Message::RuntimeInit { thread } => Event::RuntimeInitDone(RuntimeInitDone {
+                thread: thread_if_any(thread)?,
+                time,
+            }),
+            Message::RuntimeShutdown { thread } => Event::RuntimeShutdown(RuntimeShutdown {
+                thread: thread_if_any(thread)?,
+                time,
+            }),
+            Message::Mark(_) => return None,
+        };
+        if untold {
+            let offset = self.offset;
+            self.tally
+                .info("classes of monitors without an object", offset);
+        }
+        Some(told)
+    }
+}

@@ -1,0 +1,102 @@
+//! Calls: nearly all of a trace.
+
+use super::classes::{Place, Sink};
+use super::losses::Lost;
+use super::stream::Stream;
+use super::threads::{Call, Left};
+use super::{Encoder, sink};
+use crate::jinsight::record::{METHOD_LEAVE, NO_OBJECT, WIDE_METHOD_ENTER};
+use jtrail_model::{MethodEnter, MethodLeave, ThreadId, Timestamp};
+
+impl Encoder {
+    #[inline]
+    pub(super) fn enter(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
+        self.losses.part_if(e.cpu_time.0 != 0, Lost::CallCpu);
+        self.goes_on(e.time, 1, out);
+        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        let ticks = self.stream.enter_ticks(ticks, &mut self.losses);
+        let place = self.classes.place(e.method, e.class, sink!(self, out));
+        let ticket = e.ticket;
+        let id = match self.threads.get_mut(e.thread) {
+            Some(thread) => {
+                thread.calls.push(Call { place, ticket });
+                thread.id
+            }
+            None => self.enter_unknown(e.thread, e.time, Call { place, ticket }, out),
+        };
+        self.stream.put_enter(id, ticks, place, out);
+    }
+
+    #[cold]
+    fn enter_unknown(
+        &mut self,
+        thread: ThreadId,
+        time: Timestamp,
+        call: Call,
+        out: &mut Vec<u8>,
+    ) -> u32 {
+        let id = self.thread(thread, time, out);
+        if let Some(thread) = self.threads.get_mut(thread) {
+            thread.calls.push(call);
+        }
+        id
+    }
+
+    #[inline]
+    pub(super) fn leave(&mut self, e: &MethodLeave, out: &mut Vec<u8>) {
+        self.losses.part_if(e.cpu_time.0 != 0, Lost::CallCpu);
+        self.losses.part_if(e.by_exception, Lost::ByException);
+        self.goes_on(e.time, 0, out);
+        let Some(thread) = self.threads.get_mut(e.thread) else {
+            self.losses.event(Lost::LeaveAlone);
+            return;
+        };
+        let id = thread.id;
+        let inner = match thread.leave(e.ticket) {
+            Left::Calls(inner) => inner,
+            Left::Nothing => {
+                self.losses.event(Lost::LeaveAlone);
+                return;
+            }
+        };
+        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        for _ in 0..inner {
+            self.losses.part(Lost::CallSkipped);
+            self.put_leave(id, ticks, out);
+        }
+        self.put_leave(id, ticks, out);
+    }
+
+    /// A call while the trace is paused: it is not.
+    #[inline]
+    fn goes_on(&mut self, time: Timestamp, before: u64, out: &mut Vec<u8>) {
+        if self.stream.is_paused() {
+            let ticks = u64::try_from(time.0).unwrap_or(0);
+            self.resume(ticks.saturating_sub(before), out);
+        }
+    }
+
+    pub(super) fn put_leave(&mut self, thread: u32, ticks: u64, out: &mut Vec<u8>) {
+        self.stream.leave_ticks(ticks);
+        self.stream.put_leave(thread, ticks, out);
+    }
+}
+
+impl Stream {
+    #[inline]
+    pub(super) fn put_enter(&mut self, thread: u32, ticks: u64, place: Place, out: &mut Vec<u8>) {
+        let mut fields = [0; 14];
+        fields[..4].copy_from_slice(&thread.to_le_bytes());
+        fields[4..6].copy_from_slice(&place.class.to_le_bytes());
+        fields[6..8].copy_from_slice(&place.method.to_le_bytes());
+        fields[8..12].copy_from_slice(&NO_OBJECT.to_le_bytes());
+        self.put(WIDE_METHOD_ENTER, ticks, &fields, out);
+    }
+
+    #[inline]
+    pub(super) fn put_leave(&mut self, thread: u32, ticks: u64, out: &mut Vec<u8>) {
+        let mut fields = [0; 12];
+        fields[8..].copy_from_slice(&thread.to_le_bytes());
+        self.put(METHOD_LEAVE, ticks, &fields, out);
+    }
+}

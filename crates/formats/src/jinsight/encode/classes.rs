@@ -1,0 +1,444 @@
+//! Classes: written once each, when all of their methods are known, or when the first is needed.
+//!
+//! A class with details is written as soon as they come, with all its methods. One without is written
+//! when something needs it, with the methods known by then. A method that turns up later is written
+//! in a further class of the same name: the format takes it for one of another loader.
+
+use super::losses::{Losses, Lost};
+use super::stream::Stream;
+use crate::check::table::Table;
+use crate::jinsight::record::{
+    CLASS_DEFINE, CLASS_LOAD, FIRST_CLASS, JAVA_OBJECT, JAVA_THREAD, OBJECT_CLASS, OVERFLOW,
+    OVERFLOW_CLASS, THREAD_CLASS, changed_over,
+};
+use jtrail_model::{ClassDef, ClassDetail, ClassId, Member, MethodDef, MethodId};
+use std::collections::HashMap;
+
+/// Where the records go: the stream, and what it leaves out.
+pub(super) struct Sink<'s> {
+    pub(super) stream: &'s mut Stream,
+    pub(super) losses: &'s mut Losses,
+    pub(super) out: &'s mut Vec<u8>,
+}
+
+/// A method as a call names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) class: u16,
+    pub(super) method: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    Written(Place),
+    /// Of that class, which is yet to be written with it.
+    Unwritten(ClassId),
+}
+
+#[derive(Debug, Default)]
+struct Class {
+    /// As the JVM has it, with slashes.
+    name: Box<str>,
+    ticks: u64,
+    super_class: u16,
+    interfaces: Vec<u16>,
+    /// The id of what was written last.
+    written: Option<u16>,
+    /// Name, zero and descriptor of each method that is written.
+    methods: HashMap<Box<str>, Place>,
+    unwritten: Vec<(MethodId, Box<str>, Box<str>)>,
+}
+
+/// What a CLASS_LOAD says besides the name.
+#[derive(Default)]
+struct Body<'b> {
+    methods: Vec<(&'b str, &'b str, u16)>,
+    fields: &'b [Member<'b>],
+    super_class: u16,
+    interfaces: &'b [u16],
+}
+
+#[derive(Debug)]
+struct Named {
+    id: u16,
+    /// Only the name is written, because another class needed it.
+    stub: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    classes: Table<Class>,
+    methods: Table<Method>,
+    /// The last class written under each name.
+    names: HashMap<Box<str>, Named>,
+    /// Classes that were defined, and that nothing needed so far.
+    unwritten: HashMap<Box<str>, ClassId>,
+    /// The name under each id.
+    written_names: Vec<Box<str>>,
+    /// Ordinary ids given.
+    ordinary: u16,
+    object: bool,
+    thread: bool,
+    overflow: bool,
+    /// Fields of a record in the making.
+    buffer: Vec<u8>,
+}
+
+impl Classes {
+    /// Classes written.
+    pub(super) fn written(&self) -> u32 {
+        let fixed = [self.object, self.thread, self.overflow];
+        u32::from(self.ordinary) + fixed.map(u32::from).iter().sum::<u32>()
+    }
+
+    pub(super) fn define(&mut self, e: &ClassDef<'_>, sink: &mut Sink<'_>) {
+        let ticks = sink.stream.definition_ticks(e.time, sink.losses, sink.out);
+        self.named(e.class, changed_over(&e.name).into(), ticks, sink);
+    }
+
+    fn named(&mut self, id: ClassId, name: Box<str>, ticks: u64, sink: &mut Sink<'_>) {
+        let stub = self.names.get_mut(&*name).filter(|named| named.stub);
+        let class = Class {
+            ticks,
+            written: stub.map(|named| {
+                named.stub = false;
+                named.id
+            }),
+            name: name.clone(),
+            ..Class::default()
+        };
+        let written = class.written.is_some();
+        if !self.classes.insert(id.0, class) {
+            sink.losses.event(Lost::Again);
+        } else if !written {
+            self.unwritten.insert(name, id);
+        }
+    }
+
+    /// A class that was never defined gets a name of its own.
+    fn known(&mut self, id: ClassId, sink: &mut Sink<'_>) {
+        if self.classes.get(id.0).is_none() {
+            sink.losses.part(Lost::Undefined);
+            let ticks = sink.stream.latest();
+            self.named(id, format!("class#{id}").into(), ticks, sink);
+        }
+    }
+
+    pub(super) fn name(&self, id: ClassId) -> Option<&str> {
+        self.classes.get(id.0).map(|class| &*class.name)
+    }
+
+    /// The name of a class by its id in the file, empty for the catch-all.
+    pub(super) fn written_name(&self, id: u16) -> &str {
+        let name = self.written_names.get(usize::from(id));
+        name.map_or("", |name| name)
+    }
+
+    /// Writes a class with all that is known of it.
+    pub(super) fn detail(&mut self, e: &ClassDetail<'_>, sink: &mut Sink<'_>) {
+        let ticks = sink.stream.definition_ticks(e.time, sink.losses, sink.out);
+        let told = e.access != 0 || e.size != 0 || !e.loader.is_empty();
+        sink.losses.part_if(told, Lost::ClassDetail);
+        self.known(e.class, sink);
+        let is_object = self.name(e.class) == Some(JAVA_OBJECT);
+        let super_class = match &*e.super_name {
+            "" => OBJECT_CLASS,
+            _ if is_object => OBJECT_CLASS,
+            name => self.by_name(&changed_over(name), ticks, sink),
+        };
+        let of_interface = |name: &_| self.by_name(&changed_over(name), ticks, sink);
+        let interfaces: Vec<u16> = e
+            .interfaces
+            .iter()
+            .map(|n| n.as_ref())
+            .map(of_interface)
+            .collect();
+        let Some(class) = self.classes.get_mut(e.class.0) else {
+            return;
+        };
+        class.super_class = super_class;
+        class.interfaces = interfaces;
+        class.ticks = ticks;
+        let methods = e.methods.iter();
+        let methods = methods.map(|m| (m.name.as_ref(), m.signature.as_ref(), m.access));
+        self.write(e.class, methods.collect(), &e.fields, sink);
+        self.bind(e.class);
+    }
+
+    pub(super) fn method(&mut self, e: &MethodDef<'_>, sink: &mut Sink<'_>) {
+        let lines = e.start_line != 0 || e.end_line != 0;
+        sink.losses.part_if(lines, Lost::MethodLines);
+        self.known(e.class, sink);
+        if !self.methods.insert(e.method.0, Method::Unwritten(e.class)) {
+            sink.losses.event(Lost::Again);
+            return;
+        }
+        let Some(class) = self.classes.get_mut(e.class.0) else {
+            return;
+        };
+        match class.methods.get(&*key(&e.name, &e.signature)) {
+            Some(&place) => {
+                if let Some(method) = self.methods.get_mut(e.method.0) {
+                    *method = Method::Written(place);
+                }
+            }
+            None => {
+                let (name, signature) = ((*e.name).into(), (*e.signature).into());
+                class.unwritten.push((e.method, name, signature));
+            }
+        }
+    }
+
+    /// Where a method is in the file.
+    #[inline]
+    pub(super) fn place(&mut self, id: MethodId, class: ClassId, sink: &mut Sink<'_>) -> Place {
+        match self.methods.get(id.0) {
+            Some(&Method::Written(place)) => place,
+            _ => self.new_place(id, class, sink),
+        }
+    }
+
+    #[cold]
+    fn new_place(&mut self, id: MethodId, class: ClassId, sink: &mut Sink<'_>) -> Place {
+        if self.methods.get(id.0).is_none() {
+            sink.losses.part(Lost::Undefined);
+            let def = MethodDef {
+                method: id,
+                class,
+                name: format!("method#{id}").into(),
+                signature: "()V".into(),
+                ..MethodDef::default()
+            };
+            self.method(&def, sink);
+        }
+        if let Some(&Method::Unwritten(class)) = self.methods.get(id.0) {
+            self.write_known(class, sink);
+        }
+        match self.methods.get(id.0) {
+            Some(&Method::Written(place)) => place,
+            _ => Place {
+                class: OVERFLOW_CLASS,
+                method: 0,
+            },
+        }
+    }
+
+    /// The id of a class in the file.
+    pub(super) fn id(&mut self, id: ClassId, sink: &mut Sink<'_>) -> u16 {
+        self.known(id, sink);
+        match self.classes.get(id.0).and_then(|class| class.written) {
+            Some(id) => id,
+            None => self.write_known(id, sink),
+        }
+    }
+
+    /// The id of a class of that name, which is written with no more than its name if need be.
+    pub(super) fn by_name(&mut self, name: &str, ticks: u64, sink: &mut Sink<'_>) -> u16 {
+        // Whatever else is written under that name.
+        if self.object && name == JAVA_OBJECT {
+            return OBJECT_CLASS;
+        }
+        if let Some(named) = self.names.get(name) {
+            return named.id;
+        }
+        if let Some(&id) = self.unwritten.get(name) {
+            return self.write_known(id, sink);
+        }
+        let id = self.put(name, ticks, &Body::default(), sink);
+        self.names.insert(name.into(), Named { id, stub: true });
+        id
+    }
+
+    /// Writes a class with the methods that are known and not yet written.
+    fn write_known(&mut self, id: ClassId, sink: &mut Sink<'_>) -> u16 {
+        let Some(class) = self.classes.get_mut(id.0) else {
+            return OVERFLOW_CLASS;
+        };
+        let unwritten = std::mem::take(&mut class.unwritten);
+        let methods = unwritten.iter();
+        let methods = methods.map(|(_, name, signature)| (&**name, &**signature, 0));
+        let written = self.write(id, methods.collect(), &[], sink);
+        if let Some(class) = self.classes.get_mut(id.0) {
+            class.unwritten = unwritten;
+        }
+        self.bind(id);
+        written
+    }
+
+    fn write(
+        &mut self,
+        id: ClassId,
+        mut methods: Vec<(&str, &str, u16)>,
+        fields: &[Member<'_>],
+        sink: &mut Sink<'_>,
+    ) -> u16 {
+        let Some(class) = self.classes.get_mut(id.0) else {
+            return OVERFLOW_CLASS;
+        };
+        // A class lists a method once.
+        let mut seen = HashMap::new();
+        methods.retain(|&(name, signature, _)| {
+            let at = u16::try_from(seen.len()).unwrap_or(u16::MAX);
+            at < u16::MAX && seen.insert(key(name, signature), at).is_none()
+        });
+        let (name, ticks) = (class.name.clone(), class.ticks);
+        let interfaces = std::mem::take(&mut class.interfaces);
+        let body = Body {
+            methods,
+            fields,
+            super_class: class.super_class,
+            interfaces: &interfaces,
+        };
+        sink.losses
+            .part_if(class.written.is_some(), Lost::ClassSplit);
+        if self.unwritten.get(&name) == Some(&id) {
+            self.unwritten.remove(&name);
+        }
+        let written = self.put(&name, ticks, &body, sink);
+        let Some(class) = self.classes.get_mut(id.0) else {
+            return OVERFLOW_CLASS;
+        };
+        class.written = Some(written);
+        for (index, (name, signature, _)) in body.methods.into_iter().enumerate() {
+            let method = match written {
+                OVERFLOW_CLASS => 0,
+                _ => u16::try_from(index).unwrap_or(u16::MAX),
+            };
+            let place = Place {
+                class: written,
+                method,
+            };
+            class.methods.insert(key(name, signature), place);
+        }
+        class.interfaces = interfaces;
+        let named = Named {
+            id: written,
+            stub: false,
+        };
+        self.names.insert(name, named);
+        written
+    }
+
+    /// Gives the methods that are written now their places.
+    fn bind(&mut self, id: ClassId) {
+        let Some(class) = self.classes.get_mut(id.0) else {
+            return;
+        };
+        let (methods, places) = (&class.methods, &mut self.methods);
+        class.unwritten.retain(|(method, name, signature)| {
+            let Some(&place) = methods.get(&*key(name, signature)) else {
+                return true;
+            };
+            if let Some(method) = places.get_mut(method.0) {
+                *method = Method::Written(place);
+            }
+            false
+        });
+    }
+
+    /// The next id for a class of that name; none when all are given.
+    fn allot(&mut self, name: &str) -> Option<u16> {
+        match name {
+            JAVA_OBJECT if !self.object => {
+                self.object = true;
+                Some(OBJECT_CLASS)
+            }
+            JAVA_THREAD if !self.thread => {
+                self.thread = true;
+                Some(THREAD_CLASS)
+            }
+            _ => {
+                let id = FIRST_CLASS.checked_add(self.ordinary)?;
+                if id == OVERFLOW_CLASS {
+                    return None;
+                }
+                self.ordinary += 1;
+                Some(id)
+            }
+        }
+    }
+
+    /// Appends the two records of a class, behind those of java/lang/Object.
+    fn put(&mut self, name: &str, ticks: u64, body: &Body<'_>, sink: &mut Sink<'_>) -> u16 {
+        if !self.object && name != JAVA_OBJECT {
+            self.by_name(JAVA_OBJECT, ticks, sink);
+        }
+        if let Some(id) = self.allot(name) {
+            self.put_as(id, name, ticks, body, sink);
+            return id;
+        }
+        sink.losses.part(Lost::ClassOverflow);
+        if !self.overflow {
+            self.overflow = true;
+            let body = Body {
+                methods: vec![(OVERFLOW, "()V", 0)],
+                ..Body::default()
+            };
+            self.put_as(OVERFLOW_CLASS, OVERFLOW, ticks, &body, sink);
+        }
+        OVERFLOW_CLASS
+    }
+
+    fn put_as(&mut self, id: u16, name: &str, ticks: u64, body: &Body<'_>, sink: &mut Sink<'_>) {
+        let losses = &mut *sink.losses;
+        let ticks = sink.stream.in_burst(ticks);
+        if id != OVERFLOW_CLASS {
+            let at = usize::from(id);
+            if at >= self.written_names.len() {
+                self.written_names.resize(at + 1, Box::default());
+            }
+            if let Some(place) = self.written_names.get_mut(at) {
+                *place = name.into();
+            }
+        }
+        let [low, high] = id.to_le_bytes();
+        let define = [low, high, 0, 0, 0, 0];
+        sink.stream.put(CLASS_DEFINE, ticks, &define, sink.out);
+        let fields = &mut self.buffer;
+        fields.clear();
+        fields.extend_from_slice(&[low, high, 0, 0]);
+        put_text(name, fields, losses);
+        put_count(body.methods.len(), fields, losses);
+        for (name, signature, access) in body.methods.iter().take(usize::from(u16::MAX)) {
+            put_member(name, signature, *access, fields, losses);
+        }
+        put_count(body.fields.len(), fields, losses);
+        for field in body.fields.iter().take(usize::from(u16::MAX)) {
+            put_member(&field.name, &field.signature, field.access, fields, losses);
+        }
+        fields.extend_from_slice(&body.super_class.to_le_bytes());
+        put_count(body.interfaces.len(), fields, losses);
+        for id in body.interfaces.iter().take(usize::from(u16::MAX)) {
+            fields.extend_from_slice(&id.to_le_bytes());
+        }
+        sink.stream.put(CLASS_LOAD, ticks, fields, sink.out);
+    }
+}
+
+/// A method among those of its class.
+fn key(name: &str, signature: &str) -> Box<str> {
+    [name, "\0", signature].concat().into()
+}
+
+fn put_count(count: usize, fields: &mut Vec<u8>, losses: &mut Losses) {
+    let count = u16::try_from(count).unwrap_or_else(|_| {
+        losses.part(Lost::Member);
+        u16::MAX
+    });
+    fields.extend_from_slice(&count.to_le_bytes());
+}
+
+fn put_member(name: &str, signature: &str, access: u16, fields: &mut Vec<u8>, losses: &mut Losses) {
+    put_text(name, fields, losses);
+    put_text(signature, fields, losses);
+    fields.extend_from_slice(&access.to_le_bytes());
+}
+
+/// Appends a text: its length and its bytes, as many whole characters as fit.
+pub(super) fn put_text(text: &str, fields: &mut Vec<u8>, losses: &mut Losses) {
+    let end = text.floor_char_boundary(usize::from(u16::MAX));
+    losses.part_if(end < text.len(), Lost::Text);
+    let length = u16::try_from(end).unwrap_or(u16::MAX);
+    fields.extend_from_slice(&length.to_le_bytes());
+    fields.extend_from_slice(&text.as_bytes()[..end]);
+}

@@ -1,0 +1,344 @@
+//! Events to records.
+
+mod call;
+mod classes;
+mod losses;
+mod memory;
+mod monitor;
+mod objects;
+mod stream;
+mod threads;
+
+use super::record::{
+    END_FILE_RECORD, GC_START, GC_STOP, THREAD_DEFINE, THREAD_EXIT, THREAD_START, UNKNOWN_THREAD,
+    USER_EVENT,
+};
+use super::text::{Message, NOTE};
+use crate::{Encode, Loss, Patch};
+use classes::{Classes, Sink, put_text};
+use jtrail_model::{Custom, Event, Note, ThreadEnd, ThreadId, ThreadStart, Timestamp};
+use losses::{Losses, Lost};
+use objects::Objects;
+use std::fmt::Write as _;
+use stream::Stream;
+use threads::Threads;
+
+/// Writes records, little-endian, in nanoseconds.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    stream: Stream,
+    classes: Classes,
+    threads: Threads,
+    objects: Objects,
+    losses: Losses,
+    /// The JVM is up: a thread seen now is one that starts.
+    running: bool,
+    /// A collection has begun.
+    collecting: bool,
+    /// The last pause fell into a collection.
+    collection_cut: bool,
+    /// When collection ended, if the trace has said so.
+    end: Option<Timestamp>,
+    ended: bool,
+    text: String,
+    buffer: Vec<u8>,
+}
+
+impl Encode for Encoder {
+    /// Nothing: the header says when the trace began, which the first events tell.
+    fn begin(&mut self, _: &mut Vec<u8>) {}
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        match event {
+            Event::MethodEnter(e) => self.enter(e, out),
+            Event::MethodLeave(e) => self.leave(e, out),
+            _ => self.other(event, out),
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        if !self.stream.is_paused() {
+            self.stream.open(0, out);
+            self.tell_untracked(out);
+            let latest = Timestamp(self.stream.latest().cast_signed());
+            self.pause(self.end.unwrap_or(latest), out);
+        }
+        for _ in 0..self.stream.drop_held() {
+            self.losses.event(Lost::Held);
+        }
+        out.extend_from_slice(&END_FILE_RECORD);
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        self.losses.all()
+    }
+
+    fn dropped(&self) -> u64 {
+        self.losses.events
+    }
+
+    fn patches(&self) -> Vec<Patch> {
+        let (threads, classes) = (self.threads.given(), self.classes.written());
+        self.stream.patches(threads, classes)
+    }
+}
+
+macro_rules! sink {
+    ($encoder:ident, $out:ident) => {
+        &mut Sink {
+            stream: &mut $encoder.stream,
+            losses: &mut $encoder.losses,
+            out: $out,
+        }
+    };
+}
+use sink;
+
+impl Encoder {
+    fn other(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        match event {
+            Event::ProcessCreate(e) => {
+                let seconds = e.time.0.div_euclid(1_000_000_000);
+                self.stream.process_start = u32::try_from(seconds).ok();
+                self.losses.event(Lost::Opening);
+            }
+            Event::Node(_) | Event::AgentCreate(_) => self.losses.event(Lost::Opening),
+            Event::TraceStart(e) => {
+                let start = u64::try_from(e.time.0).unwrap_or(0);
+                self.stream.open(start, out);
+            }
+            Event::TraceEnd(e) => self.end = Some(e.time),
+            // The end of the file says so.
+            Event::AgentDestroy(_) => {}
+            Event::TracePause(e) => {
+                if self.stream.is_paused() {
+                    self.losses.event(Lost::Again);
+                } else {
+                    self.stream.ticks(e.time, &mut self.losses, out);
+                    self.pause(e.time, out);
+                }
+            }
+            Event::TraceResume(e) => {
+                if self.stream.is_paused() {
+                    let ticks = u64::try_from(e.time.0).unwrap_or(0);
+                    self.resume(ticks, out);
+                } else if self.stream.is_open() {
+                    self.losses.event(Lost::Again);
+                } else {
+                    self.stream.ticks(e.time, &mut self.losses, out);
+                }
+            }
+            Event::Filter(_) => self.losses.event(Lost::Filter),
+            Event::Option(_) => self.losses.event(Lost::Option),
+            Event::ThreadStart(e) => self.thread_start(e, out),
+            Event::ThreadEnd(e) => self.thread_end(e, out),
+            Event::ThreadName(_) => self.losses.event(Lost::ThreadName),
+            Event::ThreadCpu(_) => self.losses.event(Lost::ThreadCpu),
+            Event::ThreadMount(_) | Event::ThreadUnmount(_) => self.losses.event(Lost::Mount),
+            Event::ClassDef(e) => {
+                let losses = &mut self.losses;
+                losses.part_if(!e.source_name.is_empty(), Lost::ClassSource);
+                losses.part_if(!e.thread.is_none(), Lost::ClassThread);
+                losses.part_if(!e.object.is_none(), Lost::ClassObject);
+                self.objects.imply_class(e.object);
+                self.classes.define(e, sink!(self, out));
+            }
+            Event::ClassDetail(e) => self.classes.detail(e, sink!(self, out)),
+            Event::MethodDef(e) => self.classes.method(e, sink!(self, out)),
+            Event::ObjectAlloc(e) => self.alloc(e, out),
+            Event::ObjectDef(e) => self.object(e, out),
+            Event::ObjectFree(e) => self.free(e, out),
+            Event::GcStart(e) => self.collection(GC_START, e.time, out),
+            Event::GcFinish(e) => {
+                let told = e.total_space != 0 || e.used_space != 0 || e.used_objects != 0;
+                self.losses.part_if(told, Lost::GcSpace);
+                self.collection(GC_STOP, e.time, out);
+            }
+            Event::GcDetail(_) => self.losses.event(Lost::GcDetail),
+            Event::RuntimeInitDone(e) => {
+                let thread = self.thread_if_any(e.thread, e.time, out);
+                self.message(&Message::RuntimeInit { thread }, e.time, out);
+                self.running = true;
+            }
+            Event::RuntimeShutdown(e) => {
+                let thread = self.thread_if_any(e.thread, e.time, out);
+                self.message(&Message::RuntimeShutdown { thread }, e.time, out);
+            }
+            Event::MonitorWait(_)
+            | Event::MonitorWaited(_)
+            | Event::MonitorContendedEnter(_)
+            | Event::MonitorContendedEntered(_)
+            | Event::ThreadPark(_)
+            | Event::ThreadUnpark(_) => self.monitor(event, out),
+            Event::Custom(e) => self.custom(e, out),
+            Event::ExceptionThrow(_) | Event::ExceptionCatch(_) => {
+                self.losses.event(Lost::Exception);
+            }
+            Event::Sample(_) => self.losses.event(Lost::Sample),
+            Event::AggregatedEnter(_) | Event::AggregatedLeave(_) => {
+                self.losses.event(Lost::Aggregated);
+            }
+            Event::HeapDump(_)
+            | Event::GcRoot(_)
+            | Event::ObjectReference(_)
+            | Event::HeapObject(_)
+            | Event::HeapDumpEnd(_) => self.losses.event(Lost::Heap),
+            Event::MethodCompile(_) | Event::MethodUncompile(_) => self.losses.event(Lost::Code),
+            Event::LineCounts(_) => self.losses.event(Lost::Lines),
+            Event::ClassUnload(_) | Event::ClassRedefine(_) => {
+                self.losses.event(Lost::ClassChange);
+            }
+            _ => self.losses.event(Lost::Event),
+        }
+    }
+
+    fn thread_start(&mut self, e: &ThreadStart<'_>, out: &mut Vec<u8>) {
+        if self.threads.get_mut(e.thread).is_some() {
+            self.losses.event(Lost::Again);
+            return;
+        }
+        let grouped = !e.group.is_empty() || !e.parent_group.is_empty();
+        self.losses.part_if(grouped, Lost::ThreadGroup);
+        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        let (object, class) = self.thread_object(e.object, ticks, out);
+        let id = self.threads.insert(e.thread);
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&id.to_le_bytes());
+        self.buffer.extend_from_slice(&object.to_le_bytes());
+        self.buffer.extend_from_slice(&class.to_le_bytes());
+        put_text(&e.name, &mut self.buffer, &mut self.losses);
+        self.stream.put(THREAD_DEFINE, ticks, &self.buffer, out);
+        if self.running {
+            self.stream.put(THREAD_START, ticks, &id.to_le_bytes(), out);
+        }
+    }
+
+    fn thread_end(&mut self, e: &ThreadEnd, out: &mut Vec<u8>) {
+        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        let id = self.thread(e.thread, e.time, out);
+        let Some(thread) = self.threads.get_mut(e.thread) else {
+            return;
+        };
+        let open = std::mem::take(&mut thread.calls).len();
+        for _ in 0..open {
+            self.losses.part(Lost::CallCut);
+            self.put_leave(id, ticks, out);
+        }
+        self.stream.put(THREAD_EXIT, ticks, &id.to_le_bytes(), out);
+    }
+
+    /// The id of a thread in the file. One that was never announced gets a definition now; none at
+    /// all is a thread too, with a name of its own.
+    fn thread(&mut self, id: ThreadId, time: Timestamp, out: &mut Vec<u8>) -> u32 {
+        if let Some(thread) = self.threads.get_mut(id) {
+            return thread.id;
+        }
+        self.losses.part_if(!id.is_none(), Lost::Undefined);
+        let name = if id.is_none() { UNKNOWN_THREAD } else { "" };
+        let running = std::mem::replace(&mut self.running, false);
+        self.thread_start(
+            &ThreadStart {
+                thread: id,
+                time,
+                name: name.into(),
+                ..ThreadStart::default()
+            },
+            out,
+        );
+        self.running = running;
+        self.threads.given()
+    }
+
+    fn thread_if_any(&mut self, id: ThreadId, time: Timestamp, out: &mut Vec<u8>) -> Option<u32> {
+        (!id.is_none()).then(|| self.thread(id, time, out))
+    }
+
+    fn collection(&mut self, kind: u8, time: Timestamp, out: &mut Vec<u8>) {
+        let begins = kind == GC_START;
+        if self.collecting == begins {
+            self.losses.event(Lost::GcTurn);
+            return;
+        }
+        self.collecting = begins;
+        let ticks = self.stream.ticks(time, &mut self.losses, out);
+        self.stream.put(kind, ticks, &[], out);
+    }
+
+    /// Ends the burst: leaves for all open calls, which stay open here.
+    fn pause(&mut self, time: Timestamp, out: &mut Vec<u8>) {
+        let wanted = u64::try_from(time.0).unwrap_or(0);
+        let ticks = self.stream.end_ticks(wanted, &mut self.losses);
+        self.collection_cut = std::mem::take(&mut self.collecting);
+        if self.collection_cut {
+            self.losses.part(Lost::GcCut);
+            self.stream.put(GC_STOP, ticks, &[], out);
+        }
+        for (id, calls) in self.threads.open() {
+            for _ in calls {
+                self.stream.put_leave(id, ticks, out);
+            }
+        }
+        self.stream.end_burst(ticks, out);
+    }
+
+    /// Begins the next burst: enters for all open calls, and what happened in between.
+    fn resume(&mut self, ticks: u64, out: &mut Vec<u8>) {
+        let begin = self.stream.begin_burst(ticks, out);
+        for (id, calls) in self.threads.open() {
+            for call in calls {
+                self.stream.put_enter(id, begin, call.place, out);
+            }
+        }
+        if std::mem::take(&mut self.collection_cut) {
+            self.collecting = true;
+            self.stream.put(GC_START, begin, &[], out);
+        }
+        self.stream.release(out);
+    }
+
+    fn custom(&mut self, e: &Custom<'_>, out: &mut Vec<u8>) {
+        let latest = Timestamp(self.stream.latest().cast_signed());
+        self.text.clear();
+        if e.body.starts_with(NOTE) {
+            match Note::parse(&e.body) {
+                // The thread is one of the file.
+                Some(Note::Lost(mut lost)) => {
+                    let thread = self.thread_if_any(lost.thread, latest, out);
+                    lost.thread = ThreadId(thread.unwrap_or(0).into());
+                    // Writing to a string does not fail.
+                    let _ = write!(self.text, "{}", Note::Lost(lost));
+                }
+                Some(Note::Totals(mut totals)) => {
+                    // These are not in the file.
+                    (totals.throws, totals.catches, totals.samples) = (0, 0, 0);
+                    let _ = write!(self.text, "{}", Note::Totals(totals));
+                }
+                _ => self.text.push_str(&e.body),
+            }
+        } else {
+            let _ = write!(self.text, "{}", Message::Mark(e.body.as_ref().into()));
+        }
+        self.put_text_event(latest, out);
+    }
+
+    fn message(&mut self, message: &Message<'_>, time: Timestamp, out: &mut Vec<u8>) {
+        self.text.clear();
+        let _ = write!(self.text, "{message}");
+        self.put_text_event(time, out);
+    }
+
+    /// Appends the text at hand.
+    fn put_text_event(&mut self, time: Timestamp, out: &mut Vec<u8>) {
+        let ticks = self.stream.ticks(time, &mut self.losses, out);
+        self.buffer.clear();
+        put_text(&self.text, &mut self.buffer, &mut self.losses);
+        self.stream.put(USER_EVENT, ticks, &self.buffer, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

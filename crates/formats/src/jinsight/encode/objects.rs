@@ -1,0 +1,131 @@
+//! Objects: ids from 1 in the order of the file, and the class of each for texts.
+
+use crate::check::table::Table;
+use crate::jinsight::record::NO_OBJECT;
+use jtrail_model::ObjectId;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
+
+/// What an object is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Shape {
+    /// A plain object of that class.
+    Plain(u16),
+    /// An array of primitives: codes in ARRAY_DEFINED and in ARRAY_CREATED.
+    Primitives(u8, u8),
+    /// An array of references to that class.
+    References(u16),
+}
+
+/// An object that is in the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Known {
+    pub(super) id: u32,
+    /// Its shape, by number; none if there were too many.
+    kind: u16,
+}
+
+/// Number of the shape that stands for those without a number.
+const NO_KIND: u16 = u16::MAX;
+
+/// Six bytes and a bit for each object, two of them for its shape.
+#[derive(Debug)]
+pub(super) struct Objects {
+    ids: Table<NonZeroU32>,
+    /// The number of each object's shape, by its id in the file.
+    kinds: Vec<u16>,
+    freed: Vec<u64>,
+    shapes: Vec<Shape>,
+    numbers: HashMap<Shape, u16>,
+    /// Objects of classes, which have no definition before something names them.
+    classes: HashSet<ObjectId>,
+    /// The largest id that may be given.
+    largest: u32,
+}
+
+impl Default for Objects {
+    fn default() -> Self {
+        Self {
+            ids: Table::default(),
+            kinds: Vec::new(),
+            freed: Vec::new(),
+            shapes: Vec::new(),
+            numbers: HashMap::new(),
+            classes: HashSet::new(),
+            largest: NO_OBJECT - 1,
+        }
+    }
+}
+
+impl Objects {
+    pub(super) fn get(&self, object: ObjectId) -> Option<Known> {
+        let id = self.ids.get(object.0)?.get();
+        let kind = self.kinds.get(id as usize - 1).copied();
+        let kind = kind.unwrap_or(NO_KIND);
+        Some(Known { id, kind })
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.kinds.len() >= self.largest as usize
+    }
+
+    /// Takes note of the object of a class.
+    pub(super) fn imply_class(&mut self, object: ObjectId) {
+        if !object.is_none() {
+            self.classes.insert(object);
+        }
+    }
+
+    pub(super) fn is_class(&self, object: ObjectId) -> bool {
+        self.classes.contains(&object)
+    }
+
+    /// Adds an object that is not there yet. None when all ids are given.
+    pub(super) fn insert(&mut self, object: ObjectId, shape: Shape) -> Option<u32> {
+        if self.is_full() {
+            return None;
+        }
+        let kind = self.number(shape);
+        self.kinds.push(kind);
+        let id = NonZeroU32::new(u32::try_from(self.kinds.len()).ok()?)?;
+        self.ids.insert(object.0, id);
+        Some(id.get())
+    }
+
+    fn number(&mut self, shape: Shape) -> u16 {
+        if let Some(&number) = self.numbers.get(&shape) {
+            return number;
+        }
+        match u16::try_from(self.shapes.len()) {
+            Ok(number) if number != NO_KIND => {
+                self.shapes.push(shape);
+                self.numbers.insert(shape, number);
+                number
+            }
+            _ => NO_KIND,
+        }
+    }
+
+    pub(super) fn shape(&self, object: Known) -> Option<Shape> {
+        self.shapes.get(usize::from(object.kind)).copied()
+    }
+
+    /// Takes note that an object is freed; `false` when it was already.
+    pub(super) fn free(&mut self, object: Known) -> bool {
+        let (at, bit) = (object.id as usize / 64, 1_u64 << (object.id % 64));
+        if at >= self.freed.len() {
+            self.freed.resize(at + 1, 0);
+        }
+        let Some(word) = self.freed.get_mut(at) else {
+            return false;
+        };
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
+    #[cfg(test)]
+    pub(super) fn limit(&mut self, largest: u32) {
+        self.largest = largest;
+    }
+}

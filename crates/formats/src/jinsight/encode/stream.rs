@@ -1,0 +1,223 @@
+//! The header, the ticks, and the bursts that all records stand in.
+
+use super::losses::{Losses, Lost};
+use crate::Patch;
+use crate::jinsight::record::{BEGIN_BURST, END_BURST, HEAD};
+use crate::jinsight::{
+    EVENTS_AT, HEADER_SIZE, LINUX_X86, OPEN_CLASSES, OPEN_THREADS, START_AT, TAG, TICKS, VERSION,
+};
+use jtrail_model::Timestamp;
+
+/// Ticks are nanoseconds since 1970.
+const SECOND: u64 = 1_000_000_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    state: State,
+    /// Ticks in the header.
+    start: u64,
+    /// When the process began, in seconds since 1970, if the trace says so.
+    pub(super) process_start: Option<u32>,
+    /// Records behind the header.
+    records: u64,
+    /// Ticks of BEGIN_BURST.
+    begin: u64,
+    /// Lowest and highest ticks so far.
+    lowest: u64,
+    latest: u64,
+    /// Highest ticks of a leave.
+    last_leave: u64,
+    /// Records that wait for the next burst, and where each starts.
+    held: Vec<u8>,
+    held_at: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    /// Before the header.
+    #[default]
+    Before,
+    /// Inside of a burst.
+    Burst,
+    /// Between bursts.
+    Paused,
+}
+
+impl Stream {
+    /// Writes header and BEGIN_BURST; nothing if they are there already.
+    pub(super) fn open(&mut self, start: u64, out: &mut Vec<u8>) {
+        if self.state != State::Before {
+            return;
+        }
+        self.start = start;
+        self.lowest = start;
+        out.push(TAG);
+        for field in [VERSION, LINUX_X86, 0, OPEN_THREADS, OPEN_CLASSES, TICKS] {
+            out.extend_from_slice(&field.to_le_bytes());
+        }
+        out.extend_from_slice(&self.start_fields());
+        out.extend_from_slice(&0_u32.to_le_bytes());
+        self.begin_burst(start, out);
+    }
+
+    /// startTicks, vmStartTime and connectionStartTime.
+    fn start_fields(&self) -> [u8; 16] {
+        let start = self.start.min(self.lowest);
+        let second = u32::try_from(start / SECOND).unwrap_or(u32::MAX);
+        let process = self.process_start.unwrap_or(second).min(second);
+        let mut fields = [0; 16];
+        fields[..8].copy_from_slice(&start.to_le_bytes());
+        fields[8..12].copy_from_slice(&process.to_le_bytes());
+        fields[12..].copy_from_slice(&second.to_le_bytes());
+        fields
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.state == State::Paused
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.state != State::Before
+    }
+
+    /// The highest ticks so far: the time of what has none.
+    pub(super) fn latest(&self) -> u64 {
+        self.latest
+    }
+
+    /// The ticks of a record.
+    #[inline]
+    pub(super) fn ticks(&mut self, time: Timestamp, losses: &mut Losses, out: &mut Vec<u8>) -> u64 {
+        let ticks = u64::try_from(time.0).unwrap_or_else(|_| {
+            losses.part(Lost::Time);
+            0
+        });
+        if self.state == State::Before {
+            self.open(ticks.saturating_sub(1), out);
+        }
+        self.lowest = self.lowest.min(ticks);
+        self.latest = self.latest.max(ticks);
+        ticks
+    }
+
+    /// The ticks of a definition: those without a sensible time have that of the burst.
+    pub(super) fn definition_ticks(
+        &mut self,
+        time: Timestamp,
+        losses: &mut Losses,
+        out: &mut Vec<u8>,
+    ) -> u64 {
+        let ticks = u64::try_from(time.0).unwrap_or(0);
+        let ticks = match self.state {
+            State::Before => ticks,
+            _ => ticks.max(self.begin),
+        };
+        losses.part_if(Timestamp(ticks.cast_signed()) != time, Lost::Time);
+        self.ticks(Timestamp(ticks.cast_signed()), losses, out)
+    }
+
+    /// Ticks of a definition made before this burst.
+    pub(super) fn in_burst(&self, ticks: u64) -> u64 {
+        ticks.max(self.begin)
+    }
+
+    /// The ticks of an enter. With those of BEGIN_BURST it would be read as a call that was there before.
+    #[inline]
+    pub(super) fn enter_ticks(&mut self, ticks: u64, losses: &mut Losses) -> u64 {
+        if ticks != self.begin {
+            return ticks;
+        }
+        losses.part(Lost::Time);
+        self.latest = self.latest.max(ticks + 1);
+        ticks + 1
+    }
+
+    /// Takes note of the ticks of a leave.
+    #[inline]
+    pub(super) fn leave_ticks(&mut self, ticks: u64) {
+        self.last_leave = self.last_leave.max(ticks);
+    }
+
+    /// Appends a record.
+    #[inline]
+    pub(super) fn put(&mut self, kind: u8, ticks: u64, fields: &[u8], out: &mut Vec<u8>) {
+        let mut head = [kind, 0, 0, 0, 0, 0, 0, 0, 0];
+        head[1..].copy_from_slice(&ticks.to_le_bytes());
+        if self.state == State::Paused {
+            self.held_at.push(self.held.len());
+            self.held.extend_from_slice(&head);
+            self.held.extend_from_slice(fields);
+        } else {
+            self.records += 1;
+            out.extend_from_slice(&head);
+            out.extend_from_slice(fields);
+        }
+    }
+
+    /// The ticks for the end of a burst: behind all that is in it. A leave with these ticks would be
+    /// read as one that was made up.
+    pub(super) fn end_ticks(&mut self, wanted: u64, losses: &mut Losses) -> u64 {
+        let ticks = wanted.max(self.latest);
+        let end = if ticks == self.last_leave && ticks > 0 {
+            ticks + 1
+        } else {
+            ticks
+        };
+        losses.part_if(end != wanted, Lost::Time);
+        self.latest = end;
+        end
+    }
+
+    pub(super) fn end_burst(&mut self, ticks: u64, out: &mut Vec<u8>) {
+        self.put(END_BURST, ticks, &[], out);
+        self.state = State::Paused;
+    }
+
+    /// Begins the next burst, at least at these ticks, and answers with its own.
+    pub(super) fn begin_burst(&mut self, ticks: u64, out: &mut Vec<u8>) -> u64 {
+        self.state = State::Burst;
+        self.begin = ticks.max(self.latest);
+        self.latest = self.begin;
+        self.put(BEGIN_BURST, self.begin, &[], out);
+        self.begin
+    }
+
+    /// Appends what happened between the bursts, with the ticks of the burst's begin.
+    pub(super) fn release(&mut self, out: &mut Vec<u8>) {
+        for &at in &self.held_at {
+            if let Some(ticks) = self.held.get_mut(at + 1..at + HEAD) {
+                ticks.copy_from_slice(&self.begin.to_le_bytes());
+            }
+        }
+        self.records += self.held_at.len() as u64;
+        out.append(&mut self.held);
+        self.held_at.clear();
+    }
+
+    /// Records that found no further burst.
+    pub(super) fn drop_held(&mut self) -> usize {
+        self.held.clear();
+        std::mem::take(&mut self.held_at).len()
+    }
+
+    /// The counts of the header, and its start if something was earlier.
+    pub(super) fn patches(&self, threads: u32, classes: u32) -> Vec<Patch> {
+        if self.state == State::Before {
+            return Vec::new();
+        }
+        let records = u32::try_from(self.records).unwrap_or(0);
+        let counts = [records, threads, classes].map(u32::to_le_bytes).concat();
+        let mut patches = vec![Patch {
+            offset: EVENTS_AT as u64,
+            bytes: counts,
+        }];
+        if self.lowest < self.start {
+            patches.push(Patch {
+                offset: START_AT as u64,
+                bytes: self.start_fields().to_vec(),
+            });
+        }
+        debug_assert!(patches.iter().all(|p| p.offset < HEADER_SIZE as u64));
+        patches
+    }
+}

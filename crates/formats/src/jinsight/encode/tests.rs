@@ -1,0 +1,140 @@
+use super::*;
+use crate::{Decode, Step};
+use jtrail_model::{ObjectAlloc, ObjectFree, ObjectId, TraceStart};
+
+/// The events of a file, as `Debug` shows them.
+fn decoded(bytes: &[u8]) -> String {
+    let mut decoder = crate::jinsight::Decoder::default();
+    let mut rest = bytes;
+    let mut shown = String::new();
+    loop {
+        let decoded = decoder.step(rest, true).expect("a sound file");
+        rest = &rest[decoded.used..];
+        match decoded.step {
+            Step::Event(event) => shown.push_str(&format!("{event:?}\n")),
+            Step::End => return shown,
+            Step::Nothing => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn beyond_the_largest_id_objects_are_not_tracked() {
+    let mut encoder = Encoder::default();
+    encoder.objects.limit(2);
+    let mut out = Vec::new();
+    let time = Timestamp(5);
+    let start = TraceStart {
+        time,
+        ..TraceStart::default()
+    };
+    encoder.event(&Event::TraceStart(start), &mut out);
+    for object in 1..=4 {
+        let alloc = ObjectAlloc {
+            time,
+            object: ObjectId(object),
+            ..ObjectAlloc::default()
+        };
+        encoder.event(&Event::ObjectAlloc(alloc), &mut out);
+    }
+    for object in [1, 1, 4] {
+        let free = ObjectFree {
+            time,
+            object: ObjectId(object),
+            age: 0,
+        };
+        encoder.event(&Event::ObjectFree(free), &mut out);
+    }
+    encoder.end(&mut out);
+    assert_eq!(encoder.losses.count(Lost::ObjectOverflow), 3);
+    assert_eq!(encoder.losses.count(Lost::ObjectAgain), 1);
+    assert_eq!(encoder.dropped(), 4);
+    let shown = decoded(&out);
+    assert_eq!(shown.matches("ObjectAlloc(").count(), 2);
+    assert_eq!(shown.matches("ObjectFree(").count(), 1);
+    assert_eq!(shown.matches("lost kind=objects count=3").count(), 1);
+}
+
+#[test]
+fn long_texts_are_cut_at_a_character() {
+    let mut encoder = Encoder::default();
+    let mut out = Vec::new();
+    let name = format!("{}é", "x".repeat(65_534));
+    let start = ThreadStart {
+        thread: ThreadId(1),
+        name: name.as_str().into(),
+        ..ThreadStart::default()
+    };
+    encoder.event(&Event::ThreadStart(start), &mut out);
+    encoder.end(&mut out);
+    assert_eq!(encoder.losses.count(Lost::Text), 1);
+    let shown = decoded(&out);
+    assert!(shown.contains(&format!("name: \"{}\"", &name[..65_534])));
+}
+
+#[test]
+fn an_empty_trace_is_a_whole_file() {
+    let mut encoder = Encoder::default();
+    let mut out = Vec::new();
+    encoder.begin(&mut out);
+    assert!(encoder.patches().is_empty());
+    encoder.end(&mut out);
+    encoder.end(&mut out);
+    assert_eq!(out.len(), 45 + 9 + 9 + 9);
+    assert_eq!(decoded(&out).lines().count(), 6);
+}
+
+#[test]
+fn what_happens_between_bursts_waits_for_the_next() {
+    let time = |n: i64| Timestamp(1_000_000_000_000 + n);
+    let thread = ThreadId(1);
+    let end = |n| {
+        Event::ThreadEnd(ThreadEnd {
+            thread,
+            time: time(n),
+        })
+    };
+    let start = |thread, n| {
+        Event::ThreadStart(ThreadStart {
+            thread,
+            time: time(n),
+            ..ThreadStart::default()
+        })
+    };
+    let events = [
+        start(thread, 1),
+        Event::TracePause(jtrail_model::TracePause { time: time(10) }),
+        end(11),
+        start(ThreadId(2), 12),
+        Event::TraceResume(jtrail_model::TraceResume { time: time(20) }),
+    ];
+    let mut encoder = Encoder::default();
+    let mut out = Vec::new();
+    for event in &events {
+        encoder.event(event, &mut out);
+    }
+    encoder.event(&end(21), &mut out);
+    let shown = decoded_after_end(&mut encoder, out);
+    let order = ["TracePause", "TraceResume", "ThreadEnd", "ThreadStart"];
+    let places = order.map(|kind| shown.rfind(kind).expect(kind));
+    assert!(places[0] < places[1] && places[1] < places[3], "{shown}");
+    assert!(
+        shown.contains("ThreadEnd { thread: ThreadId(3), time: Timestamp(1000000000020) }"),
+        "{shown}"
+    );
+    // Without a next burst it is dropped, and counted.
+    let mut encoder = Encoder::default();
+    let mut out = Vec::new();
+    for event in &events[..3] {
+        encoder.event(event, &mut out);
+    }
+    let shown = decoded_after_end(&mut encoder, out);
+    assert!(!shown.contains("ThreadEnd"));
+    assert_eq!(encoder.losses.count(Lost::Held), 1);
+}
+
+fn decoded_after_end(encoder: &mut Encoder, mut out: Vec<u8>) -> String {
+    encoder.end(&mut out);
+    decoded(&out)
+}

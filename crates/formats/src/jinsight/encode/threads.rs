@@ -1,0 +1,119 @@
+//! Threads and their open calls.
+
+use crate::check::table::Table;
+use crate::jinsight::encode::classes::Place;
+use jtrail_model::ThreadId;
+
+/// An open call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) place: Place,
+    pub(super) ticket: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Thread {
+    /// Its id in the file.
+    pub(super) id: u32,
+    pub(super) calls: Vec<Call>,
+}
+
+/// What a leave does to the calls of its thread.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Left {
+    /// It ends the innermost one, and so many inside of it that have no leave of their own.
+    Calls(usize),
+    /// No call is open that it could end.
+    Nothing,
+}
+
+/// Calls that are looked through for the one that a leave ends.
+const FARTHEST: usize = 1000;
+
+impl Thread {
+    #[inline]
+    pub(super) fn leave(&mut self, ticket: u32) -> Left {
+        match self.calls.last() {
+            Some(call) if call.ticket == ticket => {
+                self.calls.pop();
+                Left::Calls(0)
+            }
+            _ => self.leave_outer(ticket),
+        }
+    }
+
+    #[cold]
+    fn leave_outer(&mut self, ticket: u32) -> Left {
+        let mut near = self.calls.iter().rev().take(FARTHEST);
+        match near.position(|call| call.ticket == ticket) {
+            Some(inner) => {
+                self.calls.truncate(self.calls.len() - 1 - inner);
+                Left::Calls(inner)
+            }
+            None => Left::Nothing,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    table: Table<Thread>,
+    given: u32,
+}
+
+impl Threads {
+    #[inline]
+    pub(super) fn get_mut(&mut self, id: ThreadId) -> Option<&mut Thread> {
+        self.table.get_mut(id.0)
+    }
+
+    /// The highest id given.
+    pub(super) fn given(&self) -> u32 {
+        self.given
+    }
+
+    /// Adds a thread, and answers with its id in the file.
+    pub(super) fn insert(&mut self, id: ThreadId) -> u32 {
+        self.given = self.given.saturating_add(1);
+        let thread = Thread {
+            id: self.given,
+            calls: Vec::new(),
+        };
+        self.table.insert(id.0, thread);
+        self.given
+    }
+
+    /// All open calls: of each thread, in the order of the file, outermost first.
+    pub(super) fn open(&self) -> Vec<(u32, &[Call])> {
+        let threads = self.table.iter().map(|(_, thread)| thread);
+        let open = threads.filter(|thread| !thread.calls.is_empty());
+        let mut open: Vec<_> = open.map(|thread| (thread.id, &*thread.calls)).collect();
+        open.sort_unstable_by_key(|(id, _)| *id);
+        open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leave_ends_what_is_inside_of_its_call() {
+        let place = Place {
+            class: 2,
+            method: 0,
+        };
+        let calls = (1..=5).map(|ticket| Call { place, ticket });
+        let mut thread = Thread {
+            id: 1,
+            calls: calls.collect(),
+        };
+        assert_eq!(thread.leave(9), Left::Nothing);
+        assert_eq!(thread.leave(5), Left::Calls(0));
+        assert_eq!(thread.leave(2), Left::Calls(2));
+        assert_eq!(thread.calls.len(), 1);
+        assert_eq!(thread.leave(2), Left::Nothing);
+        assert_eq!(thread.leave(1), Left::Calls(0));
+        assert_eq!(thread.leave(1), Left::Nothing);
+    }
+}

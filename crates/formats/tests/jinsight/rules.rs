@@ -1,0 +1,170 @@
+//! The rules of the format over a whole file of ours.
+
+use super::raw::{Record, records};
+use std::collections::{HashMap, HashSet};
+
+/// What a file was found to hold.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) classes: Vec<String>,
+    pub(crate) threads: u64,
+    pub(crate) objects: u64,
+    pub(crate) enters: u64,
+}
+
+/// Panics where a file breaks a rule.
+pub(crate) fn check(bytes: &[u8]) -> Found {
+    let records = records(bytes);
+    let header = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!(&bytes[..9], b"b\x08\0\0\0\x2c\0\0\0");
+    assert_eq!(header(9) as usize, records.len(), "numberOfEvents");
+    assert_eq!(header(21), 1000);
+    let start = u64::from_le_bytes(bytes[25..33].try_into().unwrap());
+    assert!(header(33) <= header(37));
+    assert_eq!(header(41), 0);
+
+    let mut found = Found::default();
+    // Class id: number of methods.
+    let mut classes: HashMap<u64, u64> = HashMap::new();
+    let mut next_class = 2;
+    let mut pending: Option<(u64, usize)> = None;
+    let mut threads: HashMap<u64, (u64, bool)> = HashMap::new();
+    let mut objects: HashMap<u64, (Record, bool, bool)> = HashMap::new();
+    let (mut inside, mut begin, mut collecting) = (false, 0, false);
+    let mut defined_thread = None;
+    for (at, record) in records.iter().enumerate() {
+        let n = |field| record.number(field);
+        assert!(record.ticks() >= start, "{record:?}");
+        assert!(
+            inside || record.kind == 0x65,
+            "outside of bursts: {record:?}"
+        );
+        if let Some((class, define)) = pending.take() {
+            assert_eq!((record.kind, n(1), at), (0x6e, class, define + 1), "J2");
+        }
+        match record.kind {
+            0x04 => {
+                let class = n(1);
+                assert_eq!(n(2), 0);
+                assert!(!classes.is_empty() || class == 0, "J1");
+                assert!(!classes.contains_key(&class), "J2");
+                if !matches!(class, 0 | 1 | 0xffff) {
+                    assert_eq!(class, next_class, "no gaps");
+                    next_class += 1;
+                }
+                pending = Some((class, at));
+            }
+            0x6e => {
+                let (class, name) = (n(1), record.text(3).to_owned());
+                assert_eq!(n(2), 0);
+                assert_eq!(class == 0, name == "java/lang/Object" && classes.is_empty());
+                if class == 1 {
+                    assert_eq!(name, "java/lang/Thread");
+                }
+                let mut field = 4;
+                let mut seen = HashSet::new();
+                let methods = n(field);
+                for method in 0..methods as usize {
+                    let at = field + 1 + 3 * method;
+                    let key = (record.text(at).to_owned(), record.text(at + 1).to_owned());
+                    assert!(seen.insert(key), "J15");
+                }
+                field += 1 + 3 * methods as usize;
+                field += 1 + 3 * n(field) as usize;
+                let known = |id: u64| classes.contains_key(&id) || id == 0;
+                assert!(known(n(field)), "J3");
+                for interface in 0..n(field + 1) as usize {
+                    assert!(known(n(field + 2 + interface)), "J3");
+                }
+                assert_eq!(record.fields.len(), field + 2 + n(field + 1) as usize);
+                classes.insert(class, methods);
+                found.classes.push(name);
+            }
+            0x0a => {
+                let thread = n(1);
+                assert!(classes.contains_key(&1), "J1");
+                assert_eq!(thread, threads.len() as u64 + 1);
+                assert!(n(2) == 0 || objects.contains_key(&n(2)), "J4");
+                assert!(classes.contains_key(&n(3)), "J4");
+                threads.insert(thread, (0, false));
+                defined_thread = Some((thread, at));
+            }
+            0x0b => assert_eq!(defined_thread, Some((n(1), at - 1)), "J7"),
+            0x0c => {
+                let thread = threads.get_mut(&n(1)).expect("J4");
+                assert_eq!(*thread, (0, false), "J7");
+                thread.1 = true;
+            }
+            0x5b => {
+                found.enters += u64::from(n(0) != begin);
+                let thread = threads.get_mut(&n(1)).expect("J4");
+                assert!(!thread.1, "J7");
+                thread.0 += 1;
+                assert!(n(3) < classes[&n(2)], "J4: {record:?}");
+                assert_eq!((n(4), n(5)), (0xffff_ffff, 0));
+            }
+            0x1f => {
+                assert_eq!(n(1), 0);
+                let thread = threads.get_mut(&n(2)).expect("J4");
+                assert!(thread.0 > 0 && !thread.1, "J6");
+                thread.0 -= 1;
+            }
+            0x14 | 0x05 | 0x16 => {
+                let object = n(if record.kind == 0x16 { 2 } else { 1 });
+                assert_eq!(object, objects.len() as u64 + 1);
+                if record.kind != 0x16 {
+                    assert!(classes.contains_key(&n(2)), "J4");
+                }
+                objects.insert(object, (record.clone(), false, false));
+            }
+            0x15 => {
+                let (defined, made, _) = objects.get_mut(&n(1)).expect("J8");
+                assert!(
+                    !*made && defined.kind == 0x14 && defined.number(2) == n(2),
+                    "J8"
+                );
+                assert!(threads.contains_key(&n(3)), "J4");
+                *made = true;
+            }
+            0x17 => {
+                let (defined, made, _) = objects.get_mut(&n(2)).expect("J8");
+                let types = [10, 11, 6, 7, 4, 8, 5, 9];
+                let same = match defined.kind {
+                    0x05 => n(1) == 2 && defined.number(3) == n(3),
+                    0x16 => {
+                        types[defined.number(1) as usize - 1] == n(1) && defined.number(3) == n(3)
+                    }
+                    _ => false,
+                };
+                assert!(!*made && same, "J8");
+                assert!(threads.contains_key(&n(4)), "J4");
+                *made = true;
+            }
+            0x18 => {
+                let (_, _, freed) = objects.get_mut(&n(1)).expect("J9");
+                assert!(!std::mem::replace(freed, true), "J9");
+            }
+            0x46 | 0x47 => {
+                assert_eq!(collecting, record.kind == 0x47, "J10");
+                collecting = !collecting;
+            }
+            0x65 => {
+                assert!(!inside, "J11");
+                (inside, begin) = (true, n(0));
+            }
+            0x66 => {
+                assert!(inside && !collecting && n(0) >= begin, "J11");
+                assert!(threads.values().all(|thread| thread.0 == 0), "J12");
+                inside = false;
+            }
+            0x4e => assert!(!record.text(1).is_empty()),
+            other => panic!("{other:#x}"),
+        }
+    }
+    assert!(!inside && pending.is_none());
+    assert_eq!(header(13) as usize, threads.len(), "maxThreads");
+    assert_eq!(header(17) as usize, classes.len(), "maxClasses");
+    found.threads = threads.len() as u64;
+    found.objects = objects.len() as u64;
+    found
+}
