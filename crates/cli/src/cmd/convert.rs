@@ -3,22 +3,22 @@
 use crate::Streams;
 use crate::input::{Ending, Input, same_file};
 use anyhow::{Context, anyhow, bail};
-use jtrail_formats::Format;
+use jtrail_formats::{Encode, Format, Loss, Patch};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Write a trace in another format
 ///
 /// Runs in bounded memory, whatever the trace's size. A file is written under a name that ends in
-/// .part, and gets its own name when it is whole. What the other format can't hold is counted.
+/// .part, and gets its own name when it is whole. What the other format can't hold is counted, by kind.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input
     input: PathBuf,
     /// The file to write; - for standard output
     output: PathBuf,
-    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin)
+    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc)
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
 }
@@ -37,25 +37,36 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         bail!("{} can't be read and written at once", args.input.display());
     }
     let mut input = Input::open(&args.input, true)?;
-    let (ending, dropped) = if to_stdout {
-        encode(&mut input, format, &mut *streams.out)?
+    let mut encoder = format.encoder();
+    let ending = if to_stdout {
+        encode(&mut input, &mut *encoder, &mut *streams.out)?
     } else {
         let mut file = Output::create(&args.output)?;
-        let done = encode(&mut input, format, &mut file.file)
+        let done = encode(&mut input, &mut *encoder, &mut file.file)
+            .and_then(|done| file.patch(&encoder.patches()).map(|()| done))
             .with_context(|| format!("can't write {}", args.output.display()))?;
         file.finish()?;
         done
     };
     ending.tell(&args.input, streams)?;
-    if dropped > 0 {
+    let losses = encoder.losses();
+    if !losses.is_empty() {
+        let name = format.name();
         writeln!(
             streams.err,
-            "jtrail: {dropped} of {} events have no place in {}",
-            ending.events,
-            format.name()
+            "jtrail: no place in {name} for {}",
+            list(&losses)
         )?;
     }
     Ok(ending.code())
+}
+
+fn list(losses: &[Loss]) -> String {
+    let told: Vec<_> = losses
+        .iter()
+        .map(|loss| format!("{} {}", loss.count, loss.what))
+        .collect();
+    told.join(", ")
 }
 
 fn format(args: &Args) -> anyhow::Result<Format> {
@@ -77,9 +88,12 @@ fn format(args: &Args) -> anyhow::Result<Format> {
     })
 }
 
-/// Reads to the end; answers how reading ended, and how many events had no place.
-fn encode(input: &mut Input, format: Format, out: &mut dyn Write) -> anyhow::Result<(Ending, u64)> {
-    let mut encoder = format.encoder();
+/// Reads to the end; answers how reading ended.
+fn encode(
+    input: &mut Input,
+    encoder: &mut dyn Encode,
+    out: &mut dyn Write,
+) -> anyhow::Result<Ending> {
     let mut buffer = Vec::with_capacity(CHUNK + (CHUNK >> 2));
     encoder.begin(&mut buffer);
     let ending = input.events(|event| {
@@ -96,7 +110,7 @@ fn encode(input: &mut Input, format: Format, out: &mut dyn Write) -> anyhow::Res
     }
     out.write_all(&buffer)?;
     out.flush()?;
-    Ok((ending, encoder.dropped()))
+    Ok(ending)
 }
 
 /// A file that gets its name when it is whole.
@@ -122,6 +136,17 @@ impl Output {
             part,
             path: path.to_owned(),
         })
+    }
+
+    /// Writes over earlier bytes; not in a pipe.
+    fn patch(&mut self, patches: &[Patch]) -> anyhow::Result<()> {
+        if self.part.is_some() {
+            for patch in patches {
+                self.file.seek(SeekFrom::Start(patch.offset))?;
+                self.file.write_all(&patch.bytes)?;
+            }
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> anyhow::Result<()> {

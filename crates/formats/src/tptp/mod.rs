@@ -229,3 +229,15 @@ pub mod xml;
 /// Bytes of the largest event that is written or read. Class files and thread names stay far below;
 /// it bounds what a damaged size can make a reader hold.
 const LARGEST_EVENT: usize = 16 << 20;
+
+/// What both spellings leave out.
+fn losses(too_large: u64, exceptional: u64) -> Vec<crate::Loss> {
+    [
+        ("events that are too large", too_large),
+        ("calls whose end by an exception is told apart", exceptional),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(what, count)| crate::Loss { what, count })
+    .collect()
+}

@@ -106,6 +106,8 @@ pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io
             write!(out, " calls={} counts={}", e.calls, list(&e.lines, count))
         }
         // Events that the model gained since.
+        Event::TracePause(_) => write!(out, "pause"),
+        Event::TraceResume(_) => write!(out, "resume"),
         _ => write!(out, "other"),
     }
 }

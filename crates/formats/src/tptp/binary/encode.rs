@@ -1,8 +1,8 @@
 //! Events to binary messages.
 
 use super::{DATA, HEADER_SIZE, MAGIC, MAJOR, MESSAGE_HEAD, call, message};
-use crate::Encode;
-use crate::tptp::{LARGEST_EVENT, custom};
+use crate::tptp::{LARGEST_EVENT, custom, losses};
+use crate::{Encode, Loss};
 use jtrail_model::Event;
 
 /// Messages 1 and 2 as we write them: UTF-8, and a thousand million ticks a second.
@@ -13,6 +13,8 @@ const SYSTEM: &[u8] = b"\x01\x00\x0b\x00\x00\x00UTF8\x00\
 #[derive(Debug, Default)]
 pub struct Encoder {
     dropped: u64,
+    /// Leaves by exception, which are plain leaves here.
+    exceptional: u64,
     /// The text of an event that has no message.
     text: String,
 }
@@ -31,15 +33,18 @@ impl Encode for Encoder {
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         match event {
             Event::MethodEnter(e) => call::put_enter(e, out),
-            Event::MethodLeave(e) => call::put_leave(e, out),
+            Event::MethodLeave(e) => {
+                self.exceptional += u64::from(e.by_exception);
+                call::put_leave(e, out);
+            }
             _ => self.any(event, out),
         }
     }
 
     fn end(&mut self, _: &mut Vec<u8>) {}
 
-    fn dropped(&self) -> u64 {
-        self.dropped
+    fn losses(&self) -> Vec<Loss> {
+        losses(self.dropped, self.exceptional)
     }
 }
 

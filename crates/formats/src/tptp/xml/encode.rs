@@ -2,14 +2,16 @@
 
 use super::value::{Value, write_text};
 use super::{element, names};
-use crate::Encode;
-use crate::tptp::{LARGEST_EVENT, custom};
+use crate::tptp::{LARGEST_EVENT, custom, losses};
+use crate::{Encode, Loss};
 use jtrail_model::{Event, Frame, MethodDef};
 
 /// Writes the XML document, an event a line.
 #[derive(Debug, Default)]
 pub struct Encoder {
     dropped: u64,
+    /// Leaves by exception, which are plain leaves here.
+    exceptional: u64,
     /// The text of an event that has no element.
     text: String,
 }
@@ -23,6 +25,10 @@ impl Encode for Encoder {
         let start = out.len();
         let name = match event {
             Event::MethodDef(e) => element::write(&renamed(e), out),
+            Event::MethodLeave(e) => {
+                self.exceptional += u64::from(e.by_exception);
+                element::write(event, out)
+            }
             _ => element::write(event, out),
         };
         let name = name.or_else(|| {
@@ -53,8 +59,8 @@ impl Encode for Encoder {
         out.extend_from_slice(b"</TRACE>\n");
     }
 
-    fn dropped(&self) -> u64 {
-        self.dropped
+    fn losses(&self) -> Vec<Loss> {
+        losses(self.dropped, self.exceptional)
     }
 }
 
