@@ -1,6 +1,6 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, tptp};
+use crate::{Decode, Encode, profilerj, tptp};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -10,20 +10,23 @@ pub enum Format {
     TptpXml,
     /// TPTP's binary stream (`.trcbin`).
     TptpBinary,
+    /// ProfilerJ's snapshot (`.xml`).
+    ProfilerJ,
 }
 
 /// Bytes of a trace's begin that are enough for [`Format::detect`].
-pub const DETECT_BYTES: usize = 64;
+pub const DETECT_BYTES: usize = 256;
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Self; 2] = [Self::TptpXml, Self::TptpBinary];
+    pub const ALL: [Self; 3] = [Self::TptpXml, Self::TptpBinary, Self::ProfilerJ];
 
     /// The word for it in `format=`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TptpXml => "xml",
             Self::TptpBinary => "binary",
+            Self::ProfilerJ => "profilerj",
         }
     }
 
@@ -32,6 +35,7 @@ impl Format {
         match self {
             Self::TptpXml => "trcxml",
             Self::TptpBinary => "trcbin",
+            Self::ProfilerJ => "xml",
         }
     }
 
@@ -50,6 +54,8 @@ impl Format {
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         if head.starts_with(tptp::binary::MAGIC) {
             Some(Self::TptpBinary)
+        } else if profilerj::is_snapshot(text) {
+            Some(Self::ProfilerJ)
         } else if text.trim_ascii_start().starts_with(b"<") {
             Some(Self::TptpXml)
         } else {
@@ -62,6 +68,7 @@ impl Format {
         match self {
             Self::TptpXml => Box::new(tptp::xml::Encoder::default()),
             Self::TptpBinary => Box::new(tptp::binary::Encoder::default()),
+            Self::ProfilerJ => Box::new(profilerj::Encoder::default()),
         }
     }
 
@@ -70,6 +77,7 @@ impl Format {
         match self {
             Self::TptpXml => Box::new(tptp::xml::Decoder::default()),
             Self::TptpBinary => Box::new(tptp::binary::Decoder::default()),
+            Self::ProfilerJ => Box::new(profilerj::Decoder::default()),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 /// one may be anything: an id far above the number of entries goes to a hash map, so that memory
 /// stays in proportion to the entries.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(crate) struct Table<T> {
     dense: Vec<Option<T>>,
     sparse: HashMap<u64, T>,
     entries: usize,
@@ -30,11 +30,11 @@ impl<T> Default for Table<T> {
 
 impl<T> Table<T> {
     /// Number of entries.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<&T> {
+    pub(crate) fn get(&self, id: u64) -> Option<&T> {
         let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at));
         match dense {
             Some(Some(value)) => Some(value),
@@ -43,7 +43,7 @@ impl<T> Table<T> {
         }
     }
 
-    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
         let dense = usize::try_from(id)
             .ok()
             .and_then(|at| self.dense.get_mut(at));
@@ -55,7 +55,7 @@ impl<T> Table<T> {
     }
 
     /// Adds an entry; `false` when there is one of that id, which then stays.
-    pub(super) fn insert(&mut self, id: u64, value: T) -> bool {
+    pub(crate) fn insert(&mut self, id: u64, value: T) -> bool {
         if self.get(id).is_some() {
             return false;
         }
@@ -76,14 +76,14 @@ impl<T> Table<T> {
     }
 
     /// All entries, with their ids.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         let dense = self.dense.iter().enumerate();
         let dense = dense.filter_map(|(id, value)| Some((id as u64, value.as_ref()?)));
         dense.chain(self.sparse.iter().map(|(id, value)| (*id, value)))
     }
 
     /// Puts what `change` answers in the place of each value, or takes the entry away.
-    pub(super) fn retain(&mut self, change: impl Fn(T) -> Option<T>)
+    pub(crate) fn retain(&mut self, change: impl Fn(T) -> Option<T>)
     where
         T: Copy,
     {
@@ -107,7 +107,7 @@ impl<T> Table<T> {
 #[cfg(test)]
 impl<T> Table<T> {
     /// Memory that the entries take, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let dense = self.dense.capacity() * size_of::<Option<T>>();
         dense + self.sparse.capacity() * (size_of::<(u64, T)>() + 1)
     }
