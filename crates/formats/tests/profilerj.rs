@@ -51,16 +51,17 @@ fn example() -> Vec<Event<'static>> {
             ..Default::default()
         })
     };
-    let method = |(id, class), name: &'static str, signature: &'static str, (start_line, end_line)| {
-        Event::MethodDef(MethodDef {
-            method: MethodId(id),
-            class: ClassId(class),
-            name: name.into(),
-            signature: signature.into(),
-            start_line,
-            end_line,
-        })
-    };
+    let method =
+        |(id, class), name: &'static str, signature: &'static str, (start_line, end_line)| {
+            Event::MethodDef(MethodDef {
+                method: MethodId(id),
+                class: ClassId(class),
+                name: name.into(),
+                signature: signature.into(),
+                start_line,
+                end_line,
+            })
+        };
     let enter = |method, base, cpu, calls| {
         Event::AggregatedEnter(AggregatedEnter {
             thread: ThreadId(1),
@@ -128,7 +129,12 @@ fn example() -> Vec<Event<'static>> {
         enter(5, 6_000_000, 1000, 88),
         detail(5, 0, 1000),
         class(6, "java.util.Map"),
-        method((7, 6), "get", "(Ljava/lang/Object;)Ljava/lang/Object;", no_lines),
+        method(
+            (7, 6),
+            "get",
+            "(Ljava/lang/Object;)Ljava/lang/Object;",
+            no_lines,
+        ),
         enter(7, 7_000_000, 5000, 88),
         detail(7, 1, 2000),
         leave(7),
@@ -158,7 +164,13 @@ fn example() -> Vec<Event<'static>> {
         lines(
             14,
             605,
-            &[(26, 605), (27, 605_605), (29, 605_000), (30, 605_000), (32, 605)],
+            &[
+                (26, 605),
+                (27, 605_605),
+                (29, 605_000),
+                (30, 605_000),
+                (32, 605),
+            ],
         ),
         Event::ThreadEnd(ThreadEnd {
             thread: ThreadId(8),
@@ -179,7 +191,10 @@ fn the_example_is_read_and_written_byte_for_byte() {
     assert_eq!(again(EXAMPLE), EXAMPLE);
     // The document says nothing of agent and process, nor that the trace ended; all else is sound.
     let findings = check(&example()).findings;
-    assert!(findings.iter().all(|found| found.rule == Rule::Order), "{findings:#?}");
+    assert!(
+        findings.iter().all(|found| found.rule == Rule::Order),
+        "{findings:#?}"
+    );
 }
 
 #[test]
@@ -201,13 +216,32 @@ fn snapshots_are_told_from_tptp_traces() {
         "\u{feff}<doc >",
         "<?xml version='1.0'?>\r\n\r\n<!-- <TRACE> --><?pi x?> <doc>",
     ] {
-        assert_eq!(Format::detect(head.as_bytes()), Some(Format::ProfilerJ), "{head}");
+        assert_eq!(
+            Format::detect(head.as_bytes()),
+            Some(Format::ProfilerJ),
+            "{head}"
+        );
     }
-    for head in ["<TRACE>", "<document>", "<?xml version='1.0'?><TRACE><doc>", "<"] {
-        assert_eq!(Format::detect(head.as_bytes()), Some(Format::TptpXml), "{head}");
+    for head in [
+        "<TRACE>",
+        "<document>",
+        "<?xml version='1.0'?><TRACE><doc>",
+        "<",
+    ] {
+        assert_eq!(
+            Format::detect(head.as_bytes()),
+            Some(Format::TptpXml),
+            "{head}"
+        );
     }
-    assert_eq!(Format::detect(EXAMPLE[..256].as_bytes()), Some(Format::ProfilerJ));
-    assert_eq!(Reader::new(EXAMPLE.as_bytes()).unwrap().format(), Format::ProfilerJ);
+    assert_eq!(
+        Format::detect(&EXAMPLE.as_bytes()[..256]),
+        Some(Format::ProfilerJ)
+    );
+    assert_eq!(
+        Reader::new(EXAMPLE.as_bytes()).unwrap().format(),
+        Format::ProfilerJ
+    );
 }
 
 fn definitions() -> Vec<Event<'static>> {
@@ -296,7 +330,12 @@ fn calls_are_added_up() {
         <profile name=\"a.B$C(long,java.lang.String[])\" signature=\"(J[Ljava/lang/String;)V\" count=\"2\" methodElapsed=\"3\" method=\"3\" cumulatedElapsed=\"3\" cumulated=\"3\" overheadCumulated=\"0\" overheadMethod=\"0\" exceptions=\"1\">\
         <profile name=\"a.B$C.run()\" signature=\"()V\" count=\"1\" methodElapsed=\"0\" method=\"0\" cumulatedElapsed=\"0\" cumulated=\"0\" overheadCumulated=\"0\" overheadMethod=\"0\" exceptions=\"0\">\
         </profile>\n</profile>\n</profile>\n</thread>\n</profile>\n";
-    assert_eq!(document, format!("{HEAD}{expected}<sampler>\n</sampler>\n<memory>\n</memory>\n<coverage>\n</coverage>\n</doc>\n"));
+    assert_eq!(
+        document,
+        format!(
+            "{HEAD}{expected}<sampler>\n</sampler>\n<memory>\n</memory>\n<coverage>\n</coverage>\n</doc>\n"
+        )
+    );
     assert_eq!(again(&document), document);
 }
 
@@ -320,7 +359,9 @@ fn leaves_may_be_missing_or_too_many() {
     let numbers = |attribute: &str| -> Vec<u64> {
         let begin = format!(" {attribute}=\"");
         let parts = document.split(&begin).skip(1);
-        parts.map(|part| part.split('"').next().unwrap().parse().unwrap()).collect()
+        parts
+            .map(|part| part.split('"').next().unwrap().parse().unwrap())
+            .collect()
     };
     assert_eq!(numbers("cumulatedElapsed"), [9, 8, 7, 0]);
     assert_eq!(numbers("methodElapsed"), [1, 1, 7, 0]);
@@ -353,11 +394,19 @@ fn samples_are_added_up() {
             stack: stack.iter().map(frame).collect(),
         })
     };
-    let (run, new, wait) = (("a.B.run()V", 7), ("a.B.<init>(I)V", 3), ("java.lang.Object.wait(J)V", -2));
+    let (run, new, wait) = (
+        ("a.B.run()V", 7),
+        ("a.B.<init>(I)V", 3),
+        ("java.lang.Object.wait(J)V", -2),
+    );
     events.extend([
         sample(1_000_100, ThreadState::Runnable, &[new, run]),
         // Overloads and lines are not told apart.
-        sample(1_000_200, ThreadState::Runnable, &[("a.B.<init>(J)V", 9), ("a.B.run()V", 8)]),
+        sample(
+            1_000_200,
+            ThreadState::Runnable,
+            &[("a.B.<init>(J)V", 9), ("a.B.run()V", 8)],
+        ),
         sample(1_000_300, ThreadState::Waiting, &[wait, run]),
         sample(1_000_400, ThreadState::Parked, &[run]),
         sample(1_000_500, ThreadState::Sleeping, &[]),
@@ -395,7 +444,15 @@ fn objects_are_counted_for_the_thread_that_made_them() {
             age: 0,
         })
     };
-    events.extend([alloc(1, 2), alloc(2, 2), free(1), free(1), alloc(3, 2), free(2), free(3)]);
+    events.extend([
+        alloc(1, 2),
+        alloc(2, 2),
+        free(1),
+        free(1),
+        alloc(3, 2),
+        free(2),
+        free(3),
+    ]);
     events.extend([alloc(4, 3), alloc(0, 3), free(0), free(99)]);
     let document = written(&events);
     let rows = "<memory class=\"int[][]\" count=\"2\" max=\"2\"/>\n<memory class=\"a.B$C\" count=\"0\" max=\"2\"/>\n</thread>\n";
@@ -419,7 +476,18 @@ fn lines_are_laid_out_from_the_first_to_the_last() {
         counts(5, 1, &[(9, 1)]),
         counts(4, 2, &[]),
         // Replaces the first one; what no class file can hold is left out.
-        counts(5, 3, &[(10, 3), (7, u64::MAX), (10, 1), (0, 1), (65_536, 1), (u32::MAX, 1)]),
+        counts(
+            5,
+            3,
+            &[
+                (10, 3),
+                (7, u64::MAX),
+                (10, 1),
+                (0, 1),
+                (65_536, 1),
+                (u32::MAX, 1),
+            ],
+        ),
     ]);
     let document = written(&events);
     let expected = "<class name=\"a.B$C\" source=\"B.java\">\n\
@@ -467,18 +535,30 @@ fn what_the_vendors_page_leaves_out_is_derived() {
         assert!(decoding.is_clean(), "{decoding:#?}");
         let of = |kind: &str| {
             let events = decoding.events.iter();
-            events.filter(|e| e.starts_with(kind)).cloned().collect::<Vec<_>>()
+            events
+                .filter(|e| e.starts_with(kind))
+                .cloned()
+                .collect::<Vec<_>>()
         };
         let enters = of("AggregatedEnter");
-        assert!(enters[0].contains("base_time: Duration(3000000)"), "{enters:?}");
-        assert!(enters[1].contains("base_time: Duration(13000000)"), "{enters:?}");
+        assert!(
+            enters[0].contains("base_time: Duration(3000000)"),
+            "{enters:?}"
+        );
+        assert!(
+            enters[1].contains("base_time: Duration(13000000)"),
+            "{enters:?}"
+        );
         let sums = of("SampleSum");
         assert!(sums[0].contains("runnable: 8, all: 28"), "{sums:?}");
         assert!(sums[1].contains("runnable: 0, all: 323"), "{sums:?}");
         // The two sections agree in all that they say of the thread.
         assert_eq!(of("ThreadStart").len(), 1);
         let lines = of("LineCounts");
-        assert!(lines[0].contains("[LineCount { line: 4, count: 0 }, LineCount { line: 5, count: 1 }]"), "{lines:?}");
+        assert!(
+            lines[0].contains("[LineCount { line: 4, count: 0 }, LineCount { line: 5, count: 1 }]"),
+            "{lines:?}"
+        );
         assert_eq!(of("ClassDef").len(), 2);
     }
     assert!(again(document).contains("methodElapsed=\"3000\""));
@@ -515,29 +595,69 @@ fn what_is_wrong_is_refused_at_its_place() {
     for (document, offset, message) in [
         ("<document></document>", 0, "the root is not doc"),
         ("<!DOCTYPE doc><doc/>", 0, "a document type is not allowed"),
-        ("<doc/><doc/>", 6, "only one doc is allowed, and nothing outside of it"),
+        (
+            "<doc/><doc/>",
+            6,
+            "only one doc is allowed, and nothing outside of it",
+        ),
         ("<doc/>x<", 6, "text outside of the root"),
-        ("<doc><profile></sampler></doc>", 14, "an end tag that does not close profile"),
-        ("<doc><profile><thread/></profile></doc>", 14, "thread lacks name"),
-        ("<doc><memory><thread name='t'><memory class='x' count='-1' max='1'/>", 30, "count of memory is no number"),
-        ("<doc><profile><thread name='t' cpuTime='1' isAlive='yes'/>", 14, "isAlive of thread is neither true nor false"),
-        ("<doc><coverage><class name='x'><method name='m' firstline='1' count='1'><footprints>1 x</footprints>", 84, "a footprint is no number"),
-        ("<doc><coverage><class name='x'><method name='m' firstline='65536' count='1'>", 31, "firstline of method is larger than any line"),
+        (
+            "<doc><profile></sampler></doc>",
+            14,
+            "an end tag that does not close profile",
+        ),
+        (
+            "<doc><profile><thread/></profile></doc>",
+            14,
+            "thread lacks name",
+        ),
+        (
+            "<doc><memory><thread name='t'><memory class='x' count='-1' max='1'/>",
+            30,
+            "count of memory is no number",
+        ),
+        (
+            "<doc><profile><thread name='t' cpuTime='1' isAlive='yes'/>",
+            14,
+            "isAlive of thread is neither true nor false",
+        ),
+        (
+            "<doc><coverage><class name='x'><method name='m' firstline='1' count='1'><footprints>1 x</footprints>",
+            84,
+            "a footprint is no number",
+        ),
+        (
+            "<doc><coverage><class name='x'><method name='m' firstline='65536' count='1'>",
+            31,
+            "firstline of method is larger than any line",
+        ),
         ("<doc>&lol;<", 5, "&lol; is no reference that is known"),
         ("<doc>a]]>b<", 6, "]]> in text"),
-        ("<doc><![CDATA[x]]></doc>", 5, "text where an element is expected"),
-        ("<doc><profile><thread name='\u{1}'", 28, "character U+0001 is not allowed"),
+        (
+            "<doc><![CDATA[x]]></doc>",
+            5,
+            "text where an element is expected",
+        ),
+        (
+            "<doc><profile><thread name='\u{1}'",
+            28,
+            "character U+0001 is not allowed",
+        ),
     ] {
         let decoding = read(document);
         assert_eq!(decoding.refused(), (offset, message), "{document}");
     }
     let deep = "<doc>".to_owned() + &"<x>".repeat(100_000);
     assert_eq!(read(&deep).refused().1, "elements nest deeper than 65536");
-    let lines = "<doc><coverage><class name='x'><method name='m' firstline='1' count='1'><footprints>"
-        .to_owned()
-        + &"-1 ".repeat(70_000)
-        + "</footprints>";
-    assert_eq!(read(&lines).refused().1, "a method has more than 65535 lines");
+    let lines =
+        "<doc><coverage><class name='x'><method name='m' firstline='1' count='1'><footprints>"
+            .to_owned()
+            + &"-1 ".repeat(70_000)
+            + "</footprints>";
+    assert_eq!(
+        read(&lines).refused().1,
+        "a method has more than 65535 lines"
+    );
 }
 
 /// Threads that share a name keep apart, in every section.
@@ -572,7 +692,13 @@ fn threads_of_the_same_name_keep_their_places() {
             ..Default::default()
         })
     };
-    events.extend([sample(7, "a.B.x()V"), sample(9, "a.B.y()V"), alloc(8, 1), alloc(9, 2), alloc(1, 3)]);
+    events.extend([
+        sample(7, "a.B.x()V"),
+        sample(9, "a.B.y()V"),
+        alloc(8, 1),
+        alloc(9, 2),
+        alloc(1, 3),
+    ]);
     let document = written(&events);
     assert_eq!(document.matches("<thread name=\"worker\"").count(), 4);
     assert_eq!(again(&document), document);

@@ -64,7 +64,9 @@ fn parsed(document: &str) -> Element {
         };
         for attribute in tag.attributes() {
             let attribute = attribute.expect("an attribute");
-            let value = attribute.normalized_value(XmlVersion::Explicit1_0).expect("a value");
+            let value = attribute
+                .normalized_value(XmlVersion::Explicit1_0)
+                .expect("a value");
             let name = attribute.key.as_ref().to_owned();
             element.attributes.insert(name, value.into_owned());
         }
@@ -84,7 +86,9 @@ fn parsed(document: &str) -> Element {
             other => panic!("{other:?}"),
         }
     }
-    let [top] = &mut open[..] else { panic!("open elements") };
+    let [top] = &mut open[..] else {
+        panic!("open elements")
+    };
     assert_eq!(top.children.len(), 1);
     top.children.remove(0)
 }
@@ -109,14 +113,21 @@ fn keeps_the_rules(doc: &Element) {
                 ("cumulated", "method"),
                 ("overheadCumulated", "overheadMethod"),
             ] {
-                assert_eq!(node.number(with), node.number(own) + node.sum(with), "{with}");
+                assert_eq!(
+                    node.number(with),
+                    node.number(own) + node.sum(with),
+                    "{with}"
+                );
             }
             assert!(node.number("exceptions") <= node.number("count"));
         }
     }
     for thread in &sampler.children {
         assert_eq!(thread.number("cumulated"), thread.sum("cumulated"));
-        assert_eq!(thread.number("cumulatedElapsed"), thread.sum("cumulatedElapsed"));
+        assert_eq!(
+            thread.number("cumulatedElapsed"),
+            thread.sum("cumulatedElapsed")
+        );
         let mut nodes = Vec::new();
         thread.all(&mut nodes);
         for node in nodes {
@@ -124,8 +135,14 @@ fn keeps_the_rules(doc: &Element) {
             if node.name == "thread" {
                 continue;
             }
-            assert_eq!(node.number("cumulated"), node.number("hits") + node.sum("cumulated"));
-            assert_eq!(node.number("cumulatedElapsed"), node.number("elapsed") + node.sum("cumulatedElapsed"));
+            assert_eq!(
+                node.number("cumulated"),
+                node.number("hits") + node.sum("cumulated")
+            );
+            assert_eq!(
+                node.number("cumulatedElapsed"),
+                node.number("elapsed") + node.sum("cumulatedElapsed")
+            );
             assert!(node.number("hits") <= node.number("elapsed"));
             assert!(node.number("cumulatedElapsed") >= 1);
         }
@@ -133,15 +150,27 @@ fn keeps_the_rules(doc: &Element) {
     for thread in &memory.children {
         assert!(!thread.children.is_empty());
         distinct(&thread.children, &["class"]);
-        let key = |row: &Element| (std::cmp::Reverse(row.number("count")), row.text("class").to_owned());
+        let key = |row: &Element| {
+            (
+                std::cmp::Reverse(row.number("count")),
+                row.text("class").to_owned(),
+            )
+        };
         assert!(thread.children.is_sorted_by_key(key));
         for row in &thread.children {
             assert!(row.number("count") <= row.number("max") && row.number("max") >= 1);
         }
     }
     for method in coverage.children.iter().flat_map(|class| &class.children) {
-        let [footprints] = &method.children[..] else { panic!("no footprints") };
-        let counts: Vec<i64> = footprints.text.split(' ').filter(|c| !c.is_empty()).map(|c| c.parse().unwrap()).collect();
+        let [footprints] = &method.children[..] else {
+            panic!("no footprints")
+        };
+        let counts: Vec<i64> = footprints
+            .text
+            .split(' ')
+            .filter(|c| !c.is_empty())
+            .map(|c| c.parse().unwrap())
+            .collect();
         assert_eq!(method.number("firstline") == 0, counts.is_empty());
         assert!(counts.iter().all(|c| *c >= -1));
         assert!(counts.first().is_none_or(|c| *c >= 0) && counts.last().is_none_or(|c| *c >= 0));
@@ -149,7 +178,12 @@ fn keeps_the_rules(doc: &Element) {
 }
 
 fn distinct(elements: &[Element], attributes: &[&str]) {
-    let key = |e: &Element| attributes.iter().map(|a| e.text(a).to_owned()).collect::<Vec<_>>();
+    let key = |e: &Element| {
+        attributes
+            .iter()
+            .map(|a| e.text(a).to_owned())
+            .collect::<Vec<_>>()
+    };
     let keys: HashSet<_> = elements.iter().map(key).collect();
     assert_eq!(keys.len(), elements.len());
 }
@@ -157,7 +191,12 @@ fn distinct(elements: &[Element], attributes: &[&str]) {
 /// It reads without remarks, to something that is written the same.
 fn comes_back(document: &str, piece: usize) {
     let decoding = decode_pieces(Format::ProfilerJ, document.as_bytes(), piece);
-    assert!(decoding.is_clean(), "{:?} {:?}\n{document}", decoding.remarks, decoding.error);
+    assert!(
+        decoding.is_clean(),
+        "{:?} {:?}\n{document}",
+        decoding.remarks,
+        decoding.error
+    );
     let again = recoded(Format::ProfilerJ, document.as_bytes(), Format::ProfilerJ);
     assert_eq!(String::from_utf8(again).unwrap(), document);
 }
@@ -288,7 +327,9 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
                 }));
             }
             Act::Leave(by_exception) => {
-                let Some((method, ticket, began)) = stack.pop() else { continue };
+                let Some((method, ticket, began)) = stack.pop() else {
+                    continue;
+                };
                 if stack.is_empty() {
                     *busy.entry(id).or_default() += time - began;
                 }
@@ -307,7 +348,10 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
             Act::Alloc(class) => {
                 objects += 1;
                 live.push((objects, id, *class));
-                let count = live.iter().filter(|(_, t, c)| (*t, *c) == (id, *class)).count() as u64;
+                let count = live
+                    .iter()
+                    .filter(|(_, t, c)| (*t, *c) == (id, *class))
+                    .count() as u64;
                 let entry = expected.objects.entry((id, *class)).or_default();
                 entry.1 = entry.1.max(count);
                 events.push(Event::ObjectAlloc(ObjectAlloc {
@@ -371,7 +415,10 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
             *busy.entry(id).or_default() += time - began;
         }
     }
-    expected.busy = busy.into_iter().map(|(id, ns)| (id, ns as u64 / 1000)).collect();
+    expected.busy = busy
+        .into_iter()
+        .map(|(id, ns)| (id, ns as u64 / 1000))
+        .collect();
     for (_, thread, class) in live {
         expected.objects.entry((thread, class)).or_default().0 += 1;
     }
@@ -381,13 +428,18 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
 /// The same sums from the document. Busy times lose up to a microsecond for each outermost method.
 fn found(doc: &Element) -> Expected {
     let mut found = Expected::default();
-    let thread = |e: &Element| (1..=THREADS).find(|t| thread_name(*t) == e.text("name")).unwrap();
+    let thread = |e: &Element| {
+        (1..=THREADS)
+            .find(|t| thread_name(*t) == e.text("name"))
+            .unwrap()
+    };
     for t in &doc.children[0].children {
         let mut nodes = Vec::new();
         t.all(&mut nodes);
         for node in nodes.into_iter().filter(|node| node.name == "profile") {
             let fits = |m: &u64| {
-                profile_name(*m) == node.text("name") && METHOD_NAMES[*m as usize].1 == node.text("signature")
+                profile_name(*m) == node.text("name")
+                    && METHOD_NAMES[*m as usize].1 == node.text("signature")
             };
             let method = (0..METHODS).find(fits).unwrap();
             let entry = found.calls.entry((thread(t), method)).or_default();
@@ -397,12 +449,22 @@ fn found(doc: &Element) -> Expected {
         found.busy.insert(thread(t), t.sum("cumulatedElapsed"));
     }
     for t in &doc.children[1].children {
-        found.samples.insert(thread(t), (t.number("cumulated"), t.number("cumulatedElapsed")));
+        found.samples.insert(
+            thread(t),
+            (t.number("cumulated"), t.number("cumulatedElapsed")),
+        );
     }
     for t in &doc.children[2].children {
         for row in &t.children {
-            let class = row.text("class").strip_prefix("a.C").unwrap().parse().unwrap();
-            found.objects.insert((thread(t), class), (row.number("count"), row.number("max")));
+            let class = row
+                .text("class")
+                .strip_prefix("a.C")
+                .unwrap()
+                .parse()
+                .unwrap();
+            found
+                .objects
+                .insert((thread(t), class), (row.number("count"), row.number("max")));
         }
     }
     found
@@ -481,7 +543,9 @@ fn few_ids(mut event: Event<'static>) -> Event<'static> {
 
 /// The example, and a document of the vendor's kind, whose outer calls wait for what they call.
 fn corpus() -> Vec<String> {
-    let foreign = EXAMPLE.replace(" methodElapsed=\"3000\"", "").replace(" elapsed=\"28\"", "");
+    let foreign = EXAMPLE
+        .replace(" methodElapsed=\"3000\"", "")
+        .replace(" elapsed=\"28\"", "");
     vec![EXAMPLE.to_owned(), foreign]
 }
 
@@ -494,7 +558,11 @@ fn a_document_cut_anywhere_is_truncated_there() {
             let decoding = decode(Format::ProfilerJ, &document.as_bytes()[..cut]);
             assert_eq!(decoding.error, None);
             assert_eq!(decoding.events[..], whole.events[..decoding.events.len()]);
-            assert_eq!(decoding.count(Severity::Truncated), usize::from(cut < end), "{cut}");
+            assert_eq!(
+                decoding.count(Severity::Truncated),
+                usize::from(cut < end),
+                "{cut}"
+            );
         }
     }
 }
@@ -521,23 +589,43 @@ fn a_flipped_byte_anywhere_does_no_harm() {
 #[test]
 fn deep_recursion_makes_a_small_document() {
     let depth = 20_000_u32;
-    let call = |ticket: u32| (ThreadId(1), Timestamp(i64::from(ticket) * 1000), MethodId(5 + u64::from(ticket % 2)));
+    let call = |ticket: u32| {
+        (
+            ThreadId(1),
+            Timestamp(i64::from(ticket) * 1000),
+            MethodId(5 + u64::from(ticket % 2)),
+        )
+    };
     let mut events = vec![];
     for ticket in 1..=depth {
         let (thread, time, method) = call(ticket);
-        events.push(Event::MethodEnter(MethodEnter { thread, time, method, ticket, ..Default::default() }));
+        events.push(Event::MethodEnter(MethodEnter {
+            thread,
+            time,
+            method,
+            ticket,
+            ..Default::default()
+        }));
     }
     for ticket in (1..=depth).rev() {
         let (thread, _, method) = call(ticket);
         let time = Timestamp(i64::from(2 * depth - ticket) * 1000);
-        events.push(Event::MethodLeave(MethodLeave { thread, time, method, ticket, ..Default::default() }));
+        events.push(Event::MethodLeave(MethodLeave {
+            thread,
+            time,
+            method,
+            ticket,
+            ..Default::default()
+        }));
     }
     let document = written(&events);
     comes_back(&document, document.len());
     let sum = |attribute: &str| -> u64 {
         let begin = format!(" {attribute}=\"");
         let parts = document.split(&begin).skip(1);
-        parts.map(|part| part.split('"').next().unwrap().parse::<u64>().unwrap()).sum()
+        parts
+            .map(|part| part.split('"').next().unwrap().parse::<u64>().unwrap())
+            .sum()
     };
     assert_eq!(sum("count"), u64::from(depth));
     assert_eq!(sum("methodElapsed"), u64::from(2 * depth - 2));

@@ -75,6 +75,28 @@ impl<T> Table<T> {
         true
     }
 
+    /// The entry of that id, which is made if there is none.
+    #[inline]
+    pub(crate) fn or_insert_with(&mut self, id: u64, new: impl FnOnce() -> T) -> &mut T {
+        let at = usize::try_from(id).unwrap_or(usize::MAX);
+        if !matches!(self.dense.get(at), Some(Some(_))) && !self.sparse.contains_key(&id) {
+            self.insert(id, new());
+        }
+        match self.dense.get_mut(at) {
+            Some(Some(value)) => value,
+            _ => self
+                .sparse
+                .get_mut(&id)
+                .expect("an entry in one of the two"),
+        }
+    }
+
+    /// All values.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let dense = self.dense.iter_mut().flatten();
+        dense.chain(self.sparse.values_mut())
+    }
+
     /// All entries, with their ids.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         let dense = self.dense.iter().enumerate();

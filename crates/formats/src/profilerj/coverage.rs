@@ -35,7 +35,11 @@ impl Coverage {
             }
         }
         let calls = e.calls;
-        if self.methods.insert(e.method, Lines { calls, counts }).is_none() {
+        if self
+            .methods
+            .insert(e.method, Lines { calls, counts })
+            .is_none()
+        {
             let next = self.classes.len();
             let at = *self.by_class.entry(class).or_insert(next);
             if at == next {

@@ -41,7 +41,8 @@ impl<'a, const N: usize> Attributes<'a, N> {
                 }
                 None => {
                     let name = cut(name);
-                    let message = format!("attribute {name} of {element} is not known; passed over");
+                    let message =
+                        format!("attribute {name} of {element} is not known; passed over");
                     findings.add(message, offset);
                 }
             }

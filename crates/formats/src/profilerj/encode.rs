@@ -9,8 +9,8 @@ use super::tree::{NONE, Tree};
 use super::{document, losses::Losses};
 use crate::{Encode, Loss};
 use jtrail_model::{
-    AggregatedDetail, AggregatedEnter, Event, MethodEnter, ObjectAlloc, Sample,
-    SampleSum, ThreadId, ThreadState, Timestamp,
+    AggregatedDetail, AggregatedEnter, Event, MethodEnter, ObjectAlloc, Sample, SampleSum,
+    ThreadId, ThreadState, Timestamp,
 };
 
 /// Nodes of all call trees together.
@@ -98,9 +98,7 @@ impl Encode for Encoder {
                 self.losses.thread_names += u64::from(!before.is_empty());
             }
             Event::ThreadCpu(e) => {
-                self.threads
-                    .get_mut(e.thread, e.time)
-                    .uses_cpu(e.cpu_time);
+                self.threads.get_mut(e.thread, e.time).uses_cpu(e.cpu_time);
             }
             Event::ClassDef(e) => self.names.class_def(e),
             Event::ClassSource(e) => self.names.class_source(e),
@@ -130,8 +128,7 @@ impl Encode for Encoder {
 
     fn end(&mut self, out: &mut Vec<u8>) {
         let now = self.last();
-        self.threads
-            .finish(now, &mut self.calls, &mut self.rooms);
+        self.threads.finish(now, &mut self.calls, &mut self.rooms);
         self.calls.finish(Calls::add_times);
         self.samples.finish(Hits::add);
         document::write(self, out);
@@ -212,7 +209,9 @@ impl Encoder {
         let depth = usize::try_from(e.depth).unwrap_or(usize::MAX);
         thread.sampled.truncate(depth.saturating_sub(1));
         let parent = thread.sampled.last().copied().unwrap_or(thread.samples);
-        let name = self.names.frame_number(&e.frame.method, e.frame.line == NATIVE);
+        let name = self
+            .names
+            .frame_number(&e.frame.method, e.frame.line == NATIVE);
         let at = self.samples.child(parent, name, ROOM_FOR_SUMS);
         thread.sampled.push(at);
         self.hit(at, e.runnable, e.all);

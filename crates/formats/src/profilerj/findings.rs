@@ -84,6 +84,12 @@ mod tests {
         assert_eq!(remarks.len(), MOST_FINDINGS + 1);
         assert_eq!(remarks[1].message, "odd 7 (1001 times, first here)");
         let last = &remarks[MOST_FINDINGS];
-        assert_eq!((last.offset, &last.message[..]), (100, "further things are not as they should be (900 times, first here)"));
+        assert_eq!(
+            (last.offset, &last.message[..]),
+            (
+                100,
+                "further things are not as they should be (900 times, first here)"
+            )
+        );
     }
 }

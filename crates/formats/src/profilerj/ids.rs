@@ -154,12 +154,7 @@ impl Ids {
     }
 
     /// A class of section `coverage`. One that it had already is another one of the same name.
-    pub(super) fn covered_class(
-        &mut self,
-        name: &str,
-        source: &str,
-        queue: &mut Queue,
-    ) -> ClassId {
+    pub(super) fn covered_class(&mut self, name: &str, source: &str, queue: &mut Queue) -> ClassId {
         let class = match self.classes.get(name) {
             Some((class, false)) => {
                 let class = *class;
@@ -185,9 +180,8 @@ impl Ids {
             return *method;
         }
         let key = self.key.clone().into();
-        let (class, method) = method_from_profile(name, signature, |class| {
-            self.classes.contains_key(class)
-        });
+        let (class, method) =
+            method_from_profile(name, signature, |class| self.classes.contains_key(class));
         let class = self.class(class, queue);
         let def = MethodDef {
             class,
@@ -201,7 +195,11 @@ impl Ids {
     }
 
     /// A method of section `coverage`. One that it had already is another one of the same name.
-    pub(super) fn covered_method(&mut self, def: MethodDef<'static>, queue: &mut Queue) -> MethodId {
+    pub(super) fn covered_method(
+        &mut self,
+        def: MethodDef<'static>,
+        queue: &mut Queue,
+    ) -> MethodId {
         let key = method_key(&def);
         let (mut method, covered) = self.method(def.clone(), queue);
         if covered {

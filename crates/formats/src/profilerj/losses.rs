@@ -41,11 +41,17 @@ impl Losses {
         let kinds = self.events.iter().map(|(what, count)| (*what, *count));
         let others = [
             ("leaves without an enter", self.leaves_alone),
-            ("frees of objects that were not seen allocated", self.frees_alone),
+            (
+                "frees of objects that were not seen allocated",
+                self.frees_alone,
+            ),
             ("samples without a stack", self.empty_samples),
             ("times of single calls", self.calls),
             ("times, lines and waits of single samples", self.samples),
-            ("times, sizes and places of single allocations", self.objects),
+            (
+                "times, sizes and places of single allocations",
+                self.objects,
+            ),
             ("shortest and longest times of calls", self.bounds),
             ("groups of threads", self.thread_groups),
             ("earlier names of threads", self.thread_names),

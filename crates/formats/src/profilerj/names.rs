@@ -203,8 +203,18 @@ mod tests {
     fn methods_of_the_profile() {
         for (class, method, descriptor, name) in [
             ("a.Main", "run", "()V", "a.Main.run()"),
-            ("java.util.List", "add", "(ILjava/lang/Object;)V", "java.util.List.add(int,java.lang.Object)"),
-            ("java.awt.AWTEvent", "<init>", "(Ljava/lang/Object;I)V", "java.awt.AWTEvent(java.lang.Object,int)"),
+            (
+                "java.util.List",
+                "add",
+                "(ILjava/lang/Object;)V",
+                "java.util.List.add(int,java.lang.Object)",
+            ),
+            (
+                "java.awt.AWTEvent",
+                "<init>",
+                "(Ljava/lang/Object;I)V",
+                "java.awt.AWTEvent(java.lang.Object,int)",
+            ),
             ("a.B", "<clinit>", "()V", "a.B.<clinit>()"),
             ("Main", "<init>", "([[J)V", "Main(long[][])"),
             ("a.Outer$Inner", "<init>", "()V", "a.Outer$Inner()"),
@@ -218,15 +228,26 @@ mod tests {
             assert_eq!(back, (class, method), "{name}");
         }
         let known = |name: &str| name == "a.b";
-        assert_eq!(method_from_profile("a.b()", "()V", known), ("a.b", "<init>"));
+        assert_eq!(
+            method_from_profile("a.b()", "()V", known),
+            ("a.b", "<init>")
+        );
         assert_eq!(method_from_profile("a.b()", "()V", |_| false), ("a", "b"));
     }
 
     #[test]
     fn frames_of_the_sampler() {
         for (method, native, name) in [
-            ("java.util.List.add(ILjava/lang/Object;)V", false, "java.util.List.add()"),
-            ("java.lang.Object.wait(J)V", true, "java.lang.Object.wait(native)"),
+            (
+                "java.util.List.add(ILjava/lang/Object;)V",
+                false,
+                "java.util.List.add()",
+            ),
+            (
+                "java.lang.Object.wait(J)V",
+                true,
+                "java.lang.Object.wait(native)",
+            ),
             ("a.B.<init>(I)V", false, "a.B()"),
             ("a.B.<clinit>()V", false, "a.B.<clinit>()"),
             ("a.B.fast (again)(I)I", false, "a.B.fast (again)()"),

@@ -293,12 +293,7 @@ impl Place<'_> {
         }))
     }
 
-    fn frame(
-        &mut self,
-        thread: ThreadId,
-        time: Timestamp,
-        tag: Tag<'_>,
-    ) -> Result<Open, Message> {
+    fn frame(&mut self, thread: ThreadId, time: Timestamp, tag: Tag<'_>) -> Result<Open, Message> {
         const KNOWN: &[&str; 5] = &["name", "hits", "elapsed", "cumulated", "cumulatedElapsed"];
         let found = self.attributes(tag, ("profile", KNOWN));
         let (method, native) = frame_from_sampler(found.name(0)?);
@@ -397,11 +392,9 @@ impl Place<'_> {
     pub(super) fn close(&mut self, open: Open, parent: Option<&mut Open>) {
         match (open, parent) {
             (Open::Node(node), Some(parent)) => self.close_node(node, parent),
-            (Open::Thread(thread), _) => {
-                if !thread.sums.iter().all(Sum::fits) {
-                    let message = "the samples of thread are not those of its frames";
-                    self.findings.add(message.into(), self.offset);
-                }
+            (Open::Thread(thread), _) if !thread.sums.iter().all(Sum::fits) => {
+                let message = "the samples of thread are not those of its frames";
+                self.findings.add(message.into(), self.offset);
             }
             (Open::Footprints(footprints), Some(Open::Method(method))) => {
                 method.footprints = footprints;
@@ -449,7 +442,12 @@ impl Place<'_> {
         let lines: Vec<_> = (method.first_line..)
             .zip(counts)
             .filter(|(line, _)| method.first_line > 0 && u64::from(*line) <= LAST_LINE)
-            .filter_map(|(line, count)| Some(LineCount { line, count: (*count)? }))
+            .filter_map(|(line, count)| {
+                Some(LineCount {
+                    line,
+                    count: (*count)?,
+                })
+            })
             .collect();
         let line = |line: Option<&LineCount>| line.map_or(0, |line| i64::from(line.line));
         let def = MethodDef {

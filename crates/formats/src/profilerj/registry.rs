@@ -67,7 +67,7 @@ impl Names {
     }
 
     fn class_mut(&mut self, id: ClassId) -> &mut Class {
-        entry(&mut self.classes, id.0, || Class {
+        self.classes.or_insert_with(id.0, || Class {
             name: if id.is_none() {
                 Box::default()
             } else {
@@ -93,7 +93,7 @@ impl Names {
     }
 
     fn method_mut(&mut self, id: MethodId) -> &mut Method {
-        entry(&mut self.methods, id.0, || Method {
+        self.methods.or_insert_with(id.0, || Method {
             class: ClassId::NONE,
             name: unknown("method", id.0).into(),
             signature: Box::default(),
@@ -159,14 +159,6 @@ impl Names {
     pub(super) fn frame_by_number(&self, number: u32) -> &str {
         self.frames.value(number).map_or("", |name| name)
     }
-}
-
-/// The entry of that id, which is made if there is none.
-fn entry<T>(table: &mut Table<T>, id: u64, new: impl FnOnce() -> T) -> &mut T {
-    if table.get(id).is_none() {
-        table.insert(id, new());
-    }
-    table.get_mut(id).expect("just inserted")
 }
 
 fn set<T>(table: &mut Table<T>, id: u64, value: T) {

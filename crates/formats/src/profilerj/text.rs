@@ -121,7 +121,16 @@ mod tests {
             assert_eq!(text, n.to_string());
             assert_eq!(parse(&text), Some(n));
         }
-        for wrong in ["", "+1", "-1", " 1", "1 ", "0x1", "18446744073709551616", "1.0"] {
+        for wrong in [
+            "",
+            "+1",
+            "-1",
+            " 1",
+            "1 ",
+            "0x1",
+            "18446744073709551616",
+            "1.0",
+        ] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
     }

@@ -1,8 +1,8 @@
 //! What is known of threads, and their open calls.
 
 use super::tree::{NONE, Place, Tree};
+use crate::check::table::Table;
 use jtrail_model::{Duration, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp};
-use std::collections::HashMap;
 
 /// Sums of the calls of one path. Once the tree is finished, times are those with callees.
 #[derive(Debug, Default)]
@@ -187,23 +187,28 @@ impl Thread {
     }
 }
 
-/// All threads that are alive, or that a section will name.
+/// All threads. Of those that ended, only the ones that a section will name are kept.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    by_id: HashMap<ThreadId, Thread>,
+    by_id: Table<Option<Box<Thread>>>,
 }
 
 impl Threads {
     pub(super) fn get(&self, id: ThreadId) -> Option<&Thread> {
-        self.by_id.get(&id)
+        self.by_id.get(id.0)?.as_deref()
     }
 
     /// The thread, which is there from now on if it was not.
+    #[inline]
     pub(super) fn get_mut(&mut self, id: ThreadId, time: Timestamp) -> &mut Thread {
-        self.by_id.entry(id).or_insert_with(|| Thread {
-            start: time,
-            ..Thread::default()
-        })
+        self.by_id
+            .or_insert_with(id.0, || None)
+            .get_or_insert_with(|| {
+                Box::new(Thread {
+                    start: time,
+                    ..Thread::default()
+                })
+            })
     }
 
     pub(super) fn start(&mut self, id: ThreadId, name: &str, time: Timestamp) {
@@ -224,15 +229,16 @@ impl Threads {
             thread.end = Some(time);
             (thread.open, thread.aggregated, thread.sampled) = Default::default();
         } else {
-            self.by_id.remove(&id);
+            *self.by_id.or_insert_with(id.0, || None) = None;
         }
     }
 
     /// Ends the calls of all threads.
     pub(super) fn finish(&mut self, last: Timestamp, tree: &mut Tree<Calls>, rooms: &mut Rooms) {
-        for thread in self.by_id.values_mut() {
-            thread.close(0, last, tree, rooms);
-        }
+        let threads = self.by_id.values_mut();
+        threads
+            .flatten()
+            .for_each(|thread| thread.close(0, last, tree, rooms));
     }
 }
 

@@ -4,6 +4,7 @@
 //! it goes on at an ancestor of the same name, or at the top. The sums of each name stay exact.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Most nodes within each other that have the same name.
 const MOST_RECURSION: u32 = 1 << 10;
@@ -20,7 +21,8 @@ pub(super) const NONE: Place = 0;
 #[derive(Debug)]
 pub(super) struct Tree<S> {
     nodes: Vec<Node<S>>,
-    children: HashMap<(Place, u32), Place>,
+    /// By parent and name.
+    children: HashMap<u64, Place, Seed>,
     most_nodes: usize,
 }
 
@@ -43,7 +45,7 @@ impl<S: Default> Tree<S> {
     pub(super) fn new(most_nodes: usize) -> Self {
         Self {
             nodes: vec![Node::default()],
-            children: HashMap::new(),
+            children: HashMap::default(),
             most_nodes,
         }
     }
@@ -67,7 +69,7 @@ impl<S: Default> Tree<S> {
         if hint != NONE && self.node(hint).name == name {
             return hint;
         }
-        let found = match self.children.get(&(parent, name)) {
+        let found = match self.children.get(&key(parent, name)) {
             Some(found) => *found,
             None => self.new_child(parent, name, room),
         };
@@ -106,7 +108,7 @@ impl<S: Default> Tree<S> {
             ..Node::default()
         };
         let new = self.push(new);
-        self.children.insert((parent, name), new);
+        self.children.insert(key(parent, name), new);
         new
     }
 
@@ -118,7 +120,7 @@ impl<S: Default> Tree<S> {
 
     /// Adds what each node has to its parent, and links children in the order of their appearance.
     pub(super) fn finish(&mut self, add: impl Fn(&mut S, &S)) {
-        self.children = HashMap::new();
+        self.children = HashMap::default();
         for node in &mut self.nodes {
             (node.child, node.next) = (NONE, NONE);
         }
@@ -164,6 +166,48 @@ impl<S: Default> Tree<S> {
     }
 }
 
+fn key(parent: Place, name: u32) -> u64 {
+    u64::from(parent) << 32 | u64::from(name)
+}
+
+/// Hashes one number, differently in each tree: most of the time of an enter would go into the usual hasher.
+#[derive(Clone, Debug)]
+struct Seed(u64);
+
+impl Default for Seed {
+    fn default() -> Self {
+        Self(RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for Seed {
+    type Hasher = Mixed;
+
+    fn build_hasher(&self) -> Mixed {
+        Mixed(self.0)
+    }
+}
+
+/// A seed, with numbers mixed in.
+#[derive(Debug)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.write_u64((*b).into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+        let product = u128::from(self.0 ^ number).wrapping_mul(ODD);
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// A place of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Visit {
@@ -199,7 +243,15 @@ mod tests {
     fn siblings_keep_the_order_of_their_appearance() {
         let mut tree = Tree::new(1000);
         let (a, b) = (tree.root(), tree.root());
-        for path in [&[1, 2][..], &[1, 3], &[1, 2], &[4], &[1, 2, 5], &[1, 3], &[1]] {
+        for path in [
+            &[1, 2][..],
+            &[1, 3],
+            &[1, 2],
+            &[4],
+            &[1, 2, 5],
+            &[1, 3],
+            &[1],
+        ] {
             add(&mut tree, a, path);
         }
         add(&mut tree, b, &[2]);
@@ -241,7 +293,13 @@ mod tests {
     fn a_full_table_takes_new_names_at_the_top_only() {
         let mut tree = Tree::new(6);
         let root = tree.root();
-        for path in [&[1, 2, 3][..], &[1, 2, 3, 4], &[1, 2, 3, 2, 5], &[1, 9, 9, 9], &[9, 2, 1]] {
+        for path in [
+            &[1, 2, 3][..],
+            &[1, 2, 3, 4],
+            &[1, 2, 3, 2, 5],
+            &[1, 9, 9, 9],
+            &[9, 2, 1],
+        ] {
             add(&mut tree, root, path);
         }
         let expected = "(1:3(2:2(3:2(4:1))))(5:1)(9:1)(2:0)";
