@@ -15,7 +15,7 @@ pub enum Format {
 }
 
 /// Bytes of a trace's begin that are enough for [`Format::detect`].
-pub const DETECT_BYTES: usize = 256;
+pub const DETECT_BYTES: usize = 128;
 
 impl Format {
     /// All formats, in the order of the documentation.

@@ -235,7 +235,7 @@ fn snapshots_are_told_from_tptp_traces() {
         );
     }
     assert_eq!(
-        Format::detect(&EXAMPLE.as_bytes()[..256]),
+        Format::detect(&EXAMPLE.as_bytes()[..128]),
         Some(Format::ProfilerJ)
     );
     assert_eq!(
