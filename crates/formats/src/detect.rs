@@ -1,6 +1,6 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, jinsight, tptp};
+use crate::{Decode, Encode, jinsight, profilerj, tptp};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -12,14 +12,21 @@ pub enum Format {
     TptpBinary,
     /// JinsightLive (`.trc`).
     Jinsight,
+    /// ProfilerJ's snapshot (`.xml`).
+    ProfilerJ,
 }
 
 /// Bytes of a trace's begin that are enough for [`Format::detect`].
-pub const DETECT_BYTES: usize = 64;
+pub const DETECT_BYTES: usize = 128;
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Self; 3] = [Self::TptpXml, Self::TptpBinary, Self::Jinsight];
+    pub const ALL: [Self; 4] = [
+        Self::TptpXml,
+        Self::TptpBinary,
+        Self::Jinsight,
+        Self::ProfilerJ,
+    ];
 
     /// The word for it in `format=`.
     pub const fn name(self) -> &'static str {
@@ -27,6 +34,7 @@ impl Format {
             Self::TptpXml => "xml",
             Self::TptpBinary => "binary",
             Self::Jinsight => "jinsight",
+            Self::ProfilerJ => "profilerj",
         }
     }
 
@@ -36,6 +44,7 @@ impl Format {
             Self::TptpXml => "trcxml",
             Self::TptpBinary => "trcbin",
             Self::Jinsight => "trc",
+            Self::ProfilerJ => "xml",
         }
     }
 
@@ -56,6 +65,8 @@ impl Format {
             Some(Self::TptpBinary)
         } else if head.starts_with(jinsight::MAGIC) {
             Some(Self::Jinsight)
+        } else if profilerj::is_snapshot(text) {
+            Some(Self::ProfilerJ)
         } else if text.trim_ascii_start().starts_with(b"<") {
             Some(Self::TptpXml)
         } else {
@@ -69,6 +80,7 @@ impl Format {
             Self::TptpXml => Box::new(tptp::xml::Encoder::default()),
             Self::TptpBinary => Box::new(tptp::binary::Encoder::default()),
             Self::Jinsight => Box::new(jinsight::Encoder::default()),
+            Self::ProfilerJ => Box::new(profilerj::Encoder::default()),
         }
     }
 
@@ -78,6 +90,7 @@ impl Format {
             Self::TptpXml => Box::new(tptp::xml::Decoder::default()),
             Self::TptpBinary => Box::new(tptp::binary::Decoder::default()),
             Self::Jinsight => Box::new(jinsight::Decoder::default()),
+            Self::ProfilerJ => Box::new(profilerj::Decoder::default()),
         }
     }
 }

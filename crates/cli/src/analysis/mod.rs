@@ -51,7 +51,7 @@ pub use heap::{Dump, DumpClass, DumpObject, Heap, OBJECTS_KEPT};
 pub use monitors::{Block, Monitors, WaitStat};
 pub use names::{MethodName, Names, ThreadName, readable_signature, readable_type};
 pub use objects::{Amount, Objects};
-pub use samples::{STATES, SampleStat, Samples};
+pub use samples::{STATES, SampleStat, Samples, ThreadSamples};
 pub use spans::{Lasting, Longest, Spans};
 pub use threads::{ThreadStat, Threads};
 
@@ -181,7 +181,8 @@ impl Analysis {
             | Event::ThreadUnpark(_)
             | Event::ExceptionThrow(_)
             | Event::ExceptionCatch(_)
-            | Event::Sample(_) => {
+            | Event::Sample(_)
+            | Event::SampleSum(_) => {
                 if self.is_wanted(event.thread().unwrap_or_default(), wanted) {
                     self.by_thread(event);
                 }

@@ -2,7 +2,7 @@
 
 use super::frames::Frames;
 use super::table::Index;
-use jtrail_model::{Event, Sample, ThreadId, ThreadState};
+use jtrail_model::{Event, Sample, SampleSum, ThreadId, ThreadState};
 use rustc_hash::FxHashMap;
 
 /// Samples of one method.
@@ -16,11 +16,20 @@ pub struct SampleStat {
     pub total_runnable: u64,
     /// The method was on the stack. Recursion does not count twice.
     pub total: u64,
-    /// Number of the last sample that counted.
+    /// Number of the last event that counted.
     last: u64,
 }
 
-/// The thread states, in the order of [`Samples::threads`].
+/// Samples of one thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadSamples {
+    /// All of them.
+    pub all: u64,
+    /// By state, in the order of [`STATES`]. Sums of samples tell only those of a thread that could run.
+    pub states: [u64; STATES.len()],
+}
+
+/// The thread states, in the order of [`ThreadSamples::states`].
 pub const STATES: [ThreadState; 5] = [
     ThreadState::Runnable,
     ThreadState::Blocked,
@@ -36,8 +45,12 @@ pub struct Samples {
     pub count: u64,
     /// How many of threads that could run.
     pub runnable: u64,
-    /// By thread and state.
-    pub threads: FxHashMap<ThreadId, [u64; STATES.len()]>,
+    /// By thread.
+    pub threads: FxHashMap<ThreadId, ThreadSamples>,
+    /// The frames that the next one of a thread's tree may be called by.
+    paths: FxHashMap<ThreadId, Vec<u32>>,
+    /// Number of events.
+    events: u64,
     methods: Index<u32>,
     stats: Vec<SampleStat>,
 }
@@ -45,33 +58,68 @@ pub struct Samples {
 impl Samples {
     /// Takes samples; other events are passed over.
     pub fn event(&mut self, event: &Event<'_>, frames: &mut Frames) {
-        if let Event::Sample(e) = event {
-            self.sample(e, frames);
+        match event {
+            Event::Sample(e) => self.sample(e, frames),
+            Event::SampleSum(e) => self.sum(e, frames),
+            _ => {}
         }
     }
 
     fn sample(&mut self, e: &Sample<'_>, frames: &mut Frames) {
-        let runnable = u64::from(e.state == ThreadState::Runnable);
-        self.count += 1;
-        self.runnable += runnable;
-        let states = self.threads.entry(e.thread).or_default();
+        let thread = self.threads.entry(e.thread).or_default();
         if let Some(at) = STATES.iter().position(|s| *s == e.state) {
-            states[at] += 1;
+            thread.states[at] += 1;
         }
-        for (depth, frame) in e.stack.iter().enumerate() {
-            let method = self.methods.number(frames.method(&frame.method)) as usize;
-            if method == self.stats.len() {
-                self.stats.push(SampleStat::default());
-            }
-            let stat = &mut self.stats[method];
+        let runnable = u64::from(e.state == ThreadState::Runnable);
+        let methods = e.stack.iter().map(|frame| frames.method(&frame.method));
+        let stack: Vec<u32> = methods.map(|method| self.method(method)).collect();
+        self.hit(e.thread, &stack, runnable, 1);
+    }
+
+    fn sum(&mut self, e: &SampleSum<'_>, frames: &mut Frames) {
+        let thread = self.threads.entry(e.thread).or_default();
+        let runnable = STATES.iter().position(|s| *s == ThreadState::Runnable);
+        if let Some(at) = runnable {
+            thread.states[at] = thread.states[at].saturating_add(e.runnable);
+        }
+        let method = self.method(frames.method(&e.frame.method));
+        // The outermost frame stands first.
+        let mut path = self.paths.remove(&e.thread).unwrap_or_default();
+        let callers = usize::try_from(e.depth).unwrap_or(usize::MAX);
+        path.truncate(callers.saturating_sub(1));
+        path.push(method);
+        path.reverse();
+        self.hit(e.thread, &path, e.runnable, e.all);
+        path.reverse();
+        self.paths.insert(e.thread, path);
+    }
+
+    /// Number of a method here, by its number in [`Frames`].
+    fn method(&mut self, method: u32) -> u32 {
+        let method = self.methods.number(method);
+        if method as usize == self.stats.len() {
+            self.stats.push(SampleStat::default());
+        }
+        method
+    }
+
+    /// Counts samples of a stack, innermost method first.
+    fn hit(&mut self, thread: ThreadId, stack: &[u32], runnable: u64, all: u64) {
+        let add = |sum: &mut u64, hits| *sum = sum.saturating_add(hits);
+        self.events += 1;
+        add(&mut self.count, all);
+        add(&mut self.runnable, runnable);
+        add(&mut self.threads.entry(thread).or_default().all, all);
+        for (depth, method) in stack.iter().enumerate() {
+            let stat = &mut self.stats[*method as usize];
             if depth == 0 {
-                stat.own += 1;
-                stat.own_runnable += runnable;
+                add(&mut stat.own, all);
+                add(&mut stat.own_runnable, runnable);
             }
-            if stat.last != self.count {
-                stat.last = self.count;
-                stat.total += 1;
-                stat.total_runnable += runnable;
+            if stat.last != self.events {
+                stat.last = self.events;
+                add(&mut stat.total, all);
+                add(&mut stat.total_runnable, runnable);
             }
         }
     }
@@ -124,7 +172,55 @@ mod tests {
             ]
         );
         assert_eq!((samples.count, samples.runnable), (4, 2));
-        assert_eq!(samples.threads[&ThreadId(1)], [2, 0, 0, 0, 0]);
-        assert_eq!(samples.threads[&ThreadId(2)], [0, 0, 0, 1, 1]);
+        let thread = |id| {
+            let thread = samples.threads[&ThreadId(id)];
+            (thread.all, thread.states)
+        };
+        assert_eq!(thread(1), (2, [2, 0, 0, 0, 0]));
+        assert_eq!(thread(2), (2, [0, 0, 0, 1, 1]));
+    }
+
+    #[test]
+    fn sums_of_samples_count_as_often_as_they_say() {
+        let (mut samples, mut frames) = (Samples::default(), Frames::default());
+        for (depth, method, runnable, all) in [
+            (1, "main()", 0, 0),
+            (2, "f()", 1, 2),
+            (3, "f()", 3, 3),
+            (4, "g()", 0, 5),
+            (2, "g()", 7, 7),
+        ] {
+            samples.event(
+                &Event::SampleSum(SampleSum {
+                    thread: ThreadId(1),
+                    depth,
+                    frame: Frame {
+                        method: method.into(),
+                        line: -1,
+                    },
+                    runnable,
+                    all,
+                    ..SampleSum::default()
+                }),
+                &mut frames,
+            );
+        }
+        let rows: Vec<_> = samples
+            .methods()
+            .map(|(m, s)| {
+                let (own, total) = ((s.own_runnable, s.own), (s.total_runnable, s.total));
+                (frames.raw_method(m), own, total)
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("main()", (0, 0), (11, 17)),
+                ("f()", (4, 5), (4, 10)),
+                ("g()", (7, 12), (7, 12)),
+            ]
+        );
+        assert_eq!((samples.count, samples.runnable), (17, 11));
+        assert_eq!(samples.threads[&ThreadId(1)].states[0], 11);
     }
 }

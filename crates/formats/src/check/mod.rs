@@ -130,6 +130,16 @@ impl Checker {
             Event::ExceptionThrow(e) => self.throw(e),
             Event::ExceptionCatch(e) => self.catch(e),
             Event::Sample(e) => self.along(e.thread, e.time, |_, _, _| {}),
+            Event::SampleSum(e) => self.along(e.thread, e.time, |_, _, _| {}),
+            Event::ObjectCounts(e) => {
+                self.known_thread(e.thread);
+                self.known_class(e.class);
+            }
+            Event::ClassSource(e) => self.known_class(e.class),
+            Event::AggregatedDetail(e) => {
+                self.known_thread(e.thread);
+                self.known_method(e.method);
+            }
             Event::AggregatedEnter(e) => {
                 self.known_method(e.method);
                 if let Some((thread, report)) = self.thread(e.thread, None) {

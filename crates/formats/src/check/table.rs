@@ -30,7 +30,7 @@ impl<T> Default for Table<T> {
 
 impl<T> Table<T> {
     /// Number of entries.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries
     }
 
@@ -75,6 +75,28 @@ impl<T> Table<T> {
         true
     }
 
+    /// The entry of that id, which is made if there is none.
+    #[inline]
+    pub(crate) fn or_insert_with(&mut self, id: u64, new: impl FnOnce() -> T) -> &mut T {
+        let at = usize::try_from(id).unwrap_or(usize::MAX);
+        if !matches!(self.dense.get(at), Some(Some(_))) && !self.sparse.contains_key(&id) {
+            self.insert(id, new());
+        }
+        match self.dense.get_mut(at) {
+            Some(Some(value)) => value,
+            _ => self
+                .sparse
+                .get_mut(&id)
+                .expect("an entry in one of the two"),
+        }
+    }
+
+    /// All values.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let dense = self.dense.iter_mut().flatten();
+        dense.chain(self.sparse.values_mut())
+    }
+
     /// All entries, with their ids.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         let dense = self.dense.iter().enumerate();
@@ -83,7 +105,7 @@ impl<T> Table<T> {
     }
 
     /// Puts what `change` answers in the place of each value, or takes the entry away.
-    pub(super) fn retain(&mut self, change: impl Fn(T) -> Option<T>)
+    pub(crate) fn retain(&mut self, change: impl Fn(T) -> Option<T>)
     where
         T: Copy,
     {
@@ -107,7 +129,7 @@ impl<T> Table<T> {
 #[cfg(test)]
 impl<T> Table<T> {
     /// Memory that the entries take, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let dense = self.dense.capacity() * size_of::<Option<T>>();
         dense + self.sparse.capacity() * (size_of::<(u64, T)>() + 1)
     }

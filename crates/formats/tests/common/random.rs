@@ -95,7 +95,7 @@ macro_rules! event {
 
 /// An event of any kind.
 pub fn event() -> impl Strategy<Value = Event<'static>> {
-    prop_oneof![30 => with_message(), 21 => without_message(), 2 => nearly_event()]
+    prop_oneof![30 => with_message(), 25 => without_message(), 2 => nearly_event()]
 }
 
 /// Free text that is an event's but for one character.
@@ -350,6 +350,28 @@ fn without_message() -> impl Strategy<Value = Event<'static>> {
         }),
         event!(TracePause(TracePause) { time: time() }),
         event!(TraceResume(TraceResume) { time: time() }),
+        event!(AggregatedDetail(AggregatedDetail) {
+            thread: thread(),
+            method: method(),
+            exceptions: any::<u64>(),
+            overhead: duration(),
+        }),
+        event!(SampleSum(SampleSum) {
+            thread: thread(),
+            time: time(),
+            depth: prop_oneof![0_u64..5, any::<u64>()],
+            frame: frame(),
+            runnable: any::<u64>(),
+            all: any::<u64>(),
+        }),
+        event!(ObjectCounts(ObjectCounts) {
+            thread: thread(),
+            time: time(),
+            class: class(),
+            live: any::<u64>(),
+            peak: any::<u64>(),
+        }),
+        event!(ClassSource(ClassSource) { class: class(), source_name: text() }),
     ])
 }
 
@@ -404,6 +426,8 @@ pub fn with_text(event: Event<'static>, change: &dyn Fn(&str) -> String) -> Even
         Event::ThreadName(e) => vec![&mut e.name],
         Event::ThreadPark(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
         Event::Sample(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
+        Event::SampleSum(e) => vec![&mut e.frame.method],
+        Event::ClassSource(e) => vec![&mut e.source_name],
         Event::GcDetail(e) => vec![&mut e.collector, &mut e.cause],
         Event::ClassDetail(e) => {
             let members = e.fields.iter_mut().chain(&mut e.methods);

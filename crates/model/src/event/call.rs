@@ -67,3 +67,16 @@ pub struct AggregatedLeave {
     /// Method of the enter that it closes.
     pub method: MethodId,
 }
+
+/// See [`crate::Event::AggregatedDetail`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AggregatedDetail {
+    /// The calling thread.
+    pub thread: ThreadId,
+    /// Method of the [`AggregatedEnter`] that it stands behind.
+    pub method: MethodId,
+    /// Calls that an exception ended.
+    pub exceptions: u64,
+    /// CPU time that the profiler itself took for these calls, without callees; 0 if not measured.
+    pub overhead: Duration,
+}

@@ -90,3 +90,12 @@ pub struct ClassRedefine {
     /// Bytes of the new class file.
     pub size: i64,
 }
+
+/// See [`crate::Event::ClassSource`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClassSource<'a> {
+    /// The class.
+    pub class: ClassId,
+    /// Source file.
+    pub source_name: Text<'a>,
+}

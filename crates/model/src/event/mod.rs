@@ -138,6 +138,14 @@ pub enum Event<'a> {
     HeapDumpEnd(HeapDumpEnd),
     /// How often the lines of a method were reached since the trace began.
     LineCounts(LineCounts),
+    /// What a format that adds up calls says besides, right behind an [`AggregatedEnter`].
+    AggregatedDetail(AggregatedDetail),
+    /// Samples added up: a frame of a thread's tree of stacks. Frames that it calls follow.
+    SampleSum(SampleSum<'a>),
+    /// How many objects of a class that a thread allocated are alive.
+    ObjectCounts(ObjectCounts),
+    /// The source file of a class, where it is known only behind its [`ClassDef`].
+    ClassSource(ClassSource<'a>),
 }
 
 impl Event<'_> {
@@ -186,11 +194,15 @@ impl Event<'_> {
             Event::GcDetail(e) => e.time,
             Event::HeapDumpEnd(e) => e.time,
             Event::LineCounts(e) => e.time,
+            Event::SampleSum(e) => e.time,
+            Event::ObjectCounts(e) => e.time,
             Event::Filter(_)
             | Event::Option(_)
             | Event::MethodDef(_)
             | Event::AggregatedEnter(_)
             | Event::AggregatedLeave(_)
+            | Event::AggregatedDetail(_)
+            | Event::ClassSource(_)
             | Event::GcRoot(_)
             | Event::ObjectReference(_)
             | Event::HeapObject(_)
@@ -224,6 +236,9 @@ impl Event<'_> {
             Event::ThreadPark(e) => e.thread,
             Event::ThreadUnpark(e) => e.thread,
             Event::Sample(e) => e.thread,
+            Event::AggregatedDetail(e) => e.thread,
+            Event::SampleSum(e) => e.thread,
+            Event::ObjectCounts(e) => e.thread,
             _ => return None,
         };
         (!thread.is_none()).then_some(thread)

@@ -75,3 +75,18 @@ pub struct ObjectFree {
     /// Collections that it lived through.
     pub age: i64,
 }
+
+/// See [`crate::Event::ObjectCounts`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ObjectCounts {
+    /// The thread that allocated them, none if unknown.
+    pub thread: ThreadId,
+    /// When they were counted.
+    pub time: Timestamp,
+    /// Their class.
+    pub class: ClassId,
+    /// Objects alive. Replaces what was told of this thread and class before.
+    pub live: u64,
+    /// Most objects that were alive at once so far.
+    pub peak: u64,
+}

@@ -62,3 +62,21 @@ pub struct Sample<'a> {
     /// Its stack, innermost frame first, as deep as asked for.
     pub stack: Vec<Frame<'a>>,
 }
+
+/// See [`crate::Event::SampleSum`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SampleSum<'a> {
+    /// The sampled thread.
+    pub thread: ThreadId,
+    /// Up to when samples are added up.
+    pub time: Timestamp,
+    /// 1 for an outermost frame. A deeper one is called by the last of the depth above that came
+    /// before it; where there is none, it is as deep as it can be.
+    pub depth: u64,
+    /// The frame. Its method may have `()` in place of a descriptor, where that is not known.
+    pub frame: Frame<'a>,
+    /// Samples that ended in this frame while the thread ran or could run.
+    pub runnable: u64,
+    /// Samples that ended in this frame, whatever the thread did.
+    pub all: u64,
+}

@@ -27,6 +27,10 @@
 //! jtrail lines method=5 time=1700000000000000024 calls=3 line=12:3 line=13:300
 //! jtrail pause time=1700000000000000025
 //! jtrail resume time=1700000000000000026
+//! jtrail aggregated-detail thread=1 method=5 exceptions=2 overhead=4000
+//! jtrail sample-sum thread=1 time=1700000000000000025 depth=1 frame="-1 a.B.run()" runnable=8 all=28
+//! jtrail object-counts thread=1 time=1700000000000000026 class=3 live=61 peak=1446
+//! jtrail class-source class=3 source=B.java
 //! ```
 //!
 //! - A frame is its line, a blank, and its method, innermost frame first.
@@ -43,10 +47,10 @@ mod value;
 
 use crate::grammar::{PREFIX, Pairs};
 use crate::{
-    ClassDetail, ClassRedefine, ClassUnload, Event, ExceptionCatch, ExceptionThrow, GcDetail,
-    HeapDumpEnd, HeapObject, LineCounts, MethodCompile, MethodUncompile, ObjectDef, Sample, Text,
-    ThreadCpu, ThreadMount, ThreadName, ThreadPark, ThreadUnmount, ThreadUnpark, TracePause,
-    TraceResume,
+    AggregatedDetail, ClassDetail, ClassRedefine, ClassSource, ClassUnload, Event, ExceptionCatch,
+    ExceptionThrow, GcDetail, HeapDumpEnd, HeapObject, LineCounts, MethodCompile, MethodUncompile,
+    ObjectCounts, ObjectDef, Sample, SampleSum, Text, ThreadCpu, ThreadMount, ThreadName,
+    ThreadPark, ThreadUnmount, ThreadUnpark, TracePause, TraceResume,
 };
 use std::borrow::Cow;
 use value::{Source, Value};
@@ -122,6 +126,17 @@ texts! {
     }
     "pause" TracePause(TracePause) { "time" = time }
     "resume" TraceResume(TraceResume) { "time" = time }
+    "aggregated-detail" AggregatedDetail(AggregatedDetail) {
+        "thread" = thread "method" = method "exceptions" = exceptions "overhead" = overhead
+    }
+    "sample-sum" SampleSum(SampleSum) {
+        "thread" = thread "time" = time "depth" = depth "frame" = frame "runnable" = runnable
+        "all" = all
+    }
+    "object-counts" ObjectCounts(ObjectCounts) {
+        "thread" = thread "time" = time "class" = class "live" = live "peak" = peak
+    }
+    "class-source" ClassSource(ClassSource) { "class" = class "source" = source_name }
 }
 
 /// Reads an event back from its text. `None` when the text is no event of those here, or a damaged

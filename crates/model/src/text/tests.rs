@@ -151,6 +151,31 @@ fn events(text: &str) -> Vec<Event<'_>> {
         }),
         Event::TracePause(TracePause { time }),
         Event::TraceResume(TraceResume { time }),
+        Event::AggregatedDetail(AggregatedDetail {
+            thread,
+            method: MethodId(5),
+            exceptions: u64::MAX,
+            overhead: Duration(i64::MIN),
+        }),
+        Event::SampleSum(SampleSum {
+            thread,
+            time,
+            depth: 1,
+            frame: frame(-1),
+            runnable: 0,
+            all: u64::MAX,
+        }),
+        Event::ObjectCounts(ObjectCounts {
+            thread,
+            time,
+            class,
+            live: 0,
+            peak: u64::MAX,
+        }),
+        Event::ClassSource(ClassSource {
+            class,
+            source_name: text.into(),
+        }),
     ]
 }
 

@@ -105,6 +105,34 @@ pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io
             method(out, names, e.method)?;
             write!(out, " calls={} counts={}", e.calls, list(&e.lines, count))
         }
+        Event::AggregatedDetail(e) => {
+            write!(out, "aggregated-detail ")?;
+            method(out, names, e.method)?;
+            let (exceptions, overhead) = (e.exceptions, e.overhead);
+            write!(out, " exceptions={exceptions} overhead={overhead}")
+        }
+        Event::SampleSum(e) => write!(
+            out,
+            "sample-sum depth={} frame={} runnable={} all={}",
+            e.depth,
+            Quoted(frame(&e.frame)),
+            e.runnable,
+            e.all
+        ),
+        Event::ObjectCounts(e) => {
+            let (live, peak) = (e.live, e.peak);
+            write!(
+                out,
+                "object-counts class={} live={live} peak={peak}",
+                class(e.class)
+            )
+        }
+        Event::ClassSource(e) => write!(
+            out,
+            "class-source class={} source={}",
+            class(e.class),
+            Quoted(&e.source_name)
+        ),
         // Events that the model gained since.
         Event::TracePause(_) => write!(out, "pause"),
         Event::TraceResume(_) => write!(out, "resume"),

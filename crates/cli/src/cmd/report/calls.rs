@@ -240,7 +240,7 @@ impl Report<'_> {
         let all = self.analysis.samples.threads.iter();
         let mut threads: Vec<_> = all
             .filter(|(id, _)| selected(&self.args.thread, names, **id))
-            .map(|(id, states)| (*id, *states, states.iter().sum::<u64>()))
+            .map(|(id, thread)| (*id, thread.states, thread.all))
             .collect();
         let runnable = STATES.iter().position(|s| *s == ThreadState::Runnable);
         let runnable = runnable.unwrap_or_default();

@@ -15,7 +15,7 @@ mod decode;
 mod element;
 mod encode;
 mod names;
-mod scan;
+pub(crate) mod scan;
 mod tally;
 mod value;
 

@@ -19,7 +19,7 @@ const LONGEST_REFERENCE: usize = 32;
 
 /// A piece of markup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Markup<'a> {
+pub(crate) enum Markup<'a> {
     /// `<name …>` or `<name …/>`
     Start(Tag<'a>),
     /// `</name>`
@@ -32,26 +32,26 @@ pub(super) enum Markup<'a> {
 
 /// A start tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Tag<'a> {
+pub(crate) struct Tag<'a> {
     /// All of it.
-    pub(super) text: &'a str,
-    pub(super) name: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) name: &'a str,
     /// It is the whole element.
-    pub(super) empty: bool,
+    pub(crate) empty: bool,
 }
 
 /// An attribute, its value without references.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Attribute<'a> {
-    pub(super) name: &'a str,
-    pub(super) value: Cow<'a, str>,
+pub(crate) struct Attribute<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: Cow<'a, str>,
 }
 
 /// Why the input is refused, and how many bytes into it.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Wrong {
-    pub(super) at: usize,
-    pub(super) message: Cow<'static, str>,
+pub(crate) struct Wrong {
+    pub(crate) at: usize,
+    pub(crate) message: Cow<'static, str>,
 }
 
 /// What a scan answers: `Ok(None)` when the input ends too early to say.
@@ -76,7 +76,7 @@ macro_rules! part {
 
 /// The tokenizer. It keeps where the attributes of the last tag are.
 #[derive(Debug, Default)]
-pub(super) struct Scanner {
+pub(crate) struct Scanner {
     attributes: Vec<Span>,
 }
 
@@ -115,14 +115,14 @@ fn is(byte: u8, class: u8) -> bool {
 }
 
 /// Number of white space bytes at the begin of `input`.
-pub(super) fn white_space(input: &[u8]) -> usize {
+pub(crate) fn white_space(input: &[u8]) -> usize {
     let other = |b: &u8| !matches!(b, b' ' | b'\t' | b'\n' | b'\r');
     input.iter().position(other).unwrap_or(input.len())
 }
 
 impl Scanner {
     /// Finds the markup at the begin of `input`, and the number of its bytes.
-    pub(super) fn scan<'a>(&mut self, input: &'a [u8]) -> Scanned<(Markup<'a>, usize)> {
+    pub(crate) fn scan<'a>(&mut self, input: &'a [u8]) -> Scanned<(Markup<'a>, usize)> {
         self.attributes.clear();
         match *input {
             [] | [b'<'] => Ok(None),
@@ -135,7 +135,7 @@ impl Scanner {
     }
 
     /// The attributes of the tag that was found last, whose text is handed in again.
-    pub(super) fn attributes<'a>(&self, text: &'a str) -> impl Iterator<Item = Attribute<'a>> {
+    pub(crate) fn attributes<'a>(&self, text: &'a str) -> impl Iterator<Item = Attribute<'a>> {
         let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
         self.attributes.iter().map(move |span| {
             let value = part(&span.value);
@@ -359,6 +359,22 @@ fn characters(bytes: &[u8]) -> Result<&str, Wrong> {
         );
     }
     Ok(text)
+}
+
+/// The text at the begin of `input`, up to a `<` that is there, with its references expanded.
+pub(crate) fn text(input: &[u8]) -> Result<String, Wrong> {
+    let text = characters(input)?;
+    let mut at = 0;
+    while let Some(length) = input[at..].iter().position(|&b| b == b'&') {
+        match reference(input, at + length)? {
+            Some((_, end)) => at = end,
+            None => return wrong(at + length, "& is no begin of a reference"),
+        }
+    }
+    match text.find("]]>") {
+        Some(at) => wrong(at, "]]> in text"),
+        None => Ok(normalized(text)),
+    }
 }
 
 /// The value with its references expanded, and its white space turned into blanks as XML asks for.

@@ -1,0 +1,151 @@
+//! What elements say.
+
+use super::findings::{Findings, cut};
+use super::text;
+use crate::tptp::xml::scan::{Attribute, Scanner, Tag};
+use std::borrow::Cow;
+
+/// Why the document is refused.
+pub(super) type Message = Cow<'static, str>;
+
+/// The attributes of an element that are known, in the order of `known`.
+#[derive(Debug)]
+pub(super) struct Attributes<'a, const N: usize> {
+    element: &'static str,
+    known: &'static [&'static str; N],
+    values: [Option<Cow<'a, str>>; N],
+}
+
+impl<'a, const N: usize> Attributes<'a, N> {
+    /// Takes the attributes of the tag that was scanned last.
+    pub(super) fn read(
+        tag: Tag<'a>,
+        scanner: &Scanner,
+        (element, known): (&'static str, &'static [&'static str; N]),
+        findings: &mut Findings,
+        offset: u64,
+    ) -> Self {
+        let mut values = [const { None }; N];
+        let mut expected = 0;
+        for Attribute { name, value } in scanner.attributes(tag.text) {
+            // They stand in order as a rule.
+            let at = if known.get(expected) == Some(&name) {
+                Some(expected)
+            } else {
+                known.iter().position(|known| *known == name)
+            };
+            match at {
+                Some(at) => {
+                    values[at] = Some(value);
+                    expected = at + 1;
+                }
+                None => {
+                    let name = cut(name);
+                    let message =
+                        format!("attribute {name} of {element} is not known; passed over");
+                    findings.add(message, offset);
+                }
+            }
+        }
+        Self {
+            element,
+            known,
+            values,
+        }
+    }
+
+    /// The text of an attribute.
+    pub(super) fn text(&self, at: usize) -> Option<&str> {
+        self.values[at].as_deref()
+    }
+
+    /// The text of an attribute that must be there.
+    pub(super) fn name(&self, at: usize) -> Result<&str, Message> {
+        let missing = || format!("{} lacks {}", self.element, self.known[at]).into();
+        self.text(at).ok_or_else(missing)
+    }
+
+    /// A number, if it is there.
+    pub(super) fn optional(&self, at: usize) -> Result<Option<u64>, Message> {
+        let Some(value) = self.text(at) else {
+            return Ok(None);
+        };
+        match text::parse(value) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let (element, name) = (self.element, self.known[at]);
+                Err(format!("{name} of {element} is no number").into())
+            }
+        }
+    }
+
+    /// A number; 0 where it is missing, which is told.
+    pub(super) fn number(
+        &self,
+        at: usize,
+        findings: &mut Findings,
+        offset: u64,
+    ) -> Result<u64, Message> {
+        Ok(self.optional(at)?.unwrap_or_else(|| {
+            self.missing(at, "0", findings, offset);
+            0
+        }))
+    }
+
+    /// `true` or `false`; true where it is missing, which is told.
+    pub(super) fn boolean(
+        &self,
+        at: usize,
+        findings: &mut Findings,
+        offset: u64,
+    ) -> Result<bool, Message> {
+        match self.text(at) {
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            Some(_) => {
+                let (element, name) = (self.element, self.known[at]);
+                Err(format!("{name} of {element} is neither true nor false").into())
+            }
+            None => {
+                self.missing(at, "true", findings, offset);
+                Ok(true)
+            }
+        }
+    }
+
+    fn missing(&self, at: usize, value: &str, findings: &mut Findings, offset: u64) {
+        let (element, name) = (self.element, self.known[at]);
+        findings.add(format!("{element} lacks {name}; read as {value}"), offset);
+    }
+}
+
+/// A sum as an element says it: with what it calls, without, and what the elements inside of it add up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) with: Option<u64>,
+    pub(super) own: Option<u64>,
+    pub(super) callees: u64,
+}
+
+impl Sum {
+    /// The part without callees, once these are known.
+    pub(super) fn settled(&self) -> u64 {
+        self.own
+            .unwrap_or_else(|| self.with.unwrap_or(0).saturating_sub(self.callees))
+    }
+
+    /// The whole.
+    pub(super) fn whole(&self) -> u64 {
+        self.with
+            .unwrap_or_else(|| self.own.unwrap_or(0).saturating_add(self.callees))
+    }
+
+    /// Whether the three add up, as far as they are there.
+    pub(super) fn fits(&self) -> bool {
+        match (self.with, self.own) {
+            (Some(with), Some(own)) => own.checked_add(self.callees) == Some(with),
+            (Some(with), None) => with >= self.callees,
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,633 @@
+//! ProfilerJ snapshots of random traces: what must hold of each, by another parser; and damage.
+
+mod common;
+
+use common::{decode, decode_pieces, random, recoded};
+use jtrail_formats::{Encode, Format, Severity, profilerj};
+use jtrail_model::*;
+use proptest::prelude::*;
+use quick_xml::events::Event as Markup;
+use quick_xml::{Reader, XmlVersion};
+use std::collections::{BTreeMap, HashSet};
+
+const EXAMPLE: &str = include_str!("profilerj/example.xml");
+
+fn written(events: &[Event<'_>]) -> String {
+    let mut out = Vec::new();
+    let mut encoder = profilerj::Encoder::default();
+    encoder.begin(&mut out);
+    events.iter().for_each(|e| encoder.event(e, &mut out));
+    encoder.end(&mut out);
+    assert!(encoder.dropped() <= encoder.losses().iter().map(|loss| loss.count).sum());
+    String::from_utf8(out).unwrap()
+}
+
+/// An element as the other parser finds it.
+#[derive(Debug, Default)]
+struct Element {
+    name: String,
+    attributes: BTreeMap<String, String>,
+    children: Vec<Element>,
+    text: String,
+}
+
+impl Element {
+    fn text(&self, attribute: &str) -> &str {
+        &self.attributes[attribute]
+    }
+
+    fn number(&self, attribute: &str) -> u64 {
+        let text = self.text(attribute);
+        let number: u64 = text.parse().unwrap();
+        assert_eq!(number.to_string(), text);
+        number
+    }
+
+    fn sum(&self, attribute: &str) -> u64 {
+        self.children.iter().map(|c| c.number(attribute)).sum()
+    }
+
+    fn all<'e>(&'e self, found: &mut Vec<&'e Element>) {
+        found.push(self);
+        self.children.iter().for_each(|child| child.all(found));
+    }
+}
+
+fn parsed(document: &str) -> Element {
+    let mut reader = Reader::from_str(document);
+    reader.config_mut().check_comments = true;
+    let mut open = vec![Element::default()];
+    let element = |tag: &quick_xml::events::BytesStart<'_>| {
+        let mut element = Element {
+            name: tag.name().as_ref().to_owned(),
+            ..Element::default()
+        };
+        for attribute in tag.attributes() {
+            let attribute = attribute.expect("an attribute");
+            let value = attribute
+                .normalized_value(XmlVersion::Explicit1_0)
+                .expect("a value");
+            let name = attribute.key.as_ref().to_owned();
+            element.attributes.insert(name, value.into_owned());
+        }
+        element
+    };
+    loop {
+        match reader.read_event().expect("well-formed XML") {
+            Markup::Start(tag) => open.push(element(&tag)),
+            Markup::Empty(tag) => open.last_mut().unwrap().children.push(element(&tag)),
+            Markup::End(_) => {
+                let closed = open.pop().unwrap();
+                open.last_mut().unwrap().children.push(closed);
+            }
+            Markup::Text(text) => open.last_mut().unwrap().text += &text,
+            Markup::Decl(_) => {}
+            Markup::Eof => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    let [top] = &mut open[..] else {
+        panic!("open elements")
+    };
+    assert_eq!(top.children.len(), 1);
+    top.children.remove(0)
+}
+
+/// What the specification says of every document.
+fn keeps_the_rules(doc: &Element) {
+    assert_eq!(doc.name, "doc");
+    let [profile, sampler, memory, coverage] = &doc.children[..] else {
+        panic!("{} sections", doc.children.len())
+    };
+    for thread in &profile.children {
+        assert!(!thread.children.is_empty());
+        let mut nodes = Vec::new();
+        thread.all(&mut nodes);
+        for node in nodes {
+            distinct(&node.children, &["name", "signature"]);
+            if node.name == "thread" {
+                continue;
+            }
+            for (with, own) in [
+                ("cumulatedElapsed", "methodElapsed"),
+                ("cumulated", "method"),
+                ("overheadCumulated", "overheadMethod"),
+            ] {
+                assert_eq!(
+                    node.number(with),
+                    node.number(own) + node.sum(with),
+                    "{with}"
+                );
+            }
+            assert!(node.number("exceptions") <= node.number("count"));
+        }
+    }
+    for thread in &sampler.children {
+        assert_eq!(thread.number("cumulated"), thread.sum("cumulated"));
+        assert_eq!(
+            thread.number("cumulatedElapsed"),
+            thread.sum("cumulatedElapsed")
+        );
+        let mut nodes = Vec::new();
+        thread.all(&mut nodes);
+        for node in nodes {
+            distinct(&node.children, &["name"]);
+            if node.name == "thread" {
+                continue;
+            }
+            assert_eq!(
+                node.number("cumulated"),
+                node.number("hits") + node.sum("cumulated")
+            );
+            assert_eq!(
+                node.number("cumulatedElapsed"),
+                node.number("elapsed") + node.sum("cumulatedElapsed")
+            );
+            assert!(node.number("hits") <= node.number("elapsed"));
+            assert!(node.number("cumulatedElapsed") >= 1);
+        }
+    }
+    for thread in &memory.children {
+        assert!(!thread.children.is_empty());
+        distinct(&thread.children, &["class"]);
+        let key = |row: &Element| {
+            (
+                std::cmp::Reverse(row.number("count")),
+                row.text("class").to_owned(),
+            )
+        };
+        assert!(thread.children.is_sorted_by_key(key));
+        for row in &thread.children {
+            assert!(row.number("count") <= row.number("max") && row.number("max") >= 1);
+        }
+    }
+    for method in coverage.children.iter().flat_map(|class| &class.children) {
+        let [footprints] = &method.children[..] else {
+            panic!("no footprints")
+        };
+        let counts: Vec<i64> = footprints
+            .text
+            .split(' ')
+            .filter(|c| !c.is_empty())
+            .map(|c| c.parse().unwrap())
+            .collect();
+        assert_eq!(method.number("firstline") == 0, counts.is_empty());
+        assert!(counts.iter().all(|c| *c >= -1));
+        assert!(counts.first().is_none_or(|c| *c >= 0) && counts.last().is_none_or(|c| *c >= 0));
+    }
+}
+
+fn distinct(elements: &[Element], attributes: &[&str]) {
+    let key = |e: &Element| {
+        attributes
+            .iter()
+            .map(|a| e.text(a).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let keys: HashSet<_> = elements.iter().map(key).collect();
+    assert_eq!(keys.len(), elements.len());
+}
+
+/// It reads without remarks, to something that is written the same.
+fn comes_back(document: &str, piece: usize) {
+    let decoding = decode_pieces(Format::ProfilerJ, document.as_bytes(), piece);
+    assert!(
+        decoding.is_clean(),
+        "{:?} {:?}\n{document}",
+        decoding.remarks,
+        decoding.error
+    );
+    let again = recoded(Format::ProfilerJ, document.as_bytes(), Format::ProfilerJ);
+    assert_eq!(String::from_utf8(again).unwrap(), document);
+}
+
+const THREADS: u64 = 3;
+const CLASSES: u64 = 3;
+const METHODS: u64 = 6;
+
+/// Something that happens to a thread.
+#[derive(Clone, Debug)]
+enum Act {
+    Enter(u64),
+    Leave(bool),
+    Alloc(u64),
+    Free(prop::sample::Index),
+    Sample(Vec<u64>, ThreadState),
+    Cpu,
+    End,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        8 => (0..METHODS).prop_map(Act::Enter),
+        7 => prop::bool::weighted(0.2).prop_map(Act::Leave),
+        3 => (0..CLASSES).prop_map(Act::Alloc),
+        2 => any::<prop::sample::Index>().prop_map(Act::Free),
+        3 => (prop::collection::vec(0..METHODS, 0..5), prop::sample::select(&ThreadState::ALL[..]))
+            .prop_map(|(stack, state)| Act::Sample(stack, state)),
+        1 => Just(Act::Cpu),
+        1 => Just(Act::End),
+    ]
+}
+
+/// What a naive count makes of a trace.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Expected {
+    /// Calls and exceptions by method and thread.
+    calls: BTreeMap<(u64, u64), (u64, u64)>,
+    /// Microseconds within outermost calls of each thread, and within calls of it.
+    busy: BTreeMap<u64, u64>,
+    samples: BTreeMap<u64, (u64, u64)>,
+    objects: BTreeMap<(u64, u64), (u64, u64)>,
+}
+
+fn thread_name(thread: u64) -> String {
+    format!("thread {thread}")
+}
+
+const METHOD_NAMES: [(&str, &str); METHODS as usize] = [
+    ("run", "()V"),
+    ("run", "(I)V"),
+    ("<init>", "([[Ljava/lang/String;)V"),
+    ("<clinit>", "()V"),
+    ("get", "()Ljava/lang/Object;"),
+    ("odd (name)", "(Z)Z"),
+];
+
+fn profile_name(method: u64) -> &'static str {
+    [
+        "a.C0.run()",
+        "a.C1.run(int)",
+        "a.C2(java.lang.String[][])",
+        "a.C0.<clinit>()",
+        "a.C1.get()",
+        "a.C2.odd (name)(boolean)",
+    ][method as usize]
+}
+
+/// A sound trace of these acts, and what its sums are.
+fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
+    let mut events = Vec::new();
+    let mut expected = Expected::default();
+    let mut time = 1_700_000_000_000_000_000;
+    for thread in 1..=THREADS {
+        events.push(Event::ThreadStart(ThreadStart {
+            thread: ThreadId(thread),
+            time: Timestamp(time),
+            name: thread_name(thread).into(),
+            ..Default::default()
+        }));
+    }
+    for class in 0..CLASSES {
+        events.push(Event::ClassDef(ClassDef {
+            class: ClassId(10 + class),
+            name: format!("a.C{class}").into(),
+            ..Default::default()
+        }));
+    }
+    for (method, (name, signature)) in (0..).zip(METHOD_NAMES) {
+        events.push(Event::MethodDef(MethodDef {
+            method: MethodId(20 + method),
+            class: ClassId(10 + method % CLASSES),
+            name: name.into(),
+            signature: signature.into(),
+            ..Default::default()
+        }));
+    }
+    let mut stacks: Vec<Vec<(u64, u32, i64)>> = vec![Vec::new(); THREADS as usize + 1];
+    let mut cpu = [1_i64; THREADS as usize + 1];
+    let mut alive = [true; THREADS as usize + 1];
+    let mut live = Vec::new();
+    let (mut objects, mut ticket) = (0, 0);
+    let mut busy = BTreeMap::<u64, i64>::new();
+    for (thread, pause, act) in acts {
+        let (id, at) = (*thread, *thread as usize);
+        let thread = ThreadId(id);
+        time += pause;
+        let now = Timestamp(time);
+        if !alive[at] {
+            continue;
+        }
+        cpu[at] += pause / 2;
+        let cpu_time = Duration(cpu[at]);
+        let stack = &mut stacks[at];
+        match act {
+            Act::Enter(method) => {
+                ticket += 1;
+                stack.push((*method, ticket, time));
+                expected.calls.entry((id, *method)).or_default().0 += 1;
+                events.push(Event::MethodEnter(MethodEnter {
+                    thread,
+                    time: now,
+                    method: MethodId(20 + method),
+                    class: ClassId(10 + method % CLASSES),
+                    ticket,
+                    cpu_time,
+                    stack_depth: stack.len() as i64,
+                }));
+            }
+            Act::Leave(by_exception) => {
+                let Some((method, ticket, began)) = stack.pop() else {
+                    continue;
+                };
+                if stack.is_empty() {
+                    *busy.entry(id).or_default() += time - began;
+                }
+                let entry = expected.calls.entry((id, method)).or_default();
+                entry.1 += u64::from(*by_exception);
+                events.push(Event::MethodLeave(MethodLeave {
+                    thread,
+                    time: now,
+                    method: MethodId(20 + method),
+                    class: ClassId(10 + method % CLASSES),
+                    ticket,
+                    cpu_time,
+                    by_exception: *by_exception,
+                }));
+            }
+            Act::Alloc(class) => {
+                objects += 1;
+                live.push((objects, id, *class));
+                let count = live
+                    .iter()
+                    .filter(|(_, t, c)| (*t, *c) == (id, *class))
+                    .count() as u64;
+                let entry = expected.objects.entry((id, *class)).or_default();
+                entry.1 = entry.1.max(count);
+                events.push(Event::ObjectAlloc(ObjectAlloc {
+                    thread,
+                    time: now,
+                    object: ObjectId(objects),
+                    class: ClassId(10 + class),
+                    ..Default::default()
+                }));
+            }
+            Act::Free(which) => {
+                if live.is_empty() {
+                    continue;
+                }
+                let (object, ..) = live.swap_remove(which.index(live.len()));
+                events.push(Event::ObjectFree(ObjectFree {
+                    time: now,
+                    object: ObjectId(object),
+                    age: 1,
+                }));
+            }
+            Act::Sample(stack, state) => {
+                if !stack.is_empty() {
+                    let entry = expected.samples.entry(id).or_default();
+                    entry.0 += u64::from(*state == ThreadState::Runnable);
+                    entry.1 += 1;
+                }
+                let frame = |method: &u64| Frame {
+                    method: format!("a.C.m{method}(I)V").into(),
+                    line: if *method == 0 { -2 } else { 5 },
+                };
+                events.push(Event::Sample(Sample {
+                    thread,
+                    time: now,
+                    state: *state,
+                    stack: stack.iter().map(frame).collect(),
+                }));
+            }
+            Act::Cpu => events.push(Event::ThreadCpu(ThreadCpu {
+                thread,
+                time: now,
+                cpu_time,
+            })),
+            Act::End => {
+                alive[at] = false;
+                if let Some((_, _, began)) = stack.first() {
+                    *busy.entry(id).or_default() += time - began;
+                }
+                stack.clear();
+                events.push(Event::ThreadEnd(ThreadEnd { thread, time: now }));
+            }
+        }
+    }
+    time += 12_345;
+    events.push(Event::TraceEnd(TraceEnd {
+        trace_id: "".into(),
+        time: Timestamp(time),
+    }));
+    for (id, stack) in (0..).zip(&stacks) {
+        if let Some((_, _, began)) = stack.first() {
+            *busy.entry(id).or_default() += time - began;
+        }
+    }
+    expected.busy = busy
+        .into_iter()
+        .map(|(id, ns)| (id, ns as u64 / 1000))
+        .collect();
+    for (_, thread, class) in live {
+        expected.objects.entry((thread, class)).or_default().0 += 1;
+    }
+    (events, expected)
+}
+
+/// The same sums from the document. Busy times lose up to a microsecond for each outermost method.
+fn found(doc: &Element) -> Expected {
+    let mut found = Expected::default();
+    let thread = |e: &Element| {
+        (1..=THREADS)
+            .find(|t| thread_name(*t) == e.text("name"))
+            .unwrap()
+    };
+    for t in &doc.children[0].children {
+        let mut nodes = Vec::new();
+        t.all(&mut nodes);
+        for node in nodes.into_iter().filter(|node| node.name == "profile") {
+            let fits = |m: &u64| {
+                profile_name(*m) == node.text("name")
+                    && METHOD_NAMES[*m as usize].1 == node.text("signature")
+            };
+            let method = (0..METHODS).find(fits).unwrap();
+            let entry = found.calls.entry((thread(t), method)).or_default();
+            entry.0 += node.number("count");
+            entry.1 += node.number("exceptions");
+        }
+        found.busy.insert(thread(t), t.sum("cumulatedElapsed"));
+    }
+    for t in &doc.children[1].children {
+        found.samples.insert(
+            thread(t),
+            (t.number("cumulated"), t.number("cumulatedElapsed")),
+        );
+    }
+    for t in &doc.children[2].children {
+        for row in &t.children {
+            let class = row
+                .text("class")
+                .strip_prefix("a.C")
+                .unwrap()
+                .parse()
+                .unwrap();
+            found
+                .objects
+                .insert((thread(t), class), (row.number("count"), row.number("max")));
+        }
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn sums_are_those_of_the_trace(
+        acts in prop::collection::vec((1..=THREADS, 0_i64..5000, act()), 0..200),
+        piece in 1_usize..400,
+    ) {
+        let (events, mut expected) = trace(&acts);
+        let document = written(&events);
+        let doc = parsed(&document);
+        keeps_the_rules(&doc);
+        let mut found = found(&doc);
+        for (thread, busy) in std::mem::take(&mut expected.busy) {
+            let told = found.busy.remove(&thread).unwrap_or_default();
+            prop_assert!(told <= busy && busy <= told + METHODS, "{} {}", told, busy);
+        }
+        found.busy.retain(|_, busy| *busy > 0);
+        prop_assert_eq!(found, expected);
+        comes_back(&document, piece);
+    }
+
+    /// Whatever comes, the document keeps the rules, and comes back.
+    #[test]
+    fn events_of_all_kinds_make_a_sound_document(
+        events in prop::collection::vec(random::event(), 0..60),
+        piece in 1_usize..400,
+    ) {
+        let events: Vec<_> = events.into_iter().map(few_ids).collect();
+        let document = written(&events);
+        keeps_the_rules(&parsed(&document));
+        comes_back(&document, piece);
+    }
+
+    #[test]
+    fn bytes_without_sense_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400), piece in 1_usize..50) {
+        for head in ["", "<doc>", "<doc><profile><thread name=\"", "<doc><coverage><class name=\"x\"><method "] {
+            decode_pieces(Format::ProfilerJ, &[head.as_bytes(), &bytes].concat(), piece);
+        }
+    }
+}
+
+/// The event with ids that others have too.
+fn few_ids(mut event: Event<'static>) -> Event<'static> {
+    let (thread, class, method) = match &mut event {
+        Event::ThreadStart(e) => (Some(&mut e.thread), None, None),
+        Event::ThreadEnd(e) => (Some(&mut e.thread), None, None),
+        Event::ThreadName(e) => (Some(&mut e.thread), None, None),
+        Event::ClassDef(e) => (Some(&mut e.thread), Some(&mut e.class), None),
+        Event::ClassSource(e) => (None, Some(&mut e.class), None),
+        Event::MethodDef(e) => (None, Some(&mut e.class), Some(&mut e.method)),
+        Event::MethodEnter(e) => (Some(&mut e.thread), None, Some(&mut e.method)),
+        Event::AggregatedEnter(e) => (Some(&mut e.thread), None, Some(&mut e.method)),
+        Event::AggregatedDetail(e) => (Some(&mut e.thread), None, Some(&mut e.method)),
+        Event::AggregatedLeave(e) => (Some(&mut e.thread), None, Some(&mut e.method)),
+        Event::ObjectAlloc(e) => (Some(&mut e.thread), Some(&mut e.class), None),
+        Event::ObjectCounts(e) => (Some(&mut e.thread), Some(&mut e.class), None),
+        Event::Sample(e) => (Some(&mut e.thread), None, None),
+        Event::SampleSum(e) => (Some(&mut e.thread), None, None),
+        Event::LineCounts(e) => {
+            e.lines.iter_mut().for_each(|line| line.line %= 200);
+            (None, None, Some(&mut e.method))
+        }
+        _ => (None, None, None),
+    };
+    thread.into_iter().for_each(|id| id.0 %= 3);
+    class.into_iter().for_each(|id| id.0 %= 3);
+    method.into_iter().for_each(|id| id.0 %= 4);
+    event
+}
+
+/// The example, and a document of the vendor's kind, whose outer calls wait for what they call.
+fn corpus() -> Vec<String> {
+    let foreign = EXAMPLE
+        .replace(" methodElapsed=\"3000\"", "")
+        .replace(" elapsed=\"28\"", "");
+    vec![EXAMPLE.to_owned(), foreign]
+}
+
+#[test]
+fn a_document_cut_anywhere_is_truncated_there() {
+    for document in corpus() {
+        let whole = decode(Format::ProfilerJ, document.as_bytes());
+        let end = document.trim_end().len();
+        for cut in 0..document.len() {
+            let decoding = decode(Format::ProfilerJ, &document.as_bytes()[..cut]);
+            assert_eq!(decoding.error, None);
+            assert_eq!(decoding.events[..], whole.events[..decoding.events.len()]);
+            assert_eq!(
+                decoding.count(Severity::Truncated),
+                usize::from(cut < end),
+                "{cut}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_flipped_byte_anywhere_does_no_harm() {
+    for document in corpus() {
+        let whole = decode(Format::ProfilerJ, document.as_bytes());
+        let mut damaged = document.clone().into_bytes();
+        for at in 0..damaged.len() {
+            for flip in [0x01, 0x08, 0x20, 0x80, 0xff] {
+                damaged[at] ^= flip;
+                let decoding = decode_pieces(Format::ProfilerJ, &damaged, 1 + at % 500);
+                let before = decode(Format::ProfilerJ, &damaged[..at]).events.len();
+                assert!(decoding.events.len() >= before, "{at} {flip:#x}");
+                assert_eq!(decoding.events[..before], whole.events[..before]);
+                damaged[at] ^= flip;
+            }
+        }
+    }
+}
+
+/// Deep recursion is folded; every call and all of the time stays in the sums.
+#[test]
+fn deep_recursion_makes_a_small_document() {
+    let depth = 20_000_u32;
+    let call = |ticket: u32| {
+        (
+            ThreadId(1),
+            Timestamp(i64::from(ticket) * 1000),
+            MethodId(5 + u64::from(ticket % 2)),
+        )
+    };
+    let mut events = vec![];
+    for ticket in 1..=depth {
+        let (thread, time, method) = call(ticket);
+        events.push(Event::MethodEnter(MethodEnter {
+            thread,
+            time,
+            method,
+            ticket,
+            ..Default::default()
+        }));
+    }
+    for ticket in (1..=depth).rev() {
+        let (thread, _, method) = call(ticket);
+        let time = Timestamp(i64::from(2 * depth - ticket) * 1000);
+        events.push(Event::MethodLeave(MethodLeave {
+            thread,
+            time,
+            method,
+            ticket,
+            ..Default::default()
+        }));
+    }
+    let document = written(&events);
+    comes_back(&document, document.len());
+    let sum = |attribute: &str| -> u64 {
+        let begin = format!(" {attribute}=\"");
+        let parts = document.split(&begin).skip(1);
+        parts
+            .map(|part| part.split('"').next().unwrap().parse::<u64>().unwrap())
+            .sum()
+    };
+    assert_eq!(sum("count"), u64::from(depth));
+    assert_eq!(sum("methodElapsed"), u64::from(2 * depth - 2));
+    assert_eq!(document.matches("<profile name").count(), 2048);
+}
