@@ -88,12 +88,7 @@ impl Ours {
                 self.tell("JavaMonitorWait", e.thread, class, (time, e.timed_out != 0));
             }
             Event::ThreadPark(e) => {
-                self.tell(
-                    "ThreadPark",
-                    e.thread,
-                    self.class_of(e.object),
-                    (e.time.0, false),
-                );
+                self.tell("ThreadPark", e.thread, String::new(), (e.time.0, false));
             }
             Event::ExceptionThrow(e) if self.thrown.insert(e.object) => {
                 let class = self.classes[&e.class.0].clone();
@@ -140,6 +135,7 @@ impl Theirs {
                 continue;
             }
             if let Some(kind) = PAIRED.into_iter().find(|paired| *paired == kind) {
+                let class = if kind == "ThreadPark" { "" } else { class };
                 let key = (kind, thread.to_owned(), class.to_owned());
                 let at = (begin.parse().expect("a time"), figure == 1);
                 theirs.told.entry(key).or_default().push(at);
@@ -164,6 +160,7 @@ const CLASS_LOCK: &str = "[I";
 /// early by the same part of a millisecond on JVMs that know the begin of a recording in whole ones.) The recorder tells of an exception when
 /// it is made, we when it is first thrown; the program throws all that it makes. But the JVM makes errors when it looks for a method for its own
 /// purposes, and swallows them: of errors the recorder may have more.
+/// Of parks the blocker's class is not compared: the recorder looks it up in the thread, where a lock may have put it before it calls a park without one.
 /// Allocations: the recorder has samples. Each is of a class that we have seen that thread make at least as many objects of, and the samples' weights add up to
 /// the bytes that we have counted, less what came behind a thread's last sample.
 #[test]
@@ -210,7 +207,7 @@ fn the_flight_recorder_sees_the_same() {
         }
         wrong.sort();
         distances.sort_unstable();
-        let [low, median, high] = [5, 50, 95].map(|part| distances[distances.len() * part / 100]);
+        let [low, median, high] = [10, 50, 90].map(|part| distances[distances.len() * part / 100]);
         eprintln!(
             "JDK {}: {seen:?}; ours are {low}, {median}, {high} ns later",
             jdk.feature
