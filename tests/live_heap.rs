@@ -89,13 +89,13 @@ fn keeper(jdk: &Jdk, folder: &Path, options: &str) -> Run {
 
 /// One snapshot.
 #[derive(Default)]
-struct Dump {
+pub(crate) struct Dump {
     name: String,
     complete: bool,
     /// Class and bytes.
-    objects: HashMap<ObjectId, (String, i64)>,
+    pub(crate) objects: HashMap<ObjectId, (String, i64)>,
     roots: Vec<ObjectId>,
-    references: Vec<(ObjectId, ObjectId)>,
+    pub(crate) references: Vec<(ObjectId, ObjectId)>,
 }
 
 impl Dump {
@@ -157,7 +157,7 @@ impl Dump {
 }
 
 /// The snapshots of a trace, and the classes of objects by the events of their allocation.
-fn dumps(file: &Path) -> (Vec<Dump>, HashMap<ObjectId, String>) {
+pub(crate) fn dumps(file: &Path) -> (Vec<Dump>, HashMap<ObjectId, String>) {
     let mut classes: HashMap<u64, String> = HashMap::new();
     let mut made = HashMap::new();
     let mut dumps: Vec<Dump> = Vec::new();
@@ -201,7 +201,7 @@ fn dumps(file: &Path) -> (Vec<Dump>, HashMap<ObjectId, String>) {
 }
 
 /// Asks the JVM's own tool about the process; its answer.
-fn jcmd(jdk: &Jdk, running: &Running, command: &str) -> String {
+pub(crate) fn jcmd(jdk: &Jdk, running: &Running, command: &str) -> String {
     let output = Command::new(jdk.home.join("bin/jcmd"))
         .args([&running.pid().to_string(), command])
         .output()
@@ -224,7 +224,7 @@ fn in_histogram(histogram: &str, class: &str) -> (u64, u64) {
 }
 
 /// Waits until the trace holds this text.
-fn wait_for(file: &Path, text: &str) {
+pub(crate) fn wait_for(file: &Path, text: &str) {
     let until = Instant::now() + Duration::from_secs(60);
     let holds = || {
         let bytes = fs::read(file).unwrap_or_default();

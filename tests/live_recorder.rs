@@ -1,0 +1,302 @@
+//! What a trace says of monitors, parks, exceptions and allocations, held against the JVM's flight recorder, which watches the same run; and CPU
+//! times, against those that the program asks for.
+
+use crate::common::{agent, harness};
+use crate::live_differential::{read, tool_program};
+use crate::source::compile;
+use jtrail_model::{Event, ObjectId, ThreadId};
+use jtrail_testkit::{Jdk, Run, temp_dir};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+/// Kind, thread and class.
+type Key = (&'static str, String, String);
+
+/// When something began, and whether it timed out.
+type Told = BTreeMap<Key, Vec<(i64, bool)>>;
+
+/// Threads of the program that begin and end inside of the recording.
+fn is_watched(thread: &str) -> bool {
+    thread.starts_with("busy-") || thread.starts_with("checkout-")
+}
+
+#[derive(Default)]
+struct Ours {
+    classes: HashMap<u64, String>,
+    names: HashMap<ThreadId, String>,
+    objects: HashMap<ObjectId, String>,
+    waiting: HashMap<ThreadId, (i64, String)>,
+    thrown: HashSet<ObjectId>,
+    told: Told,
+    /// Objects by thread and class.
+    allocated: BTreeMap<(String, String), u64>,
+    /// By thread.
+    bytes: BTreeMap<String, u64>,
+}
+
+impl Ours {
+    fn tell(&mut self, kind: &'static str, thread: ThreadId, class: String, at: (i64, bool)) {
+        let thread = self.names.get(&thread).cloned().unwrap_or_default();
+        if is_watched(&thread) {
+            let key = (kind, thread, class);
+            self.told.entry(key).or_default().push(at);
+        }
+    }
+
+    fn class_of(&self, object: ObjectId) -> String {
+        match object.is_none() {
+            true => "-".into(),
+            false => self.objects[&object].clone(),
+        }
+    }
+
+    fn take(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ThreadStart(e) => {
+                self.names.insert(e.thread, e.name.to_string());
+            }
+            Event::ClassDef(e) => {
+                self.classes.insert(e.class.0, e.name.to_string());
+            }
+            Event::ObjectDef(e) => {
+                self.objects
+                    .insert(e.object, self.classes[&e.class.0].clone());
+            }
+            Event::ObjectAlloc(e) => {
+                let class = self.classes[&e.class.0].clone();
+                self.objects.insert(e.object, class.clone());
+                let thread = self.names.get(&e.thread).cloned().unwrap_or_default();
+                *self.bytes.entry(thread.clone()).or_default() += e.size as u64;
+                *self.allocated.entry((thread, class)).or_default() += 1;
+            }
+            Event::MonitorContendedEnter(e) => {
+                self.tell(
+                    "JavaMonitorEnter",
+                    e.thread,
+                    self.class_of(e.object),
+                    (e.time.0, false),
+                );
+            }
+            Event::MonitorWait(e) => {
+                let class = self.class_of(e.object);
+                self.waiting.insert(e.thread, (e.time.0, class));
+            }
+            Event::MonitorWaited(e) => {
+                // The JVM's own waits, for the end of a class's initialisation, have no begin.
+                let own = (e.time.0, self.class_of(e.object));
+                let (time, class) = self.waiting.remove(&e.thread).unwrap_or(own);
+                self.tell("JavaMonitorWait", e.thread, class, (time, e.timed_out != 0));
+            }
+            Event::ThreadPark(e) => {
+                self.tell("ThreadPark", e.thread, String::new(), (e.time.0, false));
+            }
+            Event::ExceptionThrow(e) if self.thrown.insert(e.object) => {
+                let class = self.classes[&e.class.0].clone();
+                self.tell("JavaExceptionThrow", e.thread, class, (e.time.0, false));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A recording, by the JVM's own reader.
+#[derive(Default)]
+struct Theirs {
+    told: Told,
+    /// Events by thread and class, of all samples of allocations.
+    sampled: BTreeMap<(String, String), u64>,
+    /// Sum of the samples' weights by thread.
+    weights: BTreeMap<String, u64>,
+}
+
+const PAIRED: [&str; 4] = [
+    "JavaMonitorEnter",
+    "JavaMonitorWait",
+    "ThreadPark",
+    "JavaExceptionThrow",
+];
+
+impl Theirs {
+    fn read(jdk: &Jdk, folder: &Path, recording: &Path) -> Self {
+        compile("Recorded", include_str!("java/Recorded.java"), folder);
+        let output = Run::new(jdk, "Recorded")
+            .class_path(folder)
+            .arg(recording)
+            .output();
+        output.assert_exit(0);
+        let mut theirs = Self::default();
+        for line in output.stdout.lines() {
+            let [kind, thread, begin, _, class, figure] = line.split('\t').collect::<Vec<_>>()[..]
+            else {
+                panic!("{line}");
+            };
+            let figure: u64 = figure.parse().expect("a number");
+            if !is_watched(thread) {
+                continue;
+            }
+            if let Some(kind) = PAIRED.into_iter().find(|paired| *paired == kind) {
+                let class = if kind == "ThreadPark" { "" } else { class };
+                let key = (kind, thread.to_owned(), class.to_owned());
+                let at = (begin.parse().expect("a time"), figure == 1);
+                theirs.told.entry(key).or_default().push(at);
+            } else {
+                let key = (thread.to_owned(), class.to_owned());
+                *theirs.sampled.entry(key).or_default() += 1;
+                if kind == "ObjectAllocationSample" {
+                    *theirs.weights.entry(thread.to_owned()).or_default() += figure;
+                }
+            }
+        }
+        theirs.told.values_mut().for_each(|all| all.sort_unstable());
+        theirs
+    }
+}
+
+/// Class of the locks that the JVM initialises classes under.
+const CLASS_LOCK: &str = "[I";
+
+/// Both watch threads that begin and end inside of the recording. Blocks, waits, parks and exceptions are the same, one for one, by thread and class; the
+/// median is that they begin within a millisecond of each other. (Of the others: the machine may take the processor away in between. And all of the recorder's times are
+/// early by the same part of a millisecond on JVMs that know the begin of a recording in whole ones.) The recorder tells of an exception when
+/// it is made, we when it is first thrown; the program throws all that it makes. But the JVM makes errors when it looks for a method for its own
+/// purposes, and swallows them: of errors the recorder may have more.
+/// Of parks the blocker's class is not compared: the recorder looks it up in the thread, where a lock may have put it before it calls a park without one.
+/// Allocations: the recorder has samples. Each is of a class that we have seen that thread make at least as many objects of, and the samples' weights add up to
+/// the bytes that we have counted, less what came behind a thread's last sample.
+#[test]
+fn the_flight_recorder_sees_the_same() {
+    for jdk in Jdk::require(&crate::common::VERSIONS) {
+        let folder = temp_dir();
+        let (file, recording) = (folder.path().join("trace"), folder.path().join("r.jfr"));
+        let options = format!(
+            "format=binary,events=threads+alloc+monitors+parks+exceptions,stackdepth=4,file={}",
+            file.display()
+        );
+        let source = include_str!("java/Busy.java");
+        let output = tool_program(&jdk, "Busy", source, folder.path())
+            .agent(agent(), options)
+            .arg(&recording)
+            .output();
+        output.assert_exit(0);
+        let theirs = Theirs::read(&jdk, folder.path(), &recording);
+        let mut ours = Ours::default();
+        read(&file, |event| ours.take(event));
+
+        let mut wrong = Vec::new();
+        let mut distances = Vec::new();
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let keys: HashSet<&Key> = ours.told.keys().chain(theirs.told.keys()).collect();
+        for key in keys {
+            let of = |told: &Told| told.get(key).cloned().unwrap_or_default();
+            let (ours, theirs) = (of(&ours.told), of(&theirs.told));
+            *seen.entry(key.0).or_default() += theirs.len();
+            let swallowed = key.2.ends_with("Error") && ours.len() < theirs.len();
+            if ours.len() != theirs.len() && !swallowed {
+                wrong.push(format!(
+                    "{key:?}: {}, the recorder has {}",
+                    ours.len(),
+                    theirs.len()
+                ));
+            } else if ours.iter().zip(&theirs).any(|(a, b)| a.1 != b.1) {
+                wrong.push(format!("{key:?}: other waits timed out"));
+            }
+            if key.2 == CLASS_LOCK || swallowed {
+                continue;
+            }
+            distances.extend(ours.iter().zip(&theirs).map(|(a, b)| a.0 - b.0));
+        }
+        wrong.sort();
+        distances.sort_unstable();
+        let [low, median, high] = [10, 50, 90].map(|part| distances[distances.len() * part / 100]);
+        eprintln!(
+            "JDK {}: {seen:?}; ours are {low}, {median}, {high} ns later",
+            jdk.feature
+        );
+        for (key, count) in &theirs.sampled {
+            let made = ours.allocated.get(key).copied().unwrap_or(0);
+            if made < 1 {
+                wrong.push(format!(
+                    "{key:?}: {made} made, the recorder has {count} samples"
+                ));
+            }
+        }
+        for (thread, weight) in &theirs.weights {
+            let bytes = ours.bytes[thread];
+            eprintln!("{thread}: {bytes} bytes, samples weigh {weight}");
+            if *weight > bytes + bytes / 10 {
+                wrong.push(format!(
+                    "{thread}: {bytes} bytes, the recorder has {weight}"
+                ));
+            }
+        }
+        assert!(wrong.is_empty(), "JDK {}: {wrong:#?}", jdk.feature);
+        let epoch = -1_000_000..=2_000_000;
+        assert!(epoch.contains(&median));
+        assert!(PAIRED.iter().all(|kind| seen[kind] > 0), "{seen:?}");
+    }
+}
+
+/// A thread's time by the program's own question is between our figures directly before and directly behind the question, with 5 % and 2 ms more
+/// for the granularity of the clock.
+#[test]
+fn cpu_times_are_those_of_the_thread_bean() {
+    for jdk in Jdk::require(&crate::common::VERSIONS) {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let options = format!(
+            "format=binary,events=+cpu,include=org.example.*,include=Clocks,file={}",
+            file.display()
+        );
+        let source = include_str!("java/Clocks.java");
+        let output = tool_program(&jdk, "Clocks", source, folder.path())
+            .agent(agent(), options)
+            .output();
+        output.assert_exit(0);
+        let mut names: HashMap<ThreadId, String> = HashMap::new();
+        let mut figures: BTreeMap<String, Vec<(i64, i64)>> = BTreeMap::new();
+        read(&file, |event| {
+            let (thread, time, cpu) = match event {
+                Event::ThreadStart(e) => {
+                    names.insert(e.thread, e.name.to_string());
+                    return;
+                }
+                Event::MethodEnter(e) => (e.thread, e.time, e.cpu_time),
+                Event::MethodLeave(e) => (e.thread, e.time, e.cpu_time),
+                Event::ThreadCpu(e) => (e.thread, e.time, e.cpu_time),
+                _ => return,
+            };
+            let name = names[&thread].clone();
+            figures.entry(name).or_default().push((time.0, cpu.0));
+        });
+        let mut compared = 0;
+        for line in output
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("cpu\t"))
+        {
+            let [_, thread, from, to, theirs] = line.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let [from, to, theirs]: [i64; 3] =
+                [from, to, theirs].map(|n| n.parse().expect("a number"));
+            let figures = &figures[thread];
+            // The clocks of Java and of the trace may be a little apart.
+            let slack = 1_000_000;
+            let before = figures.iter().rev().find(|(time, _)| *time < from - slack);
+            let behind = figures.iter().find(|(time, _)| *time > to + slack);
+            let (Some((_, low)), Some((_, high))) = (before, behind) else {
+                continue;
+            };
+            let extra = theirs / 20 + 2_000_000;
+            assert!(
+                (low - extra..=high + extra).contains(&theirs),
+                "JDK {}, {thread}: {low} to {high}, the bean says {theirs}",
+                jdk.feature
+            );
+            compared += i32::from(high - low < extra);
+        }
+        eprintln!("JDK {}: {compared} questions compared", jdk.feature);
+        assert!(compared >= 20, "JDK {}: {compared}", jdk.feature);
+        assert!(harness().has(&jdk, "org.example.shop.Main"));
+    }
+}
