@@ -214,13 +214,18 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether the running thread is one to record, at this time.
+fn may_record(agent: &Agent, env: *mut JNIEnv) -> bool {
+    let is_ours = heap::is_our_thread() || sampler::is_running();
+    !guard::is_off() && !is_ours && lifecycle::ensure_live(agent, env)
+}
+
 /// The running thread's buffer, which is made if need be. `None` when nothing can be recorded.
 fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     if let Some(buffer) = agent.buffer_if_any() {
         return Some(buffer);
     }
-    let is_ours = heap::is_our_thread() || sampler::is_running();
-    if guard::is_off() || is_ours || !lifecycle::ensure_live(agent, env) {
+    if !may_record(agent, env) {
         return None;
     }
     // SAFETY: null means the running thread, whose environment it is.

@@ -136,6 +136,9 @@ unsafe extern "system" fn allocated(
         };
         // A thread's first object may be the thread itself, which is named with its buffer: then the object gets its number before.
         let own = agent.buffer_if_any();
+        if own.is_none() && !super::may_record(agent, env) {
+            return; // and has no number
+        }
         let _away = own.map(|_| objects.keep_walks_away());
         // SAFETY: likewise.
         let Some(number) = (unsafe { objects.number_new(new) }) else {

@@ -16,6 +16,11 @@ pub trait Encode: Send {
     /// Appends what stands behind the last event.
     fn end(&mut self, out: &mut Vec<u8>);
 
+    /// Whether all is written by [`Self::end`], which is then asked for also where a trace breaks off.
+    fn is_snapshot(&self) -> bool {
+        false
+    }
+
     /// What the format has no place for, of all that was passed in.
     fn losses(&self) -> Vec<Loss> {
         Vec::new()

@@ -104,8 +104,9 @@ fn encode(
         }
         Ok(())
     })?;
-    // A trace that breaks off still does so in the other format.
-    if !ending.truncated && ending.error.is_none() {
+    // A trace that breaks off still does so in the other format, unless that is written at its end only.
+    let whole = !ending.truncated && ending.error.is_none();
+    if whole || encoder.is_snapshot() {
         encoder.end(&mut buffer);
     }
     out.write_all(&buffer)?;

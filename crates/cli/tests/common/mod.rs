@@ -10,6 +10,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// The formats that hold every event.
+pub(crate) const LOSSLESS: [Format; 2] = [Format::TptpXml, Format::TptpBinary];
+
 /// Where the sample trace begins: in ns.
 pub(crate) const START: i64 = 1_700_000_000_000_000_000;
 

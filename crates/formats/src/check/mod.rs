@@ -30,7 +30,7 @@ mod thread;
 
 pub use findings::{Counts, Finding, Findings, MOST_FINDINGS, Rule, Total};
 
-use crate::Severity;
+use crate::{Format, Severity};
 use code::Code;
 use findings::Report;
 use heap::Dumps;
@@ -77,6 +77,18 @@ pub struct Checker {
 }
 
 impl Checker {
+    /// A checker of traces in that format, which may have no place for some of what the rules ask for.
+    pub fn of(format: Format) -> Self {
+        let order = match format {
+            Format::ProfilerJ => Order::without_opening(),
+            _ => Order::default(),
+        };
+        Self {
+            order,
+            ..Self::default()
+        }
+    }
+
     /// Takes the next event, which starts at byte `offset` of the trace.
     pub fn event(&mut self, offset: u64, event: &Event<'_>) {
         self.report.offset = offset;

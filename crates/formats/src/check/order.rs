@@ -30,6 +30,14 @@ const EVENTS: u8 = 6;
 const TRACE_END: u8 = 7;
 
 impl Order {
+    /// For a format without a place for what opens a trace.
+    pub(super) fn without_opening() -> Self {
+        Self {
+            incomplete: true,
+            ..Self::default()
+        }
+    }
+
     #[inline]
     pub(super) fn event(&mut self, event: &Event<'_>, report: &mut Report) {
         let rank = match event {

@@ -65,6 +65,10 @@ impl Encode for Encoder {
         out.extend_from_slice(document::HEAD);
     }
 
+    fn is_snapshot(&self) -> bool {
+        true
+    }
+
     fn event(&mut self, event: &Event<'_>, _out: &mut Vec<u8>) {
         if let Some(time) = event.time() {
             self.last = self.last.max(Some(time));
