@@ -1,6 +1,6 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, tptp};
+use crate::{Decode, Encode, mlpd, tptp};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -10,6 +10,8 @@ pub enum Format {
     TptpXml,
     /// TPTP's binary stream (`.trcbin`).
     TptpBinary,
+    /// Mono's log profile (`.mlpd`).
+    Mlpd,
 }
 
 /// Bytes of a trace's begin that are enough for [`Format::detect`].
@@ -17,13 +19,14 @@ pub const DETECT_BYTES: usize = 64;
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Self; 2] = [Self::TptpXml, Self::TptpBinary];
+    pub const ALL: [Self; 3] = [Self::TptpXml, Self::TptpBinary, Self::Mlpd];
 
     /// The word for it in `format=`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TptpXml => "xml",
             Self::TptpBinary => "binary",
+            Self::Mlpd => "mlpd",
         }
     }
 
@@ -32,6 +35,7 @@ impl Format {
         match self {
             Self::TptpXml => "trcxml",
             Self::TptpBinary => "trcbin",
+            Self::Mlpd => "mlpd",
         }
     }
 
@@ -50,6 +54,8 @@ impl Format {
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         if head.starts_with(tptp::binary::MAGIC) {
             Some(Self::TptpBinary)
+        } else if head.starts_with(mlpd::MAGIC) || head.starts_with(mlpd::GZIP_MAGIC) {
+            Some(Self::Mlpd)
         } else if text.trim_ascii_start().starts_with(b"<") {
             Some(Self::TptpXml)
         } else {
@@ -62,6 +68,7 @@ impl Format {
         match self {
             Self::TptpXml => Box::new(tptp::xml::Encoder::default()),
             Self::TptpBinary => Box::new(tptp::binary::Encoder::default()),
+            Self::Mlpd => Box::new(mlpd::Encoder::default()),
         }
     }
 
@@ -70,6 +77,7 @@ impl Format {
         match self {
             Self::TptpXml => Box::new(tptp::xml::Decoder::default()),
             Self::TptpBinary => Box::new(tptp::binary::Decoder::default()),
+            Self::Mlpd => Box::new(mlpd::Decoder::default()),
         }
     }
 }

@@ -11,6 +11,7 @@
 mod check;
 mod codec;
 mod detect;
+pub mod mlpd;
 mod reader;
 pub mod tptp;
 
