@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{encoded, every_event};
+use common::{encoded, every_event, written};
 use jtrail_formats::{Format, Item, ReadError, Reader};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -35,13 +35,19 @@ fn events<R: Read>(reader: &mut Reader<R>) -> Result<usize, ReadError> {
     end.map(|_| count)
 }
 
+/// The formats that hold every event.
+const TPTP: [Format; 2] = [Format::TptpXml, Format::TptpBinary];
+
 #[test]
 fn the_format_is_found_by_content() {
     for format in Format::ALL {
-        let bytes = encoded(format, &every_event());
+        let bytes = written(format, &every_event());
         assert_eq!(Format::detect(&bytes), Some(format));
         assert_eq!(Format::by_name(format.name()), Some(format));
         assert_eq!(Format::by_extension(format.extension()), Some(format));
+        if !TPTP.contains(&format) {
+            continue;
+        }
         for most in [1, 7, 4096] {
             let (rest, interrupted) = (&bytes[..], false);
             let mut reader = Reader::new(Slow {
@@ -78,7 +84,7 @@ fn what_is_no_trace_is_refused_with_a_reason() {
 
 #[test]
 fn reading_can_be_broken_off_and_taken_up_again() {
-    for format in Format::ALL {
+    for format in TPTP {
         let bytes = encoded(format, &every_event());
         let mut reader = Reader::new(&bytes[..]).unwrap();
         let mut seen = 0;
@@ -122,7 +128,7 @@ fn large_events_are_read() {
             body: body.as_str().into(),
         })
     };
-    for format in Format::ALL {
+    for format in TPTP {
         let bytes = encoded(format, &[custom(), custom()]);
         let mut reader = Reader::new(&bytes[..]).unwrap();
         assert_eq!(events(&mut reader).unwrap(), 2);

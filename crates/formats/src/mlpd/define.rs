@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::losses::{Lack, Losses};
-use super::names::{class_shown, frame_read, method_shown, without_result};
+use super::names::{class_read, class_shown, frame_read, method_shown, without_result};
 use super::output::{Buffer, DEFINING, Output};
 use super::{
     CLASS, DOMAIN, DataVersion, IMAGE, JIT, LONGEST_NAME, METADATA_LOAD, METADATA_NAME,
@@ -19,8 +19,6 @@ struct Class {
     loader: usize,
     /// A definition of the trace stands behind it, and not only a frame.
     defined: bool,
-    /// The number of the definition of what objects of it refer to, in version 17.
-    has_vtable: bool,
 }
 
 #[derive(Debug)]
@@ -30,6 +28,9 @@ struct Method {
     /// A definition of the trace stands behind it, and not only a frame.
     defined: bool,
 }
+
+/// The loader of every class until another is told.
+const FIRST_LOADER: usize = 0;
 
 /// All that was defined. Classes, methods and loaders are numbered in the order of their definitions.
 #[derive(Debug, Default)]
@@ -106,13 +107,17 @@ impl Definitions {
         loader
     }
 
-    /// Writes what follows the first byte and time of a class's load or unload.
+    /// Writes what follows the first byte and time of a class that was defined before, as it was then.
     pub(super) fn put_class(&self, buffer: &mut Buffer, class: usize) {
+        self.put_class_of(buffer, class, FIRST_LOADER);
+    }
+
+    fn put_class_of(&self, buffer: &mut Buffer, class: usize, loader: usize) {
         let Some(known) = self.classes.get(class) else {
             return;
         };
         self.metadata(buffer, CLASS, file_id(class));
-        buffer.pointer(file_id(known.loader));
+        buffer.pointer(file_id(loader));
         if self.version == DataVersion::V1 {
             buffer.uleb(0);
         }
@@ -121,8 +126,8 @@ impl Definitions {
 
     fn write_class(&mut self, class: usize, time: u64, output: &mut Output) {
         let (buffer, _) = output.event(DEFINING, time, METADATA_LOAD);
-        self.put_class(buffer, class);
         if let Some(known) = self.classes.get(class) {
+            self.put_class_of(buffer, class, known.loader);
             self.latest.insert(known.name.clone(), class);
         }
     }
@@ -133,10 +138,16 @@ impl Definitions {
             name: name.into(),
             loader,
             defined,
-            has_vtable: false,
         });
         let class = self.classes.len() - 1;
         self.write_class(class, time, output);
+        if self.version == DataVersion::V17 {
+            // What objects of the class refer to, in the domain of its loader. One for each class.
+            let (buffer, _) = output.event(DEFINING, output.definition_time(), METADATA_LOAD);
+            self.metadata(buffer, VTABLE, file_id(class));
+            buffer.pointer(file_id(loader));
+            buffer.pointer(file_id(class));
+        }
         class
     }
 
@@ -196,24 +207,6 @@ impl Definitions {
         self.classes.get(class).map_or("", |class| &class.name)
     }
 
-    /// What an object of a class refers to: in version 17 the class's table, which is then defined.
-    pub(super) fn object_class(&mut self, id: ClassId, output: &mut Output) -> (usize, u64) {
-        let class = self.class(id, output);
-        let id = file_id(class);
-        if self.version == DataVersion::V17
-            && let Some(known) = self.classes.get_mut(class)
-            && !known.has_vtable
-        {
-            known.has_vtable = true;
-            let loader = file_id(known.loader);
-            let (buffer, _) = output.event(DEFINING, output.definition_time(), METADATA_LOAD);
-            self.metadata(buffer, VTABLE, id);
-            buffer.pointer(loader);
-            buffer.pointer(id);
-        }
-        (class, id)
-    }
-
     /// Writes the definition of a new method.
     fn new_method(&mut self, class: usize, full: &str, defined: bool, output: &mut Output) -> usize {
         let time = output.definition_time();
@@ -266,7 +259,8 @@ impl Definitions {
     }
 
     fn frame_key(&self, class: usize, name: &str, parameters: &str) -> Box<str> {
-        [self.class_name(class), ".", name, parameters].concat().into()
+        let class = class_read(self.class_name(class));
+        [&*class, ".", name, parameters].concat().into()
     }
 
     /// The number of a method. One that the trace does not define gets a name that says so.

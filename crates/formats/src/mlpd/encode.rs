@@ -419,7 +419,7 @@ impl Encoder {
 
     fn alloc(&mut self, e: &ObjectAlloc) -> usize {
         self.losses.one_if(e.line != 0, Lack::AllocLines);
-        let (class, id) = self.definitions.object_class(e.class, &mut self.output);
+        let class = self.definitions.class(e.class, &mut self.output);
         let kind = kind_of(self.definitions.class_name(class));
         self.losses.one_if(kind != e.kind, Lack::ObjectKinds);
         let size = self.size(e.size);
@@ -439,7 +439,7 @@ impl Encoder {
             return DEFINING;
         };
         let buffer = self.output.buffer(place);
-        buffer.pointer(id);
+        buffer.pointer(file_id(class));
         buffer.object(e.object.0);
         buffer.uleb(size);
         self.put_backtrace(place);
@@ -455,6 +455,10 @@ impl Encoder {
     }
 
     fn gc_start(&mut self, time: Timestamp) -> usize {
+        if self.collection.is_some() {
+            self.losses.one(Lack::Collections);
+            return DEFINING;
+        }
         let start = self.gc_event(time, GC_START, 0);
         self.collection = Some(Collection {
             batch: self.output.batches,
@@ -501,6 +505,10 @@ impl Encoder {
     }
 
     fn gc_finish(&mut self, e: &GcFinish) -> usize {
+        let Some(collection) = self.collection.take() else {
+            self.losses.one(Lack::Collections);
+            return DEFINING;
+        };
         let figures = e.used_space != 0 || e.used_objects != 0;
         self.losses.one_if(figures, Lack::GcFigures);
         if e.total_space != self.heap_size {
@@ -508,10 +516,8 @@ impl Encoder {
             let size = self.size(e.total_space);
             self.event_at(THREADLESS, e.time, GC_RESIZE).uleb(size);
         }
-        let collection = self.collection.take();
-        let generation = collection.map_or(0, |collection| collection.generation);
-        let end = self.gc_event(e.time, GC_END, generation);
-        self.untold = collection.map(|collection| Collection {
+        let end = self.gc_event(e.time, GC_END, collection.generation);
+        self.untold = Some(Collection {
             end: Some(end),
             ..collection
         });

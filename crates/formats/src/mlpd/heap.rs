@@ -1,5 +1,6 @@
 //! Heap dumps, as they are written: each object with its references.
 
+use super::define::file_id;
 use super::encode::Encoder;
 use super::losses::Lack;
 use super::output::{DEFINING, Output, THREADLESS};
@@ -99,7 +100,7 @@ impl Encoder {
             self.losses.one(Lack::DumpObjects);
             return DEFINING;
         }
-        let (_, class) = self.definitions.object_class(e.class, &mut self.output);
+        let class = file_id(self.definitions.class(e.class, &mut self.output));
         // Size 0 says that the object stood there before.
         let size = u64::try_from(e.size).unwrap_or(0).max(1);
         self.losses

@@ -48,6 +48,7 @@ lacks! {
     Objects = "objects older than the trace"
     Frees = "object frees"
     Sizes = "sizes that can't be"
+    Collections = "collections that begin inside of others, or do not begin"
     GcDetails = "collectors and causes of collections"
     Generations = "generations of collections"
     GcFigures = "bytes and objects in use after collections"
