@@ -11,14 +11,20 @@ fn smoke() {
         let mut encoder = mlpd::Encoder::new(version);
         let mut out = Vec::new();
         encoder.begin(&mut out);
-        for e in every_event() { encoder.event(&e, &mut out); }
+        for e in every_event() {
+            encoder.event(&e, &mut out);
+        }
         encoder.end(&mut out);
         std::fs::write(format!("/tmp/c4-{version:?}.mlpd"), &out).unwrap();
         println!("{:?}", encoder.losses());
         let d = decode(Format::Mlpd, &out);
         println!("{:#?}", d);
         let mut encoder = mlpd::Encoder::new(version);
-        let _ = (decode_pieces(Format::Mlpd, &out, 1), shown(&[]), Decoding::default());
+        let _ = (
+            decode_pieces(Format::Mlpd, &out, 1),
+            shown(&[]),
+            Decoding::default(),
+        );
         encoder.end(&mut out);
     }
 }

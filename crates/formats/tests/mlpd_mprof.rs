@@ -19,7 +19,9 @@ fn program() -> Option<PathBuf> {
     let mut places = std::env::split_paths(&path).map(|place| place.join("mprof-report"));
     let found = told.or_else(|| places.find(|place| place.is_file()));
     if found.is_none() {
-        eprintln!("SKIPPED: no mprof-report; see scripts/get-mprof-report, and set JTRAIL_MPROF_REPORT");
+        eprintln!(
+            "SKIPPED: no mprof-report; see scripts/get-mprof-report, and set JTRAIL_MPROF_REPORT"
+        );
     }
     found
 }
@@ -48,7 +50,9 @@ fn expected(events: &[Event<'_>]) -> Figures {
                 methods.insert(e.method, name);
                 add(&mut f, "Compiled methods", 1);
             }
-            Event::MethodCompile(e) => drop(compiled.insert(e.method, e.size as u64)),
+            Event::MethodCompile(e) => {
+                compiled.insert(e.method, e.size as u64);
+            }
             Event::MethodEnter(e) => {
                 add(&mut f, "Total calls", 1);
                 add(&mut f, format!("calls of {}", methods[&e.method]), 1);
@@ -76,7 +80,7 @@ fn expected(events: &[Event<'_>]) -> Figures {
             Event::ExceptionCatch(_) => add(&mut f, "Executed catch clauses", 1),
             Event::MonitorContendedEnter(_) => add(&mut f, "Lock contentions", 1),
             Event::MonitorContendedEntered(_) => add(&mut f, "Lock acquired", 1),
-            Event::ThreadStart(e) => drop(f.insert(format!("thread {:#x} {}", e.thread.0, e.name), 1)),
+            Event::ThreadStart(e) => add(&mut f, format!("thread {:#x} {}", e.thread.0, e.name), 1),
             Event::ThreadName(e) => {
                 let key = format!("thread {:#x} ", e.thread.0);
                 f.retain(|known, _| !known.starts_with(&key));
@@ -140,8 +144,16 @@ fn report(program: &Path, file: &Path, options: &[&str]) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{} {text}", output.status);
     for complaint in [
-        "unmatched", "unknown method", "unresolved class", "Incorrect buffer id", "incorrect gc gen",
-        "time went backwards", "callee time bigger", "duplicate object", "(null)", "invalid",
+        "unmatched",
+        "unknown method",
+        "unresolved class",
+        "Incorrect buffer id",
+        "incorrect gc gen",
+        "time went backwards",
+        "callee time bigger",
+        "duplicate object",
+        "(null)",
+        "invalid",
     ] {
         assert!(!text.contains(complaint), "{complaint}: {text}");
     }
@@ -154,25 +166,60 @@ fn figures(text: &str) -> Figures {
     let (mut section, mut list, mut dump) = ("", "", 0);
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let Some(name) = line.strip_suffix(" summary").filter(|_| !line.starts_with('\t')) {
+        if let Some(name) = line
+            .strip_suffix(" summary")
+            .filter(|_| !line.starts_with('\t'))
+        {
             section = name;
         }
         let pair = line.trim().split_once(": ");
         match (section, &words[..], pair) {
             (_, ["Loaded", what, ..], _) => list = what.trim_end_matches(':'),
             ("Metadata", [_, ..], None) if line.starts_with("\t\t") => {
-                let what = if list == "images" { "image" } else { "assembly" };
+                let what = if list == "images" {
+                    "image"
+                } else {
+                    "assembly"
+                };
                 add(&mut f, format!("{what} {}", line.trim()), 1);
             }
             ("JIT" | "GC", _, Some((name, count))) if !name.starts_with("JIT") => match words[..] {
-                ["Gen0", "collections:", count, "max", "time:", _, "total", "time:", total, ..] => {
-                    add(&mut f, "collections", count.trim_end_matches(',').parse().unwrap());
+                [
+                    "Gen0",
+                    "collections:",
+                    count,
+                    "max",
+                    "time:",
+                    _,
+                    "total",
+                    "time:",
+                    total,
+                    ..,
+                ] => {
+                    add(
+                        &mut f,
+                        "collections",
+                        count.trim_end_matches(',').parse().unwrap(),
+                    );
                     let total = total.trim_end_matches("us,").parse().unwrap();
                     add(&mut f, "microseconds", total);
                 }
                 _ => add(&mut f, name, count.parse().unwrap()),
             },
-            ("Allocation", ["Total", "memory", "allocated:", bytes, "bytes", "in", objects, ..], _) => {
+            (
+                "Allocation",
+                [
+                    "Total",
+                    "memory",
+                    "allocated:",
+                    bytes,
+                    "bytes",
+                    "in",
+                    objects,
+                    ..,
+                ],
+                _,
+            ) => {
                 add(&mut f, "bytes", bytes.parse().unwrap());
                 add(&mut f, "objects", objects.parse().unwrap());
             }
@@ -184,10 +231,18 @@ fn figures(text: &str) -> Figures {
                 add(&mut f, "Total calls", count.parse().unwrap());
             }
             ("Method call", [_, _, count, name @ ..], _) if count.parse::<u64>().is_ok() => {
-                add(&mut f, format!("calls of {}", name.join(" ")), count.parse().unwrap());
+                add(
+                    &mut f,
+                    format!("calls of {}", name.join(" ")),
+                    count.parse().unwrap(),
+                );
             }
             ("Exception", _, Some((name @ ("Throws" | "Executed catch clauses"), count)))
-            | ("Monitor lock", _, Some((name @ ("Lock contentions" | "Lock acquired" | "Lock failures"), count))) => {
+            | (
+                "Monitor lock",
+                _,
+                Some((name @ ("Lock contentions" | "Lock acquired" | "Lock failures"), count)),
+            ) => {
                 add(&mut f, name, count.parse().unwrap());
             }
             ("Thread", ["Thread:", id, "name:", name @ ..], _) => {
@@ -195,7 +250,11 @@ fn figures(text: &str) -> Figures {
                 add(&mut f, format!("thread {id} {}", name.trim_matches('"')), 1);
             }
             ("Domain", ["Domain:", _, "friendly", "name:", name @ ..], _) => {
-                add(&mut f, format!("domain {}", name.join(" ").trim_matches('"')), 1);
+                add(
+                    &mut f,
+                    format!("domain {}", name.join(" ").trim_matches('"')),
+                    1,
+                );
             }
             ("Heap shot", ["Heap", "shot", ..], Some((_, rest))) => {
                 dump += 1;
@@ -203,17 +262,33 @@ fn figures(text: &str) -> Figures {
                     let (name, count) = part.rsplit_once(": ").unwrap();
                     let name = name.rsplit_once(": ").map_or(name, |(_, name)| name);
                     if name != "class count" {
-                        add(&mut f, format!("dump {dump} {name}"), count.parse().unwrap());
+                        add(
+                            &mut f,
+                            format!("dump {dump} {name}"),
+                            count.parse().unwrap(),
+                        );
                     }
                 }
             }
             ("Heap shot", [bytes, count, _, class, ..], _) if bytes.parse::<u64>().is_ok() => {
-                add(&mut f, format!("dump {dump} of {class}"), count.parse().unwrap());
+                add(
+                    &mut f,
+                    format!("dump {dump} of {class}"),
+                    count.parse().unwrap(),
+                );
             }
             _ => {}
         }
     }
     f
+}
+
+/// The numbers of roots in a report.
+fn roots_of(text: &str) -> Figures {
+    let counts = text.lines().filter_map(|line| line.split_once(", roots: "));
+    let counts = counts.map(|(_, count)| count.parse().unwrap());
+    let dumps = (1..).map(|dump| format!("dump {dump} roots"));
+    dumps.zip(counts).filter(|(_, count)| *count > 0).collect()
 }
 
 #[test]
@@ -256,9 +331,13 @@ fn mprof_report_counts_what_the_events_say() {
                 // Reports leave out what there is none of.
                 side.retain(|_, count| *count > 0);
             }
+            // Roots are counted only where stacks are.
+            let is_roots = |what: &String| what.ends_with(" roots");
+            let roots: Figures = wanted.extract_if(.., |what, _| is_roots(what)).collect();
             assert_eq!(found, wanted, "{version:?} {round} {text}");
             assert!(text.contains("Program ID: 4711"));
-            report(&program, &file, &["--traces"]);
+            let found = roots_of(&report(&program, &file, &["--traces"]));
+            assert_eq!(found, roots, "{version:?} {round}");
         }
     }
     std::fs::remove_dir_all(&directory).unwrap();

@@ -55,7 +55,9 @@ fn owned(event: Event<'_>) -> Event<'static> {
 }
 
 fn is_definition(event: &str) -> bool {
-    ["ClassDef(", "MethodDef(", "ClassDetail("].iter().any(|kind| event.starts_with(kind))
+    ["ClassDef(", "MethodDef(", "ClassDetail("]
+        .iter()
+        .any(|kind| event.starts_with(kind))
 }
 
 /// Definitions, and all else: the former may come earlier than they were made.
@@ -139,7 +141,9 @@ fn buffer_head(length: usize) -> Vec<u8> {
 
 /// A trace of all events in both versions, and one of calls in more than one batch.
 fn traces() -> Vec<Vec<u8>> {
-    let steps: Vec<_> = (0..400_usize).map(|i| ((i * 7 % 40) as u8, i * 31, 5_000_000)).collect();
+    let steps: Vec<_> = (0..400_usize)
+        .map(|i| ((i * 7 % 40) as u8, i * 31, 5_000_000))
+        .collect();
     let mut traces = Vec::new();
     for version in VERSIONS {
         traces.push(write(version, &every_event()));

@@ -1,11 +1,11 @@
 //! The stream around the buffers.
 
+use super::gunzip::Gunzip;
 use super::header::{self, Found, Header};
 use super::merge::Batch;
 use super::raw::{Buffer, BufferHeader};
 use super::replay::Replay;
 use super::{BUFFER_HEADER, DEFINITIONS, FORMAT, GZIP_MAGIC, LARGEST_BUFFER};
-use super::gunzip::Gunzip;
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 
 /// Bytes of buffers that are merged. Our own batches have less.

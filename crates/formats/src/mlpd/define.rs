@@ -4,11 +4,11 @@ use super::index::Index;
 use super::losses::{Lack, Losses};
 use super::names::{class_read, class_shown, frame_read, method_shown, without_result};
 use super::output::{Buffer, DEFINING, Output};
+use super::{ASSEMBLY, UNRESOLVED};
 use super::{
     CLASS, DOMAIN, DataVersion, IMAGE, JIT, LONGEST_NAME, METADATA_LOAD, METADATA_NAME,
     UNKNOWN_LOADER, VTABLE,
 };
-use super::{ASSEMBLY, UNRESOLVED};
 use jtrail_model::{ClassDef, ClassId, MethodDef, MethodId};
 use std::collections::HashMap;
 
@@ -208,7 +208,13 @@ impl Definitions {
     }
 
     /// Writes the definition of a new method.
-    fn new_method(&mut self, class: usize, full: &str, defined: bool, output: &mut Output) -> usize {
+    fn new_method(
+        &mut self,
+        class: usize,
+        full: &str,
+        defined: bool,
+        output: &mut Output,
+    ) -> usize {
         let time = output.definition_time();
         if self.latest.get(self.class_name(class)) != Some(&class) {
             self.write_class(class, time, output);
@@ -228,7 +234,12 @@ impl Definitions {
         method
     }
 
-    pub(super) fn method_def(&mut self, e: &MethodDef<'_>, output: &mut Output, losses: &mut Losses) {
+    pub(super) fn method_def(
+        &mut self,
+        e: &MethodDef<'_>,
+        output: &mut Output,
+        losses: &mut Losses,
+    ) {
         losses.one_if(e.start_line != 0 || e.end_line != 0, Lack::MethodLines);
         let parameters = without_result(&e.signature);
         let only_void = e.name.starts_with('<') && e.signature.ends_with(")V");

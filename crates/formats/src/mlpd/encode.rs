@@ -14,8 +14,8 @@ use super::{
 use crate::{Encode, Loss};
 use jtrail_model::{
     ClassDetail, ClassId, ClassUnload, Event, ExceptionCatch, ExceptionThrow, Frame, GcDetail,
-    GcFinish, Generation, MethodCompile, MethodEnter, MethodLeave, ObjectAlloc, ObjectId,
-    Text, ThreadId, ThreadStart, Timestamp,
+    GcFinish, Generation, MethodCompile, MethodEnter, MethodLeave, ObjectAlloc, ObjectId, Text,
+    ThreadId, ThreadStart, Timestamp,
 };
 
 /// Writes a log profile.
@@ -175,9 +175,7 @@ impl Encoder {
         if self.origin.is_none() {
             self.settle(Some(e.time));
         }
-        let method = self
-            .definitions
-            .method(e.method, e.class, &mut self.output);
+        let method = self.definitions.method(e.method, e.class, &mut self.output);
         let Some(place) = self.event_of(e.thread, e.time, ENTER) else {
             return DEFINING;
         };
@@ -193,9 +191,7 @@ impl Encoder {
         if self.origin.is_none() {
             self.settle(Some(e.time));
         }
-        let method = self
-            .definitions
-            .method(e.method, e.class, &mut self.output);
+        let method = self.definitions.method(e.method, e.class, &mut self.output);
         let Some(place) = self.output.thread(e.thread.0) else {
             self.losses.one(Lack::WideThreads);
             return DEFINING;
@@ -218,13 +214,18 @@ impl Encoder {
     fn leave_inner(&mut self, place: usize, call: (u32, u32), time: Timestamp) -> bool {
         let calls = &mut self.output.buffer(place).calls;
         let near = calls.len().saturating_sub(FARTHEST_LEAVE);
-        let Some(at) = calls.iter().rposition(|&c| c == call).filter(|&at| at >= near) else {
+        let Some(at) = calls
+            .iter()
+            .rposition(|&c| c == call)
+            .filter(|&at| at >= near)
+        else {
             self.losses.one(Lack::Leaves);
             return false;
         };
         let inner = calls.split_off(at);
         for &(_, method) in inner.iter().skip(1).rev() {
-            self.event_at(place, time, LEAVE).method(file_id(method as usize));
+            self.event_at(place, time, LEAVE)
+                .method(file_id(method as usize));
         }
         true
     }
@@ -605,9 +606,9 @@ impl Encoder {
         self.frames.clear();
         for frame in stack {
             self.losses.one_if(frame.line != -1, Lack::FrameLines);
-            let method =
-                self.definitions
-                    .frame(&frame.method, &mut self.output, &mut self.losses);
+            let method = self
+                .definitions
+                .frame(&frame.method, &mut self.output, &mut self.losses);
             self.frames.push(file_id(method));
         }
     }

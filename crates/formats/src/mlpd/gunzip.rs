@@ -45,10 +45,13 @@ impl Gunzip {
         let whole = matches!(self.state, State::Unpacked(_));
         let plain = self.unpacker.get_ref();
         let plain = plain.get(self.used..).unwrap_or_default();
-        let (used, step) = self.stream.step(plain, whole).map_err(|error| DecodeError {
-            message: format!("{} (unpacked)", error.message),
-            ..error
-        })?;
+        let (used, step) = self
+            .stream
+            .step(plain, whole)
+            .map_err(|error| DecodeError {
+                message: format!("{} (unpacked)", error.message),
+                ..error
+            })?;
         self.used += used;
         match step {
             Step::NeedMore => {}
@@ -85,9 +88,15 @@ impl Gunzip {
             Ok(()) => return,
             Err(error) => {
                 let (severity, message) = if piece.is_empty() {
-                    (Severity::Truncated, "the compressed stream breaks off".to_owned())
+                    (
+                        Severity::Truncated,
+                        "the compressed stream breaks off".to_owned(),
+                    )
                 } else {
-                    (Severity::Fault, format!("the compressed stream is damaged: {error}"))
+                    (
+                        Severity::Fault,
+                        format!("the compressed stream is damaged: {error}"),
+                    )
                 };
                 Some(Remark {
                     offset: self.offset,

@@ -58,7 +58,13 @@ impl Opening {
             }
             Event::AgentCreate(e) => {
                 self.agent = Some(e.time);
-                let texts = [&*e.agent_id, &e.process_id, &e.name, &e.agent_type, &e.version];
+                let texts = [
+                    &*e.agent_id,
+                    &e.process_id,
+                    &e.name,
+                    &e.agent_type,
+                    &e.version,
+                ];
                 let arguments = !v17 && !e.parameters.is_empty();
                 losses.one_if(unheld(&texts) || arguments, Lack::Identities);
                 self.arguments = text(&e.parameters);
@@ -191,7 +197,9 @@ impl Raw<'_> {
         let id = FILE_ID.to_le_bytes();
         let head = &self.input[..self.input.len().min(id.len())];
         if !id.starts_with(head) {
-            return Err(Some("the first bytes are not those of a log profile".into()));
+            return Err(Some(
+                "the first bytes are not those of a log profile".into(),
+            ));
         }
         self.bytes::<4>()?;
         let [major, minor, data, pointer_size] = self.bytes()?;

@@ -126,9 +126,8 @@ impl Encoder {
             self.losses.one(Lack::DumpReferences);
             return DEFINING;
         }
-        let fits = |listed: &Listed| {
-            listed.object == e.source && listed.references.len() < REFERENCES
-        };
+        let fits =
+            |listed: &Listed| listed.object == e.source && listed.references.len() < REFERENCES;
         if !self.dump.listed.as_ref().is_some_and(fits) {
             self.list(e.source, 0, 0);
         }

@@ -1,8 +1,8 @@
 //! What a reader knows of classes and methods.
 
+use super::UNRESOLVED;
 use super::index::Index;
 use super::names::{class_read, method_read};
-use super::UNRESOLVED;
 use jtrail_model::{
     ClassDef, ClassDetail, ClassId, Event, Frame, MethodCompile, MethodDef, MethodId, Timestamp,
 };
@@ -209,13 +209,7 @@ impl Known {
         in_time
     }
 
-    fn define_method(
-        &mut self,
-        raw: u64,
-        full: &str,
-        time: Timestamp,
-        emit: Emit<'_>,
-    ) -> MethodOf {
+    fn define_method(&mut self, raw: u64, full: &str, time: Timestamp, emit: Emit<'_>) -> MethodOf {
         let parts = method_read(full, |class| self.latest.contains_key(class));
         let class = match parts.class {
             None => self.unresolved_class(0, time, emit),
@@ -307,4 +301,3 @@ impl Known {
         }
     }
 }
-

@@ -273,7 +273,10 @@ mod tests {
         assert_eq!((read.class, read.name), (Some("a:b"), "c:d"));
         let mono = "(wrapper managed-to-native) System.String:.ctor (char*, int)";
         let read = method_read(mono, |_| false);
-        assert_eq!(read.class, Some("(wrapper managed-to-native) System.String"));
+        assert_eq!(
+            read.class,
+            Some("(wrapper managed-to-native) System.String")
+        );
         assert_eq!((read.name, &*read.descriptor), (".ctor", "(Lchar*;I)"));
         assert_eq!(method_read("alone", |_| false).class, None);
     }

@@ -149,11 +149,7 @@ impl Output {
         match id {
             0 => Some(THREADLESS),
             DEFINITIONS.. => None,
-            _ => Some(
-                self.threads
-                    .get(id)
-                    .unwrap_or_else(|| self.new_thread(id)),
-            ),
+            _ => Some(self.threads.get(id).unwrap_or_else(|| self.new_thread(id))),
         }
     }
 

@@ -6,38 +6,88 @@ use super::{
     DOMAIN, DataVersion, ENTER, EXC_LEAVE, FAIL, GC_EVENT, GC_MOVE, GC_RESIZE, HEAP_END,
     HEAP_OBJECT, HEAP_ROOT, HEAP_START, IMAGE, JIT, LEAVE, METADATA_FAILED, METADATA_LOAD,
     METADATA_NAME, METADATA_UNLOAD, MONITOR, MONITOR_BACKTRACE, SEED_FAILED, SYNC_POINT, THREAD,
-    THROW,
-    THROW_BACKTRACE, VTABLE,
+    THROW, THROW_BACKTRACE, VTABLE,
 };
 
 /// An event. Ids are those of the file, texts its bytes.
 #[derive(Debug)]
 pub(super) enum Raw<'b> {
     Enter(u64),
-    Leave { method: u64, by_exception: bool },
-    Alloc { class: u64, object: u64, size: u64, stack: Vec<u64> },
-    Gc { event: u64, generation: u64 },
+    Leave {
+        method: u64,
+        by_exception: bool,
+    },
+    Alloc {
+        class: u64,
+        object: u64,
+        size: u64,
+        stack: Vec<u64>,
+    },
+    Gc {
+        event: u64,
+        generation: u64,
+    },
     HeapSize(u64),
     /// Old and new addresses, in turn.
     Moves(Vec<u64>),
-    Class { state: u8, id: u64, name: &'b [u8] , image: u64 },
+    Class {
+        state: u8,
+        id: u64,
+        name: &'b [u8],
+        image: u64,
+    },
     /// An image, and its name.
-    Image { id: u64, name: &'b [u8] },
-    VTable { id: u64, class: u64 },
+    Image {
+        id: u64,
+        name: &'b [u8],
+    },
+    VTable {
+        id: u64,
+        class: u64,
+    },
     /// `name` stands here when it follows the load at once.
-    Thread { state: u8, id: u64, name: Option<&'b [u8]> },
+    Thread {
+        state: u8,
+        id: u64,
+        name: Option<&'b [u8]>,
+    },
     /// Metadata that say nothing of classes, methods and threads.
     OtherMetadata,
-    Jit { method: u64, address: u64, size: u64, name: &'b [u8] },
-    Throw { object: u64, stack: Vec<u64> },
-    Clause { kind: u64, method: u64, object: u64 },
-    Monitor { event: u8, object: u64, stack: Vec<u64> },
+    Jit {
+        method: u64,
+        address: u64,
+        size: u64,
+        name: &'b [u8],
+    },
+    Throw {
+        object: u64,
+        stack: Vec<u64>,
+    },
+    Clause {
+        kind: u64,
+        method: u64,
+        object: u64,
+    },
+    Monitor {
+        event: u8,
+        object: u64,
+        stack: Vec<u64>,
+    },
     HeapStart,
     HeapEnd,
     /// Its references follow.
-    HeapObject { object: u64, class: u64, size: u64 },
-    Reference { target: u64 },
-    Root { address: u64, object: u64 },
+    HeapObject {
+        object: u64,
+        class: u64,
+        size: u64,
+    },
+    Reference {
+        target: u64,
+    },
+    Root {
+        address: u64,
+        object: u64,
+    },
     SyncPoint,
 }
 
@@ -94,7 +144,12 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(version: DataVersion, header: BufferHeader, bytes: &[u8], offset: u64) -> Self {
+    pub(super) fn new(
+        version: DataVersion,
+        header: BufferHeader,
+        bytes: &[u8],
+        offset: u64,
+    ) -> Self {
         Self {
             version,
             header,
@@ -423,7 +478,12 @@ impl<'b> Reader<'b> {
                 let image = self.pointer()?;
                 self.flags()?;
                 let name = self.fields.text()?;
-                Ok(Raw::Class { state, id, name, image })
+                Ok(Raw::Class {
+                    state,
+                    id,
+                    name,
+                    image,
+                })
             }
             IMAGE if !name && (!v17 || state == METADATA_LOAD) => {
                 self.flags()?;
@@ -450,7 +510,11 @@ impl<'b> Reader<'b> {
                     text = self.name_at_once(id);
                 }
                 Ok(match kind {
-                    THREAD => Raw::Thread { state, id, name: text },
+                    THREAD => Raw::Thread {
+                        state,
+                        id,
+                        name: text,
+                    },
                     _ => Raw::OtherMetadata,
                 })
             }
@@ -471,7 +535,11 @@ impl<'b> Reader<'b> {
     fn name_at_once(&mut self, id: u64) -> Option<&'b [u8]> {
         let before = self.fields;
         let mut name = || -> Result<&'b [u8], Fault> {
-            let head = [self.fields.byte()?, self.fields.byte()?, self.fields.byte()?];
+            let head = [
+                self.fields.byte()?,
+                self.fields.byte()?,
+                self.fields.byte()?,
+            ];
             if head != [METADATA_NAME, 0, THREAD] || self.pointer()? != id {
                 return Err(Fault::Short);
             }

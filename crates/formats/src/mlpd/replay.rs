@@ -13,8 +13,8 @@ use jtrail_model::{
     AgentCreate, AgentDestroy, ClassId, ClassUnload, Duration, Event, ExceptionCatch,
     ExceptionThrow, Frame, GcDetail, GcFinish, GcRoot, GcStart, Generation, HeapDump, HeapDumpEnd,
     HeapDumpId, HeapObject, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter,
-    MonitorContendedEntered, Node, ObjectAlloc, ObjectId, ObjectReference, ProcessCreate, ThreadEnd,
-    ThreadId, ThreadName, ThreadStart, Timestamp, TraceEnd, TraceOption, TraceStart,
+    MonitorContendedEntered, Node, ObjectAlloc, ObjectId, ObjectReference, ProcessCreate,
+    ThreadEnd, ThreadId, ThreadName, ThreadStart, Timestamp, TraceEnd, TraceOption, TraceStart,
 };
 use std::collections::{HashMap, VecDeque};
 
@@ -102,7 +102,10 @@ impl Replay {
             let clock = self.header.clock.unwrap_or(time);
             self.epoch = self.header.startup.wrapping_sub(clock.cast_signed());
         }
-        let before = self.places.get(&thread).and_then(|&at| self.threads.get(at));
+        let before = self
+            .places
+            .get(&thread)
+            .and_then(|&at| self.threads.get(at));
         if before.is_some_and(|before| time < before.time) {
             self.tally
                 .fault("the time of a thread falls from buffer to buffer", offset);
@@ -230,7 +233,14 @@ impl Replay {
 
     /// Whether an event tells when agent or trace began.
     fn begins(&self, raw: &Raw<'_>) -> bool {
-        self.own && matches!(raw, Raw::Thread { id: DEFINITIONS | VM, .. })
+        self.own
+            && matches!(
+                raw,
+                Raw::Thread {
+                    id: DEFINITIONS | VM,
+                    ..
+                }
+            )
     }
 
     /// The place of a thread. A new one is announced, unless it announces itself.
@@ -289,7 +299,8 @@ impl Replay {
         let queue = &mut self.queue;
         let emit = &mut |event| queue.push_back(event);
         self.known.method(raw, at.time, emit).unwrap_or_else(|of| {
-            self.tally.fault("methods used, and not defined before", at.offset);
+            self.tally
+                .fault("methods used, and not defined before", at.offset);
             of
         })
     }
@@ -331,7 +342,8 @@ impl Replay {
         let near = thread.calls.len().saturating_sub(FARTHEST_LEAVE);
         let found = thread.calls.iter().rposition(|call| call.of == of);
         let Some(found) = found.filter(|&found| found >= near) else {
-            self.tally.fault("leaves of methods that are not open", at.offset);
+            self.tally
+                .fault("leaves of methods that are not open", at.offset);
             return None;
         };
         for call in thread.calls.drain(found + 1..).rev() {
@@ -554,7 +566,9 @@ impl Replay {
                 };
                 return Some(Event::ClassUnload(ClassUnload { class, time }));
             }
-            METADATA_FAILED => self.tally.info("classes that could not be loaded", at.offset),
+            METADATA_FAILED => self
+                .tally
+                .info("classes that could not be loaded", at.offset),
             _ => {
                 let queue = &mut self.queue;
                 let emit = &mut |event| queue.push_back(event);
@@ -825,4 +839,3 @@ fn leave(thread: ThreadId, time: Timestamp, call: Call, by_exception: bool) -> E
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
-

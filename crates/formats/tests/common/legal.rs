@@ -232,7 +232,7 @@ impl Legal {
                 .events
                 .push(Event::ClassUnload(ClassUnload { class, time })),
             what if what % 2 == 0 => self.enter(at, number),
-            _ => self.leave(at, number % 3 == 0),
+            _ => self.leave(at, number.is_multiple_of(3)),
         }
     }
 
@@ -284,7 +284,7 @@ impl Legal {
         if self.collecting {
             return self.events.push(Event::GcStart(GcStart { time }));
         }
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             self.heap += 4096;
         }
         self.events.push(Event::GcDetail(GcDetail {
