@@ -366,7 +366,13 @@ impl Encoder {
     }
 
     fn class_detail(&mut self, e: &ClassDetail<'_>) -> usize {
-        self.losses.one(Lack::ClassDetails);
+        let only_loader = ClassDetail {
+            class: e.class,
+            time: e.time,
+            loader: e.loader.clone(),
+            ..ClassDetail::default()
+        };
+        self.losses.one_if(*e != only_loader, Lack::ClassDetails);
         if !e.loader.is_empty() {
             let time = self.clock(e.time);
             let loader = shortened(&e.loader, &mut self.losses);

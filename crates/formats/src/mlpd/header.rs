@@ -9,6 +9,9 @@ pub(super) const TIMER_OVERHEAD: &str = "timerOverhead";
 pub(super) const ARCHITECTURE: &str = "architecture";
 pub(super) const OPERATING_SYSTEM: &str = "operatingSystem";
 
+/// The name that readers give the agent.
+pub(super) const AGENT: &str = "log profiler";
+
 /// Bytes of each of the header's texts, at most: a sane file has far less.
 const LONGEST_TEXT: usize = 64 << 10;
 const MILLISECOND: i64 = 1_000_000;
@@ -58,13 +61,12 @@ impl Opening {
             }
             Event::AgentCreate(e) => {
                 self.agent = Some(e.time);
-                let texts = [
-                    &*e.agent_id,
-                    &e.process_id,
-                    &e.name,
-                    &e.agent_type,
-                    &e.version,
-                ];
+                // What readers make up is no loss.
+                let (name, number) = match e.name == AGENT {
+                    true => ("", ""),
+                    false => (&*e.name, &*e.version),
+                };
+                let texts = [&*e.agent_id, &e.process_id, name, &e.agent_type, number];
                 let arguments = !v17 && !e.parameters.is_empty();
                 losses.one_if(unheld(&texts) || arguments, Lack::Identities);
                 self.arguments = text(&e.parameters);

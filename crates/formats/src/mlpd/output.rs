@@ -240,13 +240,17 @@ impl Output {
         self.buffers[DEFINING].write(out);
     }
 
-    /// Writes all that waits. The thread of the last event comes last, so that a reader who merges by
-    /// time ends with that event too, and would end its batch there.
+    /// Writes all that waits, the earliest buffer first. That of the latest event comes last, so that a
+    /// reader who merges by time ends with that event too, and would end its batch there.
     pub(super) fn flush(&mut self, out: &mut Vec<u8>) {
         self.flush_definitions(out);
-        if let Some(at) = self.order.iter().position(|&place| place == self.last) {
-            let last = self.order.remove(at);
-            self.order.push(last);
+        let (buffers, last) = (&self.buffers, self.last);
+        self.order.sort_by_key(|&place| buffers[place].base_time);
+        let latest = self.order.iter().enumerate();
+        let latest = latest.max_by_key(|&(at, &place)| (buffers[place].time, place == last, at));
+        if let Some((at, _)) = latest {
+            let latest = self.order.remove(at);
+            self.order.push(latest);
         }
         for place in self.order.drain(..) {
             let buffer = &mut self.buffers[place];

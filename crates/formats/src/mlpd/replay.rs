@@ -1,6 +1,6 @@
 //! The file's events as those of the model.
 
-use super::header::{ARCHITECTURE, Header, OPERATING_SYSTEM, TIMER_OVERHEAD};
+use super::header::{AGENT, ARCHITECTURE, Header, OPERATING_SYSTEM, TIMER_OVERHEAD};
 use super::known::{Known, MethodOf};
 use super::merge::Next;
 use super::raw::Raw;
@@ -155,7 +155,7 @@ impl Replay {
                 ..ProcessCreate::default()
             }),
             Event::AgentCreate(AgentCreate {
-                name: "log profiler".into(),
+                name: AGENT.into(),
                 time,
                 parameters: header.arguments.into(),
                 version: format!("{major}.{minor}").into(),
