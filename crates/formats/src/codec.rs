@@ -16,8 +16,8 @@ pub trait Encode: Send {
     /// Appends what stands behind the last event.
     fn end(&mut self, out: &mut Vec<u8>);
 
-    /// Whether all is written by [`Self::end`], which is then asked for also where a trace breaks off.
-    fn is_snapshot(&self) -> bool {
+    /// Whether events wait to be written by [`Self::end`], which is then asked for also where a trace breaks off.
+    fn holds_back(&self) -> bool {
         false
     }
 

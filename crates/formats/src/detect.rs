@@ -1,6 +1,6 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, jinsight, profilerj, tptp};
+use crate::{Decode, Encode, jinsight, mlpd, profilerj, tptp};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -14,6 +14,8 @@ pub enum Format {
     Jinsight,
     /// ProfilerJ's snapshot (`.xml`).
     ProfilerJ,
+    /// Mono's log profile (`.mlpd`).
+    Mlpd,
 }
 
 /// Bytes of a trace's begin that are enough for [`Format::detect`].
@@ -21,10 +23,11 @@ pub const DETECT_BYTES: usize = 128;
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::TptpXml,
         Self::TptpBinary,
         Self::Jinsight,
+        Self::Mlpd,
         Self::ProfilerJ,
     ];
 
@@ -35,6 +38,7 @@ impl Format {
             Self::TptpBinary => "binary",
             Self::Jinsight => "jinsight",
             Self::ProfilerJ => "profilerj",
+            Self::Mlpd => "mlpd",
         }
     }
 
@@ -45,6 +49,7 @@ impl Format {
             Self::TptpBinary => "trcbin",
             Self::Jinsight => "trc",
             Self::ProfilerJ => "xml",
+            Self::Mlpd => "mlpd",
         }
     }
 
@@ -67,6 +72,8 @@ impl Format {
             Some(Self::Jinsight)
         } else if profilerj::is_snapshot(text) {
             Some(Self::ProfilerJ)
+        } else if head.starts_with(mlpd::MAGIC) || head.starts_with(mlpd::GZIP_MAGIC) {
+            Some(Self::Mlpd)
         } else if text.trim_ascii_start().starts_with(b"<") {
             Some(Self::TptpXml)
         } else {
@@ -81,6 +88,7 @@ impl Format {
             Self::TptpBinary => Box::new(tptp::binary::Encoder::default()),
             Self::Jinsight => Box::new(jinsight::Encoder::default()),
             Self::ProfilerJ => Box::new(profilerj::Encoder::default()),
+            Self::Mlpd => Box::new(mlpd::Encoder::default()),
         }
     }
 
@@ -91,6 +99,7 @@ impl Format {
             Self::TptpBinary => Box::new(tptp::binary::Decoder::default()),
             Self::Jinsight => Box::new(jinsight::Decoder::default()),
             Self::ProfilerJ => Box::new(profilerj::Decoder::default()),
+            Self::Mlpd => Box::new(mlpd::Decoder::default()),
         }
     }
 }

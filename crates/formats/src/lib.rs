@@ -12,6 +12,7 @@ mod check;
 mod codec;
 mod detect;
 pub mod jinsight;
+pub mod mlpd;
 pub mod profilerj;
 mod reader;
 pub mod tptp;

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     input: PathBuf,
     /// The file to write; - for standard output
     output: PathBuf,
-    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc)
+    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc, .mlpd, .xml)
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
 }
@@ -104,9 +104,9 @@ fn encode(
         }
         Ok(())
     })?;
-    // A trace that breaks off still does so in the other format, unless that is written at its end only.
+    // A trace that breaks off still does so in the other format, unless that has written only a part by then.
     let whole = !ending.truncated && ending.error.is_none();
-    if whole || encoder.is_snapshot() {
+    if whole || encoder.holds_back() {
         encoder.end(&mut buffer);
     }
     out.write_all(&buffer)?;

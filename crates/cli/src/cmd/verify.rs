@@ -87,7 +87,7 @@ struct Finding {
 
 fn check(path: &Path) -> anyhow::Result<Verdict> {
     let mut input = Input::open(path, true)?;
-    let mut checker = Checker::default();
+    let mut checker = Checker::of(input.format());
     let ending = input.events_with_place(|place, event| {
         checker.event(place, event);
         Ok(())

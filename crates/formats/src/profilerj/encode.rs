@@ -65,7 +65,7 @@ impl Encode for Encoder {
         out.extend_from_slice(document::HEAD);
     }
 
-    fn is_snapshot(&self) -> bool {
+    fn holds_back(&self) -> bool {
         true
     }
 

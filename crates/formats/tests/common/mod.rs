@@ -7,13 +7,14 @@
     reason = "each test file uses a part of it"
 )]
 
-use jtrail_formats::{DecodeError, Decoded, Format, Remark, Severity, Step};
+use jtrail_formats::{DecodeError, Decoded, Encode, Format, Remark, Severity, Step};
 use jtrail_model::*;
 
 pub mod check;
 pub mod document;
 mod events;
 pub mod layout;
+pub mod legal;
 pub mod random;
 pub mod stream;
 
@@ -105,18 +106,35 @@ pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
     decoding
 }
 
+/// Encodes events that the format can hold.
 pub fn encoded<'e, 'a: 'e>(
     format: Format,
     events: impl IntoIterator<Item = &'e Event<'a>>,
 ) -> Vec<u8> {
-    let mut out = Vec::new();
     let mut encoder = format.encoder();
+    let out = written_by(&mut *encoder, events);
+    assert_eq!(encoder.dropped(), 0);
+    out
+}
+
+/// Encodes events, whatever is lost.
+pub fn written<'e, 'a: 'e>(
+    format: Format,
+    events: impl IntoIterator<Item = &'e Event<'a>>,
+) -> Vec<u8> {
+    written_by(&mut *format.encoder(), events)
+}
+
+pub fn written_by<'e, 'a: 'e>(
+    encoder: &mut dyn Encode,
+    events: impl IntoIterator<Item = &'e Event<'a>>,
+) -> Vec<u8> {
+    let mut out = Vec::new();
     encoder.begin(&mut out);
     for event in events {
         encoder.event(event, &mut out);
     }
     encoder.end(&mut out);
-    assert_eq!(encoder.dropped(), 0);
     out
 }
 

@@ -1,0 +1,276 @@
+//! Classes, code, allocations, collections, monitors, exceptions.
+
+use super::*;
+
+impl Encoder {
+    pub(super) fn class_detail(&mut self, e: &ClassDetail<'_>) -> usize {
+        let only_loader = ClassDetail {
+            class: e.class,
+            time: e.time,
+            loader: e.loader.clone(),
+            ..ClassDetail::default()
+        };
+        self.losses.one_if(*e != only_loader, Lack::ClassDetails);
+        if !e.loader.is_empty() {
+            let time = self.clock(e.time);
+            let loader = shortened(&e.loader, &mut self.losses);
+            self.definitions
+                .class_loader(e.class, loader, time, &mut self.output);
+        }
+        DEFINING
+    }
+
+    pub(super) fn class_unload(&mut self, e: &ClassUnload) -> usize {
+        if self.version == DataVersion::V17 {
+            self.losses.one(Lack::ClassUnloads);
+            return DEFINING;
+        }
+        let class = self.definitions.class(e.class, &mut self.output);
+        self.event_at(THREADLESS, e.time, METADATA_UNLOAD);
+        let buffer = self.output.buffer(THREADLESS);
+        self.definitions.put_class(buffer, class);
+        THREADLESS
+    }
+
+    pub(super) fn compile(&mut self, e: &MethodCompile<'_>) -> usize {
+        self.losses.one_if(!e.ranges.is_empty(), Lack::CodeLines);
+        let method = self
+            .definitions
+            .method(e.method, ClassId::NONE, &mut self.output);
+        let id = file_id(method);
+        let size = u64::try_from(e.size).unwrap_or(0).min(i32::MAX as u64);
+        if e.address == 0 || e.address == id {
+            self.losses.one(Lack::Compiles);
+            return DEFINING;
+        }
+        self.losses
+            .one_if(size.cast_signed() != e.size, Lack::Sizes);
+        let full = self.definitions.full_name(method).to_owned();
+        let buffer = self.event_at(THREADLESS, e.time, JIT);
+        buffer.method(id);
+        buffer.pointer(e.address);
+        buffer.uleb(size);
+        buffer.text(&full);
+        THREADLESS
+    }
+
+    /// A size that the format can hold.
+    pub(super) fn size(&mut self, size: i64) -> u64 {
+        u64::try_from(size).unwrap_or_else(|_| {
+            self.losses.one(Lack::Sizes);
+            0
+        })
+    }
+
+    pub(super) fn alloc(&mut self, e: &ObjectAlloc) -> usize {
+        self.losses.one_if(e.line != 0, Lack::AllocLines);
+        let class = self.definitions.class(e.class, &mut self.output);
+        let kind = kind_of(self.definitions.class_name(class));
+        self.losses.one_if(kind != e.kind, Lack::ObjectKinds);
+        let size = self.size(e.size);
+        self.frames.clear();
+        if !e.method.is_none() {
+            let method = self
+                .definitions
+                .method(e.method, ClassId::NONE, &mut self.output);
+            self.frames.push(file_id(method));
+        }
+        let first = if self.frames.is_empty() {
+            ALLOC
+        } else {
+            ALLOC_BACKTRACE
+        };
+        let Some(place) = self.event_of(e.thread, e.time, first) else {
+            return DEFINING;
+        };
+        let buffer = self.output.buffer(place);
+        buffer.pointer(file_id(class));
+        buffer.object(e.object.0);
+        buffer.uleb(size);
+        self.put_backtrace(place);
+        place
+    }
+
+    pub(super) fn gc_event(&mut self, time: Timestamp, event: u64, generation: u8) -> usize {
+        let buffer = self.event_at(THREADLESS, time, GC_EVENT);
+        buffer.uleb(event);
+        let place = buffer.place();
+        buffer.byte(generation);
+        place
+    }
+
+    pub(super) fn gc_start(&mut self, time: Timestamp) -> usize {
+        if self.collection.is_some() {
+            self.losses.one(Lack::Collections);
+            return DEFINING;
+        }
+        let start = self.gc_event(time, GC_START, 0);
+        self.collection = Some(Collection {
+            batch: self.output.batches,
+            start,
+            end: None,
+            generation: 0,
+        });
+        THREADLESS
+    }
+
+    /// The generation is told when the collection's start was written already.
+    pub(super) fn gc_detail(&mut self, e: &GcDetail<'_>) -> usize {
+        let words = !e.collector.is_empty() || !e.cause.is_empty();
+        self.losses.one_if(words, Lack::GcDetails);
+        let generation = match e.generation {
+            Generation::Unknown | Generation::Young => 0,
+            Generation::Full | Generation::Concurrent => 1,
+        };
+        let exact = matches!(e.generation, Generation::Young | Generation::Full);
+        let ended = self.collection.is_none();
+        let collection = if ended {
+            self.untold.take()
+        } else {
+            self.collection
+        };
+        let Some(mut collection) = collection else {
+            self.losses.one(Lack::Generations);
+            return DEFINING;
+        };
+        let waits = collection.batch == self.output.batches;
+        self.losses
+            .one_if(!exact || (!waits && generation != 0), Lack::Generations);
+        if waits {
+            collection.generation = generation;
+            let buffer = self.output.buffer(THREADLESS);
+            for place in std::iter::once(collection.start).chain(collection.end) {
+                buffer.patch(place, generation);
+            }
+        }
+        if !ended {
+            self.collection = Some(collection);
+        }
+        DEFINING
+    }
+
+    pub(super) fn gc_finish(&mut self, e: &GcFinish) -> usize {
+        let Some(collection) = self.collection.take() else {
+            self.losses.one(Lack::Collections);
+            return DEFINING;
+        };
+        let figures = e.used_space != 0 || e.used_objects != 0;
+        self.losses.one_if(figures, Lack::GcFigures);
+        if e.total_space != self.heap_size {
+            self.heap_size = e.total_space;
+            let size = self.size(e.total_space);
+            self.event_at(THREADLESS, e.time, GC_RESIZE).uleb(size);
+        }
+        let end = self.gc_event(e.time, GC_END, collection.generation);
+        self.untold = Some(Collection {
+            end: Some(end),
+            ..collection
+        });
+        THREADLESS
+    }
+
+    pub(super) fn monitor(
+        &mut self,
+        event: u8,
+        (thread, time, object): (ThreadId, Timestamp, ObjectId),
+        stack: &[Frame<'_>],
+    ) -> usize {
+        let v17 = self.version == DataVersion::V17;
+        let has_stack = !stack.is_empty() && (v17 || event == CONTENTION);
+        self.losses
+            .one_if(!stack.is_empty() && !has_stack, Lack::EnteredStacks);
+        self.set_frames(if has_stack { stack } else { &[] });
+        let mut first = MONITOR;
+        if has_stack {
+            first |= MONITOR_BACKTRACE;
+        }
+        if !v17 {
+            first |= event << 4;
+        }
+        let Some(place) = self.event_of(thread, time, first) else {
+            return DEFINING;
+        };
+        let buffer = self.output.buffer(place);
+        if v17 {
+            buffer.byte(event);
+        }
+        buffer.object(object.0);
+        self.put_backtrace(place);
+        place
+    }
+
+    /// The class of an exception stands before it, in its thread's buffer.
+    pub(super) fn exception_class(&mut self, thread: ThreadId, time: Timestamp, class: ClassId) {
+        let class = self.definitions.class(class, &mut self.output);
+        if let Some(place) = self.event_of(thread, time, METADATA_LOAD) {
+            let buffer = self.output.buffer(place);
+            self.definitions.put_class(buffer, class);
+        }
+    }
+
+    pub(super) fn throw(&mut self, e: &ExceptionThrow<'_>) -> usize {
+        self.set_frames(&e.stack);
+        self.exception_class(e.thread, e.time, e.class);
+        let first = if e.stack.is_empty() {
+            THROW
+        } else {
+            THROW_BACKTRACE
+        };
+        let Some(place) = self.event_of(e.thread, e.time, first) else {
+            return DEFINING;
+        };
+        self.output.buffer(place).object(e.object.0);
+        self.put_backtrace(place);
+        place
+    }
+
+    pub(super) fn catch(&mut self, e: &ExceptionCatch<'_>) -> usize {
+        let v17 = self.version == DataVersion::V17;
+        self.losses
+            .one_if(!v17 && !e.object.is_none(), Lack::CaughtObjects);
+        self.set_frames(std::slice::from_ref(&e.frame));
+        let method = self.frames.first().copied().unwrap_or_default();
+        self.exception_class(e.thread, e.time, e.class);
+        let Some(place) = self.event_of(e.thread, e.time, CLAUSE) else {
+            return DEFINING;
+        };
+        let buffer = self.output.buffer(place);
+        // A catch, of unknown place in the method's table.
+        buffer.uleb(0);
+        buffer.uleb(0);
+        buffer.method(method);
+        if v17 {
+            buffer.object(e.object.0);
+        }
+        place
+    }
+
+    /// Finds the methods of a stack, or defines them.
+    pub(super) fn set_frames(&mut self, stack: &[Frame<'_>]) {
+        self.frames.clear();
+        for frame in stack {
+            self.losses.one_if(frame.line != -1, Lack::FrameLines);
+            let method = self
+                .definitions
+                .frame(&frame.method, &mut self.output, &mut self.losses);
+            self.frames.push(file_id(method));
+        }
+    }
+
+    pub(super) fn put_backtrace(&mut self, place: usize) {
+        if self.frames.is_empty() {
+            return;
+        }
+        let buffer = self.output.buffer(place);
+        if self.version == DataVersion::V1 {
+            buffer.uleb(0);
+        }
+        buffer.uleb(self.frames.len() as u64);
+        for &frame in &self.frames {
+            match self.version {
+                DataVersion::V1 => buffer.pointer(frame),
+                DataVersion::V17 => buffer.method(frame),
+            }
+        }
+    }
+}

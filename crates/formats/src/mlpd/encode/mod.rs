@@ -1,0 +1,380 @@
+//! Events to buffers.
+
+mod events;
+
+use crate::mlpd::define::{Definitions, file_id, shortened};
+use crate::mlpd::header::Opening;
+use crate::mlpd::heap::Dump;
+use crate::mlpd::losses::{Lack, Losses};
+use crate::mlpd::output::{Buffer, DEFINING, Output, THREADLESS};
+use crate::mlpd::{
+    ALLOC, ALLOC_BACKTRACE, CLAUSE, CLOCK_START, CONTENTION, DEFINITIONS, DONE, DataVersion, ENTER,
+    EXC_LEAVE, FARTHEST, FARTHEST_LEAVE, GC_END, GC_EVENT, GC_RESIZE, GC_START, JIT, LEAVE,
+    METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD, MONITOR, MONITOR_BACKTRACE, THREAD, THROW,
+    THROW_BACKTRACE, VM, kind_of,
+};
+use crate::{Encode, Loss};
+use jtrail_model::{
+    ClassDetail, ClassId, ClassUnload, Event, ExceptionCatch, ExceptionThrow, Frame, GcDetail,
+    GcFinish, Generation, MethodCompile, MethodEnter, MethodLeave, ObjectAlloc, ObjectId, Text,
+    ThreadId, ThreadStart, Timestamp,
+};
+
+/// Writes a log profile.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    pub(super) version: DataVersion,
+    opening: Opening,
+    /// Nanoseconds since 1970 that [`CLOCK_START`] stands for, once the header is settled.
+    origin: Option<i64>,
+    header_written: bool,
+    pub(super) output: Output,
+    pub(super) definitions: Definitions,
+    collection: Option<Collection>,
+    /// The last collection that ended, as long as nothing was told of it.
+    untold: Option<Collection>,
+    heap_size: i64,
+    pub(super) dump: Dump,
+    pub(super) losses: Losses,
+    frames: Vec<u64>,
+}
+
+/// Where the generation of a collection was written, in the buffer of a batch.
+#[derive(Clone, Copy, Debug)]
+struct Collection {
+    batch: u64,
+    start: usize,
+    end: Option<usize>,
+    generation: u8,
+}
+
+impl Encoder {
+    /// Writes that data version.
+    pub fn new(version: DataVersion) -> Self {
+        Self {
+            version,
+            definitions: Definitions::new(version),
+            ..Self::default()
+        }
+    }
+}
+
+impl Encode for Encoder {
+    /// Nothing yet: the header tells what the first events do.
+    fn begin(&mut self, _: &mut Vec<u8>) {}
+
+    fn holds_back(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        let place = match event {
+            Event::MethodEnter(e) => self.enter(e),
+            Event::MethodLeave(e) => self.leave(e),
+            _ => self.any(event),
+        };
+        if self.output.grown(place) {
+            self.full(place, out);
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        self.settle(None);
+        self.dump_end(None);
+        self.output.grown(THREADLESS);
+        if self.output.waits() {
+            self.flush(out);
+        }
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        self.losses.all()
+    }
+}
+
+impl Encoder {
+    /// A batch is full: of events, or of definitions alone.
+    fn full(&mut self, place: usize, out: &mut Vec<u8>) {
+        if place == DEFINING {
+            self.write_header(out);
+            self.output.flush_definitions(out);
+        } else {
+            self.flush(out);
+        }
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        self.finish_listed();
+        self.write_header(out);
+        self.output.flush(out);
+    }
+
+    fn write_header(&mut self, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.header_written, true) {
+            self.opening.write(self.version, self.origin, out);
+        }
+    }
+
+    /// Settles when the trace began, with what the events told so far, or else with the time of the
+    /// first one.
+    #[cold]
+    fn settle(&mut self, first: Option<Timestamp>) {
+        if self.origin.is_some() {
+            return;
+        }
+        self.origin = Some(self.opening.origin(first));
+        let (agent, trace) = self.opening.begins(first);
+        for (id, time, name) in [(DEFINITIONS, agent, "jtrail"), (VM, trace, "VM")] {
+            let time = self.clock(time);
+            self.thread_metadata(DEFINING, time, METADATA_LOAD, id, None);
+            self.thread_metadata(DEFINING, time, METADATA_NAME, id, Some(name));
+        }
+    }
+
+    /// A time on the clock of the file.
+    #[inline]
+    pub(super) fn clock(&mut self, time: Timestamp) -> u64 {
+        let Some(origin) = self.origin else {
+            self.settle(Some(time));
+            return self.clock(time);
+        };
+        let clock = time.0.wrapping_sub(origin).wrapping_add(CLOCK_START as i64);
+        match u64::try_from(clock) {
+            Ok(clock @ 1..FARTHEST) => clock,
+            _ => self.far_clock(time, origin),
+        }
+    }
+
+    #[cold]
+    fn far_clock(&mut self, time: Timestamp, origin: i64) -> u64 {
+        self.losses.one(Lack::FarTimes);
+        if time.0 < origin { 1 } else { FARTHEST - 1 }
+    }
+
+    /// Begins an event of a thread. None when the thread can't be written.
+    #[inline]
+    fn event_of(&mut self, thread: ThreadId, time: Timestamp, first: u8) -> Option<usize> {
+        let Some(place) = self.output.thread(thread.0) else {
+            self.losses.one(Lack::WideThreads);
+            return None;
+        };
+        self.event_at(place, time, first);
+        Some(place)
+    }
+
+    /// Begins an event in the buffer of that place.
+    #[inline]
+    pub(super) fn event_at(&mut self, place: usize, time: Timestamp, first: u8) -> &mut Buffer {
+        let time = self.clock(time);
+        if place == THREADLESS {
+            self.finish_listed();
+        }
+        let (buffer, rises) = self.output.event(place, time, first);
+        self.losses.one_if(!rises, Lack::FallingTimes);
+        buffer
+    }
+
+    #[inline]
+    fn enter(&mut self, e: &MethodEnter) -> usize {
+        self.losses.one_if(e.cpu_time.0 != 0, Lack::CallCpu);
+        if self.origin.is_none() {
+            self.settle(Some(e.time));
+        }
+        let method = self.definitions.method(e.method, e.class, &mut self.output);
+        let Some(place) = self.event_of(e.thread, e.time, ENTER) else {
+            return DEFINING;
+        };
+        let buffer = self.output.buffer(place);
+        buffer.method(file_id(method));
+        buffer.calls.push((e.ticket, method as u32));
+        place
+    }
+
+    #[inline]
+    fn leave(&mut self, e: &MethodLeave) -> usize {
+        self.losses.one_if(e.cpu_time.0 != 0, Lack::CallCpu);
+        if self.origin.is_none() {
+            self.settle(Some(e.time));
+        }
+        let method = self.definitions.method(e.method, e.class, &mut self.output);
+        let Some(place) = self.output.thread(e.thread.0) else {
+            self.losses.one(Lack::WideThreads);
+            return DEFINING;
+        };
+        let call = (e.ticket, method as u32);
+        let calls = &mut self.output.buffer(place).calls;
+        if calls.last() == Some(&call) {
+            calls.pop();
+        } else if !self.leave_inner(place, call, e.time) {
+            return DEFINING;
+        }
+        let first = if e.by_exception { EXC_LEAVE } else { LEAVE };
+        self.event_at(place, e.time, first).method(file_id(method));
+        place
+    }
+
+    /// Leaves the calls inside of `call`, which have no leave of their own, and takes it off the stack.
+    /// `false` when it is not open.
+    #[cold]
+    fn leave_inner(&mut self, place: usize, call: (u32, u32), time: Timestamp) -> bool {
+        let calls = &mut self.output.buffer(place).calls;
+        let near = calls.len().saturating_sub(FARTHEST_LEAVE);
+        let Some(at) = calls
+            .iter()
+            .rposition(|&c| c == call)
+            .filter(|&at| at >= near)
+        else {
+            self.losses.one(Lack::Leaves);
+            return false;
+        };
+        let inner = calls.split_off(at);
+        for &(_, method) in inner.iter().skip(1).rev() {
+            self.event_at(place, time, LEAVE)
+                .method(file_id(method as usize));
+        }
+        true
+    }
+
+    /// Writes any event, or counts it. Answers with the place of the buffer that it went to.
+    fn any(&mut self, event: &Event<'_>) -> usize {
+        if self.origin.is_none() {
+            if self.opening.takes(event) {
+                self.opening.event(event, self.version, &mut self.losses);
+                return DEFINING;
+            }
+            self.settle(event.time());
+        }
+        let lack = match event {
+            Event::ThreadStart(e) => return self.thread_start(e),
+            Event::ThreadEnd(e) => {
+                let Some(place) = self.thread_state(e.thread, e.time, METADATA_UNLOAD, None) else {
+                    return DEFINING;
+                };
+                self.output.thread_end(place);
+                return place;
+            }
+            Event::ThreadName(e) => {
+                return self
+                    .thread_state(e.thread, e.time, METADATA_NAME, Some(&e.name))
+                    .unwrap_or(DEFINING);
+            }
+            Event::ClassDef(e) => {
+                let time = self.clock(e.time);
+                self.definitions
+                    .class_def(e, time, &mut self.output, &mut self.losses);
+                return DEFINING;
+            }
+            Event::ClassDetail(e) => return self.class_detail(e),
+            Event::ClassUnload(e) => return self.class_unload(e),
+            Event::MethodDef(e) => {
+                self.definitions
+                    .method_def(e, &mut self.output, &mut self.losses);
+                return DEFINING;
+            }
+            Event::MethodCompile(e) => return self.compile(e),
+            Event::ObjectAlloc(e) => return self.alloc(e),
+            Event::GcStart(e) => return self.gc_start(e.time),
+            Event::GcDetail(e) => return self.gc_detail(e),
+            Event::GcFinish(e) => return self.gc_finish(e),
+            Event::MonitorContendedEnter(e) => {
+                self.losses.one_if(!e.owner.is_none(), Lack::Owners);
+                return self.monitor(CONTENTION, (e.thread, e.time, e.object), &e.stack);
+            }
+            Event::MonitorContendedEntered(e) => {
+                return self.monitor(DONE, (e.thread, e.time, e.object), &e.stack);
+            }
+            Event::ExceptionThrow(e) => return self.throw(e),
+            Event::ExceptionCatch(e) => return self.catch(e),
+            Event::HeapDump(e) => return self.dump_start(e),
+            Event::HeapObject(e) => return self.dump_object(e),
+            Event::ObjectReference(e) => return self.dump_reference(e),
+            Event::GcRoot(e) => return self.dump_root(e),
+            Event::HeapDumpEnd(e) => return self.dump_end(Some((e.dump, e.time))),
+            Event::TraceEnd(e) => return self.reserved_end(VM, e.time, &e.trace_id),
+            Event::AgentDestroy(e) => return self.reserved_end(DEFINITIONS, e.time, &e.agent_id),
+            Event::Node(_)
+            | Event::ProcessCreate(_)
+            | Event::AgentCreate(_)
+            | Event::TraceStart(_) => Lack::Identities,
+            Event::Filter(_) => Lack::Filters,
+            Event::Option(_) => Lack::Options,
+            Event::RuntimeInitDone(_) | Event::RuntimeShutdown(_) => Lack::Runtime,
+            Event::Custom(_) => Lack::Texts,
+            Event::ThreadCpu(_) => Lack::ThreadCpu,
+            Event::ThreadMount(_) | Event::ThreadUnmount(_) => Lack::Mounts,
+            Event::ThreadPark(_) | Event::ThreadUnpark(_) => Lack::Parks,
+            Event::Sample(_) => Lack::Samples,
+            Event::ClassRedefine(_) => Lack::ClassRedefinitions,
+            Event::MethodUncompile(_) => Lack::Uncompiles,
+            Event::LineCounts(_) => Lack::LineCounts,
+            Event::AggregatedEnter(_) | Event::AggregatedLeave(_) => Lack::Aggregated,
+            Event::ObjectDef(_) => Lack::Objects,
+            Event::ObjectFree(_) => Lack::Frees,
+            Event::MonitorWait(_) | Event::MonitorWaited(_) => Lack::Waits,
+            _ => Lack::Other,
+        };
+        self.losses.one(lack);
+        DEFINING
+    }
+
+    fn thread_metadata(&mut self, place: usize, time: u64, first: u8, id: u64, name: Option<&str>) {
+        let (buffer, rises) = self.output.event(place, time, first);
+        self.losses
+            .one_if(!rises && place > THREADLESS, Lack::FallingTimes);
+        self.definitions.metadata(buffer, THREAD, id);
+        if let Some(name) = name {
+            buffer.text(shortened(name, &mut self.losses));
+        }
+    }
+
+    fn thread_state(
+        &mut self,
+        thread: ThreadId,
+        time: Timestamp,
+        first: u8,
+        name: Option<&str>,
+    ) -> Option<usize> {
+        let time = self.clock(time);
+        let Some(place) = self.output.thread(thread.0) else {
+            self.losses.one(Lack::WideThreads);
+            return None;
+        };
+        if place == THREADLESS {
+            self.finish_listed();
+        }
+        let id = if thread.is_none() { VM } else { thread.0 };
+        self.thread_metadata(place, time, first, id, name);
+        Some(place)
+    }
+
+    fn thread_start(&mut self, e: &ThreadStart<'_>) -> usize {
+        let groups = !e.group.is_empty() || !e.parent_group.is_empty();
+        self.losses.one_if(groups, Lack::ThreadGroups);
+        self.losses.one_if(!e.object.is_none(), Lack::ThreadObjects);
+        if self
+            .thread_state(e.thread, e.time, METADATA_LOAD, None)
+            .is_none()
+        {
+            return DEFINING;
+        }
+        self.thread_state(e.thread, e.time, METADATA_NAME, Some(&e.name))
+            .unwrap_or(DEFINING)
+    }
+
+    /// The end of a reserved thread is that of the trace, or of the agent.
+    fn reserved_end(&mut self, id: u64, time: Timestamp, identity: &Text<'_>) -> usize {
+        self.losses.one_if(!identity.is_empty(), Lack::Identities);
+        self.dump_end(None);
+        let time = self.clock(time);
+        self.thread_metadata(THREADLESS, time, METADATA_UNLOAD, id, None);
+        THREADLESS
+    }
+
+    /// Writes the object of a heap dump that waits for its references.
+    pub(super) fn finish_listed(&mut self) {
+        if let Some(listed) = self.dump.listed.take() {
+            super::heap::put(&listed, self.version, &mut self.output);
+        }
+    }
+}

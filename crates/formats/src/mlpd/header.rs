@@ -1,0 +1,265 @@
+//! The header of a file, written and read.
+
+use super::losses::{Lack, Losses};
+use super::{CLOCK_START, DataVersion, FILE_ID};
+use jtrail_model::{Event, Timestamp};
+
+/// Keys of options that the header has a place for.
+pub(super) const TIMER_OVERHEAD: &str = "timerOverhead";
+pub(super) const ARCHITECTURE: &str = "architecture";
+pub(super) const OPERATING_SYSTEM: &str = "operatingSystem";
+
+/// The name that readers give the agent.
+pub(super) const AGENT: &str = "log profiler";
+
+/// Bytes of each of the header's texts, at most: a sane file has far less.
+const LONGEST_TEXT: usize = 64 << 10;
+const MILLISECOND: i64 = 1_000_000;
+
+/// What the events that open a trace say.
+#[derive(Debug, Default)]
+pub(super) struct Opening {
+    machine: Option<Timestamp>,
+    process: Option<Timestamp>,
+    agent: Option<Timestamp>,
+    trace: Option<Timestamp>,
+    timer_overhead: i32,
+    pid: i32,
+    arguments: String,
+    architecture: String,
+    system: String,
+}
+
+impl Opening {
+    /// Whether an event is one of those.
+    pub(super) fn takes(&self, event: &Event<'_>) -> bool {
+        matches!(
+            event,
+            Event::Node(_)
+                | Event::ProcessCreate(_)
+                | Event::AgentCreate(_)
+                | Event::TraceStart(_)
+                | Event::Filter(_)
+                | Event::Option(_)
+        )
+    }
+
+    pub(super) fn event(&mut self, event: &Event<'_>, version: DataVersion, losses: &mut Losses) {
+        let v17 = version == DataVersion::V17;
+        let unheld = |texts: &[&str]| texts.iter().any(|text| !text.is_empty());
+        match event {
+            Event::Node(e) => {
+                self.machine = Some(e.time);
+                let texts = [&*e.node_id, &e.hostname, &e.ip_address];
+                losses.one_if(unheld(&texts) || e.timezone != 0, Lack::Identities);
+            }
+            Event::ProcessCreate(e) => {
+                self.process = Some(e.time);
+                self.pid = e.pid;
+                let texts = [&*e.process_id, &e.name, &e.node_id, &e.executable];
+                losses.one_if(unheld(&texts), Lack::Identities);
+            }
+            Event::AgentCreate(e) => {
+                self.agent = Some(e.time);
+                // What readers make up is no loss.
+                let (name, number) = match e.name == AGENT {
+                    true => ("", ""),
+                    false => (&*e.name, &*e.version),
+                };
+                let texts = [&*e.agent_id, &e.process_id, name, &e.agent_type, number];
+                let arguments = !v17 && !e.parameters.is_empty();
+                losses.one_if(unheld(&texts) || arguments, Lack::Identities);
+                self.arguments = text(&e.parameters);
+            }
+            Event::TraceStart(e) => {
+                self.trace = Some(e.time);
+                losses.one_if(unheld(&[&e.trace_id, &e.agent_id]), Lack::Identities);
+            }
+            Event::Filter(_) => losses.one(Lack::Filters),
+            Event::Option(e) => match (&*e.key, e.value.parse()) {
+                (TIMER_OVERHEAD, Ok(overhead @ 0..)) => self.timer_overhead = overhead,
+                (ARCHITECTURE, _) if v17 => self.architecture = text(&e.value),
+                (OPERATING_SYSTEM, _) if v17 => self.system = text(&e.value),
+                _ => losses.one(Lack::Options),
+            },
+            _ => {}
+        }
+    }
+
+    fn begin(&self) -> Option<Timestamp> {
+        self.agent.or(self.process).or(self.machine).or(self.trace)
+    }
+
+    /// The whole millisecond in which the trace began.
+    pub(super) fn origin(&self, first: Option<Timestamp>) -> i64 {
+        let begin = self.begin().or(first).unwrap_or_default().0.max(0);
+        begin - begin % MILLISECOND
+    }
+
+    /// When the agent and the trace began.
+    pub(super) fn begins(&self, first: Option<Timestamp>) -> (Timestamp, Timestamp) {
+        let agent = self.begin().or(first).unwrap_or_default();
+        (agent, self.trace.unwrap_or(agent))
+    }
+
+    pub(super) fn write(&self, version: DataVersion, origin: Option<i64>, out: &mut Vec<u8>) {
+        let (major, minor, data) = match version {
+            DataVersion::V1 => (0, 1, 1),
+            DataVersion::V17 => (3, 0, 17),
+        };
+        let pointer_size = 8;
+        out.extend_from_slice(&FILE_ID.to_le_bytes());
+        out.extend_from_slice(&[major, minor, data, pointer_size]);
+        let milliseconds = origin.unwrap_or(0) / MILLISECOND;
+        out.extend_from_slice(&milliseconds.to_le_bytes());
+        if version == DataVersion::V17 {
+            out.extend_from_slice(&CLOCK_START.to_le_bytes());
+        }
+        out.extend_from_slice(&self.timer_overhead.to_le_bytes());
+        // Flags.
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&self.pid.to_le_bytes());
+        match version {
+            // The system's identifier.
+            DataVersion::V1 => out.extend_from_slice(&[0; 4]),
+            DataVersion::V17 => {
+                // The port of a server.
+                out.extend_from_slice(&[0; 2]);
+                for text in [&self.arguments, &self.architecture, &self.system] {
+                    out.extend_from_slice(&(text.len() as u32 + 1).to_le_bytes());
+                    out.extend_from_slice(text.as_bytes());
+                    out.push(0);
+                }
+            }
+        }
+    }
+}
+
+/// A text that a header can hold.
+fn text(text: &str) -> String {
+    let text = &text[..text.floor_char_boundary(LONGEST_TEXT - 3)];
+    text.replace('\0', "\u{fffd}")
+}
+
+/// What a header says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Header {
+    pub(super) version: DataVersion,
+    /// Version of the header, and of its writer.
+    pub(super) numbers: (u8, u8),
+    pub(super) pointer_size: u8,
+    /// Nanoseconds since 1970.
+    pub(super) startup: i64,
+    /// The same on the clock of the buffers; version 1 does not say.
+    pub(super) clock: Option<u64>,
+    pub(super) timer_overhead: i32,
+    pub(super) pid: i32,
+    /// The system's identifier in version 1, the port of a server in version 17.
+    pub(super) system: u32,
+    pub(super) arguments: String,
+    pub(super) architecture: String,
+    pub(super) operating_system: String,
+}
+
+/// What was found where a header should be.
+pub(super) enum Found {
+    /// A header, and its bytes.
+    Header(Box<Header>, usize),
+    /// The begin of one.
+    Part,
+    /// None, and why: the place and the reason.
+    Wrong(usize, String),
+}
+
+/// Reads a header.
+pub(super) fn read(input: &[u8]) -> Found {
+    let mut fields = Raw { input, at: 0 };
+    match fields.header() {
+        Ok(header) => Found::Header(Box::new(header), fields.at),
+        Err(None) => Found::Part,
+        Err(Some(reason)) => Found::Wrong(fields.at, reason),
+    }
+}
+
+struct Raw<'b> {
+    input: &'b [u8],
+    at: usize,
+}
+
+impl Raw<'_> {
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Option<String>> {
+        let rest = self.input.get(self.at..).unwrap_or_default();
+        let bytes = rest.first_chunk().ok_or(None)?;
+        self.at += N;
+        Ok(*bytes)
+    }
+
+    /// `Err(None)` is that there is not enough.
+    fn header(&mut self) -> Result<Header, Option<String>> {
+        let id = FILE_ID.to_le_bytes();
+        let head = &self.input[..self.input.len().min(id.len())];
+        if !id.starts_with(head) {
+            return Err(Some(
+                "the first bytes are not those of a log profile".into(),
+            ));
+        }
+        self.bytes::<4>()?;
+        let [major, minor, data, pointer_size] = self.bytes()?;
+        let version = match (data, major) {
+            (1, 0) => DataVersion::V1,
+            (17, 3..) => DataVersion::V17,
+            (1 | 17, _) => {
+                return Err(Some(format!(
+                    "header version {major}.{minor} does not go with data version {data}"
+                )));
+            }
+            _ => return Err(Some(format!("unsupported data version {data}"))),
+        };
+        if pointer_size > 8 {
+            return Err(Some(format!("pointers of {pointer_size} bytes")));
+        }
+        let startup = i64::from_le_bytes(self.bytes()?).checked_mul(MILLISECOND);
+        let startup = startup.ok_or_else(|| Some("the startup time is out of range".into()))?;
+        let v17 = version == DataVersion::V17;
+        let clock = match v17 {
+            true => Some(u64::from_le_bytes(self.bytes()?)),
+            false => None,
+        };
+        let timer_overhead = i32::from_le_bytes(self.bytes()?);
+        let flags = u32::from_le_bytes(self.bytes()?);
+        if flags != 0 {
+            return Err(Some(format!("flags {flags:#x}: none are known")));
+        }
+        let mut header = Header {
+            version,
+            numbers: (major, minor),
+            pointer_size,
+            startup,
+            clock,
+            timer_overhead,
+            pid: i32::from_le_bytes(self.bytes()?),
+            ..Header::default()
+        };
+        if v17 {
+            header.system = u16::from_le_bytes(self.bytes()?).into();
+            header.arguments = self.text()?;
+            header.architecture = self.text()?;
+            header.operating_system = self.text()?;
+        } else {
+            header.system = u32::from_le_bytes(self.bytes()?);
+        }
+        Ok(header)
+    }
+
+    fn text(&mut self) -> Result<String, Option<String>> {
+        let size = u32::from_le_bytes(self.bytes()?) as usize;
+        if size > LONGEST_TEXT {
+            return Err(Some(format!("a text of {size} bytes in the header")));
+        }
+        let end = self.at + size;
+        let text = self.input.get(self.at..end).ok_or(None)?;
+        self.at = end;
+        let text = text.split(|&b| b == 0).next().unwrap_or_default();
+        Ok(String::from_utf8_lossy(text).into_owned())
+    }
+}

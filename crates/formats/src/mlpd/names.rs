@@ -1,0 +1,292 @@
+//! Names as the format spells them: `java.lang.String[]`, `a.B:run (int,java.lang.String[])`.
+
+use jtrail_model::ObjectKind;
+use std::borrow::Cow;
+
+/// The letters of primitive types in descriptors, and their words.
+const PRIMITIVES: [(u8, &str); 8] = [
+    (b'Z', "boolean"),
+    (b'C', "char"),
+    (b'F', "float"),
+    (b'D', "double"),
+    (b'B', "byte"),
+    (b'S', "short"),
+    (b'I', "int"),
+    (b'J', "long"),
+];
+
+fn word(letter: u8) -> Option<&'static str> {
+    let found = PRIMITIVES.iter().find(|(l, _)| *l == letter);
+    found.map(|(_, word)| *word)
+}
+
+fn letter(word: &str) -> Option<char> {
+    let found = PRIMITIVES.iter().find(|(_, w)| *w == word);
+    found.map(|(letter, _)| char::from(*letter))
+}
+
+/// A class name of the model (`[Ljava.lang.String;`) as the format has it (`java.lang.String[]`).
+pub(super) fn class_shown(name: &str) -> Cow<'_, str> {
+    let element = name.trim_start_matches('[');
+    let dimensions = name.len() - element.len();
+    if dimensions == 0 {
+        return name.into();
+    }
+    let element = match element.as_bytes() {
+        [letter] => word(*letter),
+        [b'L', .., b';'] => element.get(1..element.len() - 1),
+        _ => None,
+    };
+    match element {
+        Some(element) => format!("{element}{}", "[]".repeat(dimensions)).into(),
+        None => name.into(),
+    }
+}
+
+/// The reverse of [`class_shown`].
+pub(super) fn class_read(shown: &str) -> Cow<'_, str> {
+    let element = shown.trim_end_matches("[]");
+    let dimensions = (shown.len() - element.len()) / 2;
+    if dimensions == 0 || element.is_empty() {
+        return shown.into();
+    }
+    let brackets = "[".repeat(dimensions);
+    match letter(element) {
+        Some(letter) => format!("{brackets}{letter}").into(),
+        None => format!("{brackets}L{element};").into(),
+    }
+}
+
+/// What an object is, by its class's name as shown.
+pub(super) fn kind_of(class: &str) -> ObjectKind {
+    let Some(element) = class.strip_suffix("[]") else {
+        return ObjectKind::PLAIN;
+    };
+    match element {
+        "boolean" => ObjectKind::BOOLEAN,
+        "char" => ObjectKind::CHAR,
+        "float" => ObjectKind::FLOAT,
+        "double" => ObjectKind::DOUBLE,
+        "byte" => ObjectKind::BYTE,
+        "short" => ObjectKind::SHORT,
+        "int" => ObjectKind::INT,
+        "long" => ObjectKind::LONG,
+        _ => ObjectKind::REFERENCES,
+    }
+}
+
+/// A descriptor without its result: `(ILa/B;)V` is `(ILa/B;)`.
+pub(super) fn without_result(descriptor: &str) -> &str {
+    let end = descriptor.rfind(')').map_or(descriptor.len(), |at| at + 1);
+    descriptor.get(..end).unwrap_or(descriptor)
+}
+
+/// Appends the types of a descriptor's parameters as Java spells them. `false` when it is no descriptor.
+fn put_parameters(descriptor: &str, out: &mut String) -> bool {
+    let Some(mut rest) = without_result(descriptor)
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+    else {
+        return false;
+    };
+    out.push('(');
+    let mut first = true;
+    while !rest.is_empty() {
+        if !std::mem::take(&mut first) {
+            out.push(',');
+        }
+        let element = rest.trim_start_matches('[');
+        let dimensions = rest.len() - element.len();
+        let mut characters = element.chars();
+        match characters.next() {
+            Some('L') => {
+                let Some((name, tail)) = characters.as_str().split_once(';') else {
+                    return false;
+                };
+                out.extend(name.chars().map(|c| if c == '/' { '.' } else { c }));
+                rest = tail;
+            }
+            Some(c) => {
+                let Some(word) = u8::try_from(c).ok().and_then(word) else {
+                    return false;
+                };
+                out.push_str(word);
+                rest = characters.as_str();
+            }
+            None => return false,
+        }
+        (0..dimensions).for_each(|_| out.push_str("[]"));
+    }
+    out.push(')');
+    true
+}
+
+/// Types of parameters (`int,java.lang.String[]`) as a descriptor without a result.
+fn parameters_read(shown: &str) -> String {
+    let mut descriptor = String::from("(");
+    for shown in shown.split(',').filter(|shown| !shown.is_empty()) {
+        let shown = shown.trim_start();
+        let element = shown.trim_end_matches("[]");
+        (0..(shown.len() - element.len()) / 2).for_each(|_| descriptor.push('['));
+        match letter(element) {
+            Some(letter) => descriptor.push(letter),
+            None => {
+                descriptor.push('L');
+                descriptor.extend(element.chars().map(|c| if c == '.' { '/' } else { c }));
+                descriptor.push(';');
+            }
+        }
+    }
+    descriptor.push(')');
+    descriptor
+}
+
+/// The full name of a method: `class:name (types)`, its class as shown. Without a descriptor, no types.
+pub(super) fn method_shown(class: &str, name: &str, descriptor: &str) -> String {
+    let mut full = format!("{class}:{name}");
+    if !descriptor.is_empty() {
+        let end = full.len();
+        full.push(' ');
+        if !put_parameters(descriptor, &mut full) {
+            full.truncate(end);
+            full.push_str(" (");
+            full.push_str(descriptor);
+            full.push(')');
+        }
+    }
+    full
+}
+
+/// The parts of a method's full name.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Method<'n> {
+    /// As shown; none when the name does not tell.
+    pub(super) class: Option<&'n str>,
+    pub(super) name: &'n str,
+    /// Has a result where there is only one possible.
+    pub(super) descriptor: String,
+}
+
+/// Takes a method's full name apart. Class names may have colons and blanks: `known` tells which class
+/// there is.
+pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Method<'n> {
+    let colons = || full.match_indices(':').map(|(at, _)| at);
+    let split = colons()
+        .find(|&at| known(&full[..at]))
+        .or_else(|| colons().next());
+    let (class, rest) = match split {
+        Some(at) => (Some(&full[..at]), &full[at + 1..]),
+        None => (None, full),
+    };
+    let types = |rest: &'n str| {
+        let at = rest.find(" (")?;
+        Some((&rest[..at], rest[at + 2..].strip_suffix(')')?))
+    };
+    let Some((name, types)) = types(rest) else {
+        return Method {
+            class,
+            name: rest,
+            descriptor: String::new(),
+        };
+    };
+    let mut descriptor = parameters_read(types);
+    if name == "<init>" || (name == "<clinit>" && descriptor == "()") {
+        descriptor.push('V');
+    }
+    Method {
+        class,
+        name,
+        descriptor,
+    }
+}
+
+/// The parts of a frame's text: class, name and descriptor (`a.B.run(I)V`). None when it has none.
+pub(super) fn frame_read(text: &str) -> Option<(&str, &str, &str)> {
+    let (path, _) = text.split_once('(')?;
+    let (class, name) = path.rsplit_once('.')?;
+    Some((class, name, &text[path.len()..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_names_have_two_spellings() {
+        for (name, shown) in [
+            ("a.B$1", "a.B$1"),
+            ("[I", "int[]"),
+            ("[[Ljava.lang.String;", "java.lang.String[][]"),
+            ("int", "int"),
+            ("", ""),
+            ("[X", "[X"),
+            ("[", "["),
+        ] {
+            assert_eq!(class_shown(name), shown);
+            assert_eq!(class_read(shown), name);
+        }
+        assert_eq!(class_read("[]"), "[]");
+    }
+
+    #[test]
+    fn methods_lose_only_their_result() {
+        for (class, name, descriptor, full, back) in [
+            ("a.B", "run", "()V", "a.B:run ()", "()"),
+            (
+                "demo.Main",
+                "main",
+                "([Ljava/lang/String;)V",
+                "demo.Main:main (java.lang.String[])",
+                "([Ljava/lang/String;)",
+            ),
+            (
+                "java.lang.String",
+                "<init>",
+                "([CII)V",
+                "java.lang.String:<init> (char[],int,int)",
+                "([CII)V",
+            ),
+            ("a.B", "<clinit>", "()V", "a.B:<clinit> ()", "()V"),
+            (
+                "a.B",
+                "f",
+                "(ZCFDBSIJ[[La/é$1;)La/C;",
+                "a.B:f (boolean,char,float,double,byte,short,int,long,a.é$1[][])",
+                "(ZCFDBSIJ[[La/é$1;)",
+            ),
+            ("a.B", "odd name", "", "a.B:odd name", ""),
+        ] {
+            assert_eq!(method_shown(class, name, descriptor), full);
+            let read = method_read(full, |_| false);
+            assert_eq!((read.class, read.name), (Some(class), name));
+            assert_eq!(read.descriptor, back);
+            assert_eq!(method_shown(class, name, back), full);
+        }
+        // What is no descriptor stands as if it were a type.
+        assert_eq!(method_shown("a", "b", "(X)V"), "a:b ((X)V)");
+        assert_eq!(method_read("a:b (é)", |_| true).descriptor, "(Lé;)");
+    }
+
+    #[test]
+    fn a_known_class_decides_where_its_name_ends() {
+        let read = method_read("a:b:c:d ()", |class| class == "a:b");
+        assert_eq!((read.class, read.name), (Some("a:b"), "c:d"));
+        let mono = "(wrapper managed-to-native) System.String:.ctor (char*, int)";
+        let read = method_read(mono, |_| false);
+        assert_eq!(
+            read.class,
+            Some("(wrapper managed-to-native) System.String")
+        );
+        assert_eq!((read.name, &*read.descriptor), (".ctor", "(Lchar*;I)"));
+        assert_eq!(method_read("alone", |_| false).class, None);
+    }
+
+    #[test]
+    fn frames_are_taken_apart() {
+        let text = "a.B.<init>([Ljava/lang/String;)V";
+        let parts = ("a.B", "<init>", "([Ljava/lang/String;)V");
+        assert_eq!(frame_read(text), Some(parts));
+        assert_eq!(frame_read("run()V"), None);
+        assert_eq!(frame_read("a.b"), None);
+    }
+}

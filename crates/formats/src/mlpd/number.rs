@@ -1,0 +1,213 @@
+//! Numbers and text, as bytes and back.
+
+/// Appends an unsigned number: seven bits a byte, low ones first, bit 7 says that more follow.
+#[inline]
+pub(super) fn put_uleb(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a signed number: the same, and bit 6 of the last byte is the sign.
+#[inline]
+pub(super) fn put_sleb(mut value: i64, out: &mut Vec<u8>) {
+    while !(-0x40..0x40).contains(&value) {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8 & 0x7f);
+}
+
+/// Appends text and the zero behind it. A zero inside would end it early, so it becomes U+FFFD.
+pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
+    for (i, part) in text.split('\0').enumerate() {
+        if i > 0 {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+        out.extend_from_slice(part.as_bytes());
+    }
+    out.push(0);
+}
+
+/// What is wrong with an event. Nothing behind it can be read in its buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fault {
+    /// The event runs past the end of the buffer.
+    Short,
+    /// A number of more than 64 bits.
+    Number,
+    /// A text without end inside of the buffer.
+    Unended,
+    /// A count larger than the bytes left.
+    Count,
+    /// A first byte that this data version does not have.
+    Event(u8),
+    /// Metadata of an unknown type, or of a state that the type does not have.
+    Metadata(u8),
+    /// A field that must have one of a few values, and has another.
+    Value(&'static str, u64),
+}
+
+impl Fault {
+    /// What becomes of the buffer.
+    pub(super) const fn skips(self) -> &'static str {
+        match self {
+            Self::Short => "rests of buffers skipped, because an event runs past the end",
+            Self::Number => "rests of buffers skipped, because a number has more than 64 bits",
+            Self::Unended => "rests of buffers skipped, because a text has no end",
+            Self::Count => "rests of buffers skipped, because a count is larger than what is left",
+            Self::Event(_) => "rests of buffers skipped, because an event is unknown",
+            Self::Metadata(_) => "rests of buffers skipped, because metadata are unknown",
+            Self::Value(..) => "rests of buffers skipped, because a value is out of range",
+        }
+    }
+}
+
+/// Bytes that are read field by field.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields<'b> {
+    rest: &'b [u8],
+}
+
+impl<'b> Fields<'b> {
+    pub(super) fn new(bytes: &'b [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Bytes left.
+    pub(super) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    #[inline]
+    pub(super) fn byte(&mut self) -> Result<u8, Fault> {
+        let (byte, rest) = self.rest.split_first().ok_or(Fault::Short)?;
+        self.rest = rest;
+        Ok(*byte)
+    }
+
+    #[inline]
+    pub(super) fn uleb(&mut self) -> Result<u64, Fault> {
+        let first = self.byte()?;
+        if first < 0x80 {
+            return Ok(first.into());
+        }
+        let mut value = u64::from(first & 0x7f);
+        let mut shift = 7;
+        loop {
+            let byte = self.byte()?;
+            // The tenth byte has room for the last bit only.
+            if shift == 63 && byte > 1 {
+                return Err(Fault::Number);
+            }
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+            shift += 7;
+        }
+    }
+
+    #[inline]
+    pub(super) fn sleb(&mut self) -> Result<i64, Fault> {
+        let mut value = 0_i64;
+        let mut shift = 0;
+        loop {
+            let byte = self.byte()?;
+            // The tenth byte holds nothing but the sign.
+            if shift == 63 && byte != 0 && byte != 0x7f {
+                return Err(Fault::Number);
+            }
+            value |= i64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                if shift < 64 && byte & 0x40 != 0 {
+                    value |= -1 << shift;
+                }
+                return Ok(value);
+            }
+        }
+    }
+
+    /// Text up to its zero, whatever its bytes.
+    pub(super) fn text(&mut self) -> Result<&'b [u8], Fault> {
+        let end = self.rest.iter().position(|&b| b == 0);
+        let end = end.ok_or(Fault::Unended)?;
+        let (text, rest) = (&self.rest[..end], &self.rest[end + 1..]);
+        self.rest = rest;
+        Ok(text)
+    }
+
+    /// A count of things of which each takes at least `least` bytes.
+    pub(super) fn count(&mut self, least: usize) -> Result<usize, Fault> {
+        let count = usize::try_from(self.uleb()?).map_err(|_| Fault::Count)?;
+        if count > self.left() / least {
+            return Err(Fault::Count);
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back_in_the_shortest_form() {
+        let shifts = (0..64).map(|shift| 1_u64 << shift);
+        let around = shifts.flat_map(|n| [n.wrapping_sub(1), n, n.wrapping_add(1), !n]);
+        for value in around {
+            let mut out = Vec::new();
+            put_uleb(value, &mut out);
+            let bits = 64 - value.leading_zeros();
+            assert_eq!(out.len(), bits.div_ceil(7).max(1) as usize);
+            let mut fields = Fields::new(&out);
+            assert_eq!((fields.uleb(), fields.left()), (Ok(value), 0));
+
+            let signed = value.cast_signed();
+            let mut out = Vec::new();
+            put_sleb(signed, &mut out);
+            let bits = 65 - signed.max(!signed).leading_zeros();
+            assert_eq!(out.len(), bits.div_ceil(7) as usize, "{signed}");
+            let mut fields = Fields::new(&out);
+            assert_eq!((fields.sleb(), fields.left()), (Ok(signed), 0));
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_too_long_are_refused() {
+        let long = [0x80; 10];
+        assert_eq!(Fields::new(&long).uleb(), Err(Fault::Number));
+        assert_eq!(Fields::new(&long).sleb(), Err(Fault::Number));
+        let mut large = [0xff; 10];
+        large[9] = 2;
+        assert_eq!(Fields::new(&large).uleb(), Err(Fault::Number));
+        assert_eq!(Fields::new(&large).sleb(), Err(Fault::Number));
+        assert_eq!(Fields::new(&large[..9]).uleb(), Err(Fault::Short));
+        assert_eq!(Fields::new(&[]).sleb(), Err(Fault::Short));
+        // Longer than needed, and still a number.
+        assert_eq!(Fields::new(&[0x81, 0x80, 0]).uleb(), Ok(1));
+        assert_eq!(Fields::new(&[0xff, 0x7f]).sleb(), Ok(-1));
+    }
+
+    #[test]
+    fn counts_are_held_against_the_bytes_left() {
+        assert_eq!(Fields::new(&[3, 0, 0, 0]).count(1), Ok(3));
+        assert_eq!(Fields::new(&[3, 0, 0, 0]).count(2), Err(Fault::Count));
+        let mut huge = Vec::new();
+        put_uleb(u64::MAX, &mut huge);
+        assert_eq!(Fields::new(&huge).count(1), Err(Fault::Count));
+    }
+
+    #[test]
+    fn text_ends_at_its_zero() {
+        let mut out = Vec::new();
+        put_text("a\0b", &mut out);
+        assert_eq!(out, "a\u{fffd}b\0".as_bytes());
+        let mut fields = Fields::new(b"ab\0c");
+        assert_eq!(fields.text(), Ok(&b"ab"[..]));
+        assert_eq!(fields.text(), Err(Fault::Unended));
+    }
+}

@@ -1,0 +1,342 @@
+//! Allocations, collections, classes, threads, exceptions, monitors.
+
+use super::*;
+
+impl Replay {
+    pub(super) fn any(&mut self, at: At, raw: Raw<'_>) -> Option<Event<'static>> {
+        let offset = at.offset;
+        match raw {
+            Raw::Alloc {
+                class,
+                object,
+                size,
+                stack,
+            } => return Some(self.alloc(at, (class, object, size), &stack)),
+            Raw::Gc { event, generation } => return self.gc(at, event, generation),
+            Raw::HeapSize(size) => self.heap_size = size.try_into().unwrap_or(i64::MAX),
+            Raw::Moves(addresses) => self.moves(&addresses),
+            Raw::Class {
+                state,
+                id,
+                name,
+                image,
+            } => return self.class(at, state, (id, image), &text(name)),
+            Raw::Image { id, name } => {
+                if !self.own {
+                    self.tally.info("images, assemblies and domains", offset);
+                }
+                self.known.image(id, &text(name));
+            }
+            Raw::OtherMetadata if self.own => {}
+            Raw::OtherMetadata => self.tally.info("images, assemblies and domains", offset),
+            Raw::VTable { id, class } => self.known.table(id, class),
+            Raw::Thread { state, id, name } => return self.thread_state(at, state, id, name),
+            Raw::Jit {
+                method,
+                address,
+                size,
+                name,
+            } => {
+                let queue = &mut self.queue;
+                let emit = &mut |event| queue.push_back(event);
+                let code = (method, address, size);
+                if !self.known.method_def(code, &text(name), at.time, emit) {
+                    self.tally.info("methods defined behind their use", offset);
+                }
+            }
+            Raw::Throw { object, stack } => return self.throw(at, object, &stack),
+            Raw::Clause {
+                kind,
+                method,
+                object,
+            } => return self.catch(at, kind, method, object),
+            Raw::Monitor {
+                event,
+                object,
+                stack,
+            } => return self.monitor(at, event, object, &stack),
+            Raw::HeapStart => return Some(self.dump_start(at)),
+            Raw::HeapEnd => return self.dump_end(at),
+            Raw::HeapObject {
+                object,
+                class,
+                size,
+            } => return self.dump_object(at, (object, class, size)),
+            Raw::Reference { target } => return self.dump_reference(at, target),
+            Raw::Root { address, object } => return self.dump_root(at, address, object),
+            Raw::Enter(method) => return self.enter(at, method),
+            Raw::Leave {
+                method,
+                by_exception,
+            } => return self.leave(at, method, by_exception),
+            Raw::SyncPoint => {}
+        }
+        None
+    }
+
+    pub(super) fn alloc(
+        &mut self,
+        at: At,
+        (class, address, size): (u64, u64, u64),
+        stack: &[u64],
+    ) -> Event<'static> {
+        let class = self.object_class(class, at);
+        let object = self.new_object(address, class);
+        let method = match stack {
+            [] => MethodId::NONE,
+            [method, callers @ ..] => {
+                if !callers.is_empty() {
+                    self.tally.info("callers of allocating methods", at.offset);
+                }
+                self.method(*method, at).method
+            }
+        };
+        Event::ObjectAlloc(ObjectAlloc {
+            thread: self.id(at),
+            time: at.time,
+            kind: kind_of(self.known.class_name(class)),
+            object,
+            size: size.try_into().unwrap_or(i64::MAX),
+            line: 0,
+            method,
+            class,
+        })
+    }
+
+    pub(super) fn gc(&mut self, at: At, event: u64, generation: u64) -> Option<Event<'static>> {
+        let time = at.time;
+        match (event, self.collection) {
+            (GC_START, None) => {
+                self.collection = Some(generation);
+                return Some(Event::GcStart(GcStart { time }));
+            }
+            (GC_END, Some(_)) => {
+                self.collection = None;
+                self.queue.push_back(Event::GcDetail(GcDetail {
+                    time,
+                    generation: match generation {
+                        0 => Generation::Young,
+                        _ => Generation::Full,
+                    },
+                    ..GcDetail::default()
+                }));
+                return Some(Event::GcFinish(GcFinish {
+                    time,
+                    total_space: self.heap_size,
+                    ..GcFinish::default()
+                }));
+            }
+            (GC_START, Some(_)) => self
+                .tally
+                .fault("collections that begin inside of others", at.offset),
+            (GC_END, None) => self
+                .tally
+                .fault("collections that end, and did not begin", at.offset),
+            _ => self.tally.info("phases of collections", at.offset),
+        }
+        None
+    }
+
+    pub(super) fn class(
+        &mut self,
+        at: At,
+        state: u8,
+        (raw, image): (u64, u64),
+        name: &str,
+    ) -> Option<Event<'static>> {
+        // In a thread's own buffer, a class is that of the exception behind it.
+        if self.own
+            && at.thread != DEFINITIONS
+            && state == METADATA_LOAD
+            && let Some(class) = self.known.defined_class(raw)
+        {
+            self.threads.get_mut(at.place)?.exception = class;
+            return None;
+        }
+        let time = at.time;
+        match state {
+            METADATA_UNLOAD => {
+                let Some(class) = self.known.defined_class(raw) else {
+                    self.tally
+                        .fault("classes used, and not defined before", at.offset);
+                    return None;
+                };
+                return Some(Event::ClassUnload(ClassUnload { class, time }));
+            }
+            METADATA_FAILED => self
+                .tally
+                .info("classes that could not be loaded", at.offset),
+            _ => {
+                let queue = &mut self.queue;
+                let emit = &mut |event| queue.push_back(event);
+                self.known.class_def((raw, image), name, time, emit);
+            }
+        }
+        None
+    }
+
+    pub(super) fn thread_state(
+        &mut self,
+        at: At,
+        state: u8,
+        raw: u64,
+        name: Option<&[u8]>,
+    ) -> Option<Event<'static>> {
+        let time = at.time;
+        if self.own && (raw == DEFINITIONS || raw == VM) {
+            match (state, raw) {
+                (METADATA_LOAD, DEFINITIONS) => self.agent = Some(time),
+                (METADATA_LOAD, _) => self.trace = Some(time),
+                (METADATA_UNLOAD, DEFINITIONS) => self.agent_end = Some(time),
+                (METADATA_UNLOAD, _) => self.trace_end = Some(time),
+                _ => {}
+            }
+            return None;
+        }
+        if state == METADATA_UNLOAD || state == METADATA_FAILED {
+            return self.thread_end(at, raw);
+        }
+        let place = match raw == at.thread {
+            true => at.place,
+            false => {
+                let load = Raw::Thread {
+                    state,
+                    id: raw,
+                    name,
+                };
+                let file_time = time.0.wrapping_sub(self.epoch).cast_unsigned();
+                self.thread(raw, file_time, &load)
+            }
+        };
+        let thread = self.threads.get_mut(place)?;
+        let id = thread.id;
+        let announced = std::mem::replace(&mut thread.announced, true);
+        let name = name.map(text);
+        match name {
+            name if !announced => Some(Event::ThreadStart(ThreadStart {
+                thread: id,
+                time,
+                name: name.unwrap_or_default().into(),
+                ..ThreadStart::default()
+            })),
+            Some(name) => Some(Event::ThreadName(ThreadName {
+                thread: id,
+                time,
+                name: name.into(),
+            })),
+            None => None,
+        }
+    }
+
+    pub(super) fn thread_end(&mut self, at: At, raw: u64) -> Option<Event<'static>> {
+        if raw != at.thread {
+            self.tally
+                .info("ends of threads that others tell of", at.offset);
+            return None;
+        }
+        let thread = std::mem::take(self.threads.get_mut(at.place)?);
+        self.places.remove(&raw);
+        self.free.push(at.place);
+        self.at = None;
+        Some(Event::ThreadEnd(ThreadEnd {
+            thread: thread.id,
+            time: at.time,
+        }))
+    }
+
+    pub(super) fn frames(&mut self, stack: &[u64], at: At) -> Vec<Frame<'static>> {
+        let mut frames = Vec::with_capacity(stack.len());
+        for &raw in stack {
+            let of = self.method(raw, at);
+            frames.push(self.known.frame(of.method));
+        }
+        frames
+    }
+
+    pub(super) fn throw(&mut self, at: At, address: u64, stack: &[u64]) -> Option<Event<'static>> {
+        let mut frames = self.frames(stack, at);
+        if frames.is_empty() {
+            // An exception is thrown somewhere: in the innermost call, if one is open.
+            let calls = self.threads.get(at.place).map(|thread| &thread.calls);
+            let call = calls.and_then(|calls| calls.last());
+            let method = call.map_or(MethodId::NONE, |call| call.of.method);
+            frames.push(self.known.frame(method));
+        }
+        let object = self.object(address);
+        if !self.own {
+            let known = self.objects.get(&address);
+            let class = known.map_or(ClassId::NONE, |(_, class)| *class);
+            self.threads.get_mut(at.place)?.exception = class;
+        }
+        let class = self.exception_class(at)?;
+        Some(Event::ExceptionThrow(ExceptionThrow {
+            thread: self.id(at),
+            time: at.time,
+            object,
+            class,
+            stack: frames,
+        }))
+    }
+
+    pub(super) fn exception_class(&mut self, at: At) -> Option<ClassId> {
+        let class = self.threads.get_mut(at.place)?.exception;
+        match class.is_none() {
+            true => Some(self.unresolved_class(0, at)),
+            false => Some(class),
+        }
+    }
+
+    pub(super) fn catch(
+        &mut self,
+        at: At,
+        kind: u64,
+        method: u64,
+        address: u64,
+    ) -> Option<Event<'static>> {
+        if kind != 0 && kind != 2 {
+            self.tally.info("filter and fault clauses", at.offset);
+            return None;
+        }
+        let of = self.method(method, at);
+        let object = self.object(address);
+        let class = self.exception_class(at)?;
+        Some(Event::ExceptionCatch(ExceptionCatch {
+            thread: self.id(at),
+            time: at.time,
+            object,
+            class,
+            frame: self.known.frame(of.method),
+        }))
+    }
+
+    pub(super) fn monitor(
+        &mut self,
+        at: At,
+        event: u8,
+        address: u64,
+        stack: &[u64],
+    ) -> Option<Event<'static>> {
+        let (thread, time) = (self.id(at), at.time);
+        let object = self.object(address);
+        let stack = self.frames(stack, at);
+        match event {
+            CONTENTION => Some(Event::MonitorContendedEnter(MonitorContendedEnter {
+                thread,
+                time,
+                object,
+                owner: ThreadId::NONE,
+                stack,
+            })),
+            DONE => Some(Event::MonitorContendedEntered(MonitorContendedEntered {
+                thread,
+                time,
+                object,
+                stack,
+            })),
+            _ => {
+                self.tally.info("contentions given up", at.offset);
+                None
+            }
+        }
+    }
+}

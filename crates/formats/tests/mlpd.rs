@@ -1,0 +1,255 @@
+//! Log profiles: what is written, to the byte, and what is counted as lost.
+
+mod common;
+
+use common::{decode, every_event, written_by};
+use jtrail_formats::mlpd::{self, DataVersion};
+use jtrail_formats::{Encode, Format, Item, Reader};
+use jtrail_model::*;
+use std::ops::ControlFlow;
+
+/// One call of one method, and a throw.
+fn small() -> Vec<Event<'static>> {
+    let t = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
+    let (thread, class, method) = (ThreadId(1), ClassId(5), MethodId(9));
+    vec![
+        Event::ProcessCreate(ProcessCreate {
+            pid: 4242,
+            time: t(0),
+            ..Default::default()
+        }),
+        Event::TraceStart(TraceStart {
+            time: t(3),
+            ..Default::default()
+        }),
+        Event::ThreadStart(ThreadStart {
+            thread,
+            time: t(5),
+            name: "main".into(),
+            ..Default::default()
+        }),
+        Event::ClassDef(ClassDef {
+            class,
+            time: t(6),
+            name: "a.B".into(),
+            ..Default::default()
+        }),
+        Event::MethodDef(MethodDef {
+            method,
+            class,
+            name: "<init>".into(),
+            signature: "(I)V".into(),
+            ..Default::default()
+        }),
+        Event::MethodEnter(MethodEnter {
+            thread,
+            time: t(10),
+            method,
+            class,
+            ticket: 1,
+            cpu_time: Duration(0),
+            stack_depth: 1,
+        }),
+        Event::ObjectAlloc(ObjectAlloc {
+            thread,
+            time: t(20),
+            object: ObjectId(300),
+            size: 24,
+            method,
+            class,
+            ..Default::default()
+        }),
+        Event::MethodLeave(MethodLeave {
+            thread,
+            time: t(2_000_020),
+            method,
+            class,
+            ticket: 1,
+            cpu_time: Duration(0),
+            by_exception: true,
+        }),
+        Event::GcStart(GcStart { time: t(2_000_030) }),
+        Event::GcDetail(GcDetail {
+            time: t(2_000_035),
+            generation: Generation::Full,
+            ..Default::default()
+        }),
+        Event::GcFinish(GcFinish {
+            time: t(2_000_040),
+            total_space: 1024,
+            ..Default::default()
+        }),
+    ]
+}
+
+fn hex(lines: &str) -> Vec<u8> {
+    let pairs = lines.lines().flat_map(|line| {
+        let bytes = line.split('|').next().unwrap_or_default();
+        bytes.split_whitespace()
+    });
+    pairs
+        .map(|pair| u8::from_str_radix(pair, 16).unwrap())
+        .collect()
+}
+
+#[test]
+fn version_1_is_as_specified() {
+    let expected = hex("
+        01 5a 50 4d 00 01 01 08  00 68 e5 cf 8b 01 00 00    | id, 0.1, data version 1; 1700000000000 ms
+        00 00 00 00 00 00 00 00  92 10 00 00 00 00 00 00    | process 4242
+        01 4c 50 4d 86 00 00 00  00 00 4f 91 94 4e 00 00    | definitions; the clock starts at a day
+        00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 01 00  04 00 00 00 00 00 00 00    | reserved thread, first method
+        22 00 05 80 80 80 80 80 80 c0 00 00                 | the agent begins
+        02 00 05 80 80 80 80 80 80 c0 00 00 6a 74 72 61 69 6c 00
+        22 03 05 81 80 80 80 80 80 c0 00 00                 | the trace begins
+        02 00 05 81 80 80 80 80 80 c0 00 00 56 4d 00
+        22 00 04 04 00                                      | domain 1
+        02 00 04 04 00 75 6e 6b 6e 6f 77 6e 00
+        22 00 02 04 00 75 6e 6b 6e 6f 77 6e 00              | image 1
+        22 00 03 04 00 75 6e 6b 6e 6f 77 6e 00              | assembly 1
+        22 03 01 04 04 00 61 2e 42 00                       | class 1: a.B
+        43 00 00 04 00 61 2e 42 3a 3c 69 6e 69 74 3e 20 28 69 6e 74 29 00 | method 1: a.B:<init> (int)
+        01 4c 50 4d 1f 00 00 00  05 00 4f 91 94 4e 00 00    | thread 1
+        00 00 00 00 00 00 00 00  2c 01 00 00 00 00 00 00    | objects from 300
+        01 00 00 00 00 00 00 00  04 00 00 00 00 00 00 00
+        22 00 05 01 00                                      | begins
+        02 00 05 01 00 6d 61 69 6e 00                       | main
+        23 05 00                                            | enters
+        10 0a 04 00 18 00 01 04                             | allocates 24 bytes, in method 1
+        33 80 89 7a 00                                      | leaves by exception
+        01 4c 50 4d 0c 00 00 00  9e 84 6d 91 94 4e 00 00    | no thread
+        00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00
+        01 00 00 00 00 00 01 00  00 00 00 00 00 00 00 00
+        11 00 00 01  21 0a 80 08  11 00 05 01               | a full collection; 1024 bytes");
+    assert_eq!(written(DataVersion::V1), expected);
+}
+
+#[test]
+fn version_17_is_as_specified() {
+    let expected = hex("
+        01 5a 50 4d 03 00 11 08  00 68 e5 cf 8b 01 00 00    | id, 3.0, data version 17; 1700000000000 ms
+        00 00 4f 91 94 4e 00 00                             | which is a day on the clock
+        00 00 00 00 00 00 00 00  92 10 00 00 00 00          | process 4242
+        01 00 00 00 00  01 00 00 00 00  01 00 00 00 00      | three empty texts
+        01 4c 50 4d 85 00 00 00  00 00 4f 91 94 4e 00 00
+        00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 01 00  04 00 00 00 00 00 00 00
+        22 00 05 80 80 80 80 80 80 c0 00
+        02 00 05 80 80 80 80 80 80 c0 00 6a 74 72 61 69 6c 00
+        22 03 05 81 80 80 80 80 80 c0 00
+        02 00 05 81 80 80 80 80 80 c0 00 56 4d 00
+        22 00 04 04
+        02 00 04 04 75 6e 6b 6e 6f 77 6e 00
+        22 00 02 04 75 6e 6b 6e 6f 77 6e 00 00
+        22 00 03 04 04 75 6e 6b 6e 6f 77 6e 00
+        22 03 01 04 04 61 2e 42 00
+        22 00 07 04 04 04                                   | the table of class 1
+        43 00 00 04 00 61 2e 42 3a 3c 69 6e 69 74 3e 20 28 69 6e 74 29 00
+        01 4c 50 4d 1c 00 00 00  05 00 4f 91 94 4e 00 00
+        00 00 00 00 00 00 00 00  2c 01 00 00 00 00 00 00
+        01 00 00 00 00 00 00 00  04 00 00 00 00 00 00 00
+        22 00 05 01
+        02 00 05 01 6d 61 69 6e 00
+        23 05 00
+        10 0a 04 00 18 01 00
+        33 80 89 7a 00
+        01 4c 50 4d 0c 00 00 00  9e 84 6d 91 94 4e 00 00
+        00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00
+        01 00 00 00 00 00 01 00  00 00 00 00 00 00 00 00
+        11 00 00 01  21 0a 80 08  11 00 05 01");
+    assert_eq!(written(DataVersion::V17), expected);
+}
+
+fn written(version: DataVersion) -> Vec<u8> {
+    let mut encoder = mlpd::Encoder::new(version);
+    let bytes = written_by(&mut encoder, &small());
+    assert_eq!(encoder.losses(), []);
+    bytes
+}
+
+#[test]
+fn what_does_not_fit_is_counted_by_kind() {
+    let count = |version, what| {
+        let mut encoder = mlpd::Encoder::new(version);
+        written_by(&mut encoder, &every_event());
+        let losses = encoder.losses();
+        losses
+            .iter()
+            .find(|loss| loss.what == what)
+            .map_or(0, |loss| loss.count)
+    };
+    for (what, in_1, in_17) in [
+        ("texts", 1, 1),
+        ("waits", 2, 2),
+        ("parks", 2, 2),
+        ("CPU times of calls", 2, 2),
+        ("lines of frames", 5, 7),
+        ("roots of heap dumps", 1, 0),
+        ("objects of caught exceptions", 1, 0),
+        ("stacks of entered monitors", 1, 0),
+        ("class unloads", 0, 1),
+        ("class details but for the loader", 1, 1),
+        (
+            "references between objects that a heap dump does not list",
+            1,
+            1,
+        ),
+    ] {
+        assert_eq!(count(DataVersion::V1, what), in_1, "{what}");
+        assert_eq!(count(DataVersion::V17, what), in_17, "{what}");
+    }
+}
+
+#[test]
+fn classes_of_one_name_stay_apart() {
+    let class = |id| {
+        Event::ClassDef(ClassDef {
+            class: ClassId(id),
+            name: "a.B".into(),
+            ..Default::default()
+        })
+    };
+    let method = |id, class, name: &'static str| {
+        Event::MethodDef(MethodDef {
+            method: MethodId(id),
+            class: ClassId(class),
+            name: name.into(),
+            ..Default::default()
+        })
+    };
+    let events = [
+        class(1),
+        class(2),
+        method(1, 1, "one"),
+        method(2, 2, "two"),
+        method(3, 1, "three"),
+    ];
+    let bytes = written_by(&mut mlpd::Encoder::default(), &events);
+    let events = decode(Format::Mlpd, &bytes).events;
+    let classes: Vec<_> = events
+        .iter()
+        .filter_map(|event| {
+            event
+                .split_once("class: ")
+                .filter(|_| event.starts_with("MethodDef"))
+        })
+        .map(|(_, class)| &class[..10])
+        .collect();
+    assert_eq!(classes, ["ClassId(1)", "ClassId(2)", "ClassId(1)"]);
+}
+
+#[test]
+fn the_reader_finds_and_reads_it() {
+    let bytes = written(DataVersion::V17);
+    let mut reader = Reader::new(&bytes[..]).unwrap();
+    assert_eq!(reader.format(), Format::Mlpd);
+    let mut count = 0;
+    let end = reader.for_each(|item| {
+        assert!(matches!(item, Item::Event { .. }), "{item:?}");
+        count += 1;
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!((end.unwrap(), count), (None, 4 + 9));
+    assert_eq!(reader.offset(), bytes.len() as u64);
+}

@@ -1,0 +1,328 @@
+//! Log profiles that other programs wrote, put together by hand.
+
+mod common;
+
+use common::{Decoding, decode};
+use jtrail_formats::{Format, Severity};
+
+const HEADER: &[u8] = b"\x01\x5a\x50\x4d\x00\x01\x01\x08\x00\x68\xe5\xcf\x8b\x01\x00\x00\
+    \x00\x00\x00\x00\x00\x00\x00\x00\x92\x10\x00\x00\x00\x00\x00\x00";
+
+/// A buffer of a thread; its time base is 5 seconds and `late` nanoseconds, its bases are 0x100.
+fn buffer(thread: u64, late: u64, events: &[&[u8]]) -> Vec<u8> {
+    let events = events.concat();
+    let mut out = vec![0x01, 0x4c, 0x50, 0x4d];
+    out.extend_from_slice(&(events.len() as u32).to_le_bytes());
+    for field in [5_000_000_000 + late, 0x100, 0x100, thread, 0x100] {
+        out.extend_from_slice(&field.to_le_bytes());
+    }
+    [out, events].concat()
+}
+
+fn read(buffers: &[Vec<u8>]) -> Decoding {
+    decode(Format::Mlpd, &[HEADER, &buffers.concat()].concat())
+}
+
+/// Events behind those of the header, each as the begin of what `Debug` shows.
+#[track_caller]
+fn found(decoding: &Decoding, expected: &[&str]) {
+    let events: Vec<&str> = decoding.events.iter().skip(4).map(|e| &**e).collect();
+    let alike = |(event, expected): (&&str, &&str)| event.contains(expected);
+    let same = events.len() == expected.len() && events.iter().zip(expected).all(alike);
+    assert!(same, "{events:#?}");
+}
+
+#[track_caller]
+fn told(decoding: &Decoding, severity: Severity, message: &str) {
+    let found = decoding
+        .remarks
+        .iter()
+        .any(|r| r.severity == severity && r.message.contains(message));
+    assert!(found, "{:?}", decoding.remarks);
+}
+
+/// A method `a:b` of id 0x100, compiled.
+const JIT: &[u8] = b"\x43\x00\x00\x04\x40a:b ()\0";
+
+#[test]
+fn the_smallest_file_is_read() {
+    let decoding = read(&[buffer(
+        7,
+        0,
+        &[JIT, b"\x23\x0a\x00", b"\x13\x80\x89\x7a\x00"],
+    )]);
+    assert!(decoding.is_clean(), "{decoding:?}");
+    assert!(decoding.events[1].contains("pid: 4242"));
+    found(
+        &decoding,
+        &[
+            "ThreadStart(ThreadStart { thread: ThreadId(1), time: Timestamp(1700000000000000000)",
+            "ClassDef(ClassDef { class: ClassId(1), thread: ThreadId(0), time: Timestamp(1700000000000000000), name: \"a\"",
+            "MethodDef(MethodDef { method: MethodId(1), class: ClassId(1), name: \"b\", signature: \"()\"",
+            "MethodCompile(MethodCompile { method: MethodId(1), time: Timestamp(1700000000000000000), address: 260, size: 64",
+            "MethodEnter(MethodEnter { thread: ThreadId(1), time: Timestamp(1700000000000000010), method: MethodId(1), class: ClassId(1), ticket: 1",
+            "MethodLeave(MethodLeave { thread: ThreadId(1), time: Timestamp(1700000000002000010)",
+        ],
+    );
+}
+
+#[test]
+fn damage_ends_a_buffer_and_not_the_file() {
+    for damage in [
+        &b"\x0f\x00"[..],                                        // unknown event
+        b"\x53\x00\x00",                                         // unknown method event
+        b"\x36\x00\x00",                                         // roots in version 1
+        b"\x22\x00\x09\x00",                                     // unknown metadata
+        b"\x11\x00\x0c\x00",                                     // phase of a collection
+        b"\x11\x00\x00\x03",                                     // generation
+        b"\x14\x00\x03\x00\x00",                                 // type of clause
+        b"\x31\x00\x03\x00\x00\x00",                             // odd moves
+        b"\x31\x00\xff\xff\x03\x00\x00",                         // more moves than bytes
+        b"\x23\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00\x00", // long number
+        b"\x43\x00\x00\x04\x40abc",                              // text without end
+        b"\x23",                                                 // no time
+        b"\xa5\x00\x00\x00\x00",                                 // entered with a backtrace
+        b"\x84\x00\x00\x01\x00",                                 // flags
+    ] {
+        let first = buffer(7, 0, &[JIT, b"\x23\x0a\x00", damage]);
+        let second = buffer(8, 5, &[b"\x23\x0a\x00"]);
+        let decoding = read(&[first, second]);
+        told(&decoding, Severity::Fault, "rests of buffers skipped");
+        assert_eq!(
+            decoding.count(Severity::Fault),
+            1,
+            "{damage:x?} {decoding:?}"
+        );
+        let enters = decoding
+            .events
+            .iter()
+            .filter(|e| e.starts_with("MethodEnter"));
+        assert_eq!(enters.count(), 2, "{damage:x?}");
+    }
+}
+
+#[test]
+fn headers_that_are_none_are_refused() {
+    for (at, byte, message) in [
+        (0, 2, "the first bytes"),
+        (6, 13, "unsupported data version 13"),
+        (6, 17, "does not go with"),
+        (7, 9, "pointers of 9 bytes"),
+        (20, 1, "flags"),
+        (15, 0x7f, "startup time"),
+    ] {
+        let mut bytes = HEADER.to_vec();
+        bytes[at] = byte;
+        let decoding = decode(Format::Mlpd, &bytes);
+        assert!(decoding.refused().1.contains(message), "{decoding:?}");
+        assert_eq!(decoding.events.len(), 0);
+    }
+    let decoding = decode(Format::Mlpd, &HEADER[..31]);
+    assert_eq!(
+        decoding.refused(),
+        (0, "the file is shorter than its header")
+    );
+}
+
+#[test]
+fn what_stands_between_buffers_is_refused_behind_what_is_read() {
+    let good = buffer(7, 0, &[JIT, b"\x23\x0a\x00"]);
+    let mut huge = buffer(7, 0, &[]);
+    huge[7] = 0x40;
+    for (bad, at) in [(vec![b'x'; 60], 0), (huge, 4)] {
+        let decoding = read(&[good.clone(), bad]);
+        assert_eq!(
+            decoding.refused().0,
+            (HEADER.len() + good.len() + at) as u64
+        );
+        assert!(decoding.events.last().unwrap().starts_with("MethodEnter"));
+    }
+    let decoding = read(&[good.clone(), good[..60].to_vec()]);
+    assert_eq!(
+        decoding.only(Severity::Truncated).0,
+        (HEADER.len() + good.len()) as u64
+    );
+}
+
+#[test]
+fn leaves_close_what_is_inside() {
+    let second: &[u8] = b"\x43\x00\x08\x04\x40a:c ()\0";
+    let events: [&[u8]; 7] = [
+        JIT,
+        second,
+        b"\x23\x01\x78", // enters 0x100
+        b"\x23\x01\x08", // enters 0x108
+        b"\x13\x01\x78", // leaves 0x100
+        b"\x13\x01\x00", // leaves it again
+        b"\x23\x01\x00",
+    ];
+    let decoding = read(&[buffer(7, 0, &events)]);
+    told(&decoding, Severity::Fault, "leaves that skip open calls");
+    told(
+        &decoding,
+        Severity::Fault,
+        "leaves of methods that are not open",
+    );
+    let calls: Vec<_> = decoding
+        .events
+        .iter()
+        .filter(|e| e.starts_with("MethodE") || e.starts_with("MethodL"))
+        .collect();
+    let marks: Vec<_> = calls
+        .iter()
+        .map(|e| (e.as_bytes()[6], e.contains("ticket: 2")))
+        .collect();
+    let expected = [
+        (b'E', false),
+        (b'E', true),
+        (b'L', true),
+        (b'L', false),
+        (b'E', false),
+    ];
+    assert_eq!(marks, expected);
+}
+
+#[test]
+fn what_is_not_defined_gets_a_name() {
+    let events: [&[u8]; 3] = [b"\x23\x0a\x00", JIT, b"\x23\x00\x00"];
+    let decoding = read(&[buffer(7, 0, &events)]);
+    told(
+        &decoding,
+        Severity::Fault,
+        "methods used, and not defined before",
+    );
+    told(
+        &decoding,
+        Severity::Info,
+        "methods defined behind their use",
+    );
+    found(
+        &decoding,
+        &[
+            "ThreadStart",
+            "ClassDef(ClassDef { class: ClassId(1), thread: ThreadId(0), time: Timestamp(1700000000000000010), name: \"unresolved class 0x0\"",
+            "name: \"unknown method 0x100\"",
+            "MethodEnter",
+            "name: \"a\"",
+            "MethodDef(MethodDef { method: MethodId(2)",
+            "MethodCompile",
+            "method: MethodId(2), class: ClassId(2), ticket: 2",
+        ],
+    );
+}
+
+/// A class `E` of id 0x108 in image 0x100, as the first description spells its load.
+const CLASS: &[u8] = b"\x02\x00\x01\x08\x00\x00E\0";
+
+#[test]
+fn objects_move_and_their_places_are_taken_again() {
+    let events: [&[u8]; 7] = [
+        CLASS,
+        b"\x00\x00\x08\x01\x20", // an object at 0x101
+        b"\x31\x00\x02\x01\x05", // which moves to 0x105
+        b"\x00\x00\x08\x01\x20", // another at 0x101
+        b"\x15\x00\x05",         // contention on the first
+        b"\x35\x00\x05",         // given up
+        b"\x04\x00\x01",         // the second is thrown
+    ];
+    let decoding = read(&[buffer(7, 0, &events)]);
+    told(&decoding, Severity::Info, "contentions given up");
+    found(
+        &decoding,
+        &[
+            "ThreadStart",
+            "name: \"E\"",
+            "object: ObjectId(1), size: 32",
+            "object: ObjectId(2), size: 32",
+            "MonitorContendedEnter(MonitorContendedEnter { thread: ThreadId(1), time: Timestamp(1700000000000000000), object: ObjectId(1)",
+            "object: ObjectId(2), class: ClassId(1), stack: [Frame { method: \"\", line: -1 }]",
+        ],
+    );
+}
+
+#[test]
+fn heap_dumps_belong_to_the_thread_that_began_them() {
+    let mine: [&[u8]; 5] = [
+        CLASS,
+        b"\x06\x00",
+        b"\x26\x01\x08\x10\x01\x02", // object 0x101, refers to 0x102
+        b"\x26\x02\x08\x18\x00",
+        b"\x26\x01\x00\x00\x01\x01", // and to itself
+    ];
+    let other: [&[u8]; 2] = [b"\x26\x03\x08\x10\x01\x02", b"\x16\x00"];
+    let decoding = read(&[
+        buffer(7, 0, &mine),
+        buffer(8, 0, &other),
+        buffer(7, 9, &[b"\x16\x01"]),
+    ]);
+    told(
+        &decoding,
+        Severity::Fault,
+        "parts of a heap dump that did not begin (2 times",
+    );
+    found(
+        &decoding,
+        &[
+            "ThreadStart",
+            "ClassDef",
+            "HeapDump(",
+            "object: ObjectId(1), class: ClassId(1), size: 16",
+            "source: ObjectId(1), target: ObjectId(2)",
+            "object: ObjectId(2), class: ClassId(1), size: 24",
+            "source: ObjectId(1), target: ObjectId(1)",
+            "ThreadStart",
+            "HeapDumpEnd",
+        ],
+    );
+}
+
+#[test]
+fn threads_have_names_and_ends() {
+    // The id 7, from the base 0x100.
+    let load: &[u8] = b"\x22\x00\x05\x87\x7e\x00";
+    let name: &[u8] = b"\x02\x05\x05\x87\x7e\x00seven\0";
+    let end: &[u8] = b"\x42\x00\x05\x87\x7e\x00";
+    let decoding = read(&[
+        buffer(7, 0, &[load, name, end]),
+        buffer(7, 9, &[b"\x21\x00\x01"]),
+    ]);
+    assert!(decoding.is_clean(), "{decoding:?}");
+    found(
+        &decoding,
+        &[
+            "ThreadStart(ThreadStart { thread: ThreadId(1)",
+            "ThreadName(ThreadName { thread: ThreadId(1), time: Timestamp(1700000000000000005), name: \"seven\"",
+            "ThreadEnd(ThreadEnd { thread: ThreadId(1)",
+            "ThreadStart(ThreadStart { thread: ThreadId(2)",
+        ],
+    );
+}
+
+#[test]
+fn collections_have_generations_and_sizes() {
+    let events: [&[u8]; 6] = [
+        b"\x11\x00\x05\x00", // an end without a begin
+        b"\x11\x01\x00\x01",
+        b"\x11\x01\x01\x01", // a phase
+        b"\x21\x01\x80\x08",
+        b"\x11\x01\x05\x01",
+        b"\x42\x00\x02\x00\x00m\0", // an image is unloaded
+    ];
+    let decoding = read(&[buffer(7, 0, &events)]);
+    told(
+        &decoding,
+        Severity::Fault,
+        "collections that end, and did not begin",
+    );
+    told(&decoding, Severity::Info, "phases of collections");
+    told(&decoding, Severity::Info, "images, assemblies and domains");
+    found(
+        &decoding,
+        &[
+            "ThreadStart",
+            "GcStart",
+            "generation: Full",
+            "total_space: 1024",
+        ],
+    );
+}

@@ -1,0 +1,214 @@
+//! Random traces as log profiles, and damaged ones.
+
+mod common;
+
+use common::legal::trace;
+use common::{Decoding, decode, decode_pieces, every_event, shown, written_by};
+use jtrail_formats::mlpd::{self, DataVersion};
+use jtrail_formats::{Checker, Decode, Encode, Format, Severity, Step};
+use jtrail_model::*;
+use proptest::prelude::*;
+
+const VERSIONS: [DataVersion; 2] = [DataVersion::V1, DataVersion::V17];
+
+fn write(version: DataVersion, events: &[Event<'_>]) -> Vec<u8> {
+    written_by(&mut mlpd::Encoder::new(version), events)
+}
+
+fn events_of(bytes: &[u8]) -> Vec<Event<'static>> {
+    let mut decoder = mlpd::Decoder::default();
+    let (mut events, mut at) = (Vec::new(), 0);
+    loop {
+        let decoded = decoder.step(&bytes[at..], true).expect("a sound trace");
+        at += decoded.used;
+        match decoded.step {
+            Step::Event(event) => events.push(owned(event)),
+            Step::End => return events,
+            Step::Remark(remark) => panic!("{remark:?}"),
+            _ => {}
+        }
+    }
+}
+
+/// No event of the decoder borrows from its input, but its type does not say so.
+fn owned(event: Event<'_>) -> Event<'static> {
+    let mut bytes = Vec::new();
+    let mut encoder = Format::TptpBinary.encoder();
+    encoder.begin(&mut bytes);
+    encoder.event(&event, &mut bytes);
+    let by_exception = matches!(event, Event::MethodLeave(e) if e.by_exception);
+    let mut decoder = Format::TptpBinary.decoder();
+    let mut at = 0;
+    let bytes: &'static [u8] = bytes.leak();
+    loop {
+        let decoded = decoder.step(&bytes[at..], true).expect("a sound trace");
+        at += decoded.used;
+        match decoded.step {
+            Step::Event(Event::MethodLeave(e)) => {
+                return Event::MethodLeave(MethodLeave { by_exception, ..e });
+            }
+            Step::Event(event) => return event,
+            Step::Nothing => {}
+            step => panic!("{step:?}"),
+        }
+    }
+}
+
+fn is_definition(event: &str) -> bool {
+    ["ClassDef(", "MethodDef(", "ClassDetail("]
+        .iter()
+        .any(|kind| event.starts_with(kind))
+}
+
+/// Definitions, and all else: the former may come earlier than they were made.
+fn parted(events: &[String]) -> (Vec<&String>, Vec<&String>) {
+    events.iter().partition(|event| is_definition(event))
+}
+
+fn steps(most: usize) -> impl Strategy<Value = Vec<(u8, usize, u32)>> {
+    let gap = prop_oneof![8 => 0_u32..1000, 1 => 0_u32..2_000_000_000];
+    prop::collection::vec((0_u8..40, 0_usize..1 << 40, gap), 0..most)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn what_fits_comes_back(steps in steps(200), piece in 1_usize..3000) {
+        for version in VERSIONS {
+            let events = trace(version, &steps);
+            let mut encoder = mlpd::Encoder::new(version);
+            let bytes = written_by(&mut encoder, &events);
+            prop_assert_eq!(encoder.losses(), []);
+            let decoding = decode_pieces(Format::Mlpd, &bytes, piece);
+            prop_assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+            let expected = shown(&events);
+            prop_assert_eq!(parted(&decoding.events), parted(&expected));
+            // And to the byte once more.
+            prop_assert_eq!(write(version, &events_of(&bytes)), bytes);
+        }
+    }
+
+    #[test]
+    fn what_we_write_passes_the_checker(steps in steps(200)) {
+        // Unloading a class twice is no sound trace.
+        let sound: Vec<_> = steps.into_iter().filter(|step| step.0 != 14).collect();
+        for version in VERSIONS {
+            let bytes = write(version, &trace(version, &sound));
+            let mut checker = Checker::default();
+            for (at, event) in events_of(&bytes).iter().enumerate() {
+                checker.event(at as u64, event);
+            }
+            let findings = checker.finish();
+            prop_assert_eq!(findings.faults(), 0, "{:?}", findings.findings);
+        }
+    }
+
+    /// Events that make no sense together: what is read back once stays as it is.
+    #[test]
+    fn any_events_are_written_so_that_they_can_be_read(events in common::random::trace()) {
+        for version in VERSIONS {
+            let bytes = write(version, &events);
+            let decoding = decode(Format::Mlpd, &bytes);
+            prop_assert!(decoding.is_clean(), "{:?}", decoding);
+        }
+    }
+
+    #[test]
+    fn bytes_without_sense_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400), piece in 1_usize..50) {
+        for version in VERSIONS {
+            let whole = write(version, &[]);
+            let head = [&whole[..], &buffer_head(bytes.len())].concat();
+            decode_pieces(Format::Mlpd, &[&head, &bytes[..]].concat(), piece);
+        }
+        decode_pieces(Format::Mlpd, &[mlpd::MAGIC, &bytes].concat(), piece);
+        decode_pieces(Format::Mlpd, &[mlpd::GZIP_MAGIC, &bytes].concat(), piece);
+    }
+}
+
+/// The header of a buffer of a foreign thread.
+fn buffer_head(length: usize) -> Vec<u8> {
+    let mut head = vec![0x01, 0x4c, 0x50, 0x4d];
+    head.extend_from_slice(&(length as u32).to_le_bytes());
+    for field in [90_000_000_000_000_u64, 0, 0, 77, 4] {
+        head.extend_from_slice(&field.to_le_bytes());
+    }
+    head
+}
+
+/// A trace of all events in both versions, and one of calls in more than one batch.
+fn traces() -> Vec<Vec<u8>> {
+    let steps: Vec<_> = (0..400_usize)
+        .map(|i| ((i * 7 % 40) as u8, i * 31, 5_000_000))
+        .collect();
+    let mut traces = Vec::new();
+    for version in VERSIONS {
+        traces.push(write(version, &every_event()));
+        traces.push(write(version, &trace(version, &steps)));
+    }
+    traces
+}
+
+#[test]
+fn a_trace_cut_anywhere_is_truncated_there() {
+    for bytes in traces() {
+        let whole = decode(Format::Mlpd, &bytes);
+        let mut last = 0;
+        for cut in 0..bytes.len() {
+            let decoding = decode(Format::Mlpd, &bytes[..cut]);
+            assert_eq!(decoding.count(Severity::Fault), 0, "{cut}");
+            assert!(decoding.count(Severity::Truncated) <= 1);
+            // Whole buffers are used.
+            let found = decoding.events.len();
+            assert!(found >= last || decoding.error.is_some());
+            last = found;
+            // The first four are those of the header, until the first buffer tells more.
+            let mut later = decoding.events.iter().skip(4);
+            let known = later.all(|event| whole.events.contains(event));
+            assert!(known, "{cut}");
+        }
+    }
+}
+
+#[test]
+fn a_flipped_byte_anywhere_does_no_harm() {
+    for bytes in traces() {
+        let mut damaged = bytes.clone();
+        let step = 1 + bytes.len() / 500;
+        for at in (0..bytes.len()).step_by(step) {
+            for flip in [0x01, 0x08, 0x20, 0x80, 0xff] {
+                damaged[at] ^= flip;
+                let whole = decode(Format::Mlpd, &damaged);
+                assert!(whole.count(Severity::Truncated) <= 1);
+                if at % 16 == 0 {
+                    assert_eq!(decode_pieces(Format::Mlpd, &damaged, 100 + at), whole);
+                }
+                damaged[at] = bytes[at];
+            }
+        }
+    }
+}
+
+#[test]
+fn compressed_traces_are_read_as_plain_ones() {
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+    for bytes in traces() {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        gzip.write_all(&bytes).unwrap();
+        let packed = gzip.finish().unwrap();
+        assert_eq!(Format::detect(&packed), Some(Format::Mlpd));
+        let plain = decode(Format::Mlpd, &bytes);
+        for piece in [1, 100, packed.len()] {
+            assert_eq!(decode_pieces(Format::Mlpd, &packed, piece), plain);
+        }
+        for cut in (0..packed.len()).step_by(7) {
+            let decoding: Decoding = decode(Format::Mlpd, &packed[..cut]);
+            let broken = decoding.error.is_some() || decoding.count(Severity::Truncated) > 0;
+            assert!(broken, "{cut}: {decoding:?}");
+            let mut damaged = packed.clone();
+            damaged[cut] ^= 0x10;
+            decode_pieces(Format::Mlpd, &damaged, 50);
+        }
+    }
+}
