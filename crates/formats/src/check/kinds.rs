@@ -29,7 +29,7 @@ kinds! {
     MonitorContendedEntered AggregatedEnter AggregatedLeave HeapDump GcRoot ObjectReference Custom
     ObjectDef ExceptionThrow ExceptionCatch ThreadName ThreadCpu ThreadMount ThreadUnmount ThreadPark
     ThreadUnpark ClassDetail ClassUnload ClassRedefine MethodCompile MethodUncompile Sample GcDetail
-    HeapObject HeapDumpEnd LineCounts
+    HeapObject HeapDumpEnd LineCounts TracePause TraceResume
 }
 
 /// Number of events by kind.

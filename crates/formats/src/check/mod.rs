@@ -25,7 +25,7 @@ mod kinds;
 mod objects;
 mod order;
 mod pairing;
-mod table;
+pub(crate) mod table;
 mod thread;
 
 pub use findings::{Counts, Finding, Findings, MOST_FINDINGS, Rule, Total};

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 /// one may be anything: an id far above the number of entries goes to a hash map, so that memory
 /// stays in proportion to the entries.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(crate) struct Table<T> {
     dense: Vec<Option<T>>,
     sparse: HashMap<u64, T>,
     entries: usize,
@@ -34,7 +34,7 @@ impl<T> Table<T> {
         self.entries
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<&T> {
+    pub(crate) fn get(&self, id: u64) -> Option<&T> {
         let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at));
         match dense {
             Some(Some(value)) => Some(value),
@@ -43,7 +43,7 @@ impl<T> Table<T> {
         }
     }
 
-    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
         let dense = usize::try_from(id)
             .ok()
             .and_then(|at| self.dense.get_mut(at));
@@ -55,7 +55,7 @@ impl<T> Table<T> {
     }
 
     /// Adds an entry; `false` when there is one of that id, which then stays.
-    pub(super) fn insert(&mut self, id: u64, value: T) -> bool {
+    pub(crate) fn insert(&mut self, id: u64, value: T) -> bool {
         if self.get(id).is_some() {
             return false;
         }

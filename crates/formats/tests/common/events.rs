@@ -376,5 +376,7 @@ fn events_without_message() -> Vec<Event<'static>> {
             ],
         }),
         Event::ClassUnload(ClassUnload { class, time }),
+        Event::TracePause(TracePause { time }),
+        Event::TraceResume(TraceResume { time }),
     ]
 }

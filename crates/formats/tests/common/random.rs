@@ -95,7 +95,7 @@ macro_rules! event {
 
 /// An event of any kind.
 pub fn event() -> impl Strategy<Value = Event<'static>> {
-    prop_oneof![30 => with_message(), 19 => without_message(), 2 => nearly_event()]
+    prop_oneof![30 => with_message(), 21 => without_message(), 2 => nearly_event()]
 }
 
 /// Free text that is an event's but for one character.
@@ -348,6 +348,8 @@ fn without_message() -> impl Strategy<Value = Event<'static>> {
             calls: any::<u64>(),
             lines: lines(),
         }),
+        event!(TracePause(TracePause) { time: time() }),
+        event!(TraceResume(TraceResume) { time: time() }),
     ])
 }
 

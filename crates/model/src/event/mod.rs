@@ -48,6 +48,10 @@ pub enum Event<'a> {
     TraceStart(TraceStart<'a>),
     /// Collection ended.
     TraceEnd(TraceEnd<'a>),
+    /// Collection paused.
+    TracePause(TracePause),
+    /// Collection goes on, or begins in a trace that was paused from its start.
+    TraceResume(TraceResume),
     /// A filter rule in force.
     Filter(Filter<'a>),
     /// An option in force.
@@ -146,6 +150,8 @@ impl Event<'_> {
             Event::AgentDestroy(e) => e.time,
             Event::TraceStart(e) => e.time,
             Event::TraceEnd(e) => e.time,
+            Event::TracePause(e) => e.time,
+            Event::TraceResume(e) => e.time,
             Event::ThreadStart(e) => e.time,
             Event::ThreadEnd(e) => e.time,
             Event::ClassDef(e) => e.time,

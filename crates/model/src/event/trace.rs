@@ -83,6 +83,22 @@ pub struct TraceEnd<'a> {
     pub time: Timestamp,
 }
 
+/// See [`crate::Event::TracePause`]. Calls that are open here and over when collection goes on are
+/// left at the time of the pause, before the first call behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TracePause {
+    /// When collection paused.
+    pub time: Timestamp,
+}
+
+/// See [`crate::Event::TraceResume`]. Calls that began while collection was paused are not in the
+/// trace, and neither are their leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TraceResume {
+    /// When collection went on.
+    pub time: Timestamp,
+}
+
 /// See [`crate::Event::Filter`]. The words are those of TPTP (its specification, message 1007).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter<'a> {

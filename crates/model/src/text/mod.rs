@@ -25,6 +25,8 @@
 //! jtrail heap-object dump=10 object=9 class=3 size=24
 //! jtrail heap-end dump=10 time=1700000000000000023
 //! jtrail lines method=5 time=1700000000000000024 calls=3 line=12:3 line=13:300
+//! jtrail pause time=1700000000000000025
+//! jtrail resume time=1700000000000000026
 //! ```
 //!
 //! - A frame is its line, a blank, and its method, innermost frame first.
@@ -43,7 +45,8 @@ use crate::grammar::{PREFIX, Pairs};
 use crate::{
     ClassDetail, ClassRedefine, ClassUnload, Event, ExceptionCatch, ExceptionThrow, GcDetail,
     HeapDumpEnd, HeapObject, LineCounts, MethodCompile, MethodUncompile, ObjectDef, Sample, Text,
-    ThreadCpu, ThreadMount, ThreadName, ThreadPark, ThreadUnmount, ThreadUnpark,
+    ThreadCpu, ThreadMount, ThreadName, ThreadPark, ThreadUnmount, ThreadUnpark, TracePause,
+    TraceResume,
 };
 use std::borrow::Cow;
 use value::{Source, Value};
@@ -117,6 +120,8 @@ texts! {
     "lines" LineCounts(LineCounts) {
         "method" = method "time" = time "calls" = calls "line" = lines
     }
+    "pause" TracePause(TracePause) { "time" = time }
+    "resume" TraceResume(TraceResume) { "time" = time }
 }
 
 /// Reads an event back from its text. `None` when the text is no event of those here, or a damaged

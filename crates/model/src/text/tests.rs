@@ -149,6 +149,8 @@ fn events(text: &str) -> Vec<Event<'_>> {
                 },
             ],
         }),
+        Event::TracePause(TracePause { time }),
+        Event::TraceResume(TraceResume { time }),
     ]
 }
 
