@@ -29,7 +29,8 @@ kinds! {
     MonitorContendedEntered AggregatedEnter AggregatedLeave HeapDump GcRoot ObjectReference Custom
     ObjectDef ExceptionThrow ExceptionCatch ThreadName ThreadCpu ThreadMount ThreadUnmount ThreadPark
     ThreadUnpark ClassDetail ClassUnload ClassRedefine MethodCompile MethodUncompile Sample GcDetail
-    HeapObject HeapDumpEnd LineCounts TracePause TraceResume
+    HeapObject HeapDumpEnd LineCounts TracePause TraceResume ThreadOsId
+    ProcessCpu AllocationSum LiveObjects
 }
 
 /// Number of events by kind.
