@@ -1,6 +1,6 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, tptp};
+use crate::{Decode, Encode, tptp, tracelog};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -10,6 +10,8 @@ pub enum Format {
     TptpXml,
     /// TPTP's binary stream (`.trcbin`).
     TptpBinary,
+    /// The text trace of Tizen's CoreProfiler (`.log`).
+    TraceLog,
 }
 
 /// Bytes of a trace's begin that are enough for [`Format::detect`].
@@ -17,13 +19,14 @@ pub const DETECT_BYTES: usize = 64;
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Self; 2] = [Self::TptpXml, Self::TptpBinary];
+    pub const ALL: [Self; 3] = [Self::TptpXml, Self::TptpBinary, Self::TraceLog];
 
     /// The word for it in `format=`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TptpXml => "xml",
             Self::TptpBinary => "binary",
+            Self::TraceLog => "tracelog",
         }
     }
 
@@ -32,6 +35,7 @@ impl Format {
         match self {
             Self::TptpXml => "trcxml",
             Self::TptpBinary => "trcbin",
+            Self::TraceLog => "log",
         }
     }
 
@@ -52,6 +56,8 @@ impl Format {
             Some(Self::TptpBinary)
         } else if text.trim_ascii_start().starts_with(b"<") {
             Some(Self::TptpXml)
+        } else if tracelog::is_begin(text) {
+            Some(Self::TraceLog)
         } else {
             None
         }
@@ -62,6 +68,7 @@ impl Format {
         match self {
             Self::TptpXml => Box::new(tptp::xml::Encoder::default()),
             Self::TptpBinary => Box::new(tptp::binary::Encoder::default()),
+            Self::TraceLog => Box::new(tracelog::Encoder::default()),
         }
     }
 
@@ -70,6 +77,7 @@ impl Format {
         match self {
             Self::TptpXml => Box::new(tptp::xml::Decoder::default()),
             Self::TptpBinary => Box::new(tptp::binary::Decoder::default()),
+            Self::TraceLog => Box::new(tracelog::Decoder::default()),
         }
     }
 }

@@ -13,6 +13,7 @@ mod codec;
 mod detect;
 mod reader;
 pub mod tptp;
+pub mod tracelog;
 
 pub use check::*;
 pub use codec::*;
