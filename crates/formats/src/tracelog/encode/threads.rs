@@ -211,7 +211,9 @@ impl Encoder {
             }
             out.push(b'\n');
         }
+        // A trace log that is written anew tells it, or does not have it.
         if self.settings.process_cpu
+            && !self.head.recoded
             && let Some(ms) = self.process.used(used, ms, self.settings.cpu_interval_ms)
         {
             self.pending = Pending::ProcessCpu { ms };
