@@ -32,12 +32,17 @@ const KINDS: [(&str, &str); 11] = [
     ("sam", "str mem"),
 ];
 
+/// Whether there is such a record.
+fn is_known(kind: &[u8], sub: &[u8]) -> bool {
+    let of_kind = KINDS.iter().find(|(word, _)| word.as_bytes() == kind);
+    of_kind.is_some_and(|(_, subs)| subs.split(' ').any(|word| word.as_bytes() == sub))
+}
+
 /// Whether a trace that starts so looks like one of these: its first line is a record.
 pub(crate) fn is_begin(head: &[u8]) -> bool {
     let mut words = record::Words::new(head.trim_ascii_start());
-    let (Some(kind), Some(sub)) = (words.word(), words.word()) else {
-        return false;
-    };
-    let of_kind = KINDS.iter().find(|(word, _)| word.as_bytes() == kind);
-    of_kind.is_some_and(|(_, subs)| subs.split(' ').any(|word| word.as_bytes() == sub))
+    match (words.word(), words.word()) {
+        (Some(kind), Some(sub)) => is_known(kind, sub),
+        _ => false,
+    }
 }

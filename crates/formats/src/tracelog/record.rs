@@ -36,12 +36,16 @@ impl<'a> Words<'a> {
         String::from_utf8_lossy(std::mem::take(&mut self.rest).trim_ascii())
     }
 
-    /// Text in quotes. Others do not escape quotes inside of it, so the last is one that a blank or the
-    /// end follows.
+    /// Text in quotes. Others do not escape quotes inside of it, so the last is one that ends the line or
+    /// that another text in quotes follows.
     pub(super) fn quoted(&mut self) -> Option<Cow<'a, str>> {
-        let text = self.rest.trim_ascii_start().strip_prefix(b"\"")?;
-        let is_end =
-            |at: &usize| text[*at] == b'"' && matches!(text.get(at + 1), None | Some(b' '));
+        let text = self.rest.trim_ascii().strip_prefix(b"\"")?;
+        let is_last = |rest: &[u8]| match rest {
+            [] => true,
+            [b' ', ..] => rest.trim_ascii_start().starts_with(b"\""),
+            _ => false,
+        };
+        let is_end = |at: &usize| text[*at] == b'"' && is_last(&text[at + 1..]);
         let end = (0..text.len()).find(is_end)?;
         self.rest = &text[end + 1..];
         Some(String::from_utf8_lossy(&text[..end]))

@@ -1,9 +1,9 @@
 //! The records, by type and sub-type.
 
-use super::super::names;
 use super::super::record::{Words, is_thread, parts, read_item};
 use super::super::settings::{self, Collection};
 use super::super::text::{read_hex, unescape};
+use super::super::{is_known, names};
 use super::stacks::Life;
 use super::{Decoder, Line};
 use jtrail_model::{
@@ -26,7 +26,6 @@ impl Decoder {
     #[inline]
     fn begin_events(&mut self) {
         if self.is_opening() {
-            self.matched = true;
             self.open();
         }
         self.end_code();
@@ -47,7 +46,9 @@ impl Decoder {
                 self.function_name(iid, &name, &returned, &parameters);
             }
             _ => {
-                self.begin_events();
+                if is_known(kind, sub) {
+                    self.begin_events();
+                }
                 return self.event_line(kind, sub, words);
             }
         }

@@ -145,9 +145,8 @@ impl Decoder {
 
     /// The input ends: in the middle of a line, unless nothing is left.
     fn cut<'a>(&mut self, input: &'a [u8]) -> Result<Decoded<'a>, DecodeError> {
-        self.end_code();
         if input.trim_ascii().is_empty() {
-            self.open();
+            self.close();
             self.state = State::Ending;
             let next = self.waiting().map_or(Step::Nothing, Step::Event);
             return Ok(step(input.len(), next));
@@ -160,8 +159,7 @@ impl Decoder {
         let (was, found) = (tally, std::mem::take(&mut self.tally));
         self.tally = was;
         let whole = found.is_empty();
-        self.end_code();
-        self.open();
+        self.close();
         self.state = State::Ending;
         let what = if whole {
             "read nevertheless"
@@ -180,6 +178,14 @@ impl Decoder {
         Ok(step(input.len(), Step::Remark(remark)))
     }
 
+    /// Nothing follows: what waits for other lines is handed out.
+    fn close(&mut self) {
+        if self.matched {
+            self.open();
+        }
+        self.end_code();
+    }
+
     fn skip<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         let end = input.iter().position(|b| *b == b'\n');
         match end {
@@ -189,6 +195,7 @@ impl Decoder {
                 step(end + 1, Step::Nothing)
             }
             None if last => {
+                self.close();
                 self.state = State::Ending;
                 step(input.len(), Step::Nothing)
             }

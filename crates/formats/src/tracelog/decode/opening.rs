@@ -49,7 +49,7 @@ impl Decoder {
 
     /// Hands out the opening events, if that was not done.
     pub(super) fn open(&mut self) {
-        if self.opening.done || !self.matched {
+        if self.opening.done {
             return;
         }
         self.opening.done = true;

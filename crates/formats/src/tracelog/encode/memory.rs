@@ -134,8 +134,11 @@ impl Encoder {
         let (iid, sums) = (thread.iid, std::mem::take(&mut thread.sums));
         thread.line_ms = thread.line_ms.max(thread.sums_ms);
         let ms = thread.line_ms;
+        // The stack in which they were allocated comes right before, and before both what they name.
+        if !matches!(&self.pending, Pending::Stack { thread, .. } if *thread == id) {
+            self.flush(out);
+        }
         let items = self.items(sums, out);
-        // The stack in which they were allocated comes right before.
         self.flush(out);
         if items.is_empty() {
             return;
@@ -260,16 +263,21 @@ impl Encoder {
             return;
         }
         let live = self.objects.live();
-        let items = self.items(live, out);
-        self.write_table(self.objects.ms, &items, out);
+        self.write_table(self.objects.ms, live, out);
     }
 
-    fn write_table(&mut self, ms: u64, items: &[(u32, u64, u64)], out: &mut Vec<u8>) {
+    fn write_table(
+        &mut self,
+        ms: u64,
+        live: impl IntoIterator<Item = (ClassId, (u64, u64))>,
+        out: &mut Vec<u8>,
+    ) {
         self.flush(out);
+        let items = self.items(live, out);
         self.gc.line_ms = self.gc.line_ms.max(ms);
         out.extend_from_slice(b"gch alt ");
         text::dec(self.gc.line_ms, out);
-        write_items(items, out);
+        write_items(&items, out);
     }
 
     /// A table that the trace tells.
@@ -281,9 +289,8 @@ impl Encoder {
         self.objects.told = true;
         let live = e.classes.iter().filter(|live| live.objects > 0);
         let live = live.map(|live| (live.class, (live.objects, live.bytes)));
-        let items = self.items(live, out);
         let ms = self.ms(e.time);
-        self.write_table(ms, &items, out);
+        self.write_table(ms, live, out);
     }
 }
 

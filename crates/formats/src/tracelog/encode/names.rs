@@ -256,10 +256,14 @@ impl Names {
         text::hex(size, out);
         for (at, range) in e.ranges.iter().enumerate() {
             losses.add_if(range.frames.len() > 1, "inlined frames of compiled code");
-            let next = e.ranges.get(at + 1);
-            let end = next.map_or(Ok(size), |next| next.offset.try_into());
+            let start = u64::try_from(range.offset).unwrap_or(u64::MAX);
+            let next = e.ranges.get(at + 1).map(|next| next.offset.try_into());
+            let end = match next {
+                Some(Ok(next)) if next >= start => next,
+                _ => size,
+            };
             let line = range.frames.last().map(|frame| frame.line.try_into());
-            let (Ok(start), Ok(end), Some(Ok(line))) = (range.offset.try_into(), end, line) else {
+            let (true, Some(Ok(line))) = (start <= end, line) else {
                 losses.add("ranges of compiled code without a line");
                 continue;
             };

@@ -220,9 +220,17 @@ impl Encoder {
 
     /// Writes the samples of a thread that were not written.
     pub(super) fn end_run(&mut self, id: ThreadId, out: &mut Vec<u8>) {
-        let Some(run) = self.threads.get(id).and_then(|thread| thread.run.take()) else {
+        let Some(thread) = self.threads.get(id) else {
             return;
         };
+        let Some(run) = thread.run.take() else {
+            return;
+        };
+        // Time does not fall along a thread.
+        if thread.sums_ms < run.ms {
+            self.end_sums(id, out);
+        }
+        self.flush(out);
         let mut stack = run.stack;
         // Those that can't be named: there are more than internal ids.
         let all = stack.len();
@@ -231,7 +239,6 @@ impl Encoder {
             "sampled frames that can't be named",
             (all - stack.len()) as u64,
         );
-        self.flush(out);
         let Some(thread) = self.threads.get(id) else {
             return;
         };
