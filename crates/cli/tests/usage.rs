@@ -55,15 +55,15 @@ fn wrong_command_lines_say_what_is_wrong() {
         (&["convert", "x"], "<OUTPUT>"),
         (
             &["convert", "x", "y.txt"],
-            "the name y.txt tells no format; add --to xml or binary or jinsight or mlpd or profilerj",
+            "the name y.txt tells no format; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
         ),
         (
             &["convert", "x", "-"],
-            "the name - tells no format; add --to xml or binary or jinsight or mlpd or profilerj",
+            "the name - tells no format; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
         ),
         (
             &["convert", "x", "y", "--to", "pdf"],
-            "[possible values: xml, binary, jinsight, mlpd, profilerj]",
+            "[possible values: xml, binary, jinsight, mlpd, tracelog, profilerj]",
         ),
         (&["verify"], "<FILE>..."),
         (&["run"], "<COMMAND>..."),

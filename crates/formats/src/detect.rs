@@ -1,6 +1,6 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, jinsight, mlpd, profilerj, tptp};
+use crate::{Decode, Encode, jinsight, mlpd, profilerj, tptp, tracelog};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -16,6 +16,8 @@ pub enum Format {
     ProfilerJ,
     /// Mono's log profile (`.mlpd`).
     Mlpd,
+    /// The text trace of Tizen's CoreProfiler (`.log`).
+    TraceLog,
 }
 
 /// Bytes of a trace's begin that are enough for [`Format::detect`].
@@ -23,11 +25,12 @@ pub const DETECT_BYTES: usize = 128;
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::TptpXml,
         Self::TptpBinary,
         Self::Jinsight,
         Self::Mlpd,
+        Self::TraceLog,
         Self::ProfilerJ,
     ];
 
@@ -39,6 +42,7 @@ impl Format {
             Self::Jinsight => "jinsight",
             Self::ProfilerJ => "profilerj",
             Self::Mlpd => "mlpd",
+            Self::TraceLog => "tracelog",
         }
     }
 
@@ -50,6 +54,7 @@ impl Format {
             Self::Jinsight => "trc",
             Self::ProfilerJ => "xml",
             Self::Mlpd => "mlpd",
+            Self::TraceLog => "log",
         }
     }
 
@@ -76,6 +81,8 @@ impl Format {
             Some(Self::Mlpd)
         } else if text.trim_ascii_start().starts_with(b"<") {
             Some(Self::TptpXml)
+        } else if tracelog::is_begin(text) {
+            Some(Self::TraceLog)
         } else {
             None
         }
@@ -89,6 +96,7 @@ impl Format {
             Self::Jinsight => Box::new(jinsight::Encoder::default()),
             Self::ProfilerJ => Box::new(profilerj::Encoder::default()),
             Self::Mlpd => Box::new(mlpd::Encoder::default()),
+            Self::TraceLog => Box::new(tracelog::Encoder::default()),
         }
     }
 
@@ -100,6 +108,7 @@ impl Format {
             Self::Jinsight => Box::new(jinsight::Decoder::default()),
             Self::ProfilerJ => Box::new(profilerj::Decoder::default()),
             Self::Mlpd => Box::new(mlpd::Decoder::default()),
+            Self::TraceLog => Box::new(tracelog::Decoder::default()),
         }
     }
 }

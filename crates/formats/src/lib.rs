@@ -16,6 +16,7 @@ pub mod mlpd;
 pub mod profilerj;
 mod reader;
 pub mod tptp;
+pub mod tracelog;
 
 pub use check::*;
 pub use codec::*;

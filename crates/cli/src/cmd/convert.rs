@@ -18,7 +18,7 @@ pub(crate) struct Args {
     input: PathBuf,
     /// The file to write; - for standard output
     output: PathBuf,
-    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc, .mlpd, .xml)
+    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc, .mlpd, .log, .xml)
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
 }

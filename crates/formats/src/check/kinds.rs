@@ -30,6 +30,7 @@ kinds! {
     ObjectDef ExceptionThrow ExceptionCatch ThreadName ThreadCpu ThreadMount ThreadUnmount ThreadPark
     ThreadUnpark ClassDetail ClassUnload ClassRedefine MethodCompile MethodUncompile Sample GcDetail
     HeapObject HeapDumpEnd LineCounts TracePause TraceResume AggregatedDetail SampleSum ObjectCounts ClassSource
+    ThreadOsId ProcessCpu AllocationSum LiveObjects
 }
 
 /// Number of events by kind.

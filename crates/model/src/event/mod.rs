@@ -128,6 +128,14 @@ pub enum Event<'a> {
     MethodCompile(MethodCompile<'a>),
     /// A method's compiled code was thrown away.
     MethodUncompile(MethodUncompile),
+    /// Which thread of the operating system runs a thread.
+    ThreadOsId(ThreadOsId),
+    /// How much CPU time the process has used so far.
+    ProcessCpu(ProcessCpu),
+    /// Objects of one class that a thread allocated, added up.
+    AllocationSum(AllocationSum),
+    /// All objects that are alive, counted by class.
+    LiveObjects(LiveObjects),
     /// A thread's stack at one tick of the sampler.
     Sample(Sample<'a>),
     /// What the JVM says of a collection, before its [`GcFinish`].
@@ -181,6 +189,10 @@ impl Event<'_> {
             Event::ExceptionCatch(e) => e.time,
             Event::ThreadName(e) => e.time,
             Event::ThreadCpu(e) => e.time,
+            Event::ThreadOsId(e) => e.time,
+            Event::ProcessCpu(e) => e.time,
+            Event::AllocationSum(e) => e.time,
+            Event::LiveObjects(e) => e.time,
             Event::ThreadMount(e) => e.time,
             Event::ThreadUnmount(e) => e.time,
             Event::ThreadPark(e) => e.time,
@@ -231,6 +243,8 @@ impl Event<'_> {
             Event::ExceptionCatch(e) => e.thread,
             Event::ThreadName(e) => e.thread,
             Event::ThreadCpu(e) => e.thread,
+            Event::ThreadOsId(e) => e.thread,
+            Event::AllocationSum(e) => e.thread,
             Event::ThreadMount(e) => e.thread,
             Event::ThreadUnmount(e) => e.thread,
             Event::ThreadPark(e) => e.thread,

@@ -90,3 +90,38 @@ pub struct ObjectCounts {
     /// Most objects that were alive at once so far.
     pub peak: u64,
 }
+
+/// See [`crate::Event::AllocationSum`]. For formats that do not tell of single objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AllocationSum {
+    /// Allocating thread, in the calls that are open on it.
+    pub thread: ThreadId,
+    /// Up to when: they were allocated since the thread's last sum.
+    pub time: Timestamp,
+    /// Class of the objects.
+    pub class: ClassId,
+    /// How many.
+    pub objects: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+/// See [`crate::Event::LiveObjects`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LiveObjects {
+    /// When they were counted.
+    pub time: Timestamp,
+    /// The classes that have objects alive, each once.
+    pub classes: Vec<LiveClass>,
+}
+
+/// The live objects of a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LiveClass {
+    /// The class.
+    pub class: ClassId,
+    /// How many.
+    pub objects: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}

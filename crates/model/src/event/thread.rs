@@ -51,6 +51,26 @@ pub struct ThreadCpu {
     pub cpu_time: Duration,
 }
 
+/// See [`crate::Event::ThreadOsId`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadOsId {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When it was seen.
+    pub time: Timestamp,
+    /// The operating system's number of the thread that runs it.
+    pub os_id: u64,
+}
+
+/// See [`crate::Event::ProcessCpu`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ProcessCpu {
+    /// When it was read.
+    pub time: Timestamp,
+    /// User and system time of all threads since the process began.
+    pub cpu_time: Duration,
+}
+
 /// See [`crate::Event::ThreadMount`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadMount {

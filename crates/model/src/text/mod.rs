@@ -31,12 +31,17 @@
 //! jtrail sample-sum thread=1 time=1700000000000000025 depth=1 frame="-1 a.B.run()" runnable=8 all=28
 //! jtrail object-counts thread=1 time=1700000000000000026 class=3 live=61 peak=1446
 //! jtrail class-source class=3 source=B.java
+//! jtrail thread-os thread=1 time=1700000000000000027 os=4243
+//! jtrail process-cpu time=1700000000000000028 cpu=7500000
+//! jtrail allocation-sum thread=1 time=1700000000000000029 class=3 objects=3 bytes=72
+//! jtrail live-objects time=1700000000000000030 class=3:1:24 class=6:12:480
 //! ```
 //!
 //! - A frame is its line, a blank, and its method, innermost frame first.
 //! - `field=` and `method=` begin a member: name, descriptor (`type`), access flags (`flags`).
 //! - `code=` begins a range of compiled code at that offset; its frames follow.
 //! - `line=` is a line, a colon, and how often it was reached.
+//! - `class=3:1:24` says that one object of class 3 is alive, of 24 bytes.
 //! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind` the
 //!   number of an [`ObjectKind`](crate::ObjectKind).
 //!
@@ -47,10 +52,11 @@ mod value;
 
 use crate::grammar::{PREFIX, Pairs};
 use crate::{
-    AggregatedDetail, ClassDetail, ClassRedefine, ClassSource, ClassUnload, Event, ExceptionCatch,
-    ExceptionThrow, GcDetail, HeapDumpEnd, HeapObject, LineCounts, MethodCompile, MethodUncompile,
-    ObjectCounts, ObjectDef, Sample, SampleSum, Text, ThreadCpu, ThreadMount, ThreadName,
-    ThreadPark, ThreadUnmount, ThreadUnpark, TracePause, TraceResume,
+    AggregatedDetail, AllocationSum, ClassDetail, ClassRedefine, ClassSource, ClassUnload, Event,
+    ExceptionCatch, ExceptionThrow, GcDetail, HeapDumpEnd, HeapObject, LineCounts, LiveObjects,
+    MethodCompile, MethodUncompile, ObjectCounts, ObjectDef, ProcessCpu, Sample, SampleSum, Text,
+    ThreadCpu, ThreadMount, ThreadName, ThreadOsId, ThreadPark, ThreadUnmount, ThreadUnpark,
+    TracePause, TraceResume,
 };
 use std::borrow::Cow;
 use value::{Source, Value};
@@ -137,6 +143,12 @@ texts! {
         "thread" = thread "time" = time "class" = class "live" = live "peak" = peak
     }
     "class-source" ClassSource(ClassSource) { "class" = class "source" = source_name }
+    "thread-os" ThreadOsId(ThreadOsId) { "thread" = thread "time" = time "os" = os_id }
+    "process-cpu" ProcessCpu(ProcessCpu) { "time" = time "cpu" = cpu_time }
+    "allocation-sum" AllocationSum(AllocationSum) {
+        "thread" = thread "time" = time "class" = class "objects" = objects "bytes" = bytes
+    }
+    "live-objects" LiveObjects(LiveObjects) { "time" = time "class" = classes }
 }
 
 /// Reads an event back from its text. `None` when the text is no event of those here, or a damaged

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    ClassId, CodeRange, Custom, Duration, Frame, Generation, LineCount, Member, MethodId, ObjectId,
-    ObjectKind, ThreadId, ThreadState, Timestamp,
+    ClassId, CodeRange, Custom, Duration, Frame, Generation, LineCount, LiveClass, Member,
+    MethodId, ObjectId, ObjectKind, ThreadId, ThreadState, Timestamp,
 };
 
 /// Text in which everything stands that the grammar gives a meaning.
@@ -175,6 +175,32 @@ fn events(text: &str) -> Vec<Event<'_>> {
         Event::ClassSource(ClassSource {
             class,
             source_name: text.into(),
+        }),
+        Event::ThreadOsId(ThreadOsId {
+            thread,
+            time,
+            os_id: u64::MAX,
+        }),
+        Event::ProcessCpu(ProcessCpu {
+            time,
+            cpu_time: Duration(i64::MAX),
+        }),
+        Event::AllocationSum(AllocationSum {
+            thread,
+            time,
+            class,
+            objects: u64::MAX,
+            bytes: 0,
+        }),
+        Event::LiveObjects(LiveObjects {
+            time,
+            classes: [0, u64::MAX]
+                .map(|objects| LiveClass {
+                    class,
+                    objects,
+                    bytes: 24,
+                })
+                .into(),
         }),
     ]
 }

@@ -2,8 +2,8 @@
 
 use crate::grammar::{self, Pairs, parse_number};
 use crate::{
-    ClassId, CodeRange, Duration, Frame, Generation, HeapDumpId, LineCount, Member, MethodId,
-    ObjectId, ObjectKind, Text, ThreadId, ThreadState, Timestamp,
+    ClassId, CodeRange, Duration, Frame, Generation, HeapDumpId, LineCount, LiveClass, Member,
+    MethodId, ObjectId, ObjectKind, Text, ThreadId, ThreadState, Timestamp,
 };
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -148,6 +148,25 @@ impl Value<'_> for LineCount {
         Some(Self {
             line: parse_number(line)?,
             count: parse_number(count)?,
+        })
+    }
+}
+
+/// Class, colon, objects, colon, bytes.
+impl Value<'_> for LiveClass {
+    fn write(&self, key: &str, out: &mut String) {
+        grammar::key(key, out);
+        let _ = write!(out, "{}:{}:{}", self.class, self.objects, self.bytes);
+    }
+
+    fn read(key: &str, source: &mut Source<'_, '_>) -> Option<Self> {
+        let value = source.pairs.text(key)?;
+        let (class, rest) = value.split_once(':')?;
+        let (objects, bytes) = rest.split_once(':')?;
+        Some(Self {
+            class: ClassId(parse_number(class)?),
+            objects: parse_number(objects)?,
+            bytes: parse_number(bytes)?,
         })
     }
 }

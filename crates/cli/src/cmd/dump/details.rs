@@ -133,9 +133,22 @@ pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io
             class(e.class),
             Quoted(&e.source_name)
         ),
-        // Events that the model gained since.
         Event::TracePause(_) => write!(out, "pause"),
         Event::TraceResume(_) => write!(out, "resume"),
+        Event::ThreadOsId(e) => write!(out, "thread-os os={}", e.os_id),
+        Event::ProcessCpu(e) => write!(out, "process-cpu cpu={}", e.cpu_time),
+        Event::AllocationSum(e) => {
+            let (objects, bytes) = (e.objects, e.bytes);
+            let class = class(e.class);
+            write!(out, "allocations class={class} objects={objects} bytes={bytes}")
+        }
+        Event::LiveObjects(e) => {
+            write!(out, "live-objects")?;
+            e.classes.iter().try_for_each(|live| {
+                let (objects, bytes) = (live.objects, live.bytes);
+                write!(out, " {}:{objects}:{bytes}", class(live.class))
+            })
+        }
         _ => write!(out, "other"),
     }
 }

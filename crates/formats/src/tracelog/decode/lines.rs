@@ -1,0 +1,376 @@
+//! The records, by type and sub-type.
+
+use super::super::record::{Words, is_thread, parts, read_item};
+use super::super::settings::{self, Collection};
+use super::super::text::{read_hex, unescape};
+use super::super::{is_known, names};
+use super::stacks::Life;
+use super::{Decoder, Line};
+use jtrail_model::{
+    AllocationSum, Duration, Event, GcDetail, GcFinish, GcStart, Generation, LiveClass,
+    LiveObjects, ProcessCpu, ThreadCpu, TracePause, TraceResume,
+};
+
+impl Decoder {
+    /// Reads a record behind its type and sub-type. `None` when its fields do not fit.
+    #[inline]
+    pub(super) fn record(&mut self, kind: &[u8], sub: &[u8], mut words: Words<'_>) -> Option<Line> {
+        if (kind, sub) == (b"sam", b"str") {
+            self.begin_events();
+            return self.stack(&mut words);
+        }
+        self.other(kind, sub, &mut words)
+    }
+
+    /// What comes now is no part of the opening, and tells of no compilation.
+    #[inline]
+    fn begin_events(&mut self) {
+        if self.is_opening() {
+            self.open();
+        }
+        self.end_code();
+    }
+
+    fn other(&mut self, kind: &[u8], sub: &[u8], words: &mut Words<'_>) -> Option<Line> {
+        match (kind, sub) {
+            (b"prf", b"stm") => self.start_time(&words.text())?,
+            (b"prf", b"cfg") => self.configuration(words)?,
+            (b"thr", b"crt") => self.thread_created(words)?,
+            (b"thr", b"aos") => self.thread_os(words)?,
+            (b"apd", b"crf") => self.domain(words)?,
+            (b"jit", b"cmf") => return self.compilation(words),
+            (b"fun", b"nam") => {
+                let (iid, name) = (words.iid()?, words.quoted()?);
+                let (returned, parameters) = (words.quoted()?, words.quoted()?);
+                words.end()?;
+                self.function_name(iid, &name, &returned, &parameters);
+            }
+            _ => {
+                if is_known(kind, sub) {
+                    self.begin_events();
+                }
+                return self.event_line(kind, sub, words);
+            }
+        }
+        Some(Line::Read)
+    }
+
+    fn event_line(&mut self, kind: &[u8], sub: &[u8], words: &mut Words<'_>) -> Option<Line> {
+        match (kind, sub) {
+            (b"sam", b"mem") => self.allocations(words)?,
+            (b"fun", b"inf") => self.function_info(words)?,
+            (b"cls", b"ldf") => self.class_loaded(words)?,
+            (b"cls", b"nam") => self.class_name(words)?,
+            (b"thr", b"dst") => {
+                let first = words.hex()?;
+                let iid = match words.word() {
+                    Some(word) => read_hex(word)?,
+                    None => first,
+                };
+                words.end()?;
+                self.thread_end(iid.try_into().ok()?);
+            }
+            (b"thr", b"cpu") => {
+                let (iid, ms, us) = (words.iid()?, words.dec()?, words.dec()?);
+                words.end()?;
+                let time = self.time(ms)?;
+                let thread = self.thread(iid);
+                let cpu_time = cpu(self.threads.used(iid, us)?);
+                self.emit(Event::ThreadCpu(ThreadCpu {
+                    thread,
+                    time,
+                    cpu_time,
+                }));
+            }
+            (b"prc", b"cpu") => {
+                let (ms, us) = (words.dec()?, words.dec()?);
+                words.end()?;
+                let time = self.time(ms)?;
+                self.process_us = self.process_us.saturating_add(us);
+                let cpu_time = cpu(self.process_us);
+                self.emit(Event::ProcessCpu(ProcessCpu { time, cpu_time }));
+            }
+            (b"prf", b"tps" | b"trs") => {
+                let ms = words.dec()?;
+                words.end()?;
+                let time = self.time(ms)?;
+                self.emit(match sub {
+                    b"tps" => Event::TracePause(TracePause { time }),
+                    _ => Event::TraceResume(TraceResume { time }),
+                });
+            }
+            (b"gch", b"gcs") => self.collection(words)?,
+            (b"gch", b"gcf") => {
+                let named = is_thread(words.word()?)?;
+                let ms = words.dec()?;
+                words.end()?;
+                let time = self.time(ms)?;
+                self.thread_of_jvm(named, "gch gcf");
+                self.emit(Event::GcFinish(GcFinish {
+                    time,
+                    ..GcFinish::default()
+                }));
+            }
+            (b"gch", b"alt") => self.live_table(words)?,
+            (b"asm", b"ldf") => {
+                let (id, _, _, hr) = (words.hex()?, words.hex()?, words.hex()?, words.hex()?);
+                let name = words.quoted()?;
+                words.end()?;
+                self.status(hr, "asm ldf");
+                self.tables.assemblies.insert(id, unescape(&name).into());
+            }
+            (b"mod", b"ldf") => {
+                let (id, _, assembly, hr) =
+                    (words.hex()?, words.hex()?, words.hex()?, words.hex()?);
+                words.quoted()?;
+                words.end()?;
+                self.status(hr, "mod ldf");
+                self.tables.modules.insert(id, assembly);
+            }
+            (b"mod", b"ata") => {
+                let (id, assembly) = (words.hex()?, words.hex()?);
+                words.end()?;
+                self.tables.modules.insert(id, assembly);
+            }
+            (b"jit", b"cms" | b"css" | b"csf") => {
+                is_thread(words.word()?)?;
+                words.dec()?;
+                words.hex()?;
+                words.end()?;
+                return Some(Line::Passed);
+            }
+            (b"lin" | b"fil", b"src") | (b"gch", b"gen") => return Some(Line::Passed),
+            _ => return Some(Line::Unknown),
+        }
+        Some(Line::Read)
+    }
+
+    fn configuration(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let name = std::str::from_utf8(words.word()?).ok()?;
+        if !settings::is_name(name) {
+            return None;
+        }
+        let value = words.text();
+        let value = unescape(&value).into_owned();
+        if name == "CollectionMethod" {
+            self.threads.collection =
+                Collection::by_name(&value).filter(|collection| *collection != Collection::None);
+        }
+        self.option(name.to_owned(), value);
+        Some(())
+    }
+
+    fn thread_created(&mut self, words: &mut Words<'_>) -> Option<()> {
+        words.hex()?;
+        let iid = words.iid()?;
+        words.end()?;
+        if self.threads.state(iid) != Life::Unknown {
+            self.fault("thr crt", "of a thread that is there already; passed over");
+            return Some(());
+        }
+        if iid != 0 {
+            self.begin_events();
+        }
+        self.threads.create(iid);
+        if iid != 0 {
+            self.thread(iid);
+        }
+        Some(())
+    }
+
+    fn thread_os(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let (iid, os_id) = (words.iid()?, words.dec()?);
+        words.end()?;
+        if iid == 0 && self.threads.state(iid) == Life::Created {
+            self.threads.set_os_id(iid, os_id);
+            if self.is_opening() {
+                self.opening.pid = os_id;
+            }
+            return Some(());
+        }
+        self.begin_events();
+        let thread = self.thread(iid);
+        self.emit_os_id(thread, os_id);
+        Some(())
+    }
+
+    fn domain(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let (_, process, hr) = (words.hex()?, words.hex()?, words.hex()?);
+        let name = words.quoted()?;
+        words.end()?;
+        self.status(hr, "apd crf");
+        if self.is_opening() {
+            self.opening.pid = process;
+            self.opening.name = unescape(&name).into_owned();
+            self.begin_events();
+        } else {
+            self.info("apd crf", "a further application domain; passed over");
+        }
+        Some(())
+    }
+
+    fn compilation(&mut self, words: &mut Words<'_>) -> Option<Line> {
+        let named = is_thread(words.word()?)?;
+        let (ms, id, hr) = (words.dec()?, words.hex()?, words.hex()?);
+        words.end()?;
+        if self.is_opening() {
+            self.begin_events();
+        }
+        let time = self.time(ms)?;
+        self.thread_of_jvm(named, "jit cmf");
+        if hr != 0 {
+            self.end_code();
+            self.info("jit cmf", "a compilation that failed; passed over");
+        } else {
+            self.compiled(id, time);
+        }
+        Some(Line::Read)
+    }
+
+    fn class_loaded(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let (id, iid) = (words.hex()?, words.iid()?);
+        let (module, _, hr) = (words.hex()?, words.hex()?, words.hex()?);
+        words.end()?;
+        self.status(hr, "cls ldf");
+        if !self.tables.add_class(id, iid, module) {
+            self.fault("cls ldf", "of a class that is there already; passed over");
+        }
+        Some(())
+    }
+
+    fn class_name(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let (iid, name) = (words.iid()?, words.quoted()?);
+        words.end()?;
+        if self.tables.is_named(iid) {
+            self.fault("cls nam", "of a class that has a name; passed over");
+        } else {
+            self.announce_class(iid, names::class_from_source(&name));
+        }
+        Some(())
+    }
+
+    fn function_info(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let (iid, id) = (words.iid()?, words.hex()?);
+        let (class, _, _) = (words.hex()?, words.hex()?, words.hex()?);
+        let (mut blocks, mut map) = (Vec::new(), Vec::new());
+        while let Some(word) = words.word() {
+            let ([first, second], third) = parts(word)?;
+            let (first, second) = (read_hex(first)?, read_hex(second)?);
+            match third {
+                None => blocks.push((first, second)),
+                Some(third) => map.push((first, second, read_hex(third)?)),
+            }
+        }
+        let new = self.tables.add_function(iid, id, class);
+        if !new && blocks.is_empty() && map.is_empty() {
+            self.fault(
+                "fun inf",
+                "of a function that is there already; passed over",
+            );
+        }
+        self.code(iid, blocks, map);
+        Some(())
+    }
+
+    fn allocations(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let (iid, ms) = (words.iid()?, words.dec()?);
+        let items = *words;
+        let mut with_ip = false;
+        // All of them are looked at first: a line is taken whole or not at all.
+        while let Some(word) = words.word() {
+            with_ip |= read_item(word)?.3;
+        }
+        let time = self.time(ms)?;
+        if with_ip {
+            self.info("sam mem", "instruction pointers; passed over");
+        }
+        let thread = self.thread(iid);
+        let mut items = items;
+        while let Some((class, objects, bytes, _)) = items.word().and_then(read_item) {
+            let class = self.class(class);
+            self.emit(Event::AllocationSum(AllocationSum {
+                thread,
+                time,
+                class,
+                objects,
+                bytes,
+            }));
+        }
+        Some(())
+    }
+
+    fn live_table(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let ms = words.dec()?;
+        let mut items = Vec::new();
+        while let Some(word) = words.word() {
+            let (class, objects, bytes, false) = read_item(word)? else {
+                return None;
+            };
+            items.push((class, objects, bytes));
+        }
+        let time = self.time(ms)?;
+        let live = items.into_iter().map(|(class, objects, bytes)| LiveClass {
+            class: self.class(class),
+            objects,
+            bytes,
+        });
+        let classes = live.collect();
+        self.emit(Event::LiveObjects(LiveObjects { time, classes }));
+        Some(())
+    }
+
+    fn collection(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let named = is_thread(words.word()?)?;
+        let ms = words.dec()?;
+        let (reason, generations) = (words.word()?, words.word()?);
+        words.end()?;
+        let letters = generations.iter().all(|b| matches!(b, b't' | b'f'));
+        let induced = match reason {
+            b"induced" => true,
+            b"?" => false,
+            _ => return None,
+        };
+        if generations.is_empty() || !letters {
+            return None;
+        }
+        let time = self.time(ms)?;
+        self.thread_of_jvm(named, "gch gcs");
+        self.emit(Event::GcStart(GcStart { time }));
+        let generation = match generations {
+            b"tfff" => Generation::Unknown,
+            [_, _, b't', ..] => Generation::Full,
+            _ => Generation::Young,
+        };
+        if !matches!(generations, b"tfff" | b"tttt") {
+            self.info("gch gcs", "generations, read as young or full");
+        }
+        if induced || generation != Generation::Unknown {
+            let cause = if induced { "induced" } else { "" };
+            self.emit(Event::GcDetail(GcDetail {
+                time,
+                cause: cause.into(),
+                generation,
+                ..GcDetail::default()
+            }));
+        }
+        Some(())
+    }
+
+    /// Threads of collections and compilations are told nowhere in the model.
+    fn thread_of_jvm(&mut self, named: bool, kind: &str) {
+        if named {
+            self.info(kind, "threads that did it; passed over");
+        }
+    }
+
+    fn status(&mut self, hr: u64, kind: &str) {
+        if hr != 0 {
+            self.info(kind, "a status that is not 0; passed over");
+        }
+    }
+}
+
+/// CPU time from microseconds.
+fn cpu(us: u64) -> Duration {
+    Duration(i64::try_from(us).unwrap_or(i64::MAX).saturating_mul(1000))
+}

@@ -1,0 +1,351 @@
+//! Lines to events.
+
+mod lines;
+mod opening;
+mod stacks;
+mod tables;
+
+use super::record::Words;
+use super::tally::Tally;
+use super::{FORMAT, LONGEST_LINE, clock};
+use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use jtrail_model::{ClassId, Event, ThreadId, Timestamp};
+use opening::Opening;
+use stacks::{Expansion, Threads};
+use std::collections::VecDeque;
+use tables::Tables;
+
+/// Reads the trace log: ours, and those of the profiler that it comes from.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    strict: bool,
+    /// Where the input of the next step starts, from the begin of the trace.
+    offset: u64,
+    /// The number of the line there.
+    line: u64,
+    /// Bytes of the input that hold no end of a line, as the last step found.
+    searched: usize,
+    state: State,
+    /// Where the line at hand is: offset and number.
+    place: (u64, u64),
+    /// A record was read.
+    matched: bool,
+    /// Why the line at hand is refused, in strict mode.
+    refused: Option<String>,
+    tally: Tally,
+    /// Events that wait to be handed out, and after them those of a record.
+    queue: VecDeque<Event<'static>>,
+    expansion: Expansion,
+    opening: Opening,
+    base_ms: i64,
+    /// The latest time so far.
+    now: Timestamp,
+    threads: Threads,
+    tables: Tables,
+    process_us: u64,
+    budget: stacks::Budget,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Before the first line.
+    #[default]
+    Start,
+    Lines,
+    /// In a line that is too long to be one.
+    Skipping,
+    /// At the end: what was counted is told.
+    Ending,
+    Done,
+}
+
+/// How the fields of a line were found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Line {
+    Read,
+    /// The kind is known, and is nothing that an event tells.
+    Passed,
+    Unknown,
+}
+
+impl Decoder {
+    /// A decoder that refuses what the specification does not allow.
+    pub fn strict() -> Self {
+        Self {
+            strict: true,
+            ..Self::default()
+        }
+    }
+
+    /// A finding that breaks no rule.
+    fn info(&mut self, kind: &str, what: &'static str) {
+        self.tally.add(self.place, Severity::Info, kind, what);
+    }
+
+    /// A finding that a strict reader refuses.
+    fn fault(&mut self, kind: &str, what: &'static str) {
+        if self.strict {
+            let refused = || format!("line {}: {kind}: {what}", self.place.1);
+            self.refused.get_or_insert_with(refused);
+        }
+        self.tally.add(self.place, Severity::Fault, kind, what);
+    }
+
+    /// A point in time; the latest is kept.
+    #[inline]
+    fn time(&mut self, ms: u64) -> Option<Timestamp> {
+        let time = clock::timestamp(self.base_ms, ms)?;
+        self.now = self.now.max(time);
+        Some(time)
+    }
+
+    #[inline]
+    fn emit(&mut self, event: Event<'static>) {
+        self.queue.push_back(event);
+    }
+
+    /// The next event that waits.
+    #[inline]
+    fn waiting(&mut self) -> Option<Event<'static>> {
+        self.queue.pop_front().or_else(|| self.expanded())
+    }
+
+    #[inline]
+    fn any<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        if let Some(event) = self.waiting() {
+            return Ok(step(0, Step::Event(event)));
+        }
+        match self.state {
+            State::Start | State::Lines => {}
+            State::Skipping => return Ok(self.skip(input, last)),
+            State::Ending => return self.ending(),
+            State::Done => return Ok(step(0, Step::End)),
+        }
+        let unsearched = input.get(self.searched..).unwrap_or_default();
+        let Some(end) = unsearched.iter().position(|b| *b == b'\n') else {
+            if input.len() > LONGEST_LINE {
+                self.state = State::Skipping;
+                self.place = (self.offset, self.line + 1);
+                self.fault("a line", "longer than 16 MiB; passed over");
+                self.refuse()?;
+                return Ok(self.skip(input, last));
+            }
+            if last {
+                return self.cut(input);
+            }
+            self.searched = input.len();
+            return Ok(step(0, Step::NeedMore));
+        };
+        let end = self.searched + end;
+        let line = input.get(..end).unwrap_or_default();
+        self.take(line)?;
+        let next = self.waiting().map_or(Step::Nothing, Step::Event);
+        Ok(step(end + 1, next))
+    }
+
+    /// The input ends: in the middle of a line, unless nothing is left.
+    fn cut<'a>(&mut self, input: &'a [u8]) -> Result<Decoded<'a>, DecodeError> {
+        if input.trim_ascii().is_empty() {
+            self.close();
+            self.state = State::Ending;
+            let next = self.waiting().map_or(Step::Nothing, Step::Event);
+            return Ok(step(input.len(), next));
+        }
+        // Only a line that matches counts; what is wrong with it is that it is cut.
+        let (tally, strict) = (std::mem::take(&mut self.tally), self.strict);
+        self.strict = false;
+        self.take(input)?;
+        self.strict = strict;
+        let (was, found) = (tally, std::mem::take(&mut self.tally));
+        self.tally = was;
+        let whole = found.is_empty();
+        self.close();
+        self.state = State::Ending;
+        let what = if whole {
+            "read nevertheless"
+        } else {
+            "not read"
+        };
+        let message = format!(
+            "the trace breaks off: line {} has no end; it is {what}",
+            self.place.1
+        );
+        let remark = Remark {
+            offset: self.offset,
+            severity: Severity::Truncated,
+            message,
+        };
+        Ok(step(input.len(), Step::Remark(remark)))
+    }
+
+    /// Nothing follows: what waits for other lines is handed out.
+    fn close(&mut self) {
+        if self.matched {
+            self.open();
+        }
+        self.end_code();
+    }
+
+    fn skip<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        let end = input.iter().position(|b| *b == b'\n');
+        match end {
+            Some(end) => {
+                self.line += 1;
+                self.state = State::Lines;
+                step(end + 1, Step::Nothing)
+            }
+            None if last => {
+                self.close();
+                self.state = State::Ending;
+                step(input.len(), Step::Nothing)
+            }
+            None if input.is_empty() => step(0, Step::NeedMore),
+            None => step(input.len(), Step::Nothing),
+        }
+    }
+
+    fn ending<'a>(&mut self) -> Result<Decoded<'a>, DecodeError> {
+        if !self.matched {
+            self.state = State::Done;
+            return Err(DecodeError {
+                format: FORMAT,
+                offset: 0,
+                message: "no line of it is a record of this format".into(),
+            });
+        }
+        Ok(match self.tally.pop() {
+            Some(remark) => step(0, Step::Remark(remark)),
+            None => {
+                self.state = State::Done;
+                step(0, Step::End)
+            }
+        })
+    }
+
+    /// Takes a line without its end.
+    #[inline]
+    fn take(&mut self, line: &[u8]) -> Result<(), DecodeError> {
+        self.line += 1;
+        self.place = (self.offset, self.line);
+        let mut line = line.strip_suffix(b"\r").unwrap_or(line);
+        if matches!(self.state, State::Start) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        self.budget.read(line.len());
+        let mut words = Words::new(line);
+        let Some(kind) = words.word() else {
+            return Ok(());
+        };
+        let Some(sub) = words.word() else {
+            self.start(false);
+            self.unknown(kind, b"");
+            return self.refuse();
+        };
+        if matches!(self.state, State::Start) {
+            self.start((kind, sub) == (b"prf", b"stm"));
+        }
+        match self.record(kind, sub, words) {
+            Some(Line::Read) => self.matched = true,
+            Some(Line::Passed) => {
+                self.matched = true;
+                self.info(&name(kind, sub), "nothing that an event tells; passed over");
+            }
+            Some(Line::Unknown) => self.unknown(kind, sub),
+            None => self.fault(
+                &name(kind, sub),
+                "fields that do not fit the record; passed over",
+            ),
+        }
+        self.refuse()
+    }
+
+    /// The first line.
+    fn start(&mut self, with_time: bool) {
+        if matches!(self.state, State::Start) {
+            self.state = State::Lines;
+            if !with_time {
+                self.fault("the trace", "does not begin with its start time");
+            }
+        }
+    }
+
+    fn unknown(&mut self, kind: &[u8], sub: &[u8]) {
+        let known = |word: &[u8]| word.len() == 3 && word.iter().all(u8::is_ascii_lowercase);
+        if known(kind) && known(sub) {
+            self.info(&name(kind, sub), "not known here; passed over");
+        } else {
+            self.fault("lines", "that begin like no record; passed over");
+        }
+    }
+
+    fn refuse(&mut self) -> Result<(), DecodeError> {
+        let Some(message) = self.refused.take() else {
+            return Ok(());
+        };
+        self.state = State::Done;
+        self.queue.clear();
+        self.expansion = Expansion::None;
+        Err(DecodeError {
+            format: FORMAT,
+            offset: self.offset,
+            message,
+        })
+    }
+
+    /// The thread of a line, announced.
+    fn thread(&mut self, iid: u32) -> ThreadId {
+        let id = ThreadId(u64::from(iid) + 1);
+        match self.threads.state(iid) {
+            stacks::Life::Announced => return id,
+            stacks::Life::Created => {}
+            stacks::Life::Ended => self.fault("threads", "used after their end"),
+            stacks::Life::Unknown => self.fault("threads", "used and not created"),
+        }
+        let os_id = self.threads.announce(iid);
+        self.announce_thread(iid, id);
+        if let Some(os_id) = os_id {
+            self.emit_os_id(id, os_id);
+        }
+        id
+    }
+
+    /// The class of a line, announced.
+    fn class(&mut self, iid: u32) -> ClassId {
+        if !self.tables.is_named(iid) {
+            self.fault("classes", "used and not named");
+            let name = format!("class {iid:#x}");
+            self.announce_class(iid, name);
+        }
+        tables::class_id(iid)
+    }
+
+    /// A function that frames name, announced.
+    fn function(&mut self, iid: u32) {
+        if !self.tables.has_function(iid) {
+            self.fault("functions", "used and not named");
+            self.announce_function(iid, format!("function {iid:#x}"), String::new());
+        }
+    }
+}
+
+impl Decode for Decoder {
+    #[inline]
+    fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        let decoded = self.any(input, last)?;
+        if decoded.used > 0 {
+            self.offset += decoded.used as u64;
+            self.searched = 0;
+        }
+        Ok(decoded)
+    }
+}
+
+fn step(used: usize, step: Step<'_>) -> Decoded<'_> {
+    Decoded { used, step }
+}
+
+/// Type and sub-type of a line.
+fn name(kind: &[u8], sub: &[u8]) -> String {
+    let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(8)]).into_owned();
+    format!("{} {}", cut(kind), cut(sub))
+}

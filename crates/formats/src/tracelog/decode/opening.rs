@@ -1,0 +1,104 @@
+//! The begin of a trace: gathered, since the model tells of the process before it tells of options.
+
+use super::super::clock;
+use super::Decoder;
+use jtrail_model::{
+    AgentCreate, Event, Node, ProcessCreate, ThreadId, ThreadOsId, ThreadStart, TraceOption,
+    TraceStart,
+};
+
+/// What opens a trace.
+#[derive(Debug, Default)]
+pub(super) struct Opening {
+    done: bool,
+    minutes_west: i32,
+    pub(super) pid: u64,
+    pub(super) name: String,
+    options: Vec<(String, String)>,
+}
+
+impl Decoder {
+    /// Whether the opening events are still to come.
+    pub(super) fn is_opening(&self) -> bool {
+        !self.opening.done
+    }
+
+    pub(super) fn start_time(&mut self, text: &str) -> Option<()> {
+        let (ms, minutes_west) = clock::read(text)?;
+        if self.opening.done {
+            self.fault("prf stm", "behind the first line; passed over");
+            return Some(());
+        }
+        self.base_ms = ms;
+        self.opening.minutes_west = minutes_west;
+        self.now = clock::timestamp(ms, 0)?;
+        Some(())
+    }
+
+    pub(super) fn option(&mut self, name: String, value: String) {
+        if self.opening.done {
+            self.fault("prf cfg", "behind the configuration");
+            self.emit(Event::Option(TraceOption {
+                key: name.into(),
+                value: value.into(),
+            }));
+        } else {
+            self.opening.options.push((name, value));
+        }
+    }
+
+    /// Hands out the opening events, if that was not done.
+    pub(super) fn open(&mut self) {
+        if self.opening.done {
+            return;
+        }
+        self.opening.done = true;
+        let time = self.now;
+        self.emit(Event::Node(Node {
+            timezone: self.opening.minutes_west,
+            time,
+            ..Node::default()
+        }));
+        let name = std::mem::take(&mut self.opening.name);
+        self.emit(Event::ProcessCreate(ProcessCreate {
+            name: name.into(),
+            pid: self.opening.pid.try_into().unwrap_or_default(),
+            time,
+            ..ProcessCreate::default()
+        }));
+        self.emit(Event::AgentCreate(AgentCreate {
+            agent_type: "Profiler".into(),
+            time,
+            ..AgentCreate::default()
+        }));
+        self.emit(Event::TraceStart(TraceStart {
+            time,
+            ..TraceStart::default()
+        }));
+        for (name, value) in std::mem::take(&mut self.opening.options) {
+            self.emit(Event::Option(TraceOption {
+                key: name.into(),
+                value: value.into(),
+            }));
+        }
+    }
+
+    pub(super) fn announce_thread(&mut self, iid: u32, thread: ThreadId) {
+        let time = self.now;
+        self.emit(Event::ThreadStart(ThreadStart {
+            thread,
+            time,
+            name: format!("thread {iid}").into(),
+            ..ThreadStart::default()
+        }));
+    }
+
+    pub(super) fn emit_os_id(&mut self, thread: ThreadId, os_id: u64) {
+        let time = self.now;
+        self.emit(Event::ThreadOsId(ThreadOsId {
+            thread,
+            time,
+            os_id,
+        }));
+    }
+}

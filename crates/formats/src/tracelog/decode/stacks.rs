@@ -1,0 +1,365 @@
+//! The threads' stacks, and the events that a change of one gives.
+
+use super::super::record::{Words, is_ip, parts, read_iid};
+use super::super::settings::Collection;
+use super::super::text::{read_dec, read_hex};
+use super::{Decoder, Line};
+use crate::check::table::Table;
+use jtrail_model::{
+    Event, Frame, MethodEnter, MethodLeave, Sample, ThreadEnd, ThreadId, ThreadState, Timestamp,
+};
+
+/// Frames of a sample, the innermost ones.
+const MOST_FRAMES: usize = 4096;
+
+/// All threads.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    table: Table<Option<Box<Thread>>>,
+    /// How calls are told: by the configuration, or else by the first record.
+    pub(super) collection: Option<Collection>,
+    /// Functions of the record at hand.
+    frames: Vec<u32>,
+}
+
+/// What is known of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Life {
+    Unknown,
+    /// Thread 0 may stand for the process: it is announced when something happens on it.
+    Created,
+    Announced,
+    Ended,
+}
+
+#[derive(Debug, Default)]
+struct Thread {
+    announced: bool,
+    os_id: Option<u64>,
+    /// Outermost first: function, and the number of the call.
+    stack: Vec<(u32, u32)>,
+    ticket: u32,
+    cpu_us: u64,
+    /// The stack is not known until a record tells all of it.
+    lost: bool,
+}
+
+/// What a record still gives.
+#[derive(Debug, Default)]
+pub(super) enum Expansion {
+    #[default]
+    None,
+    /// Leaves, and then enters of [`Threads::frames`] from a place on.
+    Calls {
+        iid: u32,
+        time: Timestamp,
+        leaves: usize,
+        at: usize,
+    },
+    /// Samples of the stack as it is.
+    Ticks {
+        iid: u32,
+        time: Timestamp,
+        left: u64,
+    },
+}
+
+/// What samples may take, so that a short file can't tell of more ticks than anybody can wait for: a
+/// count of work, which grows with the bytes that were read.
+#[derive(Debug)]
+pub(super) struct Budget(u64);
+
+const FIRST_BUDGET: u64 = 1_000_000;
+const BUDGET_BY_BYTE: u64 = 1000;
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(FIRST_BUDGET)
+    }
+}
+
+impl Budget {
+    #[inline]
+    pub(super) fn read(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_add(bytes as u64 * BUDGET_BY_BYTE);
+    }
+
+    /// How many of so many things there can be, each of which takes some work.
+    fn take(&mut self, count: u64, work: u64) -> u64 {
+        let most = self.0 / work.max(1);
+        let count = count.min(most);
+        self.0 -= count * work;
+        count
+    }
+}
+
+impl Threads {
+    fn get(&mut self, iid: u32) -> Option<&mut Thread> {
+        self.table.get_mut(u64::from(iid))?.as_deref_mut()
+    }
+
+    #[inline]
+    pub(super) fn state(&self, iid: u32) -> Life {
+        match self.table.get(u64::from(iid)) {
+            None => Life::Unknown,
+            Some(None) => Life::Ended,
+            Some(Some(thread)) if thread.announced => Life::Announced,
+            Some(Some(_)) => Life::Created,
+        }
+    }
+
+    /// `thr crt`
+    pub(super) fn create(&mut self, iid: u32) {
+        self.table.insert(u64::from(iid), Some(Box::default()));
+    }
+
+    /// Notes that the thread was announced. Answers with its number of the operating system, if that is
+    /// to be told now.
+    pub(super) fn announce(&mut self, iid: u32) -> Option<u64> {
+        if self.get(iid).is_none() {
+            match self.table.get_mut(u64::from(iid)) {
+                Some(place) => *place = Some(Box::default()),
+                None => self.create(iid),
+            }
+        }
+        let thread = self.get(iid)?;
+        thread.announced = true;
+        thread.os_id.take()
+    }
+
+    /// `thr aos` of a thread that was not announced.
+    pub(super) fn set_os_id(&mut self, iid: u32, os_id: u64) {
+        if let Some(thread) = self.get(iid) {
+            thread.os_id = Some(os_id);
+        }
+    }
+
+    /// Adds CPU time; answers with all that was used.
+    pub(super) fn used(&mut self, iid: u32, us: u64) -> Option<u64> {
+        let thread = self.get(iid)?;
+        thread.cpu_us = thread.cpu_us.saturating_add(us);
+        Some(thread.cpu_us)
+    }
+}
+
+impl Decoder {
+    /// `thr dst`
+    pub(super) fn thread_end(&mut self, iid: u32) {
+        if self.threads.state(iid) == Life::Ended {
+            self.fault("thr dst", "of a thread that has ended; passed over");
+            return;
+        }
+        let thread = self.thread(iid);
+        if let Some(place) = self.threads.table.get_mut(u64::from(iid)) {
+            *place = None;
+        }
+        let time = self.now;
+        self.emit(Event::ThreadEnd(ThreadEnd { thread, time }));
+    }
+
+    /// `sam str`
+    pub(super) fn stack(&mut self, words: &mut Words<'_>) -> Option<Line> {
+        let (iid, ms, count) = (words.iid()?, words.dec()?, words.dec()?);
+        let ([same, size], call_point) = parts(words.word()?)?;
+        let (same, size) = (read_dec(same)?, read_dec(size)?);
+        let mut with_ip = call_point.is_some();
+        if same > size || !call_point.is_none_or(is_ip) {
+            return None;
+        }
+        let mut frames = std::mem::take(&mut self.threads.frames);
+        frames.clear();
+        while let Some(word) = words.word() {
+            let function = match read_hex(word) {
+                Some(function) => u32::try_from(function).ok()?,
+                None => {
+                    let ([function], ip) = parts(word)?;
+                    with_ip |= ip.is_some();
+                    if !ip.is_none_or(is_ip) {
+                        return None;
+                    }
+                    read_iid(function)?
+                }
+            };
+            frames.push(function);
+        }
+        let time = self.time(ms)?;
+        if with_ip {
+            self.info("sam str", "instruction pointers; passed over");
+        }
+        self.thread(iid);
+        for function in &frames {
+            self.function(*function);
+        }
+        self.threads.frames = frames;
+        self.change(iid, time, count, same, size);
+        Some(Line::Read)
+    }
+
+    /// The stack of a thread changes: of `size` frames `same` stay, and others come.
+    fn change(&mut self, iid: u32, time: Timestamp, count: u64, same: u64, size: u64) {
+        let Some(thread) = self.threads.get(iid) else {
+            return;
+        };
+        let depth = thread.stack.len();
+        if thread.lost && same != 0 {
+            self.info(
+                "sam str",
+                "of threads whose stack is not known; passed over",
+            );
+            return;
+        }
+        let lost = std::mem::take(&mut thread.lost);
+        let same = usize::try_from(same).unwrap_or(usize::MAX);
+        let mut keep = same.min(depth);
+        if !lost && size != depth as u64 {
+            thread.lost = same > depth;
+            if thread.lost {
+                keep = 0;
+                self.threads.frames.clear();
+            }
+            self.fault(
+                "sam str",
+                "another depth than that of the stack; what fits of it stays",
+            );
+        }
+        let by_record = match count {
+            0 => Collection::Instrumentation,
+            _ => Collection::Sampling,
+        };
+        let collection = *self.threads.collection.get_or_insert(by_record);
+        if collection == Collection::Instrumentation {
+            if count > 0 {
+                self.info("sam str", "ticks of a trace that tells calls; passed over");
+            }
+            self.expansion = Expansion::Calls {
+                iid,
+                time,
+                leaves: depth - keep,
+                at: 0,
+            };
+            return;
+        }
+        let Some(thread) = self
+            .threads
+            .table
+            .get_mut(u64::from(iid))
+            .and_then(Option::as_mut)
+        else {
+            return;
+        };
+        thread.stack.truncate(keep);
+        let new = self.threads.frames.iter().map(|function| (*function, 0));
+        thread.stack.extend(new);
+        let depth = thread.stack.len();
+        if depth > MOST_FRAMES && count > 0 {
+            self.info(
+                "sam str",
+                "samples of more than 4096 frames; the innermost are read",
+            );
+        }
+        let left = self.budget.take(count, 1 + depth.min(MOST_FRAMES) as u64);
+        if left < count {
+            self.fault(
+                "sam str",
+                "more ticks than a trace of this size can have; passed over",
+            );
+        }
+        self.expansion = Expansion::Ticks { iid, time, left };
+    }
+
+    /// The next event of the record at hand.
+    #[inline]
+    pub(super) fn expanded(&mut self) -> Option<Event<'static>> {
+        match &mut self.expansion {
+            Expansion::None => None,
+            Expansion::Calls { .. } => self.next_call(),
+            Expansion::Ticks { iid, time, left } => {
+                let (iid, time) = (*iid, *time);
+                if *left == 0 {
+                    self.expansion = Expansion::None;
+                    return None;
+                }
+                *left -= 1;
+                Some(self.sample(iid, time))
+            }
+        }
+    }
+
+    #[inline]
+    fn next_call(&mut self) -> Option<Event<'static>> {
+        let Expansion::Calls {
+            iid,
+            time,
+            leaves,
+            at,
+        } = &mut self.expansion
+        else {
+            return None;
+        };
+        let (iid, time) = (*iid, *time);
+        let place = self.threads.table.get_mut(u64::from(iid));
+        let state = place.and_then(Option::as_deref_mut)?;
+        let thread = ThreadId(u64::from(iid) + 1);
+        if *leaves > 0 {
+            *leaves -= 1;
+            let (function, ticket) = state.stack.pop()?;
+            let (method, class) = self.tables.method(function)?;
+            return Some(Event::MethodLeave(MethodLeave {
+                thread,
+                time,
+                method,
+                class,
+                ticket,
+                ..MethodLeave::default()
+            }));
+        }
+        let Some(function) = self.threads.frames.get(*at).copied() else {
+            self.expansion = Expansion::None;
+            return None;
+        };
+        *at += 1;
+        let (method, class) = self.tables.method(function)?;
+        // Behind the largest comes 1.
+        state.ticket = state.ticket.checked_add(1).unwrap_or(1);
+        let ticket = state.ticket;
+        state.stack.push((function, ticket));
+        Some(Event::MethodEnter(MethodEnter {
+            thread,
+            time,
+            method,
+            class,
+            ticket,
+            stack_depth: state.stack.len() as i64,
+            ..MethodEnter::default()
+        }))
+    }
+
+    fn sample(&mut self, iid: u32, time: Timestamp) -> Event<'static> {
+        let frames = self
+            .threads
+            .get(iid)
+            .map(|thread| std::mem::take(&mut thread.stack));
+        let frames = frames.unwrap_or_default();
+        let innermost = frames.iter().rev().take(MOST_FRAMES);
+        let stack = innermost
+            .map(|(function, _)| Frame {
+                method: self
+                    .tables
+                    .frame(*function)
+                    .unwrap_or_default()
+                    .to_owned()
+                    .into(),
+                line: -1,
+            })
+            .collect();
+        if let Some(thread) = self.threads.get(iid) {
+            thread.stack = frames;
+        }
+        Event::Sample(Sample {
+            thread: ThreadId(u64::from(iid) + 1),
+            time,
+            state: ThreadState::Runnable,
+            stack,
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! What stands before the first line of the trace proper.
+
+use super::super::settings::{self, Settings};
+use super::super::{clock, text};
+use super::Losses;
+use jtrail_model::{Event, TraceOption};
+
+/// What is known of the trace before its first line is written.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    /// The settings are the caller's: options of the trace do not change them.
+    pub(super) fixed: bool,
+    /// Configuration lines came: the trace was a trace log before.
+    pub(super) recoded: bool,
+    /// The trace said what it holds.
+    pub(super) told: bool,
+    start_ms: Option<i64>,
+    minutes_west: i32,
+    pub(super) pid: u64,
+    name: String,
+    /// Options that get a line behind ours, with their values as written.
+    options: Vec<(String, String)>,
+}
+
+impl Head {
+    /// One that learns nothing from the options of the trace.
+    pub(super) fn fixed() -> Self {
+        Self {
+            fixed: true,
+            told: true,
+            ..Self::default()
+        }
+    }
+
+    /// Takes an event, if it belongs before the first line.
+    pub(super) fn take(
+        &mut self,
+        event: &Event<'_>,
+        settings: &mut Settings,
+        losses: &mut Losses,
+    ) -> bool {
+        match event {
+            Event::Node(e) => {
+                self.start_ms.get_or_insert(clock::whole_ms(e.time));
+                self.minutes_west = e.timezone;
+                losses.add_if(e.timezone != 0, "time zones");
+                let named = !(e.node_id.is_empty() && e.hostname.is_empty());
+                losses.add_if(
+                    named || !e.ip_address.is_empty(),
+                    "descriptions of machine, process and agent",
+                );
+            }
+            Event::ProcessCreate(e) => {
+                self.pid = e.pid.try_into().unwrap_or_default();
+                let name = if e.name.is_empty() {
+                    &e.executable
+                } else {
+                    &e.name
+                };
+                self.name = name.clone().into_owned();
+                let both = !e.name.is_empty() && !e.executable.is_empty();
+                losses.add_if(
+                    both || !e.process_id.is_empty(),
+                    "descriptions of machine, process and agent",
+                );
+            }
+            Event::AgentCreate(e) => {
+                let named = !(e.agent_id.is_empty() && e.name.is_empty());
+                losses.add_if(
+                    named || !e.parameters.is_empty(),
+                    "descriptions of machine, process and agent",
+                );
+            }
+            Event::TraceStart(e) => self.start_ms = Some(clock::whole_ms(e.time)),
+            Event::Filter(_) => losses.event(event),
+            Event::Option(e) => self.option(e, settings, losses),
+            _ => return false,
+        }
+        true
+    }
+
+    fn option(&mut self, e: &TraceOption<'_>, settings: &mut Settings, losses: &mut Losses) {
+        let mut ours = settings.clone();
+        if ours.line(&e.key, &e.value) {
+            self.recoded = true;
+            if !self.fixed {
+                *settings = ours;
+                self.told |= e.key == "CollectionMethod";
+            }
+            return;
+        }
+        if !self.fixed && !self.recoded {
+            match &*e.key {
+                "events" => {
+                    settings.events(&e.value);
+                    self.told = true;
+                }
+                "interval" => settings.interval(&e.value),
+                _ => {}
+            }
+        }
+        if settings::is_name(&e.key) {
+            let mut value = String::new();
+            text::escape_bare(&e.value, &mut value);
+            self.options.push((e.key.clone().into_owned(), value));
+        } else {
+            losses.add("options");
+        }
+    }
+
+    /// When the trace starts, in milliseconds since 1970.
+    pub(super) fn start_ms(&mut self, event: &Event<'_>) -> i64 {
+        let first = event.time().map(clock::whole_ms).unwrap_or_default();
+        *self.start_ms.get_or_insert(first)
+    }
+
+    /// Writes all of it.
+    pub(super) fn write(&self, settings: &Settings, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"prf stm ");
+        let start = self.start_ms.unwrap_or_default();
+        out.extend_from_slice(clock::write(start, self.minutes_west).as_bytes());
+        out.push(b'\n');
+        settings.write(out);
+        for (name, value) in &self.options {
+            settings::line(name, value, out);
+        }
+        // Thread 0 stands for the process: readers look for the thread whose number is the process's.
+        out.extend_from_slice(b"thr crt 0x0000000000000001 0x00000000\nthr aos 0x00000000 ");
+        text::dec(self.pid, out);
+        out.extend_from_slice(b"\napd crf 0x0000000000000001 ");
+        text::h64(self.pid, out);
+        out.extend_from_slice(b" 0x00000000 ");
+        let mut name = String::new();
+        text::escape(&self.name, &[], &mut name);
+        super::quoted(&name, out);
+        out.push(b'\n');
+        super::names::loader(1, "bootstrap", out);
+    }
+}

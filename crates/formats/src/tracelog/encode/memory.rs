@@ -1,0 +1,316 @@
+//! Allocations, collections, and what is alive behind them.
+
+use super::super::text;
+use super::{Encoder, Pending, Told};
+use jtrail_model::{
+    AllocationSum, ClassId, GcDetail, GcFinish, GcStart, Generation, LiveObjects, ObjectAlloc,
+    ObjectDef, ObjectFree, ThreadId,
+};
+
+/// Words of a JVM for collections that somebody asked for.
+const INDUCED: [&str; 4] = [
+    "induced",
+    "System.gc()",
+    "JvmtiEnv ForceGarbageCollection",
+    "Diagnostic Command",
+];
+
+/// How far the collections are.
+#[derive(Debug, Default)]
+pub(super) struct Gc {
+    open: bool,
+    line_ms: u64,
+    table: Table,
+}
+
+/// Whether a table of live objects is to be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Table {
+    /// Since the last one there was no collection.
+    #[default]
+    None,
+    /// A collection ended, and frees are to follow.
+    Due,
+    /// Frees follow.
+    Frees,
+    /// It is written, and no free followed. A second one may be needed.
+    Written,
+    /// Frees came behind the table: those of one collection may come in parts.
+    Late,
+}
+
+impl Encoder {
+    pub(super) fn alloc(&mut self, e: &ObjectAlloc, out: &mut Vec<u8>) {
+        let ms = self.ms(e.time);
+        self.losses.add_if(e.line != 0, "lines of allocations");
+        self.losses
+            .add_if(!e.method.is_none(), "methods of allocations");
+        if !self.names.has_class(e.class) {
+            self.losses
+                .add("objects of classes that were not announced");
+            return;
+        }
+        let size = e.size.try_into().unwrap_or_default();
+        if self.settings.live_tables {
+            self.objects.add(e.object, e.class, size, ms);
+        }
+        if self.paused || !self.settings.memory {
+            self.losses.add("allocations");
+            return;
+        }
+        if self.iid(e.thread).is_none() {
+            return;
+        }
+        self.losses.add("times and ids of single allocations");
+        let interval = self.settings.cpu_interval_ms.max(1);
+        let Some(thread) = self.threads.get(e.thread) else {
+            return;
+        };
+        thread.ms = thread.ms.max(ms);
+        let ms = thread.ms;
+        if !thread.sums.is_empty() && thread.sums_ms / interval != ms / interval {
+            self.end_interval(e.thread, out);
+        }
+        if let Some(thread) = self.threads.get(e.thread) {
+            thread.add_sum(e.class, 1, size);
+            thread.sums_ms = ms;
+        }
+        self.threads.soil(e.thread);
+    }
+
+    pub(super) fn object(&mut self, e: &ObjectDef) {
+        let ms = self.ms(e.time);
+        if self.settings.live_tables && self.names.has_class(e.class) {
+            let size = e.size.try_into().unwrap_or_default();
+            self.objects.add(e.object, e.class, size, ms);
+        } else {
+            self.losses.add("objects older than the trace");
+        }
+    }
+
+    pub(super) fn free(&mut self, e: &ObjectFree) {
+        let ms = self.ms(e.time);
+        if !self.objects.remove(e.object, ms) {
+            self.losses.add("frees of objects that are not counted");
+        }
+        self.gc.table = match self.gc.table {
+            Table::Due => Table::Frees,
+            Table::Written => Table::Late,
+            other => other,
+        };
+    }
+
+    /// A sum that is one already.
+    pub(super) fn allocation_sum(&mut self, e: &AllocationSum, out: &mut Vec<u8>) {
+        if self.iid(e.thread).is_none() {
+            return;
+        }
+        let useful = self.names.has_class(e.class) && e.objects > 0;
+        if self.paused || !self.settings.memory || !useful {
+            self.losses.add("sums of allocations");
+            return;
+        }
+        let ms = self.ms(e.time);
+        if self.told.is_none() {
+            self.end_interval(e.thread, out);
+            self.told = Some((Told::Sums, e.thread, e.time));
+        }
+        if let Some(thread) = self.threads.get(e.thread) {
+            thread.add_sum(e.class, e.objects, e.bytes);
+            thread.ms = thread.ms.max(ms);
+            thread.sums_ms = thread.ms;
+        }
+        self.threads.soil(e.thread);
+    }
+
+    /// Writes the allocations of a thread that were not written.
+    pub(super) fn end_sums(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+        let Some(thread) = self.threads.get(id) else {
+            return;
+        };
+        if thread.sums.is_empty() {
+            return;
+        }
+        let (iid, sums) = (thread.iid, std::mem::take(&mut thread.sums));
+        thread.line_ms = thread.line_ms.max(thread.sums_ms);
+        let ms = thread.line_ms;
+        // The stack in which they were allocated comes right before, and before both what they name.
+        if !matches!(&self.pending, Pending::Stack { thread, .. } if *thread == id) {
+            self.flush(out);
+        }
+        let items = self.items(sums, out);
+        self.flush(out);
+        if items.is_empty() {
+            return;
+        }
+        out.extend_from_slice(b"sam mem ");
+        text::h32(iid, out);
+        out.push(b' ');
+        text::dec(ms, out);
+        write_items(&items, out);
+    }
+
+    /// Objects and bytes by class, as a line has them.
+    fn items(
+        &mut self,
+        classes: impl IntoIterator<Item = (ClassId, (u64, u64))>,
+        out: &mut Vec<u8>,
+    ) -> Vec<(u32, u64, u64)> {
+        let mut items = Vec::new();
+        for (class, (objects, bytes)) in classes {
+            match self.names.class(class, out) {
+                Some(class) => items.push((class, objects, bytes)),
+                None => self.losses.add("counts of objects of unknown classes"),
+            }
+        }
+        items.sort_unstable();
+        items.dedup_by_key(|(class, ..)| *class);
+        items
+    }
+
+    pub(super) fn gc_start(&mut self, e: &GcStart, out: &mut Vec<u8>) {
+        let ms = self.ms(e.time);
+        if self.paused || !self.settings.gc || self.gc.open {
+            self.losses.add("starts of collections");
+            return;
+        }
+        self.table_at_last(out);
+        self.flush(out);
+        self.gc.open = true;
+        self.pending = Pending::Gc {
+            ms,
+            induced: false,
+            full: false,
+        };
+    }
+
+    pub(super) fn gc_detail(&mut self, e: &GcDetail<'_>) {
+        let Pending::Gc { induced, full, .. } = &mut self.pending else {
+            self.losses.add("what the JVM says of collections");
+            return;
+        };
+        *induced = INDUCED.contains(&&*e.cause);
+        *full = e.generation == Generation::Full;
+        let known = e.collector.is_empty()
+            && (e.cause.is_empty() || e.cause == INDUCED[0])
+            && matches!(e.generation, Generation::Full | Generation::Young);
+        self.losses
+            .add_if(!known, "names and causes of collections");
+    }
+
+    pub(super) fn write_gc_start(&mut self, ms: u64, induced: bool, full: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"gch gcs ");
+        self.gc_time(ms, out);
+        out.extend_from_slice(if induced { b" induced " } else { b" ? " });
+        out.extend_from_slice(if full { b"tttt\n" } else { b"tfff\n" });
+    }
+
+    fn gc_time(&mut self, ms: u64, out: &mut Vec<u8>) {
+        self.jvm_thread(out);
+        out.push(b' ');
+        self.gc.line_ms = self.gc.line_ms.max(ms);
+        text::dec(self.gc.line_ms, out);
+    }
+
+    pub(super) fn gc_finish(&mut self, e: &GcFinish, out: &mut Vec<u8>) {
+        let ms = self.ms(e.time);
+        let figures = e.total_space != 0 || e.used_space != 0 || e.used_objects != 0;
+        self.losses.add_if(figures, "heap figures of collections");
+        if self.paused || !self.gc.open {
+            self.losses.add("ends of collections");
+            return;
+        }
+        self.write_gc_finish(ms, out);
+        self.objects.ms = self.objects.ms.max(ms);
+        self.gc.table = Table::Due;
+    }
+
+    fn write_gc_finish(&mut self, ms: u64, out: &mut Vec<u8>) {
+        self.flush(out);
+        out.extend_from_slice(b"gch gcf ");
+        self.gc_time(ms, out);
+        out.push(b'\n');
+        self.gc.open = false;
+    }
+
+    /// A pause begins: a collection that is going on has no end in the trace but this.
+    pub(super) fn gc_pause(&mut self, ms: u64, out: &mut Vec<u8>) {
+        if self.gc.open {
+            self.write_gc_finish(ms, out);
+        }
+        self.table_at_last(out);
+    }
+
+    /// Writes the table, if the frees of a collection came and something else comes now.
+    #[inline]
+    pub(super) fn table_behind_frees(&mut self, out: &mut Vec<u8>) {
+        if self.gc.table == Table::Frees {
+            self.table(out);
+            self.gc.table = Table::Written;
+        }
+    }
+
+    /// Writes the table, if it is due and nothing is to be waited for.
+    pub(super) fn table_at_last(&mut self, out: &mut Vec<u8>) {
+        if !matches!(self.gc.table, Table::None | Table::Written) {
+            self.table(out);
+        }
+        self.gc.table = Table::None;
+    }
+
+    fn table(&mut self, out: &mut Vec<u8>) {
+        if self.paused || !self.settings.live_tables || !self.objects.countable() {
+            return;
+        }
+        let live = self.objects.live();
+        self.write_table(self.objects.ms, live, out);
+    }
+
+    fn write_table(
+        &mut self,
+        ms: u64,
+        live: impl IntoIterator<Item = (ClassId, (u64, u64))>,
+        out: &mut Vec<u8>,
+    ) {
+        self.flush(out);
+        let items = self.items(live, out);
+        self.gc.line_ms = self.gc.line_ms.max(ms);
+        out.extend_from_slice(b"gch alt ");
+        text::dec(self.gc.line_ms, out);
+        write_items(&items, out);
+    }
+
+    /// A table that the trace tells.
+    pub(super) fn live_objects(&mut self, e: &LiveObjects, out: &mut Vec<u8>) {
+        if self.paused || !self.settings.live_tables || self.gc.open {
+            self.losses.add("tables of live objects");
+            return;
+        }
+        self.objects.told = true;
+        let live = e.classes.iter().filter(|live| live.objects > 0);
+        let live = live.map(|live| (live.class, (live.objects, live.bytes)));
+        let ms = self.ms(e.time);
+        self.write_table(ms, live, out);
+    }
+}
+
+impl super::threads::Thread {
+    fn add_sum(&mut self, class: ClassId, objects: u64, bytes: u64) {
+        let (sum, size) = self.sums.entry(class).or_default();
+        *sum = sum.saturating_add(objects);
+        *size = size.saturating_add(bytes);
+    }
+}
+
+/// ` class:objects:bytes` each, to the end of the line.
+fn write_items(items: &[(u32, u64, u64)], out: &mut Vec<u8>) {
+    for (class, objects, bytes) in items {
+        out.push(b' ');
+        text::hex(u64::from(*class), out);
+        for number in [*objects, *bytes] {
+            out.push(b':');
+            text::dec(number, out);
+        }
+    }
+    out.push(b'\n');
+}

@@ -1,0 +1,313 @@
+//! Events to lines.
+
+mod head;
+mod losses;
+mod memory;
+mod names;
+mod objects;
+mod process;
+mod stacks;
+mod threads;
+
+use super::settings::{Collection, Settings};
+use super::{clock, text};
+use crate::{Encode, Loss};
+use head::Head;
+use jtrail_model::{Event, ThreadId, Timestamp};
+use losses::Losses;
+use memory::Gc;
+use names::Names;
+use objects::Objects;
+use process::Process;
+use threads::Threads;
+
+/// Bytes that are held back at most until it is known whether the trace has calls or samples.
+const LONGEST_HELD: usize = 64 << 10;
+
+/// Writes the trace log, a record a line.
+///
+/// An encoder by default learns from the options of the trace what it holds, and otherwise from the
+/// first call or sample; up to 64 KiB wait for that.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    settings: Settings,
+    head: Head,
+    state: State,
+    base_ms: i64,
+    names: Names,
+    threads: Threads,
+    objects: Objects,
+    gc: Gc,
+    process: Process,
+    pending: Pending,
+    /// Frames that the pending record pushes.
+    frames: Vec<u32>,
+    /// The thread whose samples or sums of allocations came last, already merged, and their time.
+    told: Option<(Told, ThreadId, Timestamp)>,
+    paused: bool,
+    pause_ms: u64,
+    losses: Losses,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Nothing is written.
+    #[default]
+    Head,
+    /// Lines wait for the mode to be known.
+    Held(Vec<u8>),
+    Open,
+}
+
+/// A record that may still change with the next event.
+#[derive(Debug, Default)]
+enum Pending {
+    #[default]
+    None,
+    /// A thread's stack changes: of `size` frames `keep` stay, and [`Encoder::frames`] come.
+    Stack {
+        thread: ThreadId,
+        iid: u32,
+        ms: u64,
+        size: u64,
+        keep: u64,
+    },
+    /// A collection began, and what the JVM says of it may follow.
+    Gc { ms: u64, induced: bool, full: bool },
+    /// CPU time of the process, if nobody else tells it.
+    ProcessCpu { ms: u64 },
+}
+
+/// What another trace log tells in one record, and the model in several events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    Samples,
+    Sums,
+}
+
+impl Encoder {
+    /// An encoder that is told what the trace holds.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            head: Head::fixed(),
+            ..Self::default()
+        }
+    }
+
+    /// Milliseconds since the trace's start.
+    #[inline]
+    fn ms(&mut self, time: Timestamp) -> u64 {
+        let ms = clock::whole_ms(time);
+        self.losses.fractions += u64::from(time.0 != ms.wrapping_mul(1_000_000));
+        u64::try_from(ms.saturating_sub(self.base_ms)).unwrap_or_else(|_| {
+            self.losses.add("times before the start of the trace");
+            0
+        })
+    }
+
+    /// Leaves the head: what comes now is of the trace proper.
+    fn open(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        self.base_ms = self.head.start_ms(event);
+        self.names.by_text = !self.head.told || self.settings.collection == Collection::Sampling;
+        self.objects.sure = self.head.told;
+        self.paused = self.settings.suspended_on_start;
+        if self.head.told {
+            self.head.write(&self.settings, out);
+            self.state = State::Open;
+        } else {
+            self.state = State::Held(Vec::new());
+        }
+    }
+
+    /// The mode is known: writes the head and what waited for it.
+    fn decide(&mut self, collection: Collection, out: &mut Vec<u8>) {
+        if let State::Held(held) = std::mem::replace(&mut self.state, State::Open) {
+            self.settings.collection = collection;
+            self.head.write(&self.settings, out);
+            out.extend_from_slice(&held);
+        }
+    }
+
+    /// The mode that an event shows, or that is taken when too much waits.
+    fn shown(event: &Event<'_>, waiting: usize) -> Option<Collection> {
+        match event {
+            Event::MethodEnter(_) => Some(Collection::Instrumentation),
+            Event::Sample(_) => Some(Collection::Sampling),
+            _ => (waiting > LONGEST_HELD).then_some(Collection::Instrumentation),
+        }
+    }
+
+    #[inline]
+    fn line(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        if !matches!(event, Event::MethodEnter(_) | Event::MethodLeave(_)) {
+            self.settle(event, out);
+        }
+        match event {
+            Event::MethodEnter(e) => self.enter(e, out),
+            Event::MethodLeave(e) => self.leave(e, out),
+            Event::Sample(e) => self.sample(e, out),
+            Event::ThreadStart(e) => self.thread_start(e, out),
+            Event::ThreadEnd(e) => self.thread_end(e, out),
+            Event::ThreadOsId(e) => self.thread_os_id(e, out),
+            Event::ThreadCpu(e) => self.thread_cpu(e, out),
+            Event::ProcessCpu(e) => self.process_cpu(e, out),
+            Event::ClassDef(e) => self.names.class_def(e, &mut self.losses),
+            Event::ClassDetail(e) => self.names.class_detail(e, &mut self.losses),
+            Event::MethodDef(e) => self.names.method_def(e, &mut self.losses),
+            Event::MethodCompile(e) => self.compiled(e, out),
+            Event::ObjectAlloc(e) => self.alloc(e, out),
+            Event::ObjectDef(e) => self.object(e),
+            Event::ObjectFree(e) => self.free(e),
+            Event::AllocationSum(e) => self.allocation_sum(e, out),
+            Event::GcStart(e) => self.gc_start(e, out),
+            Event::GcDetail(e) => self.gc_detail(e),
+            Event::GcFinish(e) => self.gc_finish(e, out),
+            Event::LiveObjects(e) => self.live_objects(e, out),
+            Event::TracePause(e) => self.pause(e.time, out),
+            Event::TraceResume(e) => self.resume(e.time, out),
+            _ => self.losses.event(event),
+        }
+    }
+
+    /// Writes what the event does not go on with, and what is due.
+    ///
+    /// All that is written late is written in one order: definitions, the pending record, the line. So
+    /// the lines are the same when they are read and written again.
+    fn settle(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        let same = match event {
+            Event::Sample(e) => Some((Told::Samples, e.thread, e.time)),
+            Event::AllocationSum(e) => Some((Told::Sums, e.thread, e.time)),
+            _ => None,
+        };
+        if self.told.is_some() && self.told != same {
+            self.end_told(out);
+        }
+        match (&self.pending, event) {
+            (Pending::Gc { .. }, Event::GcDetail(_) | Event::ObjectFree(_))
+            | (Pending::ProcessCpu { .. }, Event::ProcessCpu(_))
+            | (Pending::Stack { .. } | Pending::None, _) => {}
+            _ => self.flush(out),
+        }
+        if !matches!(event, Event::ObjectFree(_) | Event::GcDetail(_)) {
+            self.table_behind_frees(out);
+        }
+    }
+
+    fn end_told(&mut self, out: &mut Vec<u8>) {
+        if let Some((_, thread, _)) = self.told.take() {
+            self.end_interval(thread, out);
+        }
+    }
+
+    /// Writes the pending record.
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        match std::mem::take(&mut self.pending) {
+            Pending::None => {}
+            Pending::Stack {
+                iid,
+                ms,
+                size,
+                keep,
+                ..
+            } => {
+                stacks::record(iid, ms, 0, (keep, size), &self.frames, out);
+                self.frames.clear();
+            }
+            Pending::Gc { ms, induced, full } => self.write_gc_start(ms, induced, full, out),
+            Pending::ProcessCpu { ms } => self.process.derived(ms, out),
+        }
+    }
+
+    fn pause(&mut self, time: Timestamp, out: &mut Vec<u8>) {
+        if self.paused {
+            self.losses.add("repeated pauses or resumes");
+            return;
+        }
+        let ms = self.ms(time).max(self.pause_ms);
+        self.pause_ms = ms;
+        for thread in self.threads.take_dirty() {
+            self.end_interval(thread, out);
+            self.empty_stack(thread, ms, out);
+        }
+        self.gc_pause(ms, out);
+        self.flush(out);
+        out.extend_from_slice(b"prf tps ");
+        text::dec(ms, out);
+        out.push(b'\n');
+        self.paused = true;
+    }
+
+    fn resume(&mut self, time: Timestamp, out: &mut Vec<u8>) {
+        if !self.paused {
+            self.losses.add("repeated pauses or resumes");
+            return;
+        }
+        let ms = self.ms(time).max(self.pause_ms);
+        self.pause_ms = ms;
+        self.flush(out);
+        out.extend_from_slice(b"prf trs ");
+        text::dec(ms, out);
+        out.push(b'\n');
+        self.paused = false;
+    }
+}
+
+impl Encode for Encoder {
+    fn begin(&mut self, _out: &mut Vec<u8>) {}
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        if matches!(self.state, State::Head) {
+            if self.head.take(event, &mut self.settings, &mut self.losses) {
+                return;
+            }
+            self.open(event, out);
+        }
+        if let State::Held(held) = &mut self.state {
+            if let Some(collection) = Self::shown(event, held.len()) {
+                self.decide(collection, out);
+            } else {
+                let mut held = std::mem::take(held);
+                self.line(event, &mut held);
+                self.state = State::Held(held);
+                return;
+            }
+        }
+        self.line(event, out);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if matches!(self.state, State::Head) {
+            self.head.write(&self.settings, out);
+            self.state = State::Open;
+        }
+        self.decide(Collection::None, out);
+        for thread in self.threads.take_dirty() {
+            self.end_interval(thread, out);
+        }
+        self.table_at_last(out);
+        self.flush(out);
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        let names = &self.names;
+        self.losses.all([
+            (
+                "classes that nothing refers to",
+                names.classes_known - u64::from(names.classes_written),
+            ),
+            (
+                "methods that nothing refers to",
+                names.methods_known - u64::from(names.methods_written),
+            ),
+        ])
+    }
+}
+
+/// Text that is escaped already, in quotes.
+fn quoted(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}

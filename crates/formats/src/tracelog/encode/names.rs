@@ -1,0 +1,331 @@
+//! Classes and functions: kept when they are announced, written when a line first names them.
+
+use super::super::{names, text};
+use super::{Losses, quoted};
+use crate::check::table::Table;
+use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, MethodId};
+use std::collections::HashMap;
+
+/// Ids of classes and methods that only frames name: these, and those above.
+const UNANNOUNCED: u64 = 1 << 63;
+/// The largest internal id.
+const MOST: u32 = 0xffff_fffe;
+
+/// All that can be named.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    classes: Table<Class>,
+    methods: Table<Method>,
+    pub(super) classes_written: u32,
+    pub(super) methods_written: u32,
+    pub(super) classes_known: u64,
+    pub(super) methods_known: u64,
+    loaders: Vec<Loader>,
+    loader_places: HashMap<Box<str>, usize>,
+    loaders_written: u64,
+    /// By name, where frames may name them.
+    by_name: HashMap<Box<str>, ClassId>,
+    by_frame: HashMap<Box<str>, MethodId>,
+    /// Frames are looked up, so announced classes and methods are to be found by their names.
+    pub(super) by_text: bool,
+    unannounced: u64,
+    scratch: String,
+}
+
+#[derive(Debug)]
+struct Class {
+    name: Box<str>,
+    loader: Option<usize>,
+    iid: Option<u32>,
+    /// Functions written.
+    functions: u32,
+}
+
+#[derive(Debug)]
+struct Method {
+    class: ClassId,
+    /// Both are empty once it is written.
+    name: Box<str>,
+    signature: Box<str>,
+    iid: Option<u32>,
+    token: u32,
+}
+
+#[derive(Debug)]
+struct Loader {
+    name: Box<str>,
+    id: Option<u64>,
+}
+
+impl Names {
+    pub(super) fn class_def(&mut self, e: &ClassDef<'_>, losses: &mut Losses) {
+        losses.add_if(!e.source_name.is_empty(), "source files");
+        losses.add_if(!e.object.is_none(), "objects of threads and classes");
+        if !self.add_class(e.class, &e.name) {
+            losses.add("classes announced again");
+        }
+    }
+
+    fn add_class(&mut self, id: ClassId, name: &str) -> bool {
+        let class = Class {
+            name: name.into(),
+            loader: None,
+            iid: None,
+            functions: 0,
+        };
+        if id.is_none() || !self.classes.insert(id.0, class) {
+            return false;
+        }
+        self.classes_known += 1;
+        if self.by_text {
+            self.by_name.entry(name.into()).or_insert(id);
+        }
+        true
+    }
+
+    pub(super) fn class_detail(&mut self, e: &ClassDetail<'_>, losses: &mut Losses) {
+        let members = e.fields.len() + e.methods.len() + e.interfaces.len();
+        let more = members > 0 || e.access != 0 || e.size != 0 || !e.super_name.is_empty();
+        losses.add_if(more, "members and supertypes of classes");
+        if e.loader.is_empty() {
+            return;
+        }
+        let place = self.loader_place(&e.loader);
+        match self.classes.get_mut(e.class.0) {
+            Some(class) if class.iid.is_none() => class.loader = Some(place),
+            Some(class) if class.loader == Some(place) => {}
+            _ => losses.add("class loaders told late"),
+        }
+    }
+
+    fn loader_place(&mut self, name: &str) -> usize {
+        if let Some(place) = self.loader_places.get(name) {
+            return *place;
+        }
+        let place = self.loaders.len();
+        self.loader_places.insert(name.into(), place);
+        // The one that the head writes.
+        let id = (name == "bootstrap").then_some(1);
+        let name = name.into();
+        self.loaders.push(Loader { name, id });
+        place
+    }
+
+    pub(super) fn method_def(&mut self, e: &MethodDef<'_>, losses: &mut Losses) {
+        losses.add_if(e.start_line != 0 || e.end_line != 0, "lines of methods");
+        if !self.add_method(e.method, e.class, &e.name, &e.signature) {
+            losses.add("methods announced again");
+        } else if self.by_text
+            && let Some(class) = self.classes.get(e.class.0)
+        {
+            let dot = if class.name.is_empty() { "" } else { "." };
+            let key = format!("{}{dot}{}{}", class.name, e.name, e.signature);
+            self.by_frame.entry(key.into()).or_insert(e.method);
+        }
+    }
+
+    fn add_method(&mut self, id: MethodId, class: ClassId, name: &str, signature: &str) -> bool {
+        let method = Method {
+            class,
+            name: name.into(),
+            signature: signature.into(),
+            iid: None,
+            token: 0,
+        };
+        let new = !id.is_none() && self.methods.insert(id.0, method);
+        self.methods_known += u64::from(new);
+        new
+    }
+
+    /// The internal id of a class; its lines are written if it has none yet.
+    pub(super) fn class(&mut self, id: ClassId, out: &mut Vec<u8>) -> Option<u32> {
+        let class = self.classes.get_mut(id.0)?;
+        if class.iid.is_some() || self.classes_written > MOST {
+            return class.iid;
+        }
+        let iid = self.classes_written;
+        self.classes_written += 1;
+        class.iid = Some(iid);
+        let module = match class.loader.and_then(|place| self.loaders.get_mut(place)) {
+            None => 1,
+            Some(Loader { id: Some(id), .. }) => *id,
+            Some(Loader { name, id }) => {
+                self.loaders_written += 1;
+                let new = self.loaders_written + 1;
+                self.scratch.clear();
+                text::escape(name, &[], &mut self.scratch);
+                loader(new, &self.scratch, out);
+                *id.insert(new)
+            }
+        };
+        out.extend_from_slice(b"cls ldf ");
+        text::h64(u64::from(iid) + 1, out);
+        out.push(b' ');
+        text::h32(iid, out);
+        out.push(b' ');
+        text::h64(module, out);
+        out.push(b' ');
+        text::h32(0x0200_0000 | ((iid + 1) & 0xff_ffff), out);
+        out.extend_from_slice(b" 0x00000000\ncls nam ");
+        text::h32(iid, out);
+        out.push(b' ');
+        self.scratch.clear();
+        names::class_to_source(&class.name, &mut self.scratch);
+        quoted(&self.scratch, out);
+        out.push(b'\n');
+        Some(iid)
+    }
+
+    fn module(&self, class: &Class) -> u64 {
+        let loader = class.loader.and_then(|place| self.loaders.get(place));
+        loader.and_then(|loader| loader.id).unwrap_or(1)
+    }
+
+    /// The internal id of a method; its lines are written if it has none yet.
+    #[inline]
+    pub(super) fn function(&mut self, id: MethodId, out: &mut Vec<u8>) -> Option<u32> {
+        match self.methods.get(id.0)?.iid {
+            Some(iid) => Some(iid),
+            None => self.new_function(id, out),
+        }
+    }
+
+    #[cold]
+    fn new_function(&mut self, id: MethodId, out: &mut Vec<u8>) -> Option<u32> {
+        let class_id = self.methods.get(id.0)?.class;
+        if self.methods_written > MOST {
+            return None;
+        }
+        self.class(class_id, out)?;
+        let class = self.classes.get_mut(class_id.0)?;
+        let method = self.methods.get_mut(id.0)?;
+        class.functions = class.functions.wrapping_add(1);
+        let iid = self.methods_written;
+        self.methods_written += 1;
+        method.iid = Some(iid);
+        method.token = 0x0600_0000 | (class.functions & 0xff_ffff);
+        let (name, signature) = (
+            std::mem::take(&mut method.name),
+            std::mem::take(&mut method.signature),
+        );
+        self.info(id, out)?;
+        out.extend_from_slice(b"\nfun nam ");
+        text::h32(iid, out);
+        out.push(b' ');
+        self.scratch.clear();
+        let class = self.classes.get(class_id.0)?;
+        names::function_to_source(&class.name, &name, &mut self.scratch);
+        quoted(&self.scratch, out);
+        let (returned, parameters) = names::signature_to_source(&signature);
+        out.push(b' ');
+        quoted(&returned, out);
+        out.push(b' ');
+        quoted(&parameters, out);
+        out.push(b'\n');
+        Some(iid)
+    }
+
+    /// Writes `fun inf` up to its token.
+    fn info(&self, id: MethodId, out: &mut Vec<u8>) -> Option<()> {
+        let method = self.methods.get(id.0)?;
+        let class = self.classes.get(method.class.0)?;
+        out.extend_from_slice(b"fun inf ");
+        text::h32(method.iid?, out);
+        for number in [id.0, u64::from(class.iid?) + 1, self.module(class)] {
+            out.push(b' ');
+            text::h64(number, out);
+        }
+        out.push(b' ');
+        text::h32(method.token, out);
+        Some(())
+    }
+
+    /// Writes the code of a method. `None` when it is not known.
+    pub(super) fn code(
+        &mut self,
+        e: &MethodCompile<'_>,
+        losses: &mut Losses,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        self.function(e.method, out)?;
+        self.info(e.method, out)?;
+        out.push(b' ');
+        let size = e.size.try_into().unwrap_or_default();
+        text::h64(e.address, out);
+        out.push(b':');
+        text::hex(size, out);
+        for (at, range) in e.ranges.iter().enumerate() {
+            losses.add_if(range.frames.len() > 1, "inlined frames of compiled code");
+            let start = u64::try_from(range.offset).unwrap_or(u64::MAX);
+            let next = e.ranges.get(at + 1).map(|next| next.offset.try_into());
+            let end = match next {
+                Some(Ok(next)) if next >= start => next,
+                _ => size,
+            };
+            let line = range.frames.last().map(|frame| frame.line.try_into());
+            let (true, Some(Ok(line))) = (start <= end, line) else {
+                losses.add("ranges of compiled code without a line");
+                continue;
+            };
+            let mut separator = b' ';
+            for number in [line, start, end] {
+                out.push(separator);
+                text::hex(number, out);
+                separator = b':';
+            }
+        }
+        out.push(b'\n');
+        Some(())
+    }
+
+    /// Whether a class was announced.
+    pub(super) fn has_class(&self, id: ClassId) -> bool {
+        self.classes.get(id.0).is_some()
+    }
+
+    /// The method that a frame names.
+    pub(super) fn frame(&mut self, frame: &str) -> Option<MethodId> {
+        match self.by_frame.get(frame) {
+            Some(id) => Some(*id),
+            None => self.unannounced(frame),
+        }
+    }
+
+    fn unannounced(&mut self, frame: &str) -> Option<MethodId> {
+        let (class, method, signature) = names::frame_parts(frame);
+        let class_id = match self.by_name.get(class) {
+            Some(id) => *id,
+            None => {
+                self.unannounced += 1;
+                let id = ClassId(UNANNOUNCED + self.unannounced);
+                self.add_class(id, class).then_some(id)?
+            }
+        };
+        self.unannounced += 1;
+        let id = MethodId(UNANNOUNCED + self.unannounced);
+        self.by_frame.insert(frame.into(), id);
+        self.add_method(id, class_id, method, signature)
+            .then_some(id)
+    }
+}
+
+/// Writes the lines of a class loader: assembly, module, and that they belong together.
+pub(super) fn loader(id: u64, name: &str, out: &mut Vec<u8>) {
+    let h64 = |number, out: &mut Vec<u8>| {
+        text::h64(number, out);
+        out.push(b' ');
+    };
+    for (word, second, third) in [(&b"asm ldf "[..], 1, id), (b"mod ldf ", 0, id)] {
+        out.extend_from_slice(word);
+        h64(id, out);
+        h64(second, out);
+        h64(third, out);
+        out.extend_from_slice(b"0x00000000 ");
+        quoted(name, out);
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"mod ata ");
+    h64(id, out);
+    text::h64(id, out);
+    out.push(b'\n');
+}

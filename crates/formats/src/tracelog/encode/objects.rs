@@ -1,0 +1,125 @@
+//! The live objects, by class.
+//!
+//! Memory is in proportion to the live objects: four bytes for each, in pages of neighbours that go
+//! when their last object does.
+
+use jtrail_model::{ClassId, ObjectId};
+use std::collections::{BTreeMap, HashMap};
+
+const PAGE: usize = 64;
+
+/// The objects that were announced and not freed.
+#[derive(Debug, Default)]
+pub(super) struct Objects {
+    pages: HashMap<u64, Box<Page>>,
+    /// Class and size of objects; an object is known by its place here.
+    shapes: Vec<(ClassId, u64)>,
+    shape_places: HashMap<(ClassId, u64), u32>,
+    /// Objects and bytes, by class.
+    live: BTreeMap<ClassId, (u64, u64)>,
+    /// The latest time of an allocation, a free, or the end of a collection.
+    pub(super) ms: u64,
+    /// Frees are known to be told.
+    pub(super) sure: bool,
+    /// The trace has tables of its own.
+    pub(super) told: bool,
+    any: bool,
+    freed: bool,
+}
+
+#[derive(Debug)]
+struct Page {
+    objects: u32,
+    /// One more than the place of the shape; 0 for none.
+    shapes: [u32; PAGE],
+}
+
+impl Objects {
+    /// Takes a new object. One that is there already stays as it is.
+    pub(super) fn add(&mut self, id: ObjectId, class: ClassId, size: u64, ms: u64) {
+        self.ms = self.ms.max(ms);
+        self.any = true;
+        let shapes = &mut self.shapes;
+        let shape = *self.shape_places.entry((class, size)).or_insert_with(|| {
+            shapes.push((class, size));
+            u32::try_from(shapes.len()).unwrap_or(u32::MAX)
+        });
+        let page = self.pages.entry(id.0 / PAGE as u64).or_insert_with(|| {
+            Box::new(Page {
+                objects: 0,
+                shapes: [0; PAGE],
+            })
+        });
+        let place = &mut page.shapes[id.0 as usize % PAGE];
+        if *place != 0 {
+            return;
+        }
+        *place = shape;
+        page.objects += 1;
+        let (objects, bytes) = self.live.entry(class).or_default();
+        *objects += 1;
+        *bytes = bytes.saturating_add(size);
+    }
+
+    /// Takes an object away; `false` when it is not there.
+    pub(super) fn remove(&mut self, id: ObjectId, ms: u64) -> bool {
+        self.ms = self.ms.max(ms);
+        self.freed = true;
+        let number = id.0 / PAGE as u64;
+        let Some(page) = self.pages.get_mut(&number) else {
+            return false;
+        };
+        let shape = std::mem::take(&mut page.shapes[id.0 as usize % PAGE]);
+        let Some((class, size)) = (shape as usize)
+            .checked_sub(1)
+            .and_then(|place| self.shapes.get(place))
+        else {
+            return false;
+        };
+        page.objects -= 1;
+        if page.objects == 0 {
+            self.pages.remove(&number);
+        }
+        if let Some((objects, bytes)) = self.live.get_mut(class) {
+            *objects = objects.saturating_sub(1);
+            *bytes = bytes.saturating_sub(*size);
+        }
+        true
+    }
+
+    /// Whether the counts say what is alive: without frees they would say what ever was.
+    pub(super) fn countable(&self) -> bool {
+        self.any && !self.told && (self.sure || self.freed)
+    }
+
+    /// Classes with live objects: objects and bytes.
+    pub(super) fn live(&self) -> Vec<(ClassId, (u64, u64))> {
+        let counts = self.live.iter().map(|(class, counts)| (*class, *counts));
+        counts.filter(|(_, (objects, _))| *objects > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_objects_are_counted_and_the_dead_take_no_memory() {
+        let mut objects = Objects::default();
+        for id in 0..100_000 {
+            objects.add(ObjectId(id), ClassId(id % 3), 8 * (id % 5), 1);
+        }
+        for id in (0..100_000).filter(|id| id % 3 != 1 || id % 1000 > 2) {
+            assert!(objects.remove(ObjectId(id), 2));
+            assert!(!objects.remove(ObjectId(id), 2));
+        }
+        let left: Vec<u64> = (0..100_000)
+            .filter(|id| id % 3 == 1 && id % 1000 <= 2)
+            .collect();
+        let bytes = left.iter().map(|id| 8 * (id % 5)).sum();
+        assert_eq!(objects.live(), [(ClassId(1), (left.len() as u64, bytes))]);
+        assert!(objects.pages.len() <= left.len());
+        assert!(objects.countable() && objects.ms == 2);
+        assert!(!objects.remove(ObjectId(u64::MAX), 0));
+    }
+}

@@ -1,0 +1,87 @@
+//! CPU time of the process, and compiled code.
+
+use super::super::text;
+use super::{Encoder, Pending};
+use jtrail_model::{MethodCompile, ProcessCpu};
+
+/// CPU time of the process.
+#[derive(Debug, Default)]
+pub(super) struct Process {
+    /// The trace tells it; otherwise it is the sum of what its threads used.
+    told: bool,
+    /// Used so far, and of that written, in microseconds.
+    used: u64,
+    written: u64,
+    line_ms: Option<u64>,
+}
+
+impl Process {
+    /// A thread used time. Answers with the time of a line, if one is due.
+    pub(super) fn used(&mut self, us: u64, ms: u64, interval: u64) -> Option<u64> {
+        if self.told {
+            return None;
+        }
+        self.used = self.used.saturating_add(us);
+        let due = self
+            .line_ms
+            .is_none_or(|last| ms >= last.saturating_add(interval));
+        due.then_some(ms)
+    }
+
+    /// Writes the line that is due.
+    pub(super) fn derived(&mut self, ms: u64, out: &mut Vec<u8>) {
+        let ms = ms.max(self.line_ms.unwrap_or_default());
+        self.line_ms = Some(ms);
+        out.extend_from_slice(b"prc cpu ");
+        text::dec(ms, out);
+        out.push(b' ');
+        text::dec(self.used.saturating_sub(self.written), out);
+        out.push(b'\n');
+        self.written = self.written.max(self.used);
+    }
+}
+
+impl Encoder {
+    pub(super) fn process_cpu(&mut self, e: &ProcessCpu, out: &mut Vec<u8>) {
+        if self.paused || !self.settings.process_cpu {
+            self.losses.add("CPU times of the process");
+            return;
+        }
+        if matches!(self.pending, Pending::ProcessCpu { .. }) {
+            self.pending = Pending::None;
+        }
+        if !std::mem::replace(&mut self.process.told, true) {
+            self.process.used = 0;
+        }
+        self.flush(out);
+        let ms = self.ms(e.time);
+        self.losses.fractions += u64::from(e.cpu_time.0 % 1000 != 0);
+        self.process.used = u64::try_from(e.cpu_time.0 / 1000).unwrap_or_default();
+        self.process.derived(ms, out);
+    }
+
+    pub(super) fn compiled(&mut self, e: &MethodCompile<'_>, out: &mut Vec<u8>) {
+        let ms = self.ms(e.time);
+        self.flush(out);
+        if self.names.code(e, &mut self.losses, out).is_none() {
+            self.losses.add("compiled methods that were not announced");
+            return;
+        }
+        out.extend_from_slice(b"jit cmf ");
+        self.jvm_thread(out);
+        out.push(b' ');
+        text::dec(ms, out);
+        out.push(b' ');
+        text::h64(e.method.0, out);
+        out.extend_from_slice(b" 0x00000000\n");
+    }
+
+    /// The thread of a line that is the JVM's own doing.
+    pub(super) fn jvm_thread(&self, out: &mut Vec<u8>) {
+        if self.settings.os_thread_ids {
+            text::dec(self.head.pid, out);
+        } else {
+            out.push(b'?');
+        }
+    }
+}

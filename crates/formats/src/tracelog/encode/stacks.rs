@@ -1,0 +1,291 @@
+//! Calls and samples: lines that tell how a thread's stack changed.
+
+use super::super::settings::Collection;
+use super::super::text;
+use super::threads::{Call, Run};
+use super::{Encoder, Pending, Told};
+use jtrail_model::{MethodEnter, MethodLeave, Sample, ThreadId};
+
+/// Open calls that are looked through for the one that a leave belongs to.
+const FARTHEST_LEAVE: usize = 1000;
+
+impl Encoder {
+    #[inline]
+    pub(super) fn enter(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
+        self.settle_for_call(e.thread, out);
+        if self.settings.collection != Collection::Instrumentation {
+            self.losses.add("calls");
+            return;
+        }
+        let ms = self.ms(e.time);
+        let Some(thread) = self.threads.get(e.thread) else {
+            self.iid(e.thread);
+            return;
+        };
+        if !thread.sums.is_empty() {
+            self.end_sums(e.thread, out);
+        }
+        let function = if self.paused {
+            self.losses.add("calls while the trace paused");
+            None
+        } else {
+            self.names.function(e.method, out)
+        };
+        let Some(thread) = self.threads.get(e.thread) else {
+            return;
+        };
+        thread.calls.push(Call {
+            ticket: e.ticket,
+            method: e.method,
+            written: function.is_some(),
+        });
+        let Some(function) = function else {
+            self.losses
+                .add_if(!self.paused, "calls of methods that were not announced");
+            return;
+        };
+        thread.ms = thread.ms.max(ms);
+        let (iid, ms, depth) = (thread.iid, thread.ms, thread.depth);
+        thread.depth += 1;
+        let goes_on = matches!(&self.pending, Pending::Stack { thread, ms: at, .. } if *thread == e.thread && *at == ms);
+        if !goes_on {
+            self.flush(out);
+            self.pending = Pending::Stack {
+                thread: e.thread,
+                iid,
+                ms,
+                size: depth,
+                keep: depth,
+            };
+        }
+        self.frames.push(function);
+        self.threads.soil(e.thread);
+        self.line_at(e.thread, ms);
+        self.call_cpu(e.thread, ms, e.cpu_time, out);
+    }
+
+    #[inline]
+    pub(super) fn leave(&mut self, e: &MethodLeave, out: &mut Vec<u8>) {
+        self.settle_for_call(e.thread, out);
+        if self.settings.collection != Collection::Instrumentation {
+            return;
+        }
+        let ms = self.ms(e.time);
+        self.losses.exceptions += u64::from(e.by_exception);
+        let Some(thread) = self.threads.get(e.thread) else {
+            self.iid(e.thread);
+            return;
+        };
+        let is_it = |call: &Call| call.ticket == e.ticket && call.method == e.method;
+        let near = thread.calls.iter().rev().take(FARTHEST_LEAVE);
+        let Some(inner) = near.map(is_it).position(|found| found) else {
+            self.losses.add("leaves without their call");
+            return;
+        };
+        let left = thread.calls.len() - 1 - inner;
+        let written = thread.calls.drain(left..).filter(|call| call.written);
+        let pops = written.count() as u64;
+        if pops == 0 {
+            self.losses
+                .add("leaves of calls that were left at a pause, or not written");
+            return;
+        }
+        if !thread.sums.is_empty() {
+            self.end_sums(e.thread, out);
+        }
+        let Some(thread) = self.threads.get(e.thread) else {
+            return;
+        };
+        thread.ms = thread.ms.max(ms);
+        let (iid, ms, depth) = (thread.iid, thread.ms, thread.depth);
+        thread.depth -= pops.min(depth);
+        match &mut self.pending {
+            Pending::Stack {
+                thread,
+                ms: at,
+                keep,
+                ..
+            } if *thread == e.thread && *at == ms && self.frames.is_empty() => {
+                *keep = keep.saturating_sub(pops);
+            }
+            _ => {
+                self.flush(out);
+                self.pending = Pending::Stack {
+                    thread: e.thread,
+                    iid,
+                    ms,
+                    size: depth,
+                    keep: depth - pops.min(depth),
+                };
+            }
+        }
+        self.line_at(e.thread, ms);
+        self.call_cpu(e.thread, ms, e.cpu_time, out);
+    }
+
+    /// What [`Encoder::settle`] does, the short way.
+    #[inline]
+    fn settle_for_call(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+        if self.told.is_some() {
+            self.end_told(out);
+        }
+        match &self.pending {
+            Pending::None => {}
+            Pending::Stack { thread, .. } if *thread == id => {}
+            _ => self.flush(out),
+        }
+        self.table_behind_frees(out);
+    }
+
+    #[inline]
+    fn line_at(&mut self, id: ThreadId, ms: u64) {
+        if let Some(thread) = self.threads.get(id) {
+            thread.line_ms = ms;
+        }
+    }
+
+    /// Writes that all calls of a thread are left.
+    pub(super) fn empty_stack(&mut self, id: ThreadId, ms: u64, out: &mut Vec<u8>) {
+        self.flush(out);
+        let Some(thread) = self.threads.get(id) else {
+            return;
+        };
+        if thread.depth > 0 {
+            let size = std::mem::take(&mut thread.depth);
+            thread
+                .calls
+                .iter_mut()
+                .for_each(|call| call.written = false);
+            thread.ms = thread.ms.max(ms);
+            thread.line_ms = thread.ms;
+            record(thread.iid, thread.ms, 0, (0, size), &[], out);
+        }
+    }
+
+    pub(super) fn sample(&mut self, e: &Sample<'_>, out: &mut Vec<u8>) {
+        if self.settings.collection != Collection::Sampling {
+            self.losses.add("samples");
+            return;
+        }
+        if self.paused {
+            self.losses.add("samples while the trace paused");
+            return;
+        }
+        if self.iid(e.thread).is_none() {
+            return;
+        }
+        let ms = self.ms(e.time);
+        self.losses
+            .add_if(e.state != Default::default(), "states of sampled threads");
+        let lines = e.stack.iter().filter(|frame| frame.line != -1).count();
+        self.losses
+            .add_many("lines of sampled frames", lines as u64);
+        let mut stack = Vec::with_capacity(e.stack.len());
+        for frame in e.stack.iter().rev() {
+            match self.names.frame(&frame.method) {
+                Some(method) => stack.push(method),
+                None => self.losses.add("sampled frames that can't be named"),
+            }
+        }
+        let one_by_one = self.settings.high_granularity;
+        let Some(thread) = self.threads.get(e.thread) else {
+            return;
+        };
+        thread.ms = thread.ms.max(ms);
+        let at = thread.ms;
+        match &mut thread.run {
+            Some(run) if run.stack == stack && !one_by_one => {
+                run.count += 1;
+                self.losses.merged_ticks += u64::from(run.ms != at);
+                run.ms = at;
+            }
+            _ => {
+                self.end_run(e.thread, out);
+                if let Some(thread) = self.threads.get(e.thread) {
+                    thread.run = Some(Run {
+                        stack,
+                        count: 1,
+                        ms: at,
+                    });
+                }
+            }
+        }
+        self.threads.soil(e.thread);
+        if one_by_one {
+            self.end_run(e.thread, out);
+        } else if self.head.recoded {
+            self.told = Some((Told::Samples, e.thread, e.time));
+        }
+    }
+
+    /// Writes the samples of a thread that were not written.
+    pub(super) fn end_run(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+        let Some(thread) = self.threads.get(id) else {
+            return;
+        };
+        let Some(run) = thread.run.take() else {
+            return;
+        };
+        // Time does not fall along a thread.
+        if thread.sums_ms < run.ms {
+            self.end_sums(id, out);
+        }
+        self.flush(out);
+        let mut stack = run.stack;
+        // Those that can't be named: there are more than internal ids.
+        let all = stack.len();
+        stack.retain(|method| self.names.function(*method, out).is_some());
+        self.losses.add_many(
+            "sampled frames that can't be named",
+            (all - stack.len()) as u64,
+        );
+        let Some(thread) = self.threads.get(id) else {
+            return;
+        };
+        let pairs = thread.sampled.iter().zip(&stack);
+        let same = pairs.take_while(|(before, now)| before == now).count();
+        thread.line_ms = thread.line_ms.max(run.ms);
+        let sizes = (same as u64, thread.sampled.len() as u64);
+        let new = stack.get(same..).unwrap_or_default();
+        let new = new
+            .iter()
+            .filter_map(|method| self.names.function(*method, out));
+        self.frames.extend(new);
+        let (iid, ms) = (thread.iid, thread.line_ms);
+        thread.sampled = stack;
+        record(iid, ms, run.count, sizes, &self.frames, out);
+        self.frames.clear();
+    }
+
+    /// Writes what a thread gathered.
+    pub(super) fn end_interval(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+        self.end_run(id, out);
+        self.end_sums(id, out);
+    }
+}
+
+/// Writes how a stack changed: of `(match, size)` frames the first stay.
+pub(super) fn record(
+    thread: u32,
+    ms: u64,
+    count: u64,
+    (same, size): (u64, u64),
+    frames: &[u32],
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b"sam str ");
+    text::h32(thread, out);
+    out.push(b' ');
+    text::dec(ms, out);
+    out.push(b' ');
+    text::dec(count, out);
+    out.push(b' ');
+    text::dec(same, out);
+    out.push(b':');
+    text::dec(size, out);
+    for function in frames {
+        out.push(b' ');
+        text::hex(u64::from(*function), out);
+    }
+    out.push(b'\n');
+}

@@ -1,0 +1,222 @@
+//! The threads of a trace: what is known of each, and their own lines.
+
+use super::super::text;
+use super::{Encoder, Pending};
+use crate::check::table::Table;
+use jtrail_model::{
+    ClassId, Duration, MethodId, ThreadCpu, ThreadEnd, ThreadId, ThreadOsId, ThreadStart,
+};
+use std::collections::BTreeMap;
+
+/// All threads that were announced; none for those that ended.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    table: Table<Option<Box<Thread>>>,
+    /// Threads written; the first stands for the process.
+    written: u32,
+    /// Threads with something that a pause or the end of the trace ends, and maybe others.
+    dirty: Vec<ThreadId>,
+}
+
+/// A live thread.
+#[derive(Debug, Default)]
+pub(super) struct Thread {
+    pub(super) iid: u32,
+    pub(super) calls: Vec<Call>,
+    /// Calls that are written.
+    pub(super) depth: u64,
+    /// The time of its last event in the stack or of an allocation, and that of its last line.
+    pub(super) ms: u64,
+    pub(super) line_ms: u64,
+    /// Allocations that were not written: objects and bytes by class, and the time of the last.
+    pub(super) sums: BTreeMap<ClassId, (u64, u64)>,
+    pub(super) sums_ms: u64,
+    /// The sampled stack that was written last, outermost frame first.
+    pub(super) sampled: Vec<MethodId>,
+    /// Samples that were not written.
+    pub(super) run: Option<Run>,
+    cpu_ms: Option<u64>,
+    cpu_us: u64,
+    dirty: bool,
+}
+
+/// An open call.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) ticket: u32,
+    pub(super) method: MethodId,
+    /// Its frame is written. Those that are not lie below all that are, or never will be.
+    pub(super) written: bool,
+}
+
+/// Samples of one stack that follow each other.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) stack: Vec<MethodId>,
+    pub(super) count: u64,
+    pub(super) ms: u64,
+}
+
+impl Threads {
+    #[inline]
+    pub(super) fn get(&mut self, id: ThreadId) -> Option<&mut Thread> {
+        self.table.get_mut(id.0)?.as_deref_mut()
+    }
+
+    /// Notes that the thread has something to end.
+    #[inline]
+    pub(super) fn soil(&mut self, id: ThreadId) {
+        if let Some(thread) = self.get(id)
+            && !thread.dirty
+        {
+            thread.dirty = true;
+            self.dirty.push(id);
+        }
+    }
+
+    /// Threads that may have something to end, in the order of their lines.
+    pub(super) fn take_dirty(&mut self) -> Vec<ThreadId> {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        dirty.retain(|id| match self.get(*id) {
+            Some(thread) => std::mem::take(&mut thread.dirty),
+            None => false,
+        });
+        dirty.sort_by_key(|id| self.get(*id).map(|thread| thread.iid));
+        dirty
+    }
+}
+
+impl Encoder {
+    pub(super) fn thread_start(&mut self, e: &ThreadStart<'_>, out: &mut Vec<u8>) {
+        self.losses.add("times of starts and ends of threads");
+        self.losses.add_if(!e.name.is_empty(), "names of threads");
+        let grouped = !e.group.is_empty() || !e.parent_group.is_empty();
+        self.losses.add_if(grouped, "groups of threads");
+        self.losses
+            .add_if(!e.object.is_none(), "objects of threads and classes");
+        let iid = self.threads.written.saturating_add(1);
+        let thread = Box::new(Thread {
+            iid,
+            ..Thread::default()
+        });
+        let table = &mut self.threads.table;
+        let new = !e.thread.is_none()
+            && iid < u32::MAX
+            && match table.get_mut(e.thread.0) {
+                Some(place @ None) => {
+                    *place = Some(thread);
+                    true
+                }
+                Some(Some(_)) => false,
+                None => table.insert(e.thread.0, Some(thread)),
+            };
+        if !new {
+            self.losses.add("threads announced again");
+            return;
+        }
+        self.threads.written = iid;
+        self.flush(out);
+        out.extend_from_slice(b"thr crt ");
+        text::h64(u64::from(iid) + 1, out);
+        out.push(b' ');
+        text::h32(iid, out);
+        out.push(b'\n');
+    }
+
+    pub(super) fn thread_end(&mut self, e: &ThreadEnd, out: &mut Vec<u8>) {
+        let Some(iid) = self.iid(e.thread) else {
+            return;
+        };
+        self.losses.add("times of starts and ends of threads");
+        if !self.paused {
+            self.end_interval(e.thread, out);
+        }
+        self.flush(out);
+        out.extend_from_slice(b"thr dst ");
+        text::h32(iid, out);
+        out.push(b'\n');
+        if let Some(place) = self.threads.table.get_mut(e.thread.0) {
+            *place = None;
+        }
+    }
+
+    /// The internal id of a live thread. Events of others are lost.
+    pub(super) fn iid(&mut self, id: ThreadId) -> Option<u32> {
+        let iid = self.threads.get(id).map(|thread| thread.iid);
+        self.losses.add_if(
+            iid.is_none(),
+            "events of threads that were not announced, or ended",
+        );
+        iid
+    }
+
+    pub(super) fn thread_os_id(&mut self, e: &ThreadOsId, out: &mut Vec<u8>) {
+        let Some(iid) = self.iid(e.thread) else {
+            return;
+        };
+        self.flush(out);
+        out.extend_from_slice(b"thr aos ");
+        text::h32(iid, out);
+        out.push(b' ');
+        text::dec(e.os_id, out);
+        out.push(b'\n');
+    }
+
+    pub(super) fn thread_cpu(&mut self, e: &ThreadCpu, out: &mut Vec<u8>) {
+        if self.iid(e.thread).is_none() {
+            return;
+        }
+        if self.paused || !(self.settings.thread_cpu || self.settings.process_cpu) {
+            self.losses.add("CPU times of threads");
+            return;
+        }
+        let ms = self.ms(e.time);
+        self.cpu(e.thread, ms, e.cpu_time, out);
+    }
+
+    /// A call tells the CPU time of its thread. It is written when the last line is old enough.
+    #[inline]
+    pub(super) fn call_cpu(&mut self, id: ThreadId, ms: u64, cpu: Duration, out: &mut Vec<u8>) {
+        if cpu.0 == 0 || self.paused || !(self.settings.thread_cpu || self.settings.process_cpu) {
+            return;
+        }
+        let interval = self.settings.cpu_interval_ms;
+        if let Some(thread) = self.threads.get(id)
+            && thread
+                .cpu_ms
+                .is_none_or(|last| ms >= last.saturating_add(interval))
+        {
+            self.cpu(id, ms, cpu, out);
+        }
+    }
+
+    fn cpu(&mut self, id: ThreadId, ms: u64, cpu: Duration, out: &mut Vec<u8>) {
+        self.losses.fractions += u64::from(cpu.0 % 1000 != 0);
+        let Some(thread) = self.threads.get(id) else {
+            return;
+        };
+        let iid = thread.iid;
+        let ms = ms.max(thread.cpu_ms.unwrap_or_default());
+        thread.cpu_ms = Some(ms);
+        let us = u64::try_from(cpu.0 / 1000).unwrap_or_default();
+        let used = us.saturating_sub(thread.cpu_us);
+        thread.cpu_us = thread.cpu_us.max(us);
+        self.flush(out);
+        if self.settings.thread_cpu {
+            out.extend_from_slice(b"thr cpu ");
+            text::h32(iid, out);
+            for number in [ms, used] {
+                out.push(b' ');
+                text::dec(number, out);
+            }
+            out.push(b'\n');
+        }
+        // A trace log that is written anew tells it, or does not have it.
+        if self.settings.process_cpu
+            && !self.head.recoded
+            && let Some(ms) = self.process.used(used, ms, self.settings.cpu_interval_ms)
+        {
+            self.pending = Pending::ProcessCpu { ms };
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Names of classes and methods: as a JVM spells them, and in source form.
+//!
+//! All text here is as it stands between quotes: escaped. A class that is called as a primitive type is
+//! has its first character written by number, so that the two stay apart.
+
+use super::text::{escape, escape_first, unescape};
+
+const PRIMITIVES: [(&str, char); 9] = [
+    ("void", 'V'),
+    ("boolean", 'Z'),
+    ("char", 'C'),
+    ("float", 'F'),
+    ("double", 'D'),
+    ("byte", 'B'),
+    ("short", 'S'),
+    ("int", 'I'),
+    ("long", 'J'),
+];
+/// Dimensions that an array of a JVM may have.
+const MOST_DIMENSIONS: usize = 255;
+
+fn primitive(letter: char) -> Option<&'static str> {
+    let found = PRIMITIVES.iter().find(|(_, l)| *l == letter)?;
+    Some(found.0)
+}
+
+fn letter(word: &str) -> Option<char> {
+    let found = PRIMITIVES.iter().find(|(name, _)| *name == word)?;
+    Some(found.1)
+}
+
+/// Splits one type off a descriptor: its dimensions, its class or its letter, and what follows.
+fn split_type(text: &str) -> Option<(usize, Result<&str, char>, &str)> {
+    let base = text.trim_start_matches('[');
+    let dimensions = text.len() - base.len();
+    let first = base.chars().next()?;
+    if dimensions > MOST_DIMENSIONS {
+        return None;
+    }
+    if first == 'L' {
+        let (name, rest) = base[1..].split_once(';')?;
+        return (!name.is_empty() && !name.contains('[')).then_some((dimensions, Ok(name), rest));
+    }
+    let void = first == 'V' && dimensions > 0;
+    (primitive(first).is_some() && !void).then(|| (dimensions, Err(first), &base[1..]))
+}
+
+/// A class name in source form, from that of `Class.getName`: `[Ljava.lang.String;` is
+/// `java.lang.String[]`.
+pub(super) fn class_to_source(name: &str, out: &mut String) {
+    match split_type(name) {
+        Some((dimensions @ 1.., base, "")) => {
+            match base {
+                Ok(name) if letter(name).is_some() => escape_first(name, out),
+                Ok(name) => escape(name, &[], out),
+                Err(letter) => out.push_str(primitive(letter).unwrap_or_default()),
+            }
+            out.extend((0..dimensions).map(|_| "[]"));
+        }
+        _ => escape(name, &['['], out),
+    }
+}
+
+/// The name as `Class.getName` has it.
+pub(super) fn class_from_source(text: &str) -> String {
+    let base = text.trim_end_matches("[]");
+    let dimensions = (text.len() - base.len()) / 2;
+    if dimensions == 0 || base.is_empty() {
+        return unescape(text).into_owned();
+    }
+    let brackets = "[".repeat(dimensions);
+    match letter(base) {
+        Some(letter) => format!("{brackets}{letter}"),
+        None => format!("{brackets}L{};", unescape(base)),
+    }
+}
+
+/// Writes one type of a descriptor, and answers with what follows it.
+fn type_to_source<'t>(text: &'t str, out: &mut String) -> Option<&'t str> {
+    let (dimensions, base, rest) = split_type(text)?;
+    match base {
+        Ok(name) if letter(name).is_some() => escape_first(name, out),
+        Ok(name) => {
+            for (at, part) in name.split('/').enumerate() {
+                if at > 0 {
+                    out.push('.');
+                }
+                escape(part, &['.', ' ', '(', ')', ','], out);
+            }
+        }
+        Err(letter) => out.push_str(primitive(letter)?),
+    }
+    out.extend((0..dimensions).map(|_| "[]"));
+    Some(rest)
+}
+
+/// Return type and parameters in source form, from a descriptor. Of what is none, the return type is
+/// empty and the parameters are the text itself.
+pub(super) fn signature_to_source(descriptor: &str) -> (String, String) {
+    types_to_source(descriptor).unwrap_or_else(|| {
+        let mut raw = String::new();
+        escape(descriptor, &[], &mut raw);
+        (String::new(), raw)
+    })
+}
+
+/// Whether it is the descriptor of a method.
+pub(super) fn is_descriptor(text: &str) -> bool {
+    types_to_source(text).is_some()
+}
+
+fn types_to_source(descriptor: &str) -> Option<(String, String)> {
+    let mut rest = descriptor.strip_prefix('(')?;
+    let mut parameters = String::from("(");
+    let result = loop {
+        if let Some(result) = rest.strip_prefix(')') {
+            break result;
+        }
+        if parameters.len() > 1 {
+            parameters.push(',');
+        }
+        if rest.starts_with('V') {
+            return None;
+        }
+        rest = type_to_source(rest, &mut parameters)?;
+    };
+    parameters.push(')');
+    let mut returned = String::new();
+    let rest = type_to_source(result, &mut returned)?;
+    rest.is_empty().then_some((returned, parameters))
+}
+
+/// The descriptor, from return type and parameters.
+pub(super) fn signature_from_source(returned: &str, parameters: &str) -> String {
+    let list = parameters
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'));
+    let (Some(list), false) = (list, returned.is_empty()) else {
+        return unescape(parameters).into_owned();
+    };
+    let mut out = String::with_capacity(parameters.len() + returned.len() + 8);
+    out.push('(');
+    let types = list.split(',').map(|word| word.trim_matches(' '));
+    types
+        .filter(|word| !word.is_empty())
+        .for_each(|word| type_from_source(word, &mut out));
+    out.push(')');
+    type_from_source(returned, &mut out);
+    out
+}
+
+fn type_from_source(text: &str, out: &mut String) {
+    let base = text.trim_end_matches("[]");
+    let dimensions = (text.len() - base.len()) / 2;
+    out.extend((0..dimensions).map(|_| '['));
+    match letter(base) {
+        Some(letter) => out.push(letter),
+        None => {
+            out.push('L');
+            out.push_str(&unescape(&base.replace('.', "/")));
+            out.push(';');
+        }
+    }
+}
+
+/// The full name of a function: class in source form, dot, method.
+pub(super) fn function_to_source(class: &str, method: &str, out: &mut String) {
+    class_to_source(class, out);
+    if !class.is_empty() {
+        out.push('.');
+    }
+    escape(method, &['.'], out);
+}
+
+/// The method's name in the full name of a function.
+pub(super) fn method_from_source(text: &str) -> String {
+    let name = text.rsplit_once('.').map_or(text, |(_, name)| name);
+    unescape(name).into_owned()
+}
+
+/// The parts of a frame's text `class.method(descriptor)result`: class, method, descriptor. Joined they
+/// are the text again, with a dot behind the class if it is not empty.
+pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
+    let at = text
+        .match_indices('(')
+        .map(|(at, _)| at)
+        .take(MOST_BRACKETS)
+        .find(|at| is_descriptor(&text[*at..]))
+        .unwrap_or(text.len());
+    let (name, descriptor) = text.split_at(at);
+    match name.rsplit_once('.') {
+        Some((class, method)) if !class.is_empty() => (class, method, descriptor),
+        _ => ("", name, descriptor),
+    }
+}
+
+/// Brackets of a frame that are looked at for the begin of its descriptor.
+const MOST_BRACKETS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_come_back() {
+        for (name, source) in [
+            ("java.lang.String", "java.lang.String"),
+            ("a.B$C", "a.B$C"),
+            ("[I", "int[]"),
+            ("[[La.B;", "a.B[][]"),
+            ("[Lint;", "\\u0069nt[]"),
+            ("int", "int"),
+            ("a[]", "a\\u005B]"),
+            ("[", "\\u005B"),
+            ("[V", "\\u005BV"),
+            ("", ""),
+            ("odd \"name\"", "odd \\u0022name\\u0022"),
+        ] {
+            let mut out = String::new();
+            class_to_source(name, &mut out);
+            assert_eq!(out, source);
+            assert_eq!(class_from_source(source), name);
+        }
+    }
+
+    #[test]
+    fn signatures_come_back() {
+        for (descriptor, returned, parameters) in [
+            ("()V", "void", "()"),
+            ("([Ljava/lang/String;)V", "void", "(java.lang.String[])"),
+            ("(IJ[[D)La/B;", "a.B", "(int,long,double[][])"),
+            ("(Lint;)Lvoid;", "\\u0076oid", "(\\u0069nt)"),
+            (
+                "(La b,(c).d;)V",
+                "void",
+                "(a\\u0020b\\u002C\\u0028c\\u0029\\u002Ed)",
+            ),
+            ("", "", ""),
+            ("(V)V", "", "(V)V"),
+            ("()VV", "", "()VV"),
+            ("()[V", "", "()[V"),
+            ("(L;)V", "", "(L;)V"),
+            ("odd \"", "", "odd \\u0022"),
+            ("()", "", "()"),
+        ] {
+            let expected = (returned.to_owned(), parameters.to_owned());
+            assert_eq!(signature_to_source(descriptor), expected, "{descriptor}");
+            assert_eq!(signature_from_source(returned, parameters), descriptor);
+        }
+        // As others write it.
+        let read = signature_from_source("int", "( int, a.B )");
+        assert_eq!(read, "(ILa/B;)I");
+    }
+
+    #[test]
+    fn frames_come_back() {
+        for (text, parts) in [
+            ("a.B.run()V", ("a.B", "run", "()V")),
+            ("a.B.<init>(I)V", ("a.B", "<init>", "(I)V")),
+            ("B.odd(name(I)V", ("B", "odd(name", "(I)V")),
+            ("native", ("", "native", "")),
+            ("a.b()", ("a", "b()", "")),
+            (".x()V", ("", ".x", "()V")),
+            ("", ("", "", "")),
+        ] {
+            assert_eq!(frame_parts(text), parts);
+        }
+        let mut out = String::new();
+        function_to_source("[I", "a.b", &mut out);
+        assert_eq!(out, "int[].a\\u002Eb");
+        assert_eq!(method_from_source(&out), "a.b");
+    }
+}

@@ -1,0 +1,680 @@
+//! Trace logs of random traces, and damaged logs.
+
+mod common;
+#[path = "common/tracelog.rs"]
+mod log;
+
+use common::check::check;
+use common::random::trace;
+use common::{Decoding, decode, decode_pieces, every_event, shown};
+use jtrail_formats::tracelog::{Collection, Decoder, Encoder, Settings};
+use jtrail_formats::{Decode, Encode, Format, Severity, Step};
+use jtrail_model::*;
+use log::check_log;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+fn encoded(mut encoder: impl Encode, events: &[Event<'_>]) -> String {
+    let mut out = Vec::new();
+    encoder.begin(&mut out);
+    events
+        .iter()
+        .for_each(|event| encoder.event(event, &mut out));
+    encoder.end(&mut out);
+    String::from_utf8(out).expect("UTF-8")
+}
+
+/// The events of a log that a strict reader accepts.
+fn strictly(log: &str) -> Vec<Event<'static>> {
+    let mut decoder = Decoder::strict();
+    let (mut rest, mut events) = (log.as_bytes(), Vec::new());
+    loop {
+        let decoded = decoder
+            .step(rest, true)
+            .unwrap_or_else(|e| panic!("{e}\n{log}"));
+        rest = &rest[decoded.used..];
+        match decoded.step {
+            Step::Event(event) => events.push(owned(event)),
+            Step::Nothing => {}
+            Step::End => return events,
+            other => panic!("{other:?}\n{log}"),
+        }
+    }
+}
+
+/// Events of this decoder borrow nothing.
+fn owned(event: Event<'_>) -> Event<'static> {
+    match event {
+        Event::Node(e) => Event::Node(Node {
+            timezone: e.timezone,
+            time: e.time,
+            ..Default::default()
+        }),
+        Event::ProcessCreate(e) => Event::ProcessCreate(ProcessCreate {
+            name: e.name.into_owned().into(),
+            pid: e.pid,
+            time: e.time,
+            ..Default::default()
+        }),
+        Event::AgentCreate(e) => Event::AgentCreate(AgentCreate {
+            agent_type: e.agent_type.into_owned().into(),
+            time: e.time,
+            ..Default::default()
+        }),
+        Event::TraceStart(e) => Event::TraceStart(TraceStart {
+            time: e.time,
+            ..Default::default()
+        }),
+        Event::Option(e) => Event::Option(TraceOption {
+            key: e.key.into_owned().into(),
+            value: e.value.into_owned().into(),
+        }),
+        Event::ThreadStart(e) => Event::ThreadStart(ThreadStart {
+            thread: e.thread,
+            time: e.time,
+            name: e.name.into_owned().into(),
+            ..Default::default()
+        }),
+        Event::ClassDef(e) => Event::ClassDef(ClassDef {
+            class: e.class,
+            time: e.time,
+            name: e.name.into_owned().into(),
+            ..Default::default()
+        }),
+        Event::ClassDetail(e) => Event::ClassDetail(ClassDetail {
+            class: e.class,
+            time: e.time,
+            loader: e.loader.into_owned().into(),
+            ..Default::default()
+        }),
+        Event::MethodDef(e) => Event::MethodDef(MethodDef {
+            method: e.method,
+            class: e.class,
+            name: e.name.into_owned().into(),
+            signature: e.signature.into_owned().into(),
+            ..Default::default()
+        }),
+        Event::MethodCompile(e) => Event::MethodCompile(MethodCompile {
+            method: e.method,
+            time: e.time,
+            address: e.address,
+            size: e.size,
+            ranges: e
+                .ranges
+                .into_iter()
+                .map(|r| CodeRange {
+                    offset: r.offset,
+                    frames: frames(r.frames),
+                })
+                .collect(),
+        }),
+        Event::Sample(e) => Event::Sample(Sample {
+            thread: e.thread,
+            time: e.time,
+            state: e.state,
+            stack: frames(e.stack),
+        }),
+        Event::GcDetail(e) => Event::GcDetail(GcDetail {
+            time: e.time,
+            collector: e.collector.into_owned().into(),
+            cause: e.cause.into_owned().into(),
+            generation: e.generation,
+        }),
+        Event::LiveObjects(e) => Event::LiveObjects(e),
+        Event::MethodEnter(e) => Event::MethodEnter(e),
+        Event::MethodLeave(e) => Event::MethodLeave(e),
+        Event::ThreadEnd(e) => Event::ThreadEnd(e),
+        Event::ThreadOsId(e) => Event::ThreadOsId(e),
+        Event::ThreadCpu(e) => Event::ThreadCpu(e),
+        Event::ProcessCpu(e) => Event::ProcessCpu(e),
+        Event::AllocationSum(e) => Event::AllocationSum(e),
+        Event::GcStart(e) => Event::GcStart(e),
+        Event::GcFinish(e) => Event::GcFinish(e),
+        Event::TracePause(e) => Event::TracePause(e),
+        Event::TraceResume(e) => Event::TraceResume(e),
+        other => panic!("this format has no {other:?}"),
+    }
+}
+
+fn frames(frames: Vec<Frame<'_>>) -> Vec<Frame<'static>> {
+    let owned = |f: Frame<'_>| Frame {
+        method: f.method.into_owned().into(),
+        line: f.line,
+    };
+    frames.into_iter().map(owned).collect()
+}
+
+/// What a small machine does, one step after another: numbers choose.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    what: u8,
+    thread: u8,
+    which: u8,
+    after: u32,
+}
+
+fn choices() -> impl Strategy<Value = Vec<Choice>> {
+    let after = prop_oneof![Just(0_u32), 0_u32..400_000, 0_u32..30_000_000];
+    let choice = (0_u8..100, 0_u8..4, 0_u8..6, after);
+    let choice = choice.prop_map(|(what, thread, which, after)| Choice {
+        what,
+        thread,
+        which,
+        after,
+    });
+    prop::collection::vec(choice, 0..120)
+}
+
+const START: i64 = 1_767_323_045_678_000_000;
+const CLASS_NAMES: [&str; 6] = ["a.A", "b.B$C", "[I", "[[La.A;", "D", "e.\"odd\" \\u0041"];
+const SIGNATURES: [&str; 6] = [
+    "()V",
+    "(I)I",
+    "([Ljava/lang/String;)V",
+    "(JLa/A;)[[D",
+    "(Lint;)Lvoid;",
+    "",
+];
+
+/// A sound trace, and what its log must give back: calls by thread, and counts.
+#[derive(Default)]
+struct Machine {
+    events: Vec<Event<'static>>,
+    time: i64,
+    stacks: Vec<(ThreadId, Vec<(MethodId, ClassId, u32)>, u32)>,
+    threads: u64,
+    objects: Vec<(u64, ClassId, i64)>,
+    next_object: u64,
+    cpu: i64,
+    calls: HashMap<ThreadId, Vec<String>>,
+    samples: Vec<String>,
+    allocated: HashMap<String, (u64, u64)>,
+    collections: usize,
+    paused: bool,
+}
+
+impl Machine {
+    fn run(choices: &[Choice], events: Option<&'static str>) -> Self {
+        let mut machine = Self {
+            time: START,
+            ..Self::default()
+        };
+        let time = Timestamp(START);
+        machine.events.push(Event::Node(Node {
+            time,
+            ..Default::default()
+        }));
+        machine.events.push(Event::TraceStart(TraceStart {
+            time,
+            ..Default::default()
+        }));
+        if let Some(value) = events {
+            machine.events.push(Event::Option(TraceOption {
+                key: "events".into(),
+                value: value.into(),
+            }));
+        }
+        for (class, name) in (1..).zip(CLASS_NAMES) {
+            machine.events.push(Event::ClassDef(ClassDef {
+                class: ClassId(class),
+                time,
+                name: name.into(),
+                ..Default::default()
+            }));
+            if class % 2 == 0 {
+                machine.events.push(Event::ClassDetail(ClassDetail {
+                    class: ClassId(class),
+                    time,
+                    loader: format!("loader {}", class % 4).into(),
+                    ..Default::default()
+                }));
+            }
+        }
+        for at in 0..6 {
+            machine.events.push(Event::MethodDef(MethodDef {
+                method: MethodId(100 + at),
+                class: ClassId(1 + at % 2),
+                name: format!("m{at}").into(),
+                signature: SIGNATURES[at as usize].into(),
+                ..Default::default()
+            }));
+        }
+        choices.iter().for_each(|choice| machine.step(*choice));
+        machine
+    }
+
+    fn step(&mut self, c: Choice) {
+        self.time += i64::from(c.after);
+        let time = Timestamp(self.time);
+        let class = ClassId(1 + u64::from(c.which));
+        if self.stacks.is_empty() || c.what == 0 {
+            self.threads += 1;
+            let thread = ThreadId(self.threads);
+            self.stacks.push((thread, Vec::new(), 0));
+            self.events.push(Event::ThreadStart(ThreadStart {
+                thread,
+                time,
+                ..Default::default()
+            }));
+            return;
+        }
+        let place = usize::from(c.thread) % self.stacks.len();
+        let (thread, stack, ticket) = &mut self.stacks[place];
+        let thread = *thread;
+        let method = MethodId(100 + u64::from(c.which));
+        let of = ClassId(1 + u64::from(c.which) % 2);
+        match c.what {
+            1..40 => {
+                *ticket += 1;
+                stack.push((method, of, *ticket));
+                self.events.push(Event::MethodEnter(MethodEnter {
+                    thread,
+                    time,
+                    method,
+                    class: of,
+                    ticket: *ticket,
+                    stack_depth: stack.len() as i64,
+                    cpu_time: Duration(if c.which == 5 { self.time - START } else { 0 }),
+                }));
+                self.calls.entry(thread).or_default().push(format!(
+                    "+m{} {}",
+                    c.which,
+                    self.time / 1_000_000
+                ));
+            }
+            40..70 => {
+                if let Some((method, class, ticket)) = stack.pop() {
+                    self.events.push(Event::MethodLeave(MethodLeave {
+                        thread,
+                        time,
+                        method,
+                        class,
+                        ticket,
+                        by_exception: c.which == 0,
+                        ..Default::default()
+                    }));
+                    self.calls.entry(thread).or_default().push(format!(
+                        "-m{} {}",
+                        method.0 - 100,
+                        self.time / 1_000_000
+                    ));
+                }
+            }
+            70..80 => {
+                self.next_object += 1;
+                let size = 8 * i64::from(c.after % 9);
+                self.objects.push((self.next_object, class, size));
+                self.events.push(Event::ObjectAlloc(ObjectAlloc {
+                    thread,
+                    time,
+                    object: ObjectId(self.next_object),
+                    size,
+                    class,
+                    ..Default::default()
+                }));
+                let sum = self
+                    .allocated
+                    .entry(CLASS_NAMES[usize::from(c.which)].into())
+                    .or_default();
+                *sum = (sum.0 + 1, sum.1 + size as u64);
+            }
+            80..84 => {
+                self.collections += 1;
+                self.events.push(Event::GcStart(GcStart { time }));
+                self.events.push(Event::GcFinish(GcFinish {
+                    time,
+                    ..Default::default()
+                }));
+                for _ in 0..c.which {
+                    if let Some((object, ..)) = self.objects.pop() {
+                        self.events.push(Event::ObjectFree(ObjectFree {
+                            time,
+                            object: ObjectId(object),
+                            age: 1,
+                        }));
+                    }
+                }
+            }
+            84..94 => {
+                let frame = |at: u64| Frame {
+                    method: frame_text(at).into(),
+                    line: -1,
+                };
+                let stack: Vec<_> = (0..u64::from(c.which))
+                    .map(|at| frame((at * at + u64::from(c.thread)) % 6))
+                    .collect();
+                self.samples.push(format!("{} {stack:?}", thread.0));
+                self.events.push(Event::Sample(Sample {
+                    thread,
+                    time,
+                    state: ThreadState::Runnable,
+                    stack,
+                }));
+            }
+            94..96 => {
+                self.cpu += i64::from(c.after);
+                let cpu_time = Duration(self.time - START + self.cpu);
+                self.events.push(Event::ThreadCpu(ThreadCpu {
+                    thread,
+                    time,
+                    cpu_time,
+                }));
+            }
+            96 => {
+                let compile = MethodCompile {
+                    method,
+                    time,
+                    address: 4096 * u64::from(c.after),
+                    size: 99,
+                    ranges: vec![CodeRange {
+                        offset: 7,
+                        frames: vec![Frame {
+                            method: "x".into(),
+                            line: 5,
+                        }],
+                    }],
+                };
+                self.events.push(Event::MethodCompile(compile));
+            }
+            97 if stack.is_empty() => {
+                self.stacks.remove(place);
+                self.events
+                    .push(Event::ThreadEnd(ThreadEnd { thread, time }));
+            }
+            98 if self.paused || self.stacks.iter().all(|(_, stack, _)| stack.is_empty()) => {
+                self.events.push(Event::TracePause(TracePause { time }));
+                self.events.push(Event::TraceResume(TraceResume { time }));
+            }
+            _ => {}
+        }
+    }
+
+    fn calls(&self) -> HashMap<u64, Vec<String>> {
+        // Thread ids of the log are one higher: the first stands for the process.
+        self.calls
+            .iter()
+            .map(|(thread, calls)| (thread.0 + 1, calls.clone()))
+            .collect()
+    }
+}
+
+fn frame_text(at: u64) -> String {
+    format!(
+        "{}.m{at}{}",
+        CLASS_NAMES[(at % 2) as usize],
+        SIGNATURES[at as usize]
+    )
+}
+
+/// Calls as the log tells them, by thread.
+fn calls_of(events: &[Event<'_>]) -> HashMap<u64, Vec<String>> {
+    let mut names = HashMap::new();
+    let mut calls: HashMap<u64, Vec<String>> = HashMap::new();
+    for event in events {
+        let (thread, call) = match event {
+            Event::MethodDef(e) => {
+                names.insert(e.method, e.name.clone().into_owned());
+                continue;
+            }
+            Event::MethodEnter(e) => (
+                e.thread,
+                format!("+{} {}", names[&e.method], e.time.0 / 1_000_000),
+            ),
+            Event::MethodLeave(e) => (
+                e.thread,
+                format!("-{} {}", names[&e.method], e.time.0 / 1_000_000),
+            ),
+            _ => continue,
+        };
+        calls.entry(thread.0).or_default().push(call);
+    }
+    calls
+}
+
+fn count(events: &[Event<'_>], kind: fn(&Event<'_>) -> bool) -> usize {
+    events.iter().filter(|event| kind(event)).count()
+}
+
+fn allocated(events: &[Event<'_>]) -> HashMap<String, (u64, u64)> {
+    let mut names = HashMap::new();
+    let mut sums: HashMap<String, (u64, u64)> = HashMap::new();
+    for event in events {
+        match event {
+            Event::ClassDef(e) => {
+                names.insert(e.class, e.name.clone().into_owned());
+            }
+            Event::AllocationSum(e) => {
+                let sum = sums.entry(names[&e.class].clone()).or_default();
+                *sum = (sum.0 + e.objects, sum.1 + e.bytes);
+            }
+            _ => {}
+        }
+    }
+    sums
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn traces_come_back_but_for_the_losses(choices in choices(), told in any::<bool>()) {
+        let machine = Machine::run(&choices, told.then_some("all"));
+        let log = encoded(Encoder::default(), &machine.events);
+        check_log(&log);
+        let events = strictly(&log);
+        let instrumentation = log.contains("CollectionMethod Instrumentation");
+        if instrumentation {
+            prop_assert_eq!(calls_of(&events), machine.calls());
+            prop_assert_eq!(count(&events, |e| matches!(e, Event::Sample(_))), 0);
+        } else if log.contains("CollectionMethod Sampling") {
+            prop_assert!(calls_of(&events).is_empty());
+            prop_assert_eq!(count(&events, |e| matches!(e, Event::Sample(_))), machine.samples.len());
+        }
+        prop_assert_eq!(allocated(&events), machine.allocated);
+        prop_assert_eq!(count(&events, |e| matches!(e, Event::GcStart(_))), machine.collections);
+        prop_assert_eq!(count(&events, |e| matches!(e, Event::ThreadStart(_))) as u64, machine.threads);
+        // The last table tells what is alive.
+        let last = events.iter().rev().find_map(|e| match e {
+            Event::LiveObjects(e) => Some(e.classes.iter().map(|c| c.objects).sum::<u64>()),
+            _ => None,
+        });
+        if let (Some(last), Some(Event::ObjectFree(_))) = (last, machine.events.last()) {
+            prop_assert_eq!(last, machine.objects.len() as u64);
+        }
+        // Sound for the checker, too.
+        let found = check(&events);
+        prop_assert_eq!(found.faults(), 0, "{:?}\n{}", found.findings, log);
+        // Ours is written anew byte by byte.
+        prop_assert_eq!(encoded(Encoder::default(), &events), log);
+    }
+
+    #[test]
+    fn samples_come_back(choices in choices(), high_granularity in any::<bool>()) {
+        let machine = Machine::run(&choices, None);
+        let settings = Settings { collection: Collection::Sampling, high_granularity, ..Settings::default() };
+        let log = encoded(Encoder::new(settings), &machine.events);
+        check_log(&log);
+        let events = strictly(&log);
+        let shown = |e: &Event<'_>| match e {
+            Event::Sample(e) => Some(format!("{} {:?}", e.thread.0 - 1, e.stack)),
+            _ => None,
+        };
+        let (mut samples, mut expected): (Vec<_>, _) = (events.iter().filter_map(shown).collect(), machine.samples);
+        if !high_granularity {
+            // Samples of different threads may change places.
+            samples.sort_by_key(|s| s.split(' ').next().map(str::to_owned));
+            expected.sort_by_key(|s| s.split(' ').next().map(str::to_owned));
+        }
+        prop_assert_eq!(samples, expected);
+        prop_assert_eq!(encoded(Encoder::default(), &events), log);
+    }
+
+    /// Whatever comes, what is written keeps the grammar and the rules.
+    #[test]
+    fn what_is_written_is_sound_whatever_comes(events in trace(), choices in choices()) {
+        let machine = Machine::run(&choices, None).events;
+        // Nonsense between, with ids that now and then mean something.
+        let mut mixed = Vec::new();
+        let mut nonsense = events.into_iter().map(near);
+        for event in machine {
+            mixed.push(event);
+            if mixed.len() % 5 == 3 {
+                mixed.extend(nonsense.next());
+            }
+        }
+        mixed.extend(nonsense);
+        for encoder in [Encoder::default(), Encoder::new(Settings { collection: Collection::Sampling, ..Settings::default() })] {
+            let log = encoded(encoder, &mixed);
+            check_log(&log);
+            strictly(&log);
+        }
+    }
+
+    #[test]
+    fn pieces_of_any_size_read_the_same(choices in choices(), piece in 1_usize..200) {
+        let log = encoded(Encoder::default(), &Machine::run(&choices, None).events);
+        let whole = decode(Format::TraceLog, log.as_bytes());
+        prop_assert!(whole.is_clean());
+        prop_assert_eq!(decode_pieces(Format::TraceLog, log.as_bytes(), piece), whole);
+    }
+
+    #[test]
+    fn bytes_without_sense_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..300), piece in 1_usize..50) {
+        for head in ["", "prf stm 2026-01-02 03:04:05.678\n", "sam str 0x0 1 0 0:0 0x", "prf cfg a ", "cls nam 0x1 \""] {
+            decode_pieces(Format::TraceLog, &[head.as_bytes(), &bytes].concat(), piece);
+        }
+    }
+}
+
+/// The event with ids that are near those of the machine.
+fn near(mut event: Event<'static>) -> Event<'static> {
+    let small = |id: u64| id % 7;
+    match &mut event {
+        Event::ThreadStart(e) => e.thread = ThreadId(small(e.thread.0)),
+        Event::ThreadEnd(e) => e.thread = ThreadId(small(e.thread.0)),
+        Event::ThreadCpu(e) => e.thread = ThreadId(small(e.thread.0)),
+        Event::Sample(e) => e.thread = ThreadId(small(e.thread.0)),
+        Event::MethodEnter(e) => {
+            e.thread = ThreadId(small(e.thread.0));
+            e.method = MethodId(100 + small(e.method.0));
+        }
+        Event::MethodLeave(e) => {
+            e.thread = ThreadId(small(e.thread.0));
+            e.method = MethodId(100 + small(e.method.0));
+            e.ticket %= 5;
+        }
+        Event::ClassDef(e) => e.class = ClassId(small(e.class.0)),
+        Event::ClassDetail(e) => e.class = ClassId(small(e.class.0)),
+        Event::MethodDef(e) => e.class = ClassId(small(e.class.0)),
+        Event::MethodCompile(e) => e.method = MethodId(100 + small(e.method.0)),
+        Event::ObjectAlloc(e) => {
+            e.thread = ThreadId(small(e.thread.0));
+            e.class = ClassId(small(e.class.0));
+        }
+        Event::ObjectDef(e) => e.class = ClassId(small(e.class.0)),
+        Event::ObjectFree(e) => e.object = ObjectId(small(e.object.0)),
+        _ => {}
+    }
+    event
+}
+
+/// Logs of ours and of others.
+fn logs() -> Vec<String> {
+    let steps = (0..400_u32).map(|n| Choice {
+        what: (n * 37 % 100) as u8,
+        thread: (n % 3) as u8,
+        which: (n * 5 % 6) as u8,
+        after: n * 7919 % 3_000_000,
+    });
+    let machine = Machine::run(&steps.collect::<Vec<_>>()[..160], None);
+    let settings = Settings {
+        collection: Collection::Sampling,
+        ..Settings::default()
+    };
+    vec![
+        include_str!("tracelog/example.log").to_owned(),
+        encoded(Encoder::default(), &machine.events),
+        encoded(Encoder::new(settings), &machine.events),
+    ]
+}
+
+#[test]
+fn a_trace_with_everything_gives_a_sound_log() {
+    let log = encoded(Encoder::default(), &every_event());
+    check_log(&log);
+    let events = strictly(&log);
+    let found = check(&events);
+    assert_eq!(found.faults(), 0, "{:#?}", found.findings);
+    assert_eq!(encoded(Encoder::default(), &events), log);
+}
+
+#[test]
+fn a_log_cut_anywhere_is_truncated_there() {
+    for log in logs() {
+        let whole = decode(Format::TraceLog, log.as_bytes());
+        assert!(whole.is_clean());
+        let mut lines = Vec::new();
+        for cut in 0..log.len() {
+            let decoding = decode(Format::TraceLog, &log.as_bytes()[..cut]);
+            assert_eq!(
+                decoding.count(Severity::Fault),
+                0,
+                "{cut} {:?}",
+                decoding.remarks
+            );
+            let at_line = cut == 0 || log.as_bytes()[cut - 1] == b'\n';
+            assert_eq!(decoding.count(Severity::Truncated), usize::from(!at_line));
+            if at_line {
+                // The opening waits until the process is told, and code until its compilation is.
+                let mut events = &decoding.events[..];
+                if events
+                    .last()
+                    .is_some_and(|e| e.starts_with("MethodCompile"))
+                {
+                    events = &events[..events.len() - 1];
+                }
+                let opened = events.len() > 20;
+                assert!(!opened || events == &whole.events[..events.len()], "{cut}");
+                lines = events.to_vec();
+            } else if lines.len() > 20 {
+                // Only the line that is cut may read otherwise.
+                assert_eq!(decoding.events[..lines.len()], lines);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flipped_byte_anywhere_does_no_harm() {
+    for log in logs() {
+        let mut damaged = log.clone().into_bytes();
+        for at in 0..damaged.len() {
+            for flip in [0x01, 0x08, 0x20, 0x80, 0xff] {
+                damaged[at] ^= flip;
+                let decoding: Decoding = decode(Format::TraceLog, &damaged);
+                assert!(decoding.error.is_none());
+                assert!(decoding.count(Severity::Truncated) <= 1);
+                damaged[at] = log.as_bytes()[at];
+            }
+        }
+    }
+}
+
+#[test]
+fn long_lines_are_passed_over() {
+    let head = include_str!("tracelog/example.log")
+        .split_inclusive('\n')
+        .take(28)
+        .collect::<String>();
+    let long = "x".repeat(17 << 20);
+    let log = format!("{head}{long}\nthr cpu 0x1 1 5\n");
+    let decoding = decode_pieces(Format::TraceLog, log.as_bytes(), 1 << 20);
+    assert_eq!(
+        decoding.only(Severity::Fault).1,
+        "a line: longer than 16 MiB; passed over (1 times, first in line 29)"
+    );
+    assert!(decoding.events.last().unwrap().starts_with("ThreadCpu("));
+    let log = format!("{head}{long}");
+    let decoding = decode_pieces(Format::TraceLog, log.as_bytes(), 1 << 20);
+    assert_eq!(decoding.events, shown(&strictly(&head)));
+}
