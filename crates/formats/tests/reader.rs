@@ -7,6 +7,9 @@ use jtrail_formats::{Format, Item, ReadError, Reader};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
+/// Formats that give every event back.
+const LOSSLESS: [Format; 2] = [Format::TptpXml, Format::TptpBinary];
+
 /// A stream that hands out little at a time, and is interrupted in between.
 struct Slow<'a> {
     rest: &'a [u8],
@@ -37,11 +40,9 @@ fn events<R: Read>(reader: &mut Reader<R>) -> Result<usize, ReadError> {
 
 #[test]
 fn the_format_is_found_by_content() {
-    for format in Format::ALL {
+    for format in LOSSLESS {
         let bytes = encoded(format, &every_event());
         assert_eq!(Format::detect(&bytes), Some(format));
-        assert_eq!(Format::by_name(format.name()), Some(format));
-        assert_eq!(Format::by_extension(format.extension()), Some(format));
         for most in [1, 7, 4096] {
             let (rest, interrupted) = (&bytes[..], false);
             let mut reader = Reader::new(Slow {
@@ -54,6 +55,10 @@ fn the_format_is_found_by_content() {
             assert_eq!(events(&mut reader).unwrap(), every_event().len());
             assert_eq!(reader.offset(), bytes.len() as u64);
         }
+    }
+    for format in Format::ALL {
+        assert_eq!(Format::by_name(format.name()), Some(format));
+        assert_eq!(Format::by_extension(format.extension()), Some(format));
     }
     assert_eq!(
         Format::detect("\u{feff}\n <TRACE/>".as_bytes()),
@@ -78,7 +83,7 @@ fn what_is_no_trace_is_refused_with_a_reason() {
 
 #[test]
 fn reading_can_be_broken_off_and_taken_up_again() {
-    for format in Format::ALL {
+    for format in LOSSLESS {
         let bytes = encoded(format, &every_event());
         let mut reader = Reader::new(&bytes[..]).unwrap();
         let mut seen = 0;
@@ -122,7 +127,7 @@ fn large_events_are_read() {
             body: body.as_str().into(),
         })
     };
-    for format in Format::ALL {
+    for format in LOSSLESS {
         let bytes = encoded(format, &[custom(), custom()]);
         let mut reader = Reader::new(&bytes[..]).unwrap();
         assert_eq!(events(&mut reader).unwrap(), 2);

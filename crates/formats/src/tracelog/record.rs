@@ -82,9 +82,12 @@ pub(super) fn read_iid(word: &[u8]) -> Option<u32> {
     }
 }
 
+/// Parts of a word, and one more if it has that.
+type Parts<'a, const N: usize> = ([&'a [u8]; N], Option<&'a [u8]>);
+
 /// The parts of a word that colons separate: so many, and if there is one more, that it is.
 #[inline]
-pub(super) fn parts<const N: usize>(word: &[u8]) -> Option<([&[u8]; N], Option<&[u8]>)> {
+pub(super) fn parts<const N: usize>(word: &[u8]) -> Option<Parts<'_, N>> {
     let mut parts = word.split(|b| *b == b':');
     let mut found = [&[][..]; N];
     for place in &mut found {

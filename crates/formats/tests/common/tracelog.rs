@@ -51,7 +51,7 @@ fn hex(word: &str) -> u64 {
 }
 
 /// Tests every line and the rules T1 to T9 of a trace log that we wrote.
-pub fn check_log(log: &str) {
+pub(crate) fn check_log(log: &str) {
     assert!(log.is_empty() || log.ends_with('\n'));
     let mut rules = Rules::default();
     for (at, line) in log.lines().enumerate() {
@@ -111,6 +111,7 @@ impl Rules {
             "thr dst" => {
                 self.live(hex(words[2]));
                 assert!(self.ended.insert(hex(words[2])), "T5");
+                self.threads[hex(words[2]) as usize] = None;
             }
             "asm ldf" => assert!(self.assemblies.insert(hex(words[2]))),
             "cls ldf" => {
