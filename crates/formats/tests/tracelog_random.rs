@@ -176,12 +176,15 @@ const SIGNATURES: [&str; 6] = [
     "",
 ];
 
+/// An open call: method, class, ticket.
+type Call = (MethodId, ClassId, u32);
+
 /// A sound trace, and what its log must give back: calls by thread, and counts.
 #[derive(Default)]
 struct Machine {
     events: Vec<Event<'static>>,
     time: i64,
-    stacks: Vec<(ThreadId, Vec<(MethodId, ClassId, u32)>, u32)>,
+    stacks: Vec<(ThreadId, Vec<Call>, u32)>,
     threads: u64,
     objects: Vec<(u64, ClassId, i64)>,
     next_object: u64,

@@ -82,10 +82,10 @@ pub(super) fn read_iid(word: &[u8]) -> Option<u32> {
     }
 }
 
-/// So many parts of a word, and one more if there is one.
+/// Parts of a word, and one more if it has that.
 type Parts<'a, const N: usize> = ([&'a [u8]; N], Option<&'a [u8]>);
 
-/// The parts of a word that colons separate.
+/// The parts of a word that colons separate: so many, and if there is one more, that it is.
 #[inline]
 pub(super) fn parts<const N: usize>(word: &[u8]) -> Option<Parts<'_, N>> {
     let mut parts = word.split(|b| *b == b':');

@@ -111,6 +111,7 @@ impl Rules {
             "thr dst" => {
                 self.live(hex(words[2]));
                 assert!(self.ended.insert(hex(words[2])), "T5");
+                self.threads[hex(words[2]) as usize] = None;
             }
             "asm ldf" => assert!(self.assemblies.insert(hex(words[2]))),
             "cls ldf" => {

@@ -140,7 +140,10 @@ pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io
         Event::AllocationSum(e) => {
             let (objects, bytes) = (e.objects, e.bytes);
             let class = class(e.class);
-            write!(out, "allocations class={class} objects={objects} bytes={bytes}")
+            write!(
+                out,
+                "allocations class={class} objects={objects} bytes={bytes}"
+            )
         }
         Event::LiveObjects(e) => {
             write!(out, "live-objects")?;

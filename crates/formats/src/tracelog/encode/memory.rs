@@ -69,7 +69,15 @@ impl Encoder {
         thread.ms = thread.ms.max(ms);
         let ms = thread.ms;
         if !thread.sums.is_empty() && thread.sums_ms / interval != ms / interval {
-            self.end_interval(e.thread, out);
+            let run_goes_on = thread
+                .run
+                .as_ref()
+                .is_some_and(|run| run.ms > thread.sums_ms);
+            if run_goes_on {
+                self.end_sums(e.thread, out);
+            } else {
+                self.end_interval(e.thread, out);
+            }
         }
         if let Some(thread) = self.threads.get(e.thread) {
             thread.add_sum(e.class, 1, size);
