@@ -325,8 +325,12 @@ fn snapshots_after_collections() {
 fn the_end_comes_while_snapshots_are_taken() {
     for jdk in Jdk::require(&VERSIONS) {
         let folder = jtrail_testkit::temp_dir();
+        // Snapshots follow one another as fast as they can, and the end waits for the one that runs: slow on a busy machine.
         let options = "events=threads+gc+free+heap,heap=gc+exit,buffer=1m";
-        let output = keeper(&jdk, folder.path(), options).arg("churn").output();
+        let output = keeper(&jdk, folder.path(), options)
+            .arg("churn")
+            .timeout(Duration::from_secs(400))
+            .output();
         output.assert_exit(0);
         let file = folder.path().join("trace");
         Trace::read(&file).expect("sound").assert_sound(&output);
