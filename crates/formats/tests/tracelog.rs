@@ -1296,3 +1296,25 @@ fn a_count_of_ticks_is_not_believed_beyond_reason() {
     assert_eq!(faults, 1);
     assert!((500_000..3_000_000).contains(&samples), "{samples}");
 }
+
+/// A part of an event that is lost makes no event lost.
+#[test]
+fn events_and_parts_of_events_are_counted_apart() {
+    let mut events = [opening(), definitions()].concat();
+    events.extend([
+        enter(MAIN, Timestamp(ms(1).0 + 1), 1, 1),
+        sample(2, &["a.b()V"]),
+        leave(MAIN, ms(2), 1),
+    ]);
+    let mut encoder = Encoder::default();
+    let mut out = Vec::new();
+    events
+        .iter()
+        .for_each(|event| encoder.event(event, &mut out));
+    encoder.end(&mut out);
+    // The sample, and the method that nothing refers to.
+    assert_eq!(encoder.dropped(), 2);
+    let all: u64 = encoder.losses().iter().map(|loss| loss.count).sum();
+    // Besides them: the thread's name, the time of its start, and a fraction.
+    assert_eq!(all, 5);
+}

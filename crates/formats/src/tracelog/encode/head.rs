@@ -43,9 +43,9 @@ impl Head {
             Event::Node(e) => {
                 self.start_ms.get_or_insert(clock::whole_ms(e.time));
                 self.minutes_west = e.timezone;
-                losses.add_if(e.timezone != 0, "time zones");
+                losses.field_if(e.timezone != 0, "time zones");
                 let named = !(e.node_id.is_empty() && e.hostname.is_empty());
-                losses.add_if(
+                losses.field_if(
                     named || !e.ip_address.is_empty(),
                     "descriptions of machine, process and agent",
                 );
@@ -59,14 +59,14 @@ impl Head {
                 };
                 self.name = name.clone().into_owned();
                 let both = !e.name.is_empty() && !e.executable.is_empty();
-                losses.add_if(
+                losses.field_if(
                     both || !e.process_id.is_empty(),
                     "descriptions of machine, process and agent",
                 );
             }
             Event::AgentCreate(e) => {
                 let named = !(e.agent_id.is_empty() && e.name.is_empty());
-                losses.add_if(
+                losses.field_if(
                     named || !e.parameters.is_empty(),
                     "descriptions of machine, process and agent",
                 );

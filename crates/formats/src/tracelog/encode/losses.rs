@@ -7,6 +7,8 @@ use jtrail_model::Event;
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     counts: Vec<Loss>,
+    /// Events without a place; the others lose a part of what they say.
+    pub(super) events: u64,
     /// Times that are no whole milliseconds.
     pub(super) fractions: u64,
     /// Leaves by exception, which are written as leaves.
@@ -16,15 +18,28 @@ pub(super) struct Losses {
 }
 
 impl Losses {
+    /// An event that is not written.
     pub(super) fn add(&mut self, what: &'static str) {
-        self.add_many(what, 1);
+        self.events += 1;
+        self.field_many(what, 1);
     }
 
     pub(super) fn add_if(&mut self, lost: bool, what: &'static str) {
-        self.add_many(what, u64::from(lost));
+        if lost {
+            self.add(what);
+        }
     }
 
-    pub(super) fn add_many(&mut self, what: &'static str, count: u64) {
+    /// Something that an event says, and the line for it does not.
+    pub(super) fn field(&mut self, what: &'static str) {
+        self.field_many(what, 1);
+    }
+
+    pub(super) fn field_if(&mut self, lost: bool, what: &'static str) {
+        self.field_many(what, u64::from(lost));
+    }
+
+    pub(super) fn field_many(&mut self, what: &'static str, count: u64) {
         if count == 0 {
             return;
         }
@@ -34,7 +49,7 @@ impl Losses {
         }
     }
 
-    /// All of them; `unused` are those that are known at the end only.
+    /// All of them; `unused` are definitions that no line refers to.
     pub(super) fn all(&self, unused: [(&'static str, u64); 2]) -> Vec<Loss> {
         let fields = [
             ("fractions of milliseconds", self.fractions),

@@ -42,9 +42,9 @@ enum Table {
 impl Encoder {
     pub(super) fn alloc(&mut self, e: &ObjectAlloc, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
-        self.losses.add_if(e.line != 0, "lines of allocations");
+        self.losses.field_if(e.line != 0, "lines of allocations");
         self.losses
-            .add_if(!e.method.is_none(), "methods of allocations");
+            .field_if(!e.method.is_none(), "methods of allocations");
         if !self.names.has_class(e.class) {
             self.losses
                 .add("objects of classes that were not announced");
@@ -61,7 +61,7 @@ impl Encoder {
         if self.iid(e.thread).is_none() {
             return;
         }
-        self.losses.add("times and ids of single allocations");
+        self.losses.field("times and ids of single allocations");
         let interval = self.settings.cpu_interval_ms.max(1);
         let Some(thread) = self.threads.get(e.thread) else {
             return;
@@ -168,7 +168,7 @@ impl Encoder {
         for (class, (objects, bytes)) in classes {
             match self.names.class(class, out) {
                 Some(class) => items.push((class, objects, bytes)),
-                None => self.losses.add("counts of objects of unknown classes"),
+                None => self.losses.field("counts of objects of unknown classes"),
             }
         }
         items.sort_unstable();
@@ -203,7 +203,7 @@ impl Encoder {
             && (e.cause.is_empty() || e.cause == INDUCED[0])
             && matches!(e.generation, Generation::Full | Generation::Young);
         self.losses
-            .add_if(!known, "names and causes of collections");
+            .field_if(!known, "names and causes of collections");
     }
 
     pub(super) fn write_gc_start(&mut self, ms: u64, induced: bool, full: bool, out: &mut Vec<u8>) {
@@ -223,7 +223,7 @@ impl Encoder {
     pub(super) fn gc_finish(&mut self, e: &GcFinish, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
         let figures = e.total_space != 0 || e.used_space != 0 || e.used_objects != 0;
-        self.losses.add_if(figures, "heap figures of collections");
+        self.losses.field_if(figures, "heap figures of collections");
         if self.paused || !self.gc.open {
             self.losses.add("ends of collections");
             return;

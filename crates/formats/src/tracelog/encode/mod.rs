@@ -101,7 +101,7 @@ impl Encoder {
         let ms = clock::whole_ms(time);
         self.losses.fractions += u64::from(time.0 != ms.wrapping_mul(1_000_000));
         u64::try_from(ms.saturating_sub(self.base_ms)).unwrap_or_else(|_| {
-            self.losses.add("times before the start of the trace");
+            self.losses.field("times before the start of the trace");
             0
         })
     }
@@ -291,17 +291,12 @@ impl Encode for Encoder {
     }
 
     fn losses(&self) -> Vec<Loss> {
-        let names = &self.names;
-        self.losses.all([
-            (
-                "classes that nothing refers to",
-                names.classes_known - u64::from(names.classes_written),
-            ),
-            (
-                "methods that nothing refers to",
-                names.methods_known - u64::from(names.methods_written),
-            ),
-        ])
+        self.losses.all(self.names.unused())
+    }
+
+    fn dropped(&self) -> u64 {
+        let unused = self.names.unused();
+        self.losses.events + unused.iter().map(|(_, count)| count).sum::<u64>()
     }
 }
 

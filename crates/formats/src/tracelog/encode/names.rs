@@ -16,10 +16,10 @@ const MOST: u32 = 0xffff_fffe;
 pub(super) struct Names {
     classes: Table<Class>,
     methods: Table<Method>,
-    pub(super) classes_written: u32,
-    pub(super) methods_written: u32,
-    pub(super) classes_known: u64,
-    pub(super) methods_known: u64,
+    classes_written: u32,
+    methods_written: u32,
+    classes_known: u64,
+    methods_known: u64,
     loaders: Vec<Loader>,
     loader_places: HashMap<Box<str>, usize>,
     loaders_written: u64,
@@ -59,8 +59,8 @@ struct Loader {
 
 impl Names {
     pub(super) fn class_def(&mut self, e: &ClassDef<'_>, losses: &mut Losses) {
-        losses.add_if(!e.source_name.is_empty(), "source files");
-        losses.add_if(!e.object.is_none(), "objects of threads and classes");
+        losses.field_if(!e.source_name.is_empty(), "source files");
+        losses.field_if(!e.object.is_none(), "objects of threads and classes");
         if !self.add_class(e.class, &e.name) {
             losses.add("classes announced again");
         }
@@ -86,7 +86,7 @@ impl Names {
     pub(super) fn class_detail(&mut self, e: &ClassDetail<'_>, losses: &mut Losses) {
         let members = e.fields.len() + e.methods.len() + e.interfaces.len();
         let more = members > 0 || e.access != 0 || e.size != 0 || !e.super_name.is_empty();
-        losses.add_if(more, "members and supertypes of classes");
+        losses.field_if(more, "members and supertypes of classes");
         if e.loader.is_empty() {
             return;
         }
@@ -112,7 +112,7 @@ impl Names {
     }
 
     pub(super) fn method_def(&mut self, e: &MethodDef<'_>, losses: &mut Losses) {
-        losses.add_if(e.start_line != 0 || e.end_line != 0, "lines of methods");
+        losses.field_if(e.start_line != 0 || e.end_line != 0, "lines of methods");
         if !self.add_method(e.method, e.class, &e.name, &e.signature) {
             losses.add("methods announced again");
         } else if self.by_text
@@ -255,7 +255,7 @@ impl Names {
         out.push(b':');
         text::hex(size, out);
         for (at, range) in e.ranges.iter().enumerate() {
-            losses.add_if(range.frames.len() > 1, "inlined frames of compiled code");
+            losses.field_if(range.frames.len() > 1, "inlined frames of compiled code");
             let start = u64::try_from(range.offset).unwrap_or(u64::MAX);
             let next = e.ranges.get(at + 1).map(|next| next.offset.try_into());
             let end = match next {
@@ -264,7 +264,7 @@ impl Names {
             };
             let line = range.frames.last().map(|frame| frame.line.try_into());
             let (true, Some(Ok(line))) = (start <= end, line) else {
-                losses.add("ranges of compiled code without a line");
+                losses.field("ranges of compiled code without a line");
                 continue;
             };
             let mut separator = b' ';
@@ -276,6 +276,16 @@ impl Names {
         }
         out.push(b'\n');
         Some(())
+    }
+
+    /// Definitions that no line refers to.
+    pub(super) fn unused(&self) -> [(&'static str, u64); 2] {
+        let classes = self.classes_known - u64::from(self.classes_written);
+        let methods = self.methods_known - u64::from(self.methods_written);
+        [
+            ("classes that nothing refers to", classes),
+            ("methods that nothing refers to", methods),
+        ]
     }
 
     /// Whether a class was announced.

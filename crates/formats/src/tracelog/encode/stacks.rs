@@ -176,15 +176,15 @@ impl Encoder {
         }
         let ms = self.ms(e.time);
         self.losses
-            .add_if(e.state != Default::default(), "states of sampled threads");
+            .field_if(e.state != Default::default(), "states of sampled threads");
         let lines = e.stack.iter().filter(|frame| frame.line != -1).count();
         self.losses
-            .add_many("lines of sampled frames", lines as u64);
+            .field_many("lines of sampled frames", lines as u64);
         let mut stack = Vec::with_capacity(e.stack.len());
         for frame in e.stack.iter().rev() {
             match self.names.frame(&frame.method) {
                 Some(method) => stack.push(method),
-                None => self.losses.add("sampled frames that can't be named"),
+                None => self.losses.field("sampled frames that can't be named"),
             }
         }
         let one_by_one = self.settings.high_granularity;
@@ -235,7 +235,7 @@ impl Encoder {
         // Those that can't be named: there are more than internal ids.
         let all = stack.len();
         stack.retain(|method| self.names.function(*method, out).is_some());
-        self.losses.add_many(
+        self.losses.field_many(
             "sampled frames that can't be named",
             (all - stack.len()) as u64,
         );

@@ -88,12 +88,12 @@ impl Threads {
 
 impl Encoder {
     pub(super) fn thread_start(&mut self, e: &ThreadStart<'_>, out: &mut Vec<u8>) {
-        self.losses.add("times of starts and ends of threads");
-        self.losses.add_if(!e.name.is_empty(), "names of threads");
+        self.losses.field("times of starts and ends of threads");
+        self.losses.field_if(!e.name.is_empty(), "names of threads");
         let grouped = !e.group.is_empty() || !e.parent_group.is_empty();
-        self.losses.add_if(grouped, "groups of threads");
+        self.losses.field_if(grouped, "groups of threads");
         self.losses
-            .add_if(!e.object.is_none(), "objects of threads and classes");
+            .field_if(!e.object.is_none(), "objects of threads and classes");
         let iid = self.threads.written.saturating_add(1);
         let thread = Box::new(Thread {
             iid,
@@ -127,7 +127,7 @@ impl Encoder {
         let Some(iid) = self.iid(e.thread) else {
             return;
         };
-        self.losses.add("times of starts and ends of threads");
+        self.losses.field("times of starts and ends of threads");
         if !self.paused {
             self.end_interval(e.thread, out);
         }
