@@ -254,6 +254,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn holds_back(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     #[inline]
