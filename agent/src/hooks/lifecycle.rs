@@ -63,9 +63,6 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
 pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) {
     guard::run("the JVM's end", || {
         let Some(agent) = agent::get() else { return };
-        if let Some(objects) = &agent.objects {
-            object::finish(agent, objects);
-        }
         // The thread that ends the JVM may have ended for Java already.
         let own = buffer(agent, env).or_else(|| agent.native_buffer());
         if let Some(sampler) = agent.sampler.get() {

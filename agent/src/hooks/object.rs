@@ -76,14 +76,6 @@ pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
     Ok(())
 }
 
-/// The trace is about to end. The JVM tells of objects that it found dead some time after the collection; it catches up when the event is
-/// switched off.
-pub(super) fn finish(agent: &Agent, objects: &Objects) {
-    if agent.options.events.contains(Events::FREE) {
-        let _ = objects.jvmti.disable(Event::ObjectFree); // then the last ones are missing
-    }
-}
-
 thread_local! {
     /// While [`wake`] makes objects: whether the JVM told of one.
     static WAKING: Cell<Option<bool>> = const { Cell::new(None) };

@@ -21,7 +21,6 @@ unsafe impl Sync for Jvmti {}
 
 /// For `SetEventNotificationMode`.
 const ENABLE: jint = 1;
-const DISABLE: jint = 0;
 
 /// A function of the JVM that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -196,14 +195,6 @@ impl Jvmti {
         // SAFETY: a null thread means all.
         check("SetEventNotificationMode", unsafe {
             abi::set_event_notification_mode(self.0, ENABLE, event as jint, ptr::null_mut())
-        })
-    }
-
-    /// Switches an event off.
-    pub(crate) fn disable(self, event: Event) -> Result<()> {
-        // SAFETY: a null thread means all.
-        check("SetEventNotificationMode", unsafe {
-            abi::set_event_notification_mode(self.0, DISABLE, event as jint, ptr::null_mut())
         })
     }
 
