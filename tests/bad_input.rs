@@ -3,7 +3,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | `options` | the table of wrong options, filter files and options files |
-//! | `traces`, `huge` | the tables of trace files |
+//! | `traces`, `formats`, `huge` | the tables of trace files |
 //! | `process` | the command line in a process of its own |
 //! | `document` | makes `docs/bad-input.md` of the tables |
 //! | `cuts` | a real trace cut at every byte, and with every byte changed |
@@ -12,6 +12,7 @@
 
 mod cuts;
 mod document;
+mod formats;
 mod huge;
 mod options;
 mod process;
@@ -315,12 +316,16 @@ fn compare(row: &Row, path: &Path, done: &Done, failures: &mut Failures) {
     });
 }
 
-fn trace_rows() -> [(&'static str, Vec<Row>); 4] {
+fn trace_rows() -> [(&'static str, Vec<Row>); 8] {
     [
         ("Files that are no traces", traces::strange()),
         ("Damage in the binary spelling", traces::binary()),
         ("Damage in the XML spelling", traces::document()),
         ("Events that make no sense", traces::meaning()),
+        ("Damage in JinsightLive", formats::jinsight()),
+        ("Damage in log profiles", formats::mlpd()),
+        ("Damage in trace logs", formats::tracelog()),
+        ("Damage in ProfilerJ snapshots", formats::profilerj()),
     ]
 }
 

@@ -99,6 +99,7 @@ impl Gunzip {
             Ok(()) if piece.is_empty() => None,
             Ok(()) => return,
             Err(error) => {
+                // At the end, a checksum that is not there and another one are the same error.
                 let (severity, message) = if piece.is_empty() {
                     (
                         Severity::Truncated,

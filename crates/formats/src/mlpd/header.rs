@@ -173,24 +173,30 @@ pub(super) enum Found {
 
 /// Reads a header.
 pub(super) fn read(input: &[u8]) -> Found {
-    let mut fields = Raw { input, at: 0 };
+    let mut fields = Raw {
+        input,
+        at: 0,
+        field: 0,
+    };
     match fields.header() {
         Ok(header) => Found::Header(Box::new(header), fields.at),
         Err(None) => Found::Part,
-        Err(Some(reason)) => Found::Wrong(fields.at, reason),
+        Err(Some(reason)) => Found::Wrong(fields.field, reason),
     }
 }
 
 struct Raw<'b> {
     input: &'b [u8],
     at: usize,
+    /// Where the last field starts.
+    field: usize,
 }
 
 impl Raw<'_> {
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Option<String>> {
         let rest = self.input.get(self.at..).unwrap_or_default();
         let bytes = rest.first_chunk().ok_or(None)?;
-        self.at += N;
+        (self.field, self.at) = (self.at, self.at + N);
         Ok(*bytes)
     }
 
@@ -204,7 +210,7 @@ impl Raw<'_> {
             ));
         }
         self.bytes::<4>()?;
-        let [major, minor, data, pointer_size] = self.bytes()?;
+        let ([major, minor], [data]) = (self.bytes()?, self.bytes()?);
         let version = match (data, major) {
             (1, 0) => DataVersion::V1,
             (17, 3..) => DataVersion::V17,
@@ -215,6 +221,7 @@ impl Raw<'_> {
             }
             _ => return Err(Some(format!("unsupported data version {data}"))),
         };
+        let [pointer_size] = self.bytes()?;
         if pointer_size > 8 {
             return Err(Some(format!("pointers of {pointer_size} bytes")));
         }

@@ -117,8 +117,9 @@ impl Buffer {
 struct Recent {
     /// Where they start in their buffer.
     at: usize,
-    /// The time of the definition before them.
+    /// The time of the definition before them, and the base of methods by then.
     time: u64,
+    base_method: u64,
     /// Where the first method of them stands, and which it is.
     method: Option<(Range<usize>, u64)>,
 }
@@ -219,6 +220,7 @@ impl Output {
             self.recent = Some(Recent {
                 at: buffer.bytes.len(),
                 time: buffer.time,
+                base_method: buffer.base_method,
                 method: None,
             });
         }
@@ -291,15 +293,17 @@ impl Output {
 
     /// Writes all that waits but the definitions behind the last event: an event of the next batch was to follow.
     pub(super) fn flush_before_event(&mut self, out: &mut Vec<u8>) {
-        let Some(Recent { at, time, method }) = self.recent.take() else {
+        let Some(recent) = self.recent.take() else {
             return self.flush(out);
         };
+        let Recent { at, time, .. } = recent;
         let definitions = &mut self.buffers[DEFINING];
         let mut later = definitions.bytes.split_off(at);
         let latest = std::mem::replace(&mut definitions.time, time);
+        definitions.base_method = recent.base_method;
         self.flush(out);
         let definitions = &mut self.buffers[DEFINING];
-        if let Some((written, method)) = method {
+        if let Some((written, method)) = recent.method {
             // It is the base of the others now.
             later.splice(written.start - at..written.end - at, [0]);
             definitions.base_method = method;

@@ -108,6 +108,9 @@ impl Decoder {
                 None => done(space + size, Step::Nothing),
             },
             Ok(None) if rest.len() > LARGEST_PIECE => self.too_large(space),
+            Ok(None) if last && *first != b'<' && matches!(self.state, State::After) => {
+                self.refuse(space, "text outside of the root".into())
+            }
             Ok(None) if last => self.end_of_input(input, space),
             Ok(None) if space > 0 => done(space, Step::Nothing),
             Ok(None) => {
