@@ -190,7 +190,10 @@ pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Me
         };
     };
     let mut descriptor = parameters_read(types);
-    if name == "<init>" || (name == "<clinit>" && descriptor == "()") {
+    if !put_parameters(&descriptor, &mut String::new()) {
+        // No types: it is what was no descriptor either.
+        types.clone_into(&mut descriptor);
+    } else if name == "<init>" || (name == "<clinit>" && descriptor == "()") {
         descriptor.push('V');
     }
     Method {
@@ -265,6 +268,14 @@ mod tests {
         // What is no descriptor stands as if it were a type.
         assert_eq!(method_shown("a", "b", "(X)V"), "a:b ((X)V)");
         assert_eq!(method_read("a:b (é)", |_| true).descriptor, "(Lé;)");
+        assert_eq!(
+            method_read("a:<init> ((Lint;;)V)", |_| true).descriptor,
+            "(Lint;;)V"
+        );
+        assert_eq!(
+            method_shown("a", "<init>", "(Lint;;)V"),
+            "a:<init> ((Lint;;)V)"
+        );
     }
 
     #[test]

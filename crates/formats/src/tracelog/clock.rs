@@ -21,6 +21,8 @@ pub(super) fn timestamp(base: i64, ms: u64) -> Option<Timestamp> {
 /// minutes west of UTC.
 pub(super) fn write(ms: i64, minutes_west: i32) -> String {
     let local = ms.saturating_sub(i64::from(minutes_west) * MINUTE);
+    // What is read is a timestamp again.
+    let local = local.clamp(i64::MIN / MS, i64::MAX / MS);
     let (days, rest) = (local.div_euclid(DAY), local.rem_euclid(DAY));
     let (year, month, day) = date(days);
     let (hour, minute) = (rest / 60 / MINUTE, rest / MINUTE % 60);
@@ -104,6 +106,18 @@ fn date(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_farthest_times_are_read() {
+        for (ms, west) in [
+            (i64::MIN, i32::MAX),
+            (i64::MIN / MS, 1),
+            (i64::MAX / MS, -1),
+            (i64::MAX, i32::MIN),
+        ] {
+            assert!(read(&write(ms, west)).is_some());
+        }
+    }
 
     #[test]
     fn times_come_back() {
