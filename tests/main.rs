@@ -5,6 +5,7 @@ mod common;
 mod embed;
 mod facts;
 mod hprof;
+mod live_aggregated;
 mod live_classes;
 mod live_cli;
 mod live_counts;
