@@ -239,3 +239,251 @@ fn a_trace_is_the_same_in_all_formats() {
     let (code, rows) = compare(&all, &[]);
     assert_eq!((code, rows.len()), (0, 14 * 6));
 }
+
+/// The trace with one thing changed that the quantity must show between the two formats.
+fn changed(quantity: Quantity, formats: [Format; 2]) -> Vec<Event<'static>> {
+    let mut events = trace();
+    let drop = |events: &mut Vec<Event<'_>>, gone: &dyn Fn(&Event<'_>) -> bool| {
+        let before = events.len();
+        events.retain(|e| !gone(e));
+        assert!(events.len() < before);
+    };
+    let worker = ThreadId(2);
+    match quantity {
+        Quantity::Threads => {
+            for event in &mut events {
+                if let Event::ThreadStart(e) = event
+                    && e.thread == worker
+                {
+                    e.name = "walker".into();
+                }
+            }
+        }
+        Quantity::Calls => drop(&mut events, &|e| match e {
+            Event::MethodEnter(e) => (e.thread, e.ticket) == (ThreadId(1), 3),
+            Event::MethodLeave(e) => (e.thread, e.ticket) == (ThreadId(1), 3),
+            _ => false,
+        }),
+        Quantity::ThreadCalls => {
+            for event in &mut events {
+                match event {
+                    Event::MethodEnter(e) if e.thread == worker => e.thread = ThreadId(1),
+                    Event::MethodLeave(e) if e.thread == worker => e.thread = ThreadId(1),
+                    _ => {}
+                }
+            }
+        }
+        Quantity::Elapsed => {
+            let more = formats.map(|format| match format.says(quantity) {
+                Says::RoundedCalls(ns) | Says::RoundedNodes(ns) => 20 * ns as i64,
+                _ => 1,
+            });
+            let more = more[0].max(more[1]);
+            let at = |e: &Event<'_>| matches!(e, Event::MethodLeave(e) if e.thread == worker);
+            let behind = events.iter().position(at).expect("a leave");
+            for event in &mut events[behind..] {
+                delay(event, more);
+            }
+        }
+        Quantity::ExceptionLeaves => {
+            for event in &mut events {
+                if let Event::MethodLeave(e) = event {
+                    e.by_exception = false;
+                }
+            }
+        }
+        Quantity::Objects => {
+            drop(
+                &mut events,
+                &|e| matches!(e, Event::ObjectAlloc(e) if e.object.0 == 22),
+            );
+        }
+        Quantity::Bytes => {
+            for event in &mut events {
+                if let Event::ObjectAlloc(e) = event
+                    && e.object.0 == 22
+                {
+                    e.size += 8;
+                }
+            }
+        }
+        Quantity::Frees | Quantity::Live => {
+            drop(
+                &mut events,
+                &|e| matches!(e, Event::ObjectFree(e) if e.object.0 == 21),
+            );
+        }
+        Quantity::Collections => {
+            let late = |t: Timestamp| t >= time(13 * MS);
+            drop(&mut events, &|e| match e {
+                Event::GcStart(e) => late(e.time),
+                Event::GcFinish(e) => late(e.time),
+                _ => false,
+            });
+        }
+        Quantity::Contended => drop(&mut events, &|e| {
+            matches!(
+                e,
+                Event::MonitorContendedEnter(_) | Event::MonitorContendedEntered(_)
+            )
+        }),
+        Quantity::Waits => drop(&mut events, &|e| {
+            matches!(e, Event::MonitorWait(_) | Event::MonitorWaited(_))
+        }),
+        Quantity::Throws => drop(&mut events, &|e| matches!(e, Event::ExceptionThrow(_))),
+        Quantity::Catches => drop(&mut events, &|e| matches!(e, Event::ExceptionCatch(_))),
+    }
+    events
+}
+
+/// What stands behind the worker's leave comes later.
+fn delay(event: &mut Event<'_>, ns: i64) {
+    let time = match event {
+        Event::MethodEnter(e) => &mut e.time,
+        Event::MethodLeave(e) => &mut e.time,
+        Event::ObjectAlloc(e) => &mut e.time,
+        Event::ObjectFree(e) => &mut e.time,
+        Event::GcStart(e) => &mut e.time,
+        Event::GcFinish(e) => &mut e.time,
+        Event::MonitorContendedEnter(e) => &mut e.time,
+        Event::MonitorContendedEntered(e) => &mut e.time,
+        Event::MonitorWait(e) => &mut e.time,
+        Event::MonitorWaited(e) => &mut e.time,
+        Event::ExceptionThrow(e) => &mut e.time,
+        Event::ExceptionCatch(e) => &mut e.time,
+        Event::ThreadEnd(e) => &mut e.time,
+        Event::TraceEnd(e) => &mut e.time,
+        Event::AgentDestroy(e) => &mut e.time,
+        other => panic!("{other:?}"),
+    };
+    time.0 += ns;
+}
+
+/// The check can fail: for each quantity, in each format that tells it, against each of them.
+#[test]
+fn one_event_less_is_a_difference() {
+    let folder = Folder::new();
+    for quantity in Quantity::ALL {
+        let says = |f: &Format| !matches!(f.says(quantity), Says::Nothing(_));
+        for here in Format::ALL.into_iter().filter(says) {
+            for there in Format::ALL.into_iter().filter(says) {
+                let new = put(&folder, "new", here, &changed(quantity, [here, there]));
+                let old = put(&folder, "old", there, &trace());
+                let (code, rows) = compare(&[old, new], &["--only", quantity.name()]);
+                let results: Vec<&str> = rows.iter().map(|(_, r)| r.as_str()).collect();
+                let common = !results.contains(&"not comparable");
+                if common {
+                    assert_eq!(code, 1, "{quantity:?} {there:?} {here:?}");
+                    assert!(
+                        results.contains(&"differs"),
+                        "{quantity:?} {there:?} {here:?}"
+                    );
+                } else {
+                    let both = [there, here];
+                    let two = both.contains(&Format::TraceLog) && both.contains(&Format::ProfilerJ);
+                    assert!(two, "{quantity:?} {there:?} {here:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_biggest_differences_are_told_first() {
+    let folder = Folder::new();
+    let old = put(&folder, "old", Format::TptpXml, &trace());
+    let new = put(
+        &folder,
+        "new",
+        Format::Mlpd,
+        &changed(Quantity::Objects, [Format::Mlpd; 2]),
+    );
+    let args = ["compare", "--only", "objects,bytes,waits", &old, &new];
+    let done = jtrail(&[&args[..], &["--format", "tsv"]].concat());
+    assert_eq!((done.code, done.err.as_str()), (1, ""));
+    let expected = format!(
+        "# traces\nfile\tformat\tevents\tverdict\n{old}\txml\t46\twhole\n{new}\tmlpd\t43\twhole\n\n\
+         # comparison\nquantity\tfile\tresult\tkeys\tsum\tdiffering\treason\n\
+         objects\t{old}\treference\t3\t5\t\t\n\
+         objects\t{new}\tdiffers\t3\t4\t1\t\n\
+         bytes\t{old}\treference\t3\t1280\t\t\n\
+         bytes\t{new}\tdiffers\t3\t480\t1\t\n\
+         waits\t{old}\treference\t1\t1\t\t\n\
+         waits\t{new}\tnot comparable\t\t\t\tit has no place for it\n\n\
+         # differences\nquantity\tfile\texpected\tfound\tkey\n\
+         objects\t{new}\t2\t1\tint[]\n\
+         bytes\t{new}\t1200\t400\tint[]\n"
+    );
+    assert_eq!(done.out, expected);
+    let done = jtrail(&args);
+    assert!(
+        done.out.contains(" 1,200 B  400 B  int[]\n"),
+        "{}",
+        done.out
+    );
+}
+
+#[test]
+fn what_can_not_be_compared_is_a_failure() {
+    let folder = Folder::new();
+    let log = put(&folder, "a", Format::TraceLog, &trace());
+    let binary = put(&folder, "a", Format::TptpBinary, &trace());
+    let done = jtrail(&["compare", "--only", "waits", &log, &binary]);
+    assert_eq!(done.code, 2, "{}", done.out);
+    assert!(done.err.contains("nothing can be compared"), "{}", done.err);
+    let done = jtrail(&["compare", "-", &binary, "-"]);
+    assert_eq!(done.code, 2);
+    assert!(done.err.contains("can be read only once"), "{}", done.err);
+    for (args, expected) in [
+        (&["compare", &binary][..], "<FILE> <FILE>..."),
+        (
+            &["compare", &binary, &log, "--only", "time"],
+            "[possible values: threads, calls,",
+        ),
+    ] {
+        let done = jtrail(args);
+        assert_eq!(done.code, 2);
+        assert!(done.err.contains(expected), "{}", done.err);
+    }
+}
+
+/// A trace that breaks off is told of, whether or not anything differs.
+#[test]
+fn traces_that_break_off() {
+    let folder = Folder::new();
+    let whole = encode(Format::TptpBinary, &trace());
+    let old = folder.put("old", &whole);
+    // Cut inside of the last message.
+    let new = folder.put("new", &whole[..whole.len() - 3]);
+    let done = jtrail(&["compare", &old, &new]);
+    assert_eq!(done.code, 3, "{}", done.out);
+    assert!(done.out.contains("truncated"), "{}", done.out);
+    let new = folder.put("new", &whole[..whole.len() * 9 / 10]);
+    assert_eq!(jtrail(&["compare", &old, &new]).code, 1);
+}
+
+/// What a trace log says it did not record is not compared.
+#[test]
+fn what_was_not_recorded_is_not_compared() {
+    let folder = Folder::new();
+    let log = encode(Format::TraceLog, &trace());
+    let log = String::from_utf8(log).expect("text");
+    for (option, on, quantity) in [
+        ("MemoryTraceEnabled", "T", "objects"),
+        ("GcTraceEnabled", "T", "collections"),
+        ("CollectionMethod", "Instrumentation", "calls"),
+    ] {
+        let off = if on == "T" { "F" } else { "Sampling" };
+        let text = log.replace(
+            &format!("prf cfg {option} {on}"),
+            &format!("prf cfg {option} {off}"),
+        );
+        assert_ne!(text, log);
+        let new = folder.put("new.log", text.as_bytes());
+        let old = put(&folder, "old", Format::TptpXml, &trace());
+        let done = jtrail(&["compare", "--only", quantity, &old, &new]);
+        let expected = format!("it was not recorded ({option} is {off})");
+        assert!(done.out.contains(&expected), "{}", done.out);
+        assert_eq!(done.code, 2);
+    }
+}
