@@ -1,4 +1,7 @@
 //! Objects by class: allocated, freed, and alive at the end or behind the last collection.
+//!
+//! A table behind a collection is what a trace log has: one when the first frees of a collection were told,
+//! and one more before the next collection or at the end when others came later.
 
 use crate::analysis::table::{Index, Table};
 use jtrail_model::{ClassId, Event, LiveObjects, ObjectId, ThreadId};
@@ -14,17 +17,24 @@ pub(super) struct OfClass {
     pub(super) live: u64,
     /// Older than the trace and not freed.
     older: u64,
-    /// Of both, those that came less those that went since the last collection's frees.
+    /// Of both, those that came less those that went since they were counted behind a collection.
     since: i64,
+    /// It is in the list of those that changed.
+    changed: bool,
 }
 
 /// Where a trace is between two collections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Phase {
+    /// All that was found dead is told, as far as is known.
     #[default]
-    Program,
-    /// A collection ended, or some of its frees came.
+    Told,
+    /// A collection ended, and its frees are to come.
+    Due,
+    /// They come.
     Frees,
+    /// They came, and some more behind them.
+    Late,
 }
 
 /// The sums by class.
@@ -34,10 +44,10 @@ pub(super) struct Objects {
     sums: Vec<OfClass>,
     /// Number of an object's class and 1, twice, and 1 more for one that is older than the trace.
     table: Option<Table<u32>>,
-    /// Classes whose `since` is not 0.
+    /// Classes whose `since` may not be 0.
     changed: Vec<u32>,
     phase: Phase,
-    /// Whether a collection ended.
+    /// Whether they were counted behind a collection.
     collected: bool,
     /// The last table of live objects that the trace has.
     told: Option<FxHashMap<ClassId, u64>>,
@@ -75,12 +85,8 @@ impl Objects {
                 sums.objects = sums.objects.saturating_add(e.objects);
                 sums.bytes = sums.bytes.saturating_add(e.bytes);
             }
-            Event::GcStart(_) => self.frees_end(),
-            Event::GcFinish(_) => {
-                self.frees_end();
-                self.phase = Phase::Frees;
-                self.collected = true;
-            }
+            Event::GcStart(_) => self.finish(),
+            Event::GcFinish(_) => self.phase = Phase::Due,
             Event::LiveObjects(e) => self.told = Some(by_class(e)),
             Event::ObjectCounts(e) => {
                 self.counted.insert((e.thread, e.class), e.live);
@@ -89,9 +95,11 @@ impl Objects {
         }
     }
 
-    /// Nothing more comes.
+    /// Nothing more comes of the last collection: objects are counted, unless they were.
     pub(super) fn finish(&mut self) {
-        self.frees_end();
+        if self.phase != Phase::Told {
+            self.count();
+        }
     }
 
     fn class(&mut self, class: ClassId) -> u32 {
@@ -112,7 +120,9 @@ impl Objects {
             }
             table.set(id.0, (class + 1) << 1 | u32::from(older));
         }
-        self.frees_end();
+        if self.phase == Phase::Frees {
+            self.count();
+        }
         let sums = &mut self.sums[class as usize];
         let count = if older {
             &mut sums.older
@@ -140,26 +150,28 @@ impl Objects {
         };
         *count = count.saturating_sub(1);
         self.change(class, -1);
+        self.phase = match self.phase {
+            Phase::Due => Phase::Frees,
+            Phase::Told if self.collected => Phase::Late,
+            other => other,
+        };
     }
 
     fn change(&mut self, class: u32, by: i64) {
-        if self.phase == Phase::Frees {
-            return;
-        }
-        let since = &mut self.sums[class as usize].since;
-        if *since == 0 {
+        let sums = &mut self.sums[class as usize];
+        sums.since += by;
+        if !std::mem::replace(&mut sums.changed, true) {
             self.changed.push(class);
         }
-        *since += by;
     }
 
-    /// The frees of a collection are over: what changes from now on is behind it.
-    fn frees_end(&mut self) {
-        if self.phase == Phase::Frees {
-            self.phase = Phase::Program;
-            for class in self.changed.drain(..) {
-                self.sums[class as usize].since = 0;
-            }
+    /// Objects are counted behind a collection: what changes from now on comes later.
+    fn count(&mut self) {
+        self.phase = Phase::Told;
+        self.collected = true;
+        for class in self.changed.drain(..) {
+            let sums = &mut self.sums[class as usize];
+            (sums.since, sums.changed) = (0, false);
         }
     }
 
