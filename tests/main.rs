@@ -8,6 +8,7 @@ mod hprof;
 mod live_aggregated;
 mod live_classes;
 mod live_cli;
+mod live_conversions;
 mod live_counts;
 mod live_cpu;
 mod live_differential;

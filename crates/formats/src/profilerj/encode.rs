@@ -1,5 +1,6 @@
 //! Events to sums.
 
+use super::MOST_CALL_NODES;
 use super::coverage::Coverage;
 use super::objects::Objects;
 use super::registry::Names;
@@ -13,8 +14,6 @@ use jtrail_model::{
     ThreadId, ThreadState, Timestamp,
 };
 
-/// Nodes of all call trees together.
-const MOST_CALL_NODES: usize = 1 << 19;
 /// Nodes of all trees of samples together.
 const MOST_SAMPLE_NODES: usize = 1 << 18;
 /// Trees that come added up are whole already; they get more room, so that they stay as they are.
