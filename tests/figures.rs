@@ -36,6 +36,8 @@ pub(crate) struct Figures {
     pub(crate) process_cpu: u64,
     pub(crate) os_ids: u64,
     pub(crate) compiled: u64,
+    /// Classes in the order of their definitions.
+    pub(crate) defined: Vec<String>,
     /// Names of events, and how many there are.
     pub(crate) kinds: BTreeMap<String, u64>,
     /// Truncated in the middle, or without its end.
@@ -127,6 +129,7 @@ impl Figures {
                 self.threads[at] = e.name.to_string();
             }
             Event::ClassDef(e) => {
+                self.defined.push(e.name.to_string());
                 self.classes.insert(e.class.0, e.name.to_string());
             }
             Event::MethodDef(e) => {

@@ -135,7 +135,7 @@ fn objects_and_collections_are_those_of_the_program() {
                 let mut wrong = Vec::new();
                 if spelling.format != Format::ProfilerJ {
                     wrong.extend(differences("objects", &objects, &own(&figures.objects)));
-                    assert!(figures.collections > 0, "{}", spelling.options);
+                    assert_eq!(figures.collections > 0, name == "harness.Frees");
                 }
                 // No sizes of plain objects.
                 if !matches!(spelling.format, Format::ProfilerJ | Format::Jinsight) {
@@ -253,13 +253,10 @@ fn jinsight_has_classes_whole_and_counts_in_its_header() {
             let field = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
             let (events, threads, classes) = (field(9), field(13), field(17));
             assert!(events > 1000 && threads > 1 && classes > 300, "{options}");
-            // The first class of the file is Object, the first one of another number than 0 Thread.
             let figures = Figures::read(&folder.path().join("trace.trc")).expect("sound");
             assert!(figures.kinds["ClassDetail"] > 300);
-            // BEGIN_BURST, then the definitions of classes.
-            assert_eq!(bytes[45], 0x65);
-            assert_eq!(bytes[45 + 9], 0x04);
-            assert_eq!(bytes[45 + 18..45 + 20], [0, 0]);
+            let first = ["java.lang.Object", "java.lang.Runnable", "java.lang.Thread"];
+            assert_eq!(figures.defined[..3], first);
         }
     }
 }

@@ -65,19 +65,28 @@ impl OutputFormat {
         if placed.is_empty() {
             return (placed, asked);
         }
-        match self {
+        let has = |events| placed.contains(events);
+        let (with, without) = match self {
             // A class lists its methods, and stands before all that happens in it.
-            Self::Jinsight => placed = placed.union(Events::DETAILS),
-            // It has one place for calls and samples.
-            Self::TraceLog if placed.contains(Events::METHODS) => {
-                placed = placed.without(Events::SAMPLES);
-            }
+            Self::Jinsight => (Events::DETAILS, Events::NONE),
+            // It has one place for calls and samples; its tables of live objects stand behind collections.
+            Self::TraceLog => (
+                if has(Events::FREE) {
+                    Events::GC
+                } else {
+                    Events::NONE
+                },
+                if has(Events::METHODS) {
+                    Events::SAMPLES
+                } else {
+                    Events::NONE
+                },
+            ),
             // Its figures are those of the objects that are alive.
-            Self::ProfilerJ if placed.contains(Events::ALLOC) => {
-                placed = placed.union(Events::FREE);
-            }
-            _ => {}
-        }
+            Self::ProfilerJ if has(Events::ALLOC) => (Events::FREE, Events::NONE),
+            _ => (Events::NONE, Events::NONE),
+        };
+        placed = placed.union(with).without(without);
         (placed, asked.without(placed))
     }
 }
@@ -118,6 +127,9 @@ mod tests {
             let (recorded, left_out) = (recorded.to_owned(), left_out.to_owned());
             assert_eq!(placed(format, asked), (recorded, left_out), "{format}");
         }
+        let free = Events::ALLOC.union(Events::FREE);
+        let expected = ("gc+alloc+free".to_owned(), String::new());
+        assert_eq!(placed(OutputFormat::TraceLog, free), expected);
         let both = Events::METHODS.union(Events::SAMPLES);
         let expected = ("methods".to_owned(), "samples".to_owned());
         assert_eq!(placed(OutputFormat::TraceLog, both), expected);
