@@ -22,7 +22,7 @@ const ROOM_FOR_SUMS: usize = 4;
 const NATIVE: i64 = -2;
 
 /// Adds up what happens, and writes the document at the end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Encoder {
     pub(super) names: Names,
     pub(super) threads: Threads,
@@ -135,6 +135,10 @@ impl Encode for Encoder {
         self.calls.finish(Calls::add_times);
         self.samples.finish(Hits::add);
         document::write(self, out);
+    }
+
+    fn copy(&self) -> Option<Box<dyn Encode>> {
+        Some(Box::new(self.clone()))
     }
 
     fn losses(&self) -> Vec<Loss> {
