@@ -84,13 +84,20 @@ impl Encode for Encoder {
         }
     }
 
+    /// Ends a batch, as one that is full would.
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        if self.origin.is_some() && self.output.waits() {
+            self.flush_batch(out);
+        }
+    }
+
     fn end(&mut self, out: &mut Vec<u8>) {
         self.settle(None);
         self.dump_end(None);
         self.output.grown(THREADLESS);
         out.append(&mut self.ended);
         if self.output.waits() {
-            self.flush(out);
+            self.flush_batch(out);
         }
     }
 
@@ -106,11 +113,11 @@ impl Encoder {
             self.write_header(out);
             self.output.flush_definitions(out);
         } else {
-            self.flush(out);
+            self.flush_batch(out);
         }
     }
 
-    fn flush(&mut self, out: &mut Vec<u8>) {
+    fn flush_batch(&mut self, out: &mut Vec<u8>) {
         self.finish_listed();
         self.write_header(out);
         self.output.flush(out);
