@@ -19,6 +19,7 @@ mod live_gc;
 mod live_heap;
 mod live_jit;
 mod live_neighbours;
+mod live_off;
 mod live_options;
 mod live_recorder;
 mod live_samples;

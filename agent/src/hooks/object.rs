@@ -3,13 +3,13 @@
 //! The JVM tells of every allocation in Java's heap when its sampling interval is 0: `new`, arrays, clones, reflection,
 //! JNI, what the JVM makes itself. Frees are told of objects that have tags, and so of classes, whose objects die with them.
 
-use super::{buffer, last_frees, record, stack};
+use super::{buffer, capabilities, last_frees, record, stack};
 use crate::agent::{self, Agent};
 use crate::buffer::record::{Code, object};
 use crate::guard;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event, RawEnv};
+use crate::jvmti::abi::{Callbacks, Event, RawEnv};
 use crate::objects::{Objects, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
 use jtrail_options::Events;
@@ -37,25 +37,7 @@ pub(crate) unsafe fn environment(
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::of(vm) }
         .map_err(|code| format!("this JVM has no second tool environment (error {code})"))?;
-    let potential = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
-    let mut wanted = Capabilities::default();
-    let mut need = |capability: Capability, what: &str| {
-        wanted.add(capability);
-        match potential.has(capability) {
-            true => Ok(()),
-            false => Err(format!("this JVM can't {what}")),
-        }
-    };
-    need(Capability::TagObjects, "tag objects")?;
-    if events.contains(Events::ALLOC) {
-        need(
-            Capability::GenerateSampledObjectAllocEvents,
-            "tell of allocations",
-        )?;
-    }
-    // Also for classes, which are objects too: this tells when they are unloaded.
-    need(Capability::GenerateObjectFreeEvents, "tell of dead objects")?;
-    jvmti.add_capabilities(wanted).map_err(|e| e.to_string())?;
+    capabilities::add(jvmti, |potential| capabilities::of_objects(potential, events))?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
     Ok(Some(Objects::new(vm, jvmti, events)))
