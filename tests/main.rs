@@ -6,6 +6,7 @@ mod embed;
 mod facts;
 mod hprof;
 mod live_aggregated;
+mod live_areas;
 mod live_classes;
 mod live_cli;
 mod live_counts;

@@ -222,7 +222,7 @@ impl Jvmti {
     /// Java's version (11, 17 …).
     pub(crate) fn java_version(self) -> Option<u32> {
         let mut value = ptr::null_mut();
-        let name = c"java.specification.version";
+        let name = c"java.vm.specification.version"; // set from the beginning on
         // SAFETY: it reads the name, and takes the answer.
         check("GetSystemProperty", unsafe {
             abi::get_system_property(self.0, name.as_ptr(), &mut value)
