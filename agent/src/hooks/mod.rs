@@ -30,6 +30,7 @@ use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event};
 use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, HeapMoments, Options};
+use std::cell::Cell;
 
 pub(crate) use cpu::VirtualTimes;
 pub(crate) use detail::ClassSizes;
@@ -144,10 +145,22 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     Ok(())
 }
 
+thread_local! {
+    static IS_AGENTS_OWN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The running thread is the agent's own: what it does is not recorded.
+fn is_agents_own() {
+    IS_AGENTS_OWN.set(true);
+}
+
+fn runs_agents_own() -> bool {
+    IS_AGENTS_OWN.get()
+}
+
 /// Whether the running thread is one to record, at this time.
 fn may_record(agent: &Agent, env: *mut JNIEnv) -> bool {
-    let is_ours = heap::is_our_thread() || sampler::is_running();
-    !guard::is_off() && !is_ours && lifecycle::ensure_live(agent, env)
+    !guard::is_off() && !runs_agents_own() && lifecycle::ensure_live(agent, env)
 }
 
 /// The running thread's buffer, which is made if need be. `None` when nothing can be recorded.
