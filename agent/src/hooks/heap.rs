@@ -17,7 +17,6 @@ use crate::agent::{self, Agent};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{Code, object};
 use crate::jvmti::Reference;
-use crate::jvmti::abi::RawEnv;
 use crate::numbers::NumberSet;
 use crate::objects::{Objects, class_in, number_in};
 use crate::writer::without_signals;
@@ -34,7 +33,7 @@ use std::sync::OnceLock;
 pub(crate) struct Snapshots {
     /// Held while a snapshot is taken.
     state: Mutex<State>,
-    vm: OnceLock<jni::Vm>,
+    pub(super) vm: OnceLock<jni::Vm>,
     /// Wakes our thread.
     collected: OnceLock<Sender<()>>,
 }
@@ -53,9 +52,6 @@ pub(super) fn wanted(options: &Options, moment: HeapMoments) -> bool {
 
 /// The JVM is ready: snapshots can be taken from now on.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
-    if !agent.options.events.contains(Events::HEAP) {
-        return;
-    }
     // SAFETY: the running thread's environment.
     let Some(vm) = (unsafe { jni::vm_of(env) }) else {
         return;
@@ -101,23 +97,6 @@ pub(super) fn collected(agent: &Agent) {
     }
 }
 
-/// Somebody asked the JVM for its data: `jcmd PID JVMTI.data_dump`, or a signal to quit.
-pub(super) unsafe extern "system" fn requested(_jvmti: RawEnv) {
-    guard::run("a request for data", || {
-        let Some(agent) = agent::get() else { return };
-        let Some(vm) = agent.snapshots.vm.get() else {
-            return;
-        };
-        // SAFETY: the JVM runs.
-        let Some(env) = (unsafe { jni::env_of(*vm) }) else {
-            return;
-        };
-        if let Some(buffer) = super::buffer(agent, env) {
-            take(agent, env, buffer);
-        }
-    });
-}
-
 /// The JVM ends: the last snapshot, where one is asked for. None begins after this; one that is being taken is waited for.
 pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>) {
     if let Some(buffer) = buffer
@@ -129,7 +108,7 @@ pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>
 }
 
 /// Takes a snapshot.
-fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
+pub(super) fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
     let Some(objects) = &agent.objects else {
         return;
     };

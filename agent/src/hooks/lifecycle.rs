@@ -117,11 +117,11 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         // SAFETY: local references that the JVM just gave us.
         .filter_map(|thread| unsafe { agent.name_thread(env, *thread) })
         .collect();
+    if agent.options.events.contains(Events::DETAILS) {
+        detail::begin(agent, env); // likewise: formats that list a class's members want them before all else
+    }
     agent.writer.live(started);
     record_first_threads(agent, env, &numbers);
-    if agent.options.events.contains(Events::DETAILS) {
-        detail::begin(agent, env);
-    }
     if agent.options.events.contains(Events::JIT) {
         jit::begin(agent);
     }

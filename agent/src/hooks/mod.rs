@@ -17,6 +17,7 @@ mod method;
 mod monitor;
 mod object;
 mod park;
+mod request;
 mod sampler;
 mod stack;
 mod thread;
@@ -29,7 +30,7 @@ use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event};
 use jni::sys::JNIEnv;
-use jtrail_options::{Engine, Events, HeapMoments, Options};
+use jtrail_options::{Engine, Events, Options};
 use std::cell::Cell;
 
 pub(crate) use cpu::VirtualTimes;
@@ -110,8 +111,8 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
             Event::GarbageCollectionFinish,
         ]);
     }
-    if heap::wanted(&agent.options, HeapMoments::REQUEST) {
-        callbacks.data_dump_request(heap::requested);
+    if request::is_wanted(&agent.options) {
+        callbacks.data_dump_request(request::requested);
         events.push(Event::DataDumpRequest);
     }
     if agent.options.events.contains(Events::MONITORS) {
