@@ -164,6 +164,8 @@ impl Alive {
 #[test]
 fn live_counts_are_the_histogram() {
     for jdk in with_tools() {
+        // 21 does not tell of objects that are made while a virtual thread takes or leaves its carrier.
+        let without_virtual_threads = jdk.feature == 21;
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let options = format!(
@@ -171,13 +173,15 @@ fn live_counts_are_the_histogram() {
             file.display()
         );
         let source = include_str!("java/Still.java");
-        let mut running = tool_program(&jdk, "Still", source, folder.path())
+        let mut run = tool_program(&jdk, "Still", source, folder.path())
             .agent(agent(), options)
             .arg(folder.path().join("Still.java"))
             // Else full collections leave a few dead objects where they are, to save work.
-            .jvm_arg("-XX:MarkSweepDeadRatio=0")
-            .spawn()
-            .expect("it starts");
+            .jvm_arg("-XX:MarkSweepDeadRatio=0");
+        if without_virtual_threads {
+            run = run.arg("plain");
+        }
+        let mut running = run.spawn().expect("it starts");
         running.wait_ready();
         sleep(Duration::from_millis(300));
         let moment = now();
@@ -187,7 +191,8 @@ fn live_counts_are_the_histogram() {
         output.assert_exit(0);
         let mut alive = Alive::default();
         read(&file, |event| alive.take(event, moment));
-        // Every number stands for an object that the trace tells of.
+        // Every number from 1 on stands for an object that the trace tells of.
+        assert_eq!(alive.smallest, 1);
         let numbers = alive.largest + 1 - alive.smallest;
         assert_eq!(alive.allocated + alive.defined, numbers);
         let [ours, later] = alive.counts();

@@ -3,7 +3,7 @@
 use crate::common::{FILTER, VERSIONS, program, traced, traced_before};
 use jtrail_testkit::Jdk;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A Java agent that transforms classes too: it appends a constant to the pool's end of every harness class by
@@ -59,18 +59,23 @@ class Early {
 }
 "#;
 
-pub(crate) fn java_agent(folder: &Path) -> std::path::PathBuf {
+pub(crate) fn java_agent(folder: &Path) -> PathBuf {
+    compiled_agent(folder, "Neighbour", JAVA_AGENT)
+}
+
+/// The jar of a Java agent that may retransform classes, made in `folder`.
+pub(crate) fn compiled_agent(folder: &Path, class: &str, source_text: &str) -> PathBuf {
     let home = Jdk::all()
         .into_iter()
         .rev()
         .find(|j| j.javac.is_some())
         .expect("a JDK with a compiler");
-    let source = folder.join("Neighbour.java");
-    fs::write(&source, JAVA_AGENT).expect("written");
+    let source = folder.join(format!("{class}.java"));
+    fs::write(&source, source_text).expect("written");
     let manifest = folder.join("manifest");
     fs::write(
         &manifest,
-        "Premain-Class: Neighbour\nCan-Retransform-Classes: true\n",
+        format!("Premain-Class: {class}\nCan-Retransform-Classes: true\n"),
     )
     .expect("written");
     let classes = folder.join("classes");
@@ -87,7 +92,7 @@ pub(crate) fn java_agent(folder: &Path) -> std::path::PathBuf {
         .args(["--release", "11", "-d"])
         .arg(&classes)
         .arg(&source));
-    let jar = folder.join("neighbour.jar");
+    let jar = folder.join("agent.jar");
     run(Command::new(javac.with_file_name("jar"))
         .arg("cfm")
         .arg(&jar)

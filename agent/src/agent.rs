@@ -3,9 +3,7 @@
 use crate::buffer::record::Code;
 use crate::buffer::{Exchange, ThreadBuffer, tls};
 use crate::guard;
-use crate::hooks::{ClassSizes, CompiledCode};
-use crate::hooks::{Collections, Snapshots};
-use crate::hooks::{Sampler, VirtualTimes};
+use crate::hooks::{ClassSizes, Collections, CompiledCode, Sampler, Snapshots, VirtualTimes};
 use crate::instrument::Classes;
 use crate::jvmti::{Jvmti, ThreadNames};
 use crate::objects::{ObjectInfo, Objects};

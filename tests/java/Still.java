@@ -22,7 +22,7 @@ import org.example.shop.search.SearchIndex;
 
 /**
  * Works, keeps much of what it made, and holds still until its input ends. Arguments: a Java source, which the
- * JVM's compiler, if it has one, reads and attributes: its trees and symbols are kept too.
+ * JVM's compiler, if it has one, reads and attributes: its trees and symbols are kept too; and whatever, to make no virtual threads.
  */
 public final class Still {
     static final List<Object> KEPT = new ArrayList<>();
@@ -47,7 +47,9 @@ public final class Still {
         KEPT.add(catalog);
         KEPT.add(new SearchIndex(catalog));
         KEPT.add(new OrderGenerator(catalog, 42).generate(1000));
-        org.example.shop.Main.main(new String[] {"2"});
+        if (args.length == 1) {
+            org.example.shop.Main.main(new String[] {"2"}); // with virtual threads, where the JVM has them
+        }
         library();
         shapes();
         compiler(args[0]);

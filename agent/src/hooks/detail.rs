@@ -9,6 +9,7 @@ use crate::buffer::record::Code;
 use crate::instrument::{Loader, class_name};
 use crate::jvmti::Result;
 use crate::jvmti::abi::{Event, RawEnv};
+use crate::numbers::NumberSet;
 use crate::writer::{Announcement, ClassDetailInfo};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
@@ -20,7 +21,7 @@ use rustc_hash::FxHashMap;
 pub(crate) struct ClassSizes {
     sizes: Mutex<FxHashMap<(Loader, Box<str>), u32>>,
     /// By class number: whether its details were told.
-    told: Mutex<Vec<u64>>,
+    told: Mutex<NumberSet>,
 }
 
 /// Classes that loaded and are not prepared yet, of which we know the size. Many a class never is prepared.
@@ -44,14 +45,7 @@ impl ClassSizes {
 
     /// Notes that a class's details are told; `false` if they were.
     fn tell(&self, class: u32) -> bool {
-        let (word, bit) = (class as usize / 64, class % 64);
-        let mut told = self.told.lock();
-        if told.len() <= word {
-            told.resize(word + 1, 0);
-        }
-        let was = told[word];
-        told[word] = was | 1 << bit;
-        was >> bit & 1 == 0
+        self.told.lock().insert(class.into())
     }
 }
 

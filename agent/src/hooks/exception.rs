@@ -4,11 +4,61 @@
 //! handlers is left out.
 
 use super::{buffer, record, stack};
-use crate::agent;
-use crate::buffer::record::{Code, object};
+use crate::agent::{self, Agent};
+use crate::buffer::record::{Code, frame, object};
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jlong, jmethodID, jobject};
+
+/// What is told of a throw or a catch.
+struct Happening {
+    /// The exception's number, and that of its class.
+    number: u64,
+    class: u64,
+    /// Where; none if the method is not known.
+    frame: Option<u64>,
+}
+
+/// Records an exception at a place, unless that is in a handler of ours. No record without a payload.
+///
+/// # Safety
+/// The arguments are a callback's own.
+unsafe fn tell(
+    env: *mut JNIEnv,
+    method: jmethodID,
+    location: jlong,
+    exception: jobject,
+    code: Code,
+    payload: impl FnOnce(&Agent, Happening) -> Option<Vec<u64>>,
+) {
+    let Some(agent) = agent::get() else { return };
+    let Some(objects) = &agent.objects else {
+        return;
+    };
+    // SAFETY: the caller's promise.
+    let place = unsafe { agent.classes.frame_method(agent, method) };
+    if place.as_ref().is_some_and(|place| place.is_ours(location)) {
+        return;
+    }
+    let Some(buffer) = buffer(agent, env) else {
+        return;
+    };
+    // SAFETY: the caller's promise.
+    let (number, class) = unsafe {
+        let number = objects.mention(agent, env, buffer, exception);
+        let class = crate::jni::class_of(env, exception);
+        (number, objects.class(agent, class))
+    };
+    let Some(class) = class else { return };
+    let happening = Happening {
+        number,
+        class: class.into(),
+        frame: place.map(|place| frame(place.number, place.lines.at(location))),
+    };
+    if let Some(payload) = payload(agent, happening) {
+        record(agent, Some(buffer), code, &payload);
+    }
+}
 
 pub(super) unsafe extern "system" fn thrown(
     _jvmti: RawEnv,
@@ -21,27 +71,12 @@ pub(super) unsafe extern "system" fn thrown(
     _catch_location: jlong,
 ) {
     guard::run("a throw", || {
-        let Some(agent) = agent::get() else { return };
-        let Some(objects) = &agent.objects else {
-            return;
+        let payload = |agent: &Agent, Happening { number, class, .. }| {
+            let depth = agent.options.stack_depth.max(1);
+            Some(stack::payload(agent, number, class, 0, depth))
         };
-        // SAFETY: the callback's own method.
-        if unsafe { stack::is_ours(agent, method, location) } {
-            return;
-        }
-        let Some(buffer) = buffer(agent, env) else {
-            return;
-        };
-        // SAFETY: the callback's own references and environment.
-        let (number, class) = unsafe {
-            let number = objects.mention(agent, env, buffer, exception);
-            let class = crate::jni::class_of(env, exception);
-            (number, objects.class(agent, class))
-        };
-        let Some(class) = class else { return };
-        let depth = agent.options.stack_depth.max(1);
-        let payload = stack::payload(agent, number, class.into(), 0, depth);
-        record(agent, Some(buffer), Code::Throw, &payload);
+        // SAFETY: the callback's own.
+        unsafe { tell(env, method, location, exception, Code::Throw, payload) };
     });
 }
 
@@ -54,28 +89,11 @@ pub(super) unsafe extern "system" fn caught(
     exception: jobject,
 ) {
     guard::run("a catch", || {
-        let Some(agent) = agent::get() else { return };
-        let Some(objects) = &agent.objects else {
-            return;
+        let payload = |_: &Agent, happening: Happening| {
+            let number = object(happening.number, 1);
+            Some(vec![number, happening.class, happening.frame?])
         };
-        let Some(buffer) = buffer(agent, env) else {
-            return;
-        };
-        // SAFETY: the callback's own method.
-        if unsafe { stack::is_ours(agent, method, location) } {
-            return;
-        }
-        // SAFETY: the callback's own references and environment.
-        let (number, class, frame) = unsafe {
-            let number = objects.mention(agent, env, buffer, exception);
-            let class = crate::jni::class_of(env, exception);
-            let frame = stack::frame(agent, method, location);
-            (number, objects.class(agent, class), frame)
-        };
-        let (Some(class), Some(frame)) = (class, frame) else {
-            return;
-        };
-        let payload = [object(number, 1), class.into(), frame];
-        record(agent, Some(buffer), Code::Catch, &payload);
+        // SAFETY: the callback's own.
+        unsafe { tell(env, method, location, exception, Code::Catch, payload) };
     });
 }

@@ -17,6 +17,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{Code, object};
 use crate::jvmti::Reference;
+use crate::numbers::NumberSet;
 use crate::objects::{Objects, class_in, number_in};
 use crate::writer::without_signals;
 use crate::{guard, jni, log};
@@ -25,7 +26,6 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use jtrail_options::{Events, HeapMoments, Options};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
-use std::cell::Cell;
 use std::sync::OnceLock;
 
 /// What lasts from one snapshot to the next.
@@ -48,15 +48,6 @@ struct State {
 /// Whether these options ask for snapshots at that moment.
 pub(super) fn wanted(options: &Options, moment: HeapMoments) -> bool {
     options.events.contains(Events::HEAP) && options.heap.contains(moment)
-}
-
-thread_local! {
-    static IS_OURS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether the running thread is the one that this module started.
-pub(super) fn is_our_thread() -> bool {
-    IS_OURS.get()
 }
 
 /// The JVM is ready: snapshots can be taken from now on.
@@ -86,7 +77,7 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
 
 /// What our thread does. It ends with the process.
 fn follow_collections(vm: jni::Vm, wake: &Receiver<()>) {
-    IS_OURS.set(true);
+    super::is_agents_own();
     // SAFETY: this thread is not attached, and never leaves.
     let Some(env) = (unsafe { jni::attach_daemon(vm, c"jtrail heap") }) else {
         return log::say("the JVM takes no thread for snapshots after collections");
@@ -146,7 +137,7 @@ fn walk(agent: &Agent, env: *mut JNIEnv, objects: &Objects, buffer: &ThreadBuffe
         agent,
         objects,
         buffer,
-        seen: Seen::default(),
+        seen: NumberSet::default(),
         unknown: Unknown::default(),
     };
     let (result, _) = while_walking(|| {
@@ -176,7 +167,7 @@ struct Walk<'a> {
     agent: &'a Agent,
     objects: &'a Objects,
     buffer: &'a ThreadBuffer,
-    seen: Seen,
+    seen: NumberSet,
     unknown: Unknown,
 }
 
@@ -278,41 +269,5 @@ impl Walk<'_> {
             }
         }
         unknown.objects.len() - classes.len()
-    }
-}
-
-const PAGE_WORDS: usize = 64;
-
-/// A set of object numbers. Numbers grow for ever, and the living are few of them: pages without any take 8 bytes.
-#[derive(Default)]
-struct Seen(Vec<Option<Box<[u64; PAGE_WORDS]>>>);
-
-impl Seen {
-    /// Adds a number; `false` if it was there.
-    fn insert(&mut self, number: u64) -> bool {
-        let (word, bit) = ((number / 64) as usize, number % 64);
-        let (page, word) = (word / PAGE_WORDS, word % PAGE_WORDS);
-        if self.0.len() <= page {
-            self.0.resize_with(page + 1, || None);
-        }
-        let page = self.0[page].get_or_insert_with(|| Box::new([0; PAGE_WORDS]));
-        let was = page[word];
-        page[word] = was | 1 << bit;
-        was >> bit & 1 == 0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_number_is_new_once() {
-        let mut seen = Seen::default();
-        for number in [1, 64, 63, 4096, 1 << 30, 2] {
-            assert!(seen.insert(number), "{number}");
-            assert!(!seen.insert(number), "{number}");
-        }
-        assert_eq!(seen.0.iter().flatten().count(), 3);
     }
 }

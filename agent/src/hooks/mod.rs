@@ -3,6 +3,7 @@
 //!
 //! A capability is asked for, and an event switched on, only when the options need it.
 
+mod capabilities;
 mod class;
 mod cpu;
 mod detail;
@@ -27,9 +28,10 @@ use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
 use crate::guard;
 use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event};
+use crate::jvmti::abi::{Callbacks, Event};
 use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, Options};
+use std::cell::Cell;
 
 pub(crate) use cpu::VirtualTimes;
 pub(crate) use detail::ClassSizes;
@@ -55,80 +57,7 @@ const NAMED_METHODS: [Events; 5] = [
 /// # Errors
 /// When the JVM can't do it, as a sentence.
 pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), String> {
-    let potential = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
-    let mut wanted = Capabilities::default();
-    let mut need = |capability: Capability, what: &str| {
-        wanted.add(capability);
-        match potential.has(capability) {
-            true => Ok(()),
-            false => Err(format!(
-                "this JVM can't {what}; another agent may have taken it"
-            )),
-        }
-    };
-    let events = options.events;
-    let stacks = NAMED_METHODS.iter().any(|kind| events.contains(*kind)) || options.alloc_sites;
-    if events.contains(Events::METHODS) || stacks || object::are_told(events) {
-        need(Capability::TagObjects, "tag objects")?; // class loaders
-    }
-    if stacks || object::are_told(events) || options.engine == Engine::Jvmti {
-        need(Capability::GetSourceFileName, "tell source files")?;
-        need(Capability::GetLineNumbers, "tell line numbers")?;
-    }
-    if events.contains(Events::DETAILS) {
-        // Without the first, retransformation by others is not shown.
-        need(Capability::RetransformClasses, "retransform classes")?;
-        need(
-            Capability::GenerateAllClassHookEvents,
-            "show all classes as they load",
-        )?;
-        need(
-            Capability::MaintainOriginalMethodOrder,
-            "keep methods in order",
-        )?;
-    }
-    if events.contains(Events::JIT) {
-        need(
-            Capability::GenerateCompiledMethodLoadEvents,
-            "tell of compiled methods",
-        )?;
-    }
-    if events.contains(Events::MONITORS) {
-        need(Capability::GenerateMonitorEvents, "tell of monitors")?;
-        need(Capability::GetMonitorInfo, "tell who holds a monitor")?;
-    }
-    if events.contains(Events::PARKS) {
-        need(Capability::AccessLocalVariables, "read local variables")?;
-    }
-    if events.contains(Events::EXCEPTIONS) {
-        need(Capability::GenerateExceptionEvents, "tell of exceptions")?;
-    }
-    if rewrites(options) {
-        need(Capability::RetransformClasses, "retransform classes")?;
-        need(
-            Capability::GenerateAllClassHookEvents,
-            "show all classes as they load",
-        )?;
-        if potential.has(Capability::RetransformAnyClass) {
-            need(Capability::RetransformAnyClass, "retransform every class")?;
-        }
-    } else if events.contains(Events::METHODS) {
-        need(Capability::GenerateMethodEntryEvents, "tell method entries")?;
-        need(Capability::GenerateMethodExitEvents, "tell method exits")?;
-    }
-    if gc::are_wanted(options) {
-        need(
-            Capability::GenerateGarbageCollectionEvents,
-            "tell garbage collections",
-        )?;
-    }
-    if events.contains(Events::CPU) {
-        need(Capability::GetThreadCpuTime, "tell the CPU time of threads")?;
-    }
-    if potential.has(Capability::SupportVirtualThreads) {
-        need(Capability::SupportVirtualThreads, "tell virtual threads")?;
-    }
-    jvmti.add_capabilities(wanted).map_err(|e| e.to_string())
+    capabilities::add(jvmti, |potential| capabilities::general(potential, options))
 }
 
 /// Whether classes are rewritten.
@@ -217,10 +146,22 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     Ok(())
 }
 
+thread_local! {
+    static IS_AGENTS_OWN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The running thread is the agent's own: what it does is not recorded.
+fn is_agents_own() {
+    IS_AGENTS_OWN.set(true);
+}
+
+fn runs_agents_own() -> bool {
+    IS_AGENTS_OWN.get()
+}
+
 /// Whether the running thread is one to record, at this time.
 fn may_record(agent: &Agent, env: *mut JNIEnv) -> bool {
-    let is_ours = heap::is_our_thread() || sampler::is_running();
-    !guard::is_off() && !is_ours && lifecycle::ensure_live(agent, env)
+    !guard::is_off() && !runs_agents_own() && lifecycle::ensure_live(agent, env)
 }
 
 /// The running thread's buffer, which is made if need be. `None` when nothing can be recorded.

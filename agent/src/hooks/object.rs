@@ -3,13 +3,13 @@
 //! The JVM tells of every allocation in Java's heap when its sampling interval is 0: `new`, arrays, clones, reflection,
 //! JNI, what the JVM makes itself. Frees are told of objects that have tags, and so of classes, whose objects die with them.
 
-use super::{buffer, last_frees, record, stack};
+use super::{buffer, capabilities, last_frees, record, stack};
 use crate::agent::{self, Agent};
 use crate::buffer::record::{Code, object};
 use crate::guard;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event, RawEnv};
+use crate::jvmti::abi::{Callbacks, Event, RawEnv};
 use crate::objects::{Objects, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
 use jtrail_options::Events;
@@ -37,25 +37,9 @@ pub(crate) unsafe fn environment(
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::of(vm) }
         .map_err(|code| format!("this JVM has no second tool environment (error {code})"))?;
-    let potential = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
-    let mut wanted = Capabilities::default();
-    let mut need = |capability: Capability, what: &str| {
-        wanted.add(capability);
-        match potential.has(capability) {
-            true => Ok(()),
-            false => Err(format!("this JVM can't {what}")),
-        }
-    };
-    need(Capability::TagObjects, "tag objects")?;
-    if events.contains(Events::ALLOC) {
-        need(
-            Capability::GenerateSampledObjectAllocEvents,
-            "tell of allocations",
-        )?;
-    }
-    // Also for classes, which are objects too: this tells when they are unloaded.
-    need(Capability::GenerateObjectFreeEvents, "tell of dead objects")?;
-    jvmti.add_capabilities(wanted).map_err(|e| e.to_string())?;
+    capabilities::add(jvmti, |potential| {
+        capabilities::of_objects(potential, events)
+    })?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
     Ok(Some(Objects::new(vm, jvmti, events)))
@@ -97,7 +81,7 @@ pub(super) fn wake(env: *mut JNIEnv) {
     for _ in 0..MOST_WAKING {
         WAKING.set(Some(false));
         // SAFETY: the running thread's environment.
-        let made = unsafe { crate::jni::make_garbage(env, bytes) };
+        let made = unsafe { crate::jni::with_garbage(env, bytes, |_| ()) }.is_some();
         let is_told = WAKING.take() == Some(true);
         bytes = match (is_told, bytes) {
             (true, 0) => break,
@@ -111,13 +95,43 @@ pub(super) fn wake(env: *mut JNIEnv) {
 }
 
 /// The smallest object that a JVM may put beside a thread's area: one that does not fit into the rest, where the rest is more than
-/// a part of the area that the JVM can afford to waste.
+/// the part of an area that the JVM can afford to waste.
 const MAY_BE_BESIDE: u64 = 64;
 
-/// Whether the JVM forgets to tell of what goes into the rest of an area when an object was put beside it. Such is HotSpot 11
-/// (`MemAllocator::allocate_inside_tlab_slow` takes the mark off the area, and sets it again only where the object fits).
+/// Whether the JVM forgets to tell of what goes into the rest of an area when an object was put beside it. Such is HotSpot 11:
+/// `MemAllocator::allocate_inside_tlab_slow` takes the mark off the area, and sets it again only where the object fits.
 pub(crate) fn forgets_areas(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version < 17)
+}
+
+/// Uses up the rest of the running thread's area, if the JVM put `new` beside it and so would not tell of the rest. What is made here is not
+/// told of, so addresses must show: of objects in one area, each begins where the one before it ends.
+///
+/// # Safety
+/// `env` is the running thread's, `new` a local reference to its newest object, of that many bytes.
+unsafe fn use_up_if_beside(jvmti: Jvmti, env: *mut JNIEnv, new: jobject, size: u64) {
+    // SAFETY: the caller's promise, and the array's reference while it lives.
+    let make = |bytes| unsafe {
+        crate::jni::with_garbage(env, bytes, |array| {
+            let length = jvmti.object_size(array).unwrap_or_default();
+            (crate::jni::address(array), length)
+        })
+    };
+    // SAFETY: the caller's promise.
+    let end_of_new = unsafe { crate::jni::address(new) } + size;
+    let Some((at, length)) = make(0) else { return };
+    if at == end_of_new {
+        return; // both are in the area, of which the JVM goes on to tell
+    }
+    let mut end = at + length;
+    let mut bytes = WAKING_BYTES;
+    for _ in 0..MOST_WAKING {
+        match make(bytes) {
+            Some((at, length)) if at == end => end = at + length,
+            Some(_) if bytes > 0 => bytes = 0, // this one is beside the area, or in a new one
+            _ => return,                       // the smallest one must be in a new one
+        }
+    }
 }
 
 unsafe extern "system" fn allocated(
@@ -140,7 +154,8 @@ unsafe extern "system" fn allocated(
         // SAFETY: the callback's own references.
         unsafe { tell(agent, objects, env, new, class, size) };
         if objects.forgets_areas && size >= MAY_BE_BESIDE {
-            wake(env);
+            // SAFETY: likewise.
+            unsafe { use_up_if_beside(objects.jvmti, env, new, size) };
         }
     });
 }

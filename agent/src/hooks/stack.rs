@@ -46,16 +46,6 @@ pub(super) unsafe fn frame(agent: &Agent, method: jmethodID, location: i64) -> O
     Some(record::frame(found.number, found.lines.at(location)))
 }
 
-/// Whether the place is in a handler that the rewriter added.
-///
-/// # Safety
-/// `method` is alive.
-pub(super) unsafe fn is_ours(agent: &Agent, method: jmethodID, location: i64) -> bool {
-    // SAFETY: the caller's promise.
-    let found = unsafe { agent.classes.frame_method(agent, method) };
-    found.is_some_and(|found| found.is_ours(location))
-}
-
 /// The innermost frame of the running thread.
 pub(super) fn innermost(agent: &Agent, jvmti: Jvmti) -> Option<u64> {
     let mut frames = [jvmtiFrameInfo::default()];

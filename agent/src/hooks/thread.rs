@@ -1,6 +1,6 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
-use super::{cpu, heap, last_frees, lifecycle, record, sampler};
+use super::{cpu, last_frees, lifecycle, record, sampler};
 use crate::agent::{self, Agent, NO_THREAD};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a thread's start", || {
         let Some(agent) = agent::get() else { return };
-        if heap::is_our_thread() {
+        if super::runs_agents_own() {
             // SAFETY: the callback's own reference.
             unsafe { agent.forget_thread(thread) };
             return;

@@ -206,21 +206,35 @@ pub(crate) unsafe fn is_same(env: *mut JNIEnv, one: jobject, other: jobject) -> 
     unsafe { ((**env).v1_1.IsSameObject)(env, one, other) }
 }
 
-/// Makes an array of so many bytes and forgets it; whether there was memory for it.
+/// Where an object is at the moment: HotSpot's local references point to places that hold it.
 ///
 /// # Safety
-/// `env` is the running thread's.
-pub(crate) unsafe fn make_garbage(env: *mut JNIEnv, bytes: jint) -> bool {
+/// `object` is a live local reference.
+pub(crate) unsafe fn address(object: jobject) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { object.cast::<u64>().read_volatile() }
+}
+
+/// Makes an array of so many bytes, shows it to `look`, and forgets it. `None` if there was no memory for it.
+///
+/// # Safety
+/// `env` is the running thread's; the reference does not leave `look`.
+pub(crate) unsafe fn with_garbage<T>(
+    env: *mut JNIEnv,
+    bytes: jint,
+    look: impl FnOnce(jobject) -> T,
+) -> Option<T> {
     // SAFETY: the caller's promise; the functions are there since the first version.
     unsafe {
         let array = ((**env).v1_1.NewByteArray)(env, bytes);
         if array.is_null() {
             ((**env).v1_1.ExceptionClear)(env);
-            return false;
+            return None;
         }
+        let result = look(array);
         ((**env).v1_1.DeleteLocalRef)(env, array);
+        Some(result)
     }
-    true
 }
 
 /// A weak global reference; null when there is no memory for it.

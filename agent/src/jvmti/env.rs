@@ -5,7 +5,7 @@
 
 use super::abi::{self, Callbacks, Capabilities, Error, Event, RawEnv};
 use jni::sys::{JavaVM, jclass, jint, jmethodID, jobject};
-use jvmti_sys::{jvmtiThreadGroupInfo, jvmtiThreadInfo};
+use jvmti_sys::jvmtiThreadGroupInfo;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::ptr;
@@ -222,7 +222,7 @@ impl Jvmti {
     /// Java's version (11, 17 …).
     pub(crate) fn java_version(self) -> Option<u32> {
         let mut value = ptr::null_mut();
-        let name = c"java.specification.version";
+        let name = c"java.vm.specification.version"; // set from the beginning on
         // SAFETY: it reads the name, and takes the answer.
         check("GetSystemProperty", unsafe {
             abi::get_system_property(self.0, name.as_ptr(), &mut value)
@@ -258,11 +258,8 @@ impl Jvmti {
     /// # Safety
     /// `thread` is a live reference to a thread; null means the running one.
     pub(crate) unsafe fn thread_names(self, thread: jobject) -> Result<ThreadNames> {
-        let mut info = jvmtiThreadInfo::default();
-        // SAFETY: the caller's promise; `info` takes the answer.
-        check("GetThreadInfo", unsafe {
-            abi::get_thread_info(self.0, thread, &mut info)
-        })?;
+        // SAFETY: the caller's promise.
+        let info = unsafe { self.thread_info(thread) }?;
         // SAFETY: the JVM's string.
         let name = unsafe { self.take_text(info.name) };
         // SAFETY: references that the JVM gave us.
@@ -481,11 +478,7 @@ impl Jvmti {
             // SAFETY: likewise.
             unsafe {
                 self.free(event.short_description);
-                let params = usize::try_from(event.param_count).unwrap_or_default();
-                for i in 0..params {
-                    self.free((*event.params.add(i)).name);
-                }
-                self.free(event.params);
+                self.free_params(event.param_count, event.params);
                 ExtensionEvent {
                     index: event.extension_event_index,
                     id: self.take_text(event.id),

@@ -3,7 +3,7 @@
 use super::abi::{self, Error, RawEnv};
 use super::env::{Jvmti, Result, check};
 use jni::sys::{JNIEnv, jint, jobject};
-use jvmti_sys::{jvmtiEnv, jvmtiError, jvmtiStackInfo, jvmtiThreadInfo};
+use jvmti_sys::{jvmtiEnv, jvmtiError, jvmtiParamInfo, jvmtiStackInfo, jvmtiThreadInfo};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -19,13 +19,21 @@ impl Jvmti {
     /// # Safety
     /// `thread` is a live reference to a thread; null means the running one.
     pub(crate) unsafe fn thread_name(self, thread: jobject) -> Result<String> {
+        // SAFETY: the caller's promise, and the JVM's string.
+        Ok(unsafe { self.take_text(self.thread_info(thread)?.name) })
+    }
+
+    /// What the JVM says of a thread; the name is ours to free.
+    ///
+    /// # Safety
+    /// As for [`Self::thread_name`].
+    pub(super) unsafe fn thread_info(self, thread: jobject) -> Result<jvmtiThreadInfo> {
         let mut info = jvmtiThreadInfo::default();
         // SAFETY: the caller's promise; `info` takes the answer.
         check("GetThreadInfo", unsafe {
             abi::get_thread_info(self.0, thread, &mut info)
         })?;
-        // SAFETY: the JVM's string.
-        Ok(unsafe { self.take_text(info.name) })
+        Ok(info)
     }
 
     /// Whether a thread runs code that is not Java's, such as a callback.
@@ -158,11 +166,7 @@ impl Jvmti {
         unsafe {
             for function in self.take_array(count, functions) {
                 self.free(function.short_description);
-                let params = usize::try_from(function.param_count).unwrap_or_default();
-                for i in 0..params {
-                    self.free((*function.params.add(i)).name);
-                }
-                self.free(function.params);
+                self.free_params(function.param_count, function.params);
                 self.free(function.errors);
                 if self.take_text(function.id) == id {
                     // The error that it returns is a number for us, as everywhere.
@@ -176,6 +180,19 @@ impl Jvmti {
             }
         }
         Ok(found)
+    }
+
+    /// Frees what the JVM says of the parameters of an extension.
+    ///
+    /// # Safety
+    /// The JVM gave us so many.
+    pub(super) unsafe fn free_params(self, count: jint, params: *mut jvmtiParamInfo) {
+        for i in 0..usize::try_from(count).unwrap_or_default() {
+            // SAFETY: the caller's promise.
+            unsafe { self.free((*params.add(i)).name) };
+        }
+        // SAFETY: likewise.
+        unsafe { self.free(params) };
     }
 
     /// The virtual thread that runs on a platform thread, as a local reference; null if none does.

@@ -22,7 +22,6 @@ use jtrail_options::Events;
 use jvmti_sys::jvmtiStackInfo;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::time::{Duration, Instant};
 use tick::Tick;
@@ -53,16 +52,6 @@ struct Ends {
     _stopped: Sender<()>,
 }
 
-thread_local! {
-    /// The running thread is the sampler.
-    static IS_SAMPLER: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether the running thread is the sampler, whose own doings are not recorded.
-pub(super) fn is_running() -> bool {
-    IS_SAMPLER.get()
-}
-
 /// Whether a thread that starts is the sampler.
 ///
 /// # Safety
@@ -74,7 +63,7 @@ pub(super) unsafe fn is_starting(agent: &Agent, env: *mut JNIEnv, thread: jobjec
     // SAFETY: the caller's promise.
     let is_it = unsafe { crate::jni::is_same(env, sampler.thread, thread) };
     if is_it {
-        IS_SAMPLER.set(true);
+        super::is_agents_own();
         // SAFETY: likewise.
         unsafe { agent.forget_thread(thread) };
     }

@@ -2,6 +2,7 @@
 
 use super::Translator;
 use crate::buffer::record::{self, Code};
+use crate::numbers::NumberSet;
 use crate::writer::ThreadInfo;
 use jtrail_model::{
     ClassId, Event, GcRoot, HeapDump, HeapDumpEnd, HeapDumpId, HeapObject, MethodId, ObjectAlloc,
@@ -12,7 +13,7 @@ use jtrail_model::{
 #[derive(Default)]
 pub(super) struct Objects {
     /// By number: whether the trace holds a definition.
-    defined: Vec<u64>,
+    defined: NumberSet,
     /// For each collection, how many objects had numbers when it began: numbers grow with time, so this tells an
     /// object's age.
     collections: Vec<u64>,
@@ -27,21 +28,12 @@ impl Objects {
     }
 
     fn is_defined(&self, object: u64) -> bool {
-        let (word, bit) = (object / 64, object % 64);
-        self.defined
-            .get(word as usize)
-            .is_some_and(|word| word >> bit & 1 != 0)
+        self.defined.contains(object)
     }
 
     /// Notes that there is a definition; `false` if there was one.
     fn define(&mut self, object: u64) -> bool {
-        let (word, bit) = ((object / 64) as usize, object % 64);
-        if self.defined.len() <= word {
-            self.defined.resize(word + 1, 0);
-        }
-        let was = self.defined[word];
-        self.defined[word] = was | 1 << bit;
-        was >> bit & 1 == 0
+        self.defined.insert(object)
     }
 
     /// Collections that began since the object got its number, less the one that found it dead.

@@ -1,0 +1,294 @@
+//! What the agent asks the JVM to be able to do, by the options: a kind of events that is off asks for nothing.
+//!
+//! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get slower, the JVM keeps more.
+
+use super::{NAMED_METHODS, gc, object, rewrites};
+use crate::jvmti::Jvmti;
+use crate::jvmti::abi::{Capabilities, Capability};
+use jtrail_options::{Engine, Events, Options};
+
+/// Capabilities that are wanted, of those that can be had.
+struct Wishes {
+    potential: Capabilities,
+    wanted: Capabilities,
+}
+
+impl Wishes {
+    fn new(potential: Capabilities) -> Self {
+        let wanted = Capabilities::default();
+        Self { potential, wanted }
+    }
+
+    /// Asks for one, without which the JVM can't do what `what` says.
+    fn need(&mut self, capability: Capability, what: &str) -> Result<(), String> {
+        self.wanted.add(capability);
+        match self.potential.has(capability) {
+            true => Ok(()),
+            false => Err(format!(
+                "this JVM can't {what}; another agent may have taken it"
+            )),
+        }
+    }
+
+    /// Asks for one where it can be had.
+    fn like(&mut self, capability: Capability) {
+        if self.potential.has(capability) {
+            self.wanted.add(capability);
+        }
+    }
+}
+
+/// Has the JVM give an environment what `wanted` says.
+///
+/// # Errors
+/// When the JVM can't do it, as a sentence.
+pub(super) fn add(
+    jvmti: Jvmti,
+    wanted: impl FnOnce(Capabilities) -> Result<Capabilities, String>,
+) -> Result<(), String> {
+    let potential = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
+    let wanted = wanted(potential)?;
+    jvmti.add_capabilities(wanted).map_err(|e| e.to_string())
+}
+
+/// Those of the environment for all but objects.
+pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capabilities, String> {
+    let mut wishes = Wishes::new(potential);
+    let events = options.events;
+    let stacks = NAMED_METHODS.iter().any(|kind| events.contains(*kind)) || options.alloc_sites;
+    if events.contains(Events::METHODS) || stacks || object::are_told(events) {
+        wishes.need(Capability::TagObjects, "tag objects")?; // class loaders
+    }
+    if stacks || object::are_told(events) || options.engine == Engine::Jvmti {
+        wishes.need(Capability::GetSourceFileName, "tell source files")?;
+        wishes.need(Capability::GetLineNumbers, "tell line numbers")?;
+    }
+    if events.contains(Events::DETAILS) || rewrites(options) {
+        // For `details` too: without the first, retransformation by others is not shown.
+        wishes.need(Capability::RetransformClasses, "retransform classes")?;
+        wishes.need(
+            Capability::GenerateAllClassHookEvents,
+            "show all classes as they load",
+        )?;
+    }
+    if events.contains(Events::DETAILS) {
+        wishes.need(
+            Capability::MaintainOriginalMethodOrder,
+            "keep methods in order",
+        )?;
+    }
+    if events.contains(Events::JIT) {
+        wishes.need(
+            Capability::GenerateCompiledMethodLoadEvents,
+            "tell of compiled methods",
+        )?;
+    }
+    if events.contains(Events::MONITORS) {
+        wishes.need(Capability::GenerateMonitorEvents, "tell of monitors")?;
+        wishes.need(Capability::GetMonitorInfo, "tell who holds a monitor")?;
+    }
+    if events.contains(Events::PARKS) {
+        wishes.need(Capability::AccessLocalVariables, "read local variables")?;
+    }
+    if events.contains(Events::EXCEPTIONS) {
+        wishes.need(Capability::GenerateExceptionEvents, "tell of exceptions")?;
+    }
+    if rewrites(options) {
+        wishes.like(Capability::RetransformAnyClass);
+    } else if events.contains(Events::METHODS) {
+        wishes.need(Capability::GenerateMethodEntryEvents, "tell method entries")?;
+        wishes.need(Capability::GenerateMethodExitEvents, "tell method exits")?;
+    }
+    if gc::are_wanted(options) {
+        wishes.need(
+            Capability::GenerateGarbageCollectionEvents,
+            "tell garbage collections",
+        )?;
+    }
+    if events.contains(Events::CPU) {
+        wishes.need(Capability::GetThreadCpuTime, "tell the CPU time of threads")?;
+    }
+    wishes.like(Capability::SupportVirtualThreads);
+    Ok(wishes.wanted)
+}
+
+/// Those of the environment for objects.
+pub(super) fn of_objects(potential: Capabilities, events: Events) -> Result<Capabilities, String> {
+    let mut wishes = Wishes::new(potential);
+    wishes.need(Capability::TagObjects, "tag objects")?;
+    if events.contains(Events::ALLOC) {
+        wishes.need(
+            Capability::GenerateSampledObjectAllocEvents,
+            "tell of allocations",
+        )?;
+    }
+    // Also for classes, which are objects too: this tells when they are unloaded.
+    wishes.need(Capability::GenerateObjectFreeEvents, "tell of dead objects")?;
+    Ok(wishes.wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Capability::*;
+    use super::*;
+
+    const ALL: [Capability; 19] = [
+        TagObjects,
+        GetMonitorInfo,
+        GetSourceFileName,
+        GetLineNumbers,
+        AccessLocalVariables,
+        MaintainOriginalMethodOrder,
+        GenerateExceptionEvents,
+        GetThreadCpuTime,
+        GenerateMethodEntryEvents,
+        GenerateMethodExitEvents,
+        GenerateAllClassHookEvents,
+        GenerateCompiledMethodLoadEvents,
+        GenerateMonitorEvents,
+        GenerateGarbageCollectionEvents,
+        GenerateObjectFreeEvents,
+        RetransformClasses,
+        RetransformAnyClass,
+        GenerateSampledObjectAllocEvents,
+        SupportVirtualThreads,
+    ];
+
+    fn all() -> Capabilities {
+        let mut all = Capabilities::default();
+        ALL.iter().for_each(|capability| all.add(*capability));
+        all
+    }
+
+    fn options(text: &str) -> Options {
+        jtrail_options::parse(text, &mut |path| {
+            Err(std::io::Error::other(path.to_owned()))
+        })
+        .expect(text)
+    }
+
+    fn names(capabilities: Capabilities) -> Vec<Capability> {
+        let held = |capability: &Capability| capabilities.has(*capability);
+        ALL.into_iter().filter(held).collect()
+    }
+
+    /// Both environments' capabilities for these options, less the one that all have.
+    fn held(text: &str) -> (Vec<Capability>, Vec<Capability>) {
+        let options = options(text);
+        let general = names(general(all(), &options).expect(text));
+        let objects = match object::are_told(options.events) {
+            true => names(of_objects(all(), options.events).expect(text)),
+            false => Vec::new(),
+        };
+        let general = general.into_iter().filter(|c| *c != SupportVirtualThreads);
+        (general.collect(), objects)
+    }
+
+    /// Each kind alone holds these, and no other does.
+    #[test]
+    fn a_kind_asks_for_what_it_needs_and_no_more() {
+        let rewriting = [
+            GenerateAllClassHookEvents,
+            RetransformClasses,
+            RetransformAnyClass,
+        ];
+        let naming = [TagObjects, GetSourceFileName, GetLineNumbers];
+        let tags = [TagObjects, GenerateObjectFreeEvents];
+        let join = |parts: &[&[Capability]]| {
+            let wanted = parts.concat();
+            ALL.into_iter()
+                .filter(|c| wanted.contains(c))
+                .collect::<Vec<_>>()
+        };
+        let table: [(&str, &[&[Capability]], &[&[Capability]]); 19] = [
+            ("events=methods", &[&[TagObjects], &rewriting], &[]),
+            (
+                "events=methods,engine=jvmti",
+                &[
+                    &naming,
+                    &[GenerateMethodEntryEvents, GenerateMethodExitEvents],
+                ],
+                &[],
+            ),
+            ("events=threads", &[], &[]),
+            ("events=classes", &[], &[]),
+            ("events=mounts", &[], &[]),
+            ("events=gc", &[&[GenerateGarbageCollectionEvents]], &[]),
+            ("events=cpu", &[&[GetThreadCpuTime]], &[]),
+            ("events=lines", &[&rewriting], &[]),
+            ("events=samples", &[&naming], &[]),
+            (
+                "events=jit",
+                &[&naming, &[GenerateCompiledMethodLoadEvents]],
+                &[],
+            ),
+            (
+                "events=alloc",
+                &[&naming],
+                &[&tags, &[GenerateSampledObjectAllocEvents]],
+            ),
+            (
+                "events=free",
+                &[&naming],
+                &[&tags, &[GenerateSampledObjectAllocEvents]],
+            ),
+            (
+                "events=monitors",
+                &[&naming, &[GenerateMonitorEvents, GetMonitorInfo]],
+                &[&tags],
+            ),
+            (
+                "events=parks",
+                &[&naming, &rewriting, &[AccessLocalVariables]],
+                &[&tags],
+            ),
+            (
+                "events=exceptions",
+                &[&naming, &[GenerateExceptionEvents]],
+                &[&tags],
+            ),
+            ("events=heap", &[&naming], &[&tags]),
+            (
+                "events=heap,heap=gc",
+                &[&naming, &[GenerateGarbageCollectionEvents]],
+                &[&tags],
+            ),
+            (
+                "events=details",
+                &[
+                    &naming,
+                    &[
+                        GenerateAllClassHookEvents,
+                        RetransformClasses,
+                        MaintainOriginalMethodOrder,
+                    ],
+                ],
+                &[&tags],
+            ),
+            ("events=classes+threads", &[], &[]),
+        ];
+        for (text, general, objects) in table {
+            assert_eq!(held(text), (join(general), join(objects)), "{text}");
+        }
+        let told: String = table
+            .iter()
+            .map(|(text, _, _)| format!("{text}+"))
+            .collect();
+        for kind in Events::WORDS {
+            assert!(
+                told.contains(&format!("={kind}")),
+                "{kind} is not in the table"
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_jvm_lacks_is_told() {
+        let mut some = Capabilities::default();
+        some.add(TagObjects);
+        let error = general(some, &options("events=gc")).unwrap_err();
+        assert!(error.contains("tell garbage collections"), "{error}");
+        let error = of_objects(some, Events::ALLOC).unwrap_err();
+        assert!(error.contains("tell of allocations"), "{error}");
+    }
+}

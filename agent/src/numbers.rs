@@ -1,0 +1,50 @@
+//! Sets of numbers that are given in order.
+
+const PAGE_WORDS: usize = 64;
+
+/// Numbers grow for ever, and a set may hold few of them: pages without any take 8 bytes, others 512 for 4096 numbers.
+#[derive(Default)]
+pub(crate) struct NumberSet(Vec<Option<Box<[u64; PAGE_WORDS]>>>);
+
+impl NumberSet {
+    fn place(number: u64) -> (usize, usize, u64) {
+        let word = (number / 64) as usize;
+        (word / PAGE_WORDS, word % PAGE_WORDS, number % 64)
+    }
+
+    /// Adds a number; `false` if it was there.
+    pub(crate) fn insert(&mut self, number: u64) -> bool {
+        let (page, word, bit) = Self::place(number);
+        if self.0.len() <= page {
+            self.0.resize_with(page + 1, || None);
+        }
+        let page = self.0[page].get_or_insert_with(|| Box::new([0; PAGE_WORDS]));
+        let was = page[word];
+        page[word] = was | 1 << bit;
+        was >> bit & 1 == 0
+    }
+
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        let (page, word, bit) = Self::place(number);
+        let page = self.0.get(page).and_then(Option::as_ref);
+        page.is_some_and(|page| page[word] >> bit & 1 != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_new_once() {
+        let mut set = NumberSet::default();
+        for number in [1, 64, 63, 4096, 1 << 30, 2] {
+            assert!(!set.contains(number), "{number}");
+            assert!(set.insert(number), "{number}");
+            assert!(set.contains(number), "{number}");
+            assert!(!set.insert(number), "{number}");
+        }
+        assert_eq!(set.0.iter().flatten().count(), 3);
+        assert!(!set.contains(u64::MAX));
+    }
+}

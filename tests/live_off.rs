@@ -1,0 +1,63 @@
+//! A kind of events that is off puts nothing into any class. (That no capability is held for it is a test of the agent's own.)
+
+use crate::common::{VERSIONS, program, traced_before};
+use crate::live_neighbours::compiled_agent;
+use jtrail_options::Events;
+use jtrail_testkit::{Jdk, Output, temp_dir};
+use std::collections::BTreeMap;
+
+/// Classes by name, with length and sum of their bytes, as an agent behind ours sees them.
+fn seen(output: &Output) -> BTreeMap<String, String> {
+    output.assert_exit(0);
+    let lines = output.stdout.lines();
+    let classes: BTreeMap<_, _> = lines
+        .filter_map(|line| line.strip_prefix("SEEN ")?.split_once(' '))
+        .map(|(name, sum)| (name.to_owned(), sum.to_owned()))
+        .collect();
+    assert!(classes.len() > 5, "{output}");
+    classes
+}
+
+const LOCKS: &str = "java/util/concurrent/locks/LockSupport";
+
+#[test]
+fn classes_are_as_they_were_unless_a_kind_needs_probes() {
+    /// Kinds with probes.
+    const PROBING: [&str; 3] = ["methods", "lines", "parks"];
+    let folder = temp_dir();
+    let jar = compiled_agent(folder.path(), "Witness", include_str!("java/Witness.java"));
+    let witness = format!("-javaagent:{}", jar.display());
+    let others: Vec<_> = Events::WORDS
+        .iter()
+        .filter(|kind| !PROBING.contains(*kind) && **kind != "details")
+        .copied()
+        .collect();
+    for jdk in Jdk::require(&VERSIONS) {
+        let run = || program(&jdk, "harness.Nested");
+        let plain = seen(&run().jvm_arg(&witness).output());
+        let changed = |events: &str| {
+            let options = format!("format=binary,events={events},include=harness.*");
+            let traced = traced_before(run(), &options, &[&witness]);
+            let seen = seen(&traced.output);
+            assert!(
+                plain.keys().eq(seen.keys()),
+                "{events}, JDK {}",
+                jdk.feature
+            );
+            let differs = |name: &&String| plain[*name] != seen[*name];
+            plain.keys().filter(differs).cloned().collect::<Vec<_>>()
+        };
+        let of_program = || plain.keys().filter(|name| name.starts_with("harness/"));
+        assert_eq!(changed(&others.join("+")), [""; 0], "JDK {}", jdk.feature);
+        // The JVM keeps methods in order: those of its own classes, which it puts together anew, stand in another one than without.
+        let in_program = |name: &String| name.starts_with("harness/");
+        assert!(!changed("details").iter().any(in_program));
+        assert_eq!(changed("parks"), [LOCKS], "JDK {}", jdk.feature);
+        for kind in ["methods", "lines"] {
+            let changed = changed(kind);
+            assert!(!changed.is_empty() && changed.len() <= of_program().count());
+            let all = changed.iter().all(in_program);
+            assert!(all, "{kind}, JDK {}: {changed:?}", jdk.feature);
+        }
+    }
+}
