@@ -1,6 +1,6 @@
 //! The JVM starts, is ready, and ends.
 
-use super::{buffer, class, detail, gc, heap, jit, method, object, record, sampler, thread};
+use super::{buffer, class, detail, gc, heap, jit, method, object, record, sampler, site, thread};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
@@ -48,7 +48,7 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
     guard::run("the JVM's initialisation", || {
         let Some(agent) = agent::get() else { return };
         ensure_live(agent, env);
-        if agent.options.events.contains(Events::ALLOC) {
+        if object::is_told_by_jvm(&agent.options) {
             object::wake(env);
         }
         record(agent, buffer(agent, env), Code::InitDone, &[0]);
@@ -110,6 +110,7 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         // SAFETY: local references that the JVM just gave us.
         .filter_map(|thread| unsafe { agent.name_thread(env, *thread) })
         .collect();
+    site::begin(agent, env);
     agent.writer.live(started);
     record_first_threads(agent, env, &numbers);
     if agent.options.events.contains(Events::DETAILS) {

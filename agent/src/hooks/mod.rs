@@ -16,6 +16,7 @@ mod monitor;
 mod object;
 mod park;
 mod sampler;
+mod site;
 mod stack;
 mod thread;
 mod virtual_thread;
@@ -132,7 +133,8 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
 fn rewrites(options: &Options) -> bool {
     let events = options.events;
     let kinds = [Events::METHODS, Events::LINES, Events::PARKS];
-    options.engine == Engine::Bytecode && kinds.iter().any(|kind| events.contains(*kind))
+    options.engine == Engine::Bytecode
+        && (kinds.iter().any(|kind| events.contains(*kind)) || options.has_alloc_probes())
 }
 
 /// Sets the callbacks, and switches on the events that may come from now on.

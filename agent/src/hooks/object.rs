@@ -11,12 +11,17 @@ use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event, RawEnv};
 use crate::objects::{Objects, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
-use jtrail_options::Events;
+use jtrail_options::{AllocMode, Events, Options};
 use std::cell::Cell;
 
 /// Whether these events tell of objects at all.
 pub(super) fn are_told(events: Events) -> bool {
     events.contains(Events::ALLOC) || events.contains(Events::DETAILS) || are_named(events)
+}
+
+/// Whether the JVM tells of allocations.
+pub(super) fn is_told_by_jvm(options: &Options) -> bool {
+    options.events.contains(Events::ALLOC) && options.alloc == AllocMode::Jvm
 }
 
 /// The environment for objects, where events tell of them.
@@ -28,8 +33,9 @@ pub(super) fn are_told(events: Events) -> bool {
 /// When the JVM can't do it, as a sentence.
 pub(crate) unsafe fn environment(
     vm: *mut JavaVM,
-    events: Events,
+    options: &Options,
 ) -> Result<Option<Objects>, String> {
+    let events = options.events;
     if !are_told(events) {
         return Ok(None);
     }
@@ -46,7 +52,7 @@ pub(crate) unsafe fn environment(
         }
     };
     need(Capability::TagObjects, "tag objects")?;
-    if events.contains(Events::ALLOC) {
+    if is_told_by_jvm(options) {
         need(
             Capability::GenerateSampledObjectAllocEvents,
             "tell of allocations",
@@ -64,7 +70,7 @@ pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
     let mut callbacks = Callbacks::default();
     callbacks.object_free(freed);
     let mut events = vec![Event::ObjectFree];
-    if agent.options.events.contains(Events::ALLOC) {
+    if is_told_by_jvm(&agent.options) {
         callbacks.sampled_object_alloc(allocated);
         events.push(Event::SampledObjectAlloc);
         jvmti.sample_every_object().map_err(|e| e.to_string())?;

@@ -51,6 +51,7 @@ fn nothing_means_the_defaults() {
             "file=trace.trcxml",
             "events=methods+threads+classes+gc",
             "stackdepth=16",
+            "alloc=jvm",
             "allocsites=false",
             "interval=10ms",
             "heap=exit+request",

@@ -8,6 +8,7 @@ mod calls;
 mod classes;
 mod lines;
 mod objects;
+mod sites;
 mod stacks;
 
 use super::announce::{ClassInfo, MethodInfo, ThreadInfo};
@@ -24,6 +25,7 @@ use jtrail_model::{
     ThreadId, ThreadMount, ThreadName, ThreadStart, ThreadUnmount, Timestamp, Totals, Uncovered,
 };
 use objects::Objects;
+use sites::Site;
 
 /// What a translator has to know beforehand.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) tell_threads: bool,
     /// Calls are added up by path, and written when their thread ends.
     pub(crate) aggregate: bool,
+    /// Allocations seen at their sites tell these.
+    pub(crate) alloc_sites: bool,
     /// What heap dumps are called, before their number.
     pub(crate) heap_name: String,
     /// When the trace began.
@@ -54,6 +58,7 @@ pub(crate) struct Translator {
     /// By number; the first one is empty.
     texts: Vec<Box<str>>,
     objects: Objects,
+    sites: Vec<Site>,
     collecting: bool,
     settings: Settings,
     totals: Totals,
@@ -157,6 +162,7 @@ impl Translator {
             methods: Vec::new(),
             texts: Vec::new(),
             objects: Objects::default(),
+            sites: Vec::new(),
             collecting: false,
             settings,
             totals: Totals::default(),
@@ -539,6 +545,8 @@ impl Sink for Translator {
             Code::Alloc | Code::AllocAt | Code::ObjectDef | Code::ObjectFree => {
                 self.object(number, ticks, code, payload);
             }
+            Code::AllocSite => self.made(number, ticks, first),
+            Code::AllocMany => self.made_many(number, ticks, payload),
             Code::HeapDump
             | Code::HeapRoot
             | Code::HeapObject
