@@ -33,6 +33,7 @@ pub(super) fn hook_functions(with_cpu: bool) -> HookFunctions {
             allocated: pointer(super::site::allocated::<C>),
             array_allocated: super::site::array_allocated::<C> as ArrayHook as *mut c_void,
             multi_allocated: super::site::multi_allocated as ObjectHook as *mut c_void,
+            call_allocated: super::site::call_allocated as ObjectHook as *mut c_void,
             park: pointer(super::park::park),
             unpark: pointer(super::park::unpark),
             line_counters: line_counters as LineCounters as *mut c_void,

@@ -58,6 +58,12 @@ pub(crate) unsafe fn environment(
             "tell of allocations",
         )?;
     }
+    if options.has_alloc_probes() {
+        need(
+            Capability::GenerateVmObjectAllocEvents,
+            "tell of its own allocations",
+        )?;
+    }
     // Also for classes, which are objects too: this tells when they are unloaded.
     need(Capability::GenerateObjectFreeEvents, "tell of dead objects")?;
     jvmti.add_capabilities(wanted).map_err(|e| e.to_string())?;
@@ -74,6 +80,10 @@ pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
         callbacks.sampled_object_alloc(allocated);
         events.push(Event::SampledObjectAlloc);
         jvmti.sample_every_object().map_err(|e| e.to_string())?;
+    }
+    if agent.options.has_alloc_probes() {
+        callbacks.vm_object_alloc(super::site::made_by_vm);
+        events.push(Event::VmObjectAlloc);
     }
     jvmti.set_callbacks(&callbacks).map_err(|e| e.to_string())?;
     for event in events {

@@ -12,8 +12,9 @@ use crate::clock::Clock;
 use crate::guard;
 use crate::instrument::sites::{self, Sizing};
 use crate::jni;
+use crate::jvmti::abi::RawEnv;
 use crate::writer::{Announcement, ClassInfo};
-use ::jni::sys::{JNIEnv, jclass, jint, jobject};
+use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -92,6 +93,23 @@ fn slow(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
     });
 }
 
+/// A call made this object; it is null where somebody else's method of that name did not.
+pub(super) unsafe extern "system" fn call_allocated(
+    env: *mut JNIEnv,
+    _hook: jclass,
+    made: jobject,
+    site: jint,
+) {
+    guard::run("an allocation", || {
+        if let Some(agent) = agent::get()
+            && !made.is_null()
+        {
+            // SAFETY: the hook's environment and argument.
+            unsafe { record_object(agent, env, made, site as u32, 1) };
+        }
+    });
+}
+
 /// An array of arrays: regular, so that one of each level stands for all.
 pub(super) unsafe extern "system" fn multi_allocated(
     env: *mut JNIEnv,
@@ -100,31 +118,16 @@ pub(super) unsafe extern "system" fn multi_allocated(
     site: jint,
 ) {
     guard::run("an allocation", || {
-        let Some(agent) = agent::get() else { return };
-        let (Some(objects), Some(arrays)) = (&agent.objects, ARRAYS.get()) else {
+        let (Some(agent), Some(arrays)) = (agent::get(), ARRAYS.get()) else {
             return;
         };
-        let Some(buffer) = buffer(agent, env) else {
-            return;
-        };
+        let of_objects = std::ptr::with_exposed_provenance_mut(arrays.of_objects);
         let (mut array, mut count) = (array, 1);
-        // SAFETY: live local references: the hook's own argument, and what the JVM gives us here.
-        let level = |array: jobject| unsafe {
-            let size = objects.jvmti.object_size(array).ok()?;
-            let class = jni::class_of(env, array);
-            let number = objects.class_of_new(agent, env, class, size);
-            jni::forget(env, class);
-            Some((number?, size))
-        };
-        loop {
-            let Some((class, size)) = level(array) else {
-                return;
-            };
-            let payload = [record::site(site as u32, class), size, count];
-            record(agent, Some(buffer), Code::AllocMany, &payload);
-            // SAFETY: likewise; an instance of `Object[]` is an array of references.
-            let next = unsafe {
-                let of_objects = std::ptr::with_exposed_provenance_mut(arrays.of_objects);
+        while !array.is_null() {
+            // SAFETY: live local references: the hook's own argument, and what the JVM gives us here. An instance of `Object[]`
+            // is an array of references.
+            unsafe {
+                record_object(agent, env, array, site as u32, count);
                 if !jni::is_instance(env, array, of_objects) {
                     return;
                 }
@@ -132,14 +135,91 @@ pub(super) unsafe extern "system" fn multi_allocated(
                     0 => return,
                     length => count *= length as u64,
                 }
-                jni::first_element(env, array)
-            };
-            if next.is_null() {
-                return;
+                array = jni::first_element(env, array);
             }
-            array = next;
         }
     });
+}
+
+/// The JVM made an object for a native method.
+pub(super) unsafe extern "system" fn made_by_vm(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    _object: jobject,
+    class: jclass,
+    size: jlong,
+) {
+    guard::run("an allocation of the JVM", || {
+        let Some(agent) = agent::get() else { return };
+        let (Some(objects), Some(method)) = (&agent.objects, stack::caller(agent, 0)) else {
+            return;
+        };
+        // SAFETY: the JVM just told us of the method, which is on the stack.
+        if LOOKING_UP.get() || !unsafe { is_told(agent, method) } {
+            return;
+        }
+        // SAFETY: likewise, and the callback's own references.
+        let (class, frame) = unsafe {
+            let class = objects.class_of_new(agent, env, class, size.max(0) as u64);
+            (class, stack::frame(agent, method, -1))
+        };
+        let (Some(class), Some(frame)) = (class, frame) else {
+            return;
+        };
+        let payload = [record::object(0, class), size.max(0) as u64, frame];
+        record(agent, buffer(agent, env), Code::AllocAt, &payload);
+    });
+}
+
+/// Whether what the JVM makes for this method is seen by no probe, and told in every state of compilation. Most that the JVM tells
+/// is neither: calls of the method have probes, or Java code that ran inside of it has.
+///
+/// # Safety
+/// `method` is alive.
+unsafe fn is_told(agent: &Agent, method: jmethodID) -> bool {
+    /// Of reflection, before it makes itself code for a method that is called often.
+    const METHODS: [&str; 2] = ["newInstance0", "invoke0"];
+    const CLASSES: &str = "Ljdk/internal/reflect/";
+    // SAFETY: the caller's promise.
+    let (name, class) = unsafe {
+        let jvmti = agent.jvmti;
+        (jvmti.method_name(method), jvmti.declaring_class(method))
+    };
+    let (Ok((name, _)), Ok(class)) = (name, class) else {
+        return false;
+    };
+    METHODS.contains(&&*name)
+        // SAFETY: a local reference that the JVM just gave us.
+        && unsafe { agent.jvmti.class_signature(class) }.is_ok_and(|s| s.starts_with(CLASSES))
+}
+
+/// Records objects of one class and size by one of them.
+///
+/// # Safety
+/// `env` is the running thread's, and `object` a live reference.
+unsafe fn record_object(agent: &Agent, env: *mut JNIEnv, object: jobject, site: u32, count: u64) {
+    let (Some(objects), Some(buffer)) = (&agent.objects, buffer(agent, env)) else {
+        return;
+    };
+    if LOOKING_UP.get() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let Ok(size) = (unsafe { objects.jvmti.object_size(object) }) else {
+        return;
+    };
+    // SAFETY: the caller's promise.
+    let class = unsafe {
+        let class = jni::class_of(env, object);
+        let number = objects.class_of_new(agent, env, class, size);
+        jni::forget(env, class);
+        number
+    };
+    if let Some(class) = class {
+        let payload = [record::site(site, class), size, count];
+        record(agent, Some(buffer), Code::AllocMany, &payload);
+    }
 }
 
 /// Tells the writer all of a place.

@@ -130,6 +130,7 @@ fn class_made(kind: &Allocation<'_>) -> String {
     let internal = match kind {
         Allocation::New { class } | Allocation::MultiArray { class, .. } => class.to_string(),
         Allocation::Array { element } => format!("[{element}"),
+        Allocation::Call { .. } => String::new(), // the object itself tells
     };
     internal.replace('/', ".")
 }

@@ -31,6 +31,8 @@ pub(crate) struct HookFunctions {
     pub(crate) array_allocated: *mut c_void,
     /// Has two arguments: an object and the site.
     pub(crate) multi_allocated: *mut c_void,
+    /// Likewise.
+    pub(crate) call_allocated: *mut c_void,
     pub(crate) park: *mut c_void,
     pub(crate) unpark: *mut c_void,
     /// Has no argument, and answers a `long`.
@@ -111,6 +113,11 @@ pub(crate) unsafe fn bind_hook(
                 jni_str!("multiAllocated"),
                 jni_str!("(Ljava/lang/Object;I)V"),
                 functions.multi_allocated,
+            ),
+            (
+                jni_str!("callAllocated"),
+                jni_str!("(Ljava/lang/Object;I)V"),
+                functions.call_allocated,
             ),
         ];
         let methods: Vec<_> = methods

@@ -144,6 +144,11 @@ fn values_are_taken_as_written() {
         ("events=lines,engine=bytecode", "events=lines"),
         ("stackdepth=1024", "stackdepth=1024"),
         ("stackdepth=007", "stackdepth=7"),
+        ("alloc=sites", "alloc=sites"),
+        ("alloc=sites,events=monitors", "alloc=sites"), // without alloc, it has no effect
+        ("alloc=sites,events=+alloc+lines+cpu", "alloc=sites"),
+        ("alloc=sites,engine=jvmti", "alloc=sites"),
+        ("alloc=jvm,events=all", "alloc=jvm"),
         ("allocsites=true", "allocsites=true"),
         ("allocsites=false", "allocsites=false"),
         ("interval=1ms", "interval=1ms"),

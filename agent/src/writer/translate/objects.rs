@@ -122,6 +122,10 @@ impl Translator {
                 }
             }
             _ => {
+                let object = match object {
+                    0 => self.totals.objects + 1, // one without identity, as those of sites
+                    object => object,
+                };
                 // First, as it may be the thread itself that is announced now.
                 self.objects.define(object);
                 let frame = payload.get(2).map(|frame| record::frame_parts(*frame));

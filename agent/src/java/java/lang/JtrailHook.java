@@ -64,6 +64,9 @@ public final class JtrailHook {
     /** An array of arrays was created, with those that it holds. */
     public static native void multiAllocated(Object array, int site);
 
+    /** A method was called that makes an object, and made this one. */
+    public static native void callAllocated(Object made, int site);
+
     /** The class of that name, as code in the class {@code from} means it. */
     static Class<?> find(String name, Class<?> from) throws ClassNotFoundException {
         return Class.forName(name, false, from.getClassLoader());
