@@ -51,7 +51,7 @@ pub enum Allocation<'a> {
 /// A method of the JDK which answers a new object: class, name, descriptor, and whether that may be an array with new arrays in it.
 struct Maker(&'static [u8], &'static [u8], &'static [u8], bool);
 
-const MAKERS: [Maker; 8] = [
+const MAKERS: [Maker; 9] = [
     Maker(
         b"java/lang/Object",
         b"clone",
@@ -95,6 +95,8 @@ const MAKERS: [Maker; 8] = [
         false,
     ),
     Maker(b"java/lang/StringUTF16", b"toBytes", b"([CII)[B", false),
+    // The one before calls it.
+    Maker(b"java/lang/StringUTF16", b"newBytesFor", b"(I)[B", false),
 ];
 
 impl Maker {

@@ -151,7 +151,7 @@ public class Counted { //= 0
 
     static class Copied implements Cloneable { //= 1
         Object copy() throws CloneNotSupportedException {
-            return super.clone(); //= 2 + call 2
+            return super.clone(); //= 2 + call 2 2
         }
 
         Object copied() throws CloneNotSupportedException {
@@ -167,11 +167,11 @@ public class Counted { //= 0
         original.copied(); //= 1
         new java.util.ArrayList<>().clone(); //= 1 + java/util/ArrayList 1
         int[][] arrays = {{1}, {2}}; //= 1 + [I 1 2 + I 2 2
-        work += arrays.clone().length; //= 1 + call 1
-        work += java.lang.reflect.Array.getLength(java.lang.reflect.Array.newInstance(int.class, n)); //= 1 + call 1
+        work += arrays.clone().length; //= 1 + call 1 1
+        work += java.lang.reflect.Array.getLength(java.lang.reflect.Array.newInstance(int.class, n)); //= 1 + call 1 1
         work += ((Object[]) java.lang.reflect.Array.newInstance(int.class, 2, n)).length; //= 1 + I 1 2 + calls 1 3
-        work += java.util.Arrays.copyOf(arrays, 7, Object[].class).length; //= 1 + call 1
-        work += java.util.Arrays.copyOfRange(arrays, 0, 1, Object[].class).length; //= 1 + call 1
+        work += java.util.Arrays.copyOf(arrays, 7, Object[].class).length; //= 1 + call 1 1
+        work += java.util.Arrays.copyOfRange(arrays, 0, 1, Object[].class).length; //= 1 + call 1 1
     } //= 1
 
     /** Objects that are carried, not yet initialized, over a branch. */
