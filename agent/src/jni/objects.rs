@@ -79,15 +79,6 @@ pub(crate) unsafe fn forget(env: *mut JNIEnv, object: jobject) {
     unsafe { ((**env).v1_1.DeleteLocalRef)(env, object) }
 }
 
-/// A global reference to an object; null when there is no memory for it.
-///
-/// # Safety
-/// `env` is the running thread's, and `object` a live reference.
-pub(crate) unsafe fn global_reference(env: *mut JNIEnv, object: jobject) -> jobject {
-    // SAFETY: the caller's promise; the function is there since the first version.
-    unsafe { ((**env).v1_1.NewGlobalRef)(env, object) }
-}
-
 /// `java.lang.Object`, as a local reference.
 ///
 /// # Safety
