@@ -284,8 +284,11 @@ def cases():
     return [
         Case("24-byte object", "alloc", 2_000_000, [
             BARE,
-            traced("alloc", "alloc", total="objects", limit="<= 15 ns more"),
-            traced("alloc with sites", "alloc,allocsites=true", limit="<= 15 ns more"),
+            traced("alloc=sites", "alloc,alloc=sites", total="objects", limit="<= 15 ns more"),
+            traced("alloc=sites with sites", "alloc,alloc=sites,allocsites=true", limit="<= 15 ns more"),
+            traced("alloc=sites, written to /dev/null", "alloc,alloc=sites", output=null),
+            traced("alloc", "alloc", total="objects"),
+            traced("alloc with sites", "alloc,allocsites=true"),
             traced("alloc, written to /dev/null", "alloc", output=null),
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
             traced("alloc with ids and free", "alloc+free", limit="<= 150 ns more"),

@@ -37,6 +37,8 @@ pub(crate) struct Facts {
     pub(crate) objects_at: Counts<(Site, String)>,
     /// All objects, whoever made them.
     pub(crate) all_objects: Counts,
+    /// Likewise.
+    pub(crate) all_bytes: Counts,
     pub(crate) bytes: Counts,
     pub(crate) live: Counts,
     contended: Counts,
@@ -170,6 +172,7 @@ impl Facts {
                 let method = self.methods.get(&e.method.0).cloned().unwrap_or_default();
                 self.object_classes.insert(e.object, e.class.0);
                 *self.all_objects.entry(class.clone()).or_default() += 1;
+                *self.all_bytes.entry(class.clone()).or_default() += e.size as u64;
                 *self.live.entry(class.clone()).or_default() += 1;
                 if is_program(&method) {
                     let site = (method.clone(), e.line as u32);

@@ -37,7 +37,7 @@ fn everywhere(name: &str, events: &str) {
 }
 
 /// The collectors that the JVM has, as its arguments.
-fn collectors(jdk: &Jdk) -> Vec<String> {
+pub(crate) fn collectors(jdk: &Jdk) -> Vec<String> {
     ["Serial", "Parallel", "G1", "Z", "Shenandoah"]
         .iter()
         .map(|name| format!("-XX:+Use{name}GC"))

@@ -28,6 +28,7 @@ mod live_off;
 mod live_options;
 mod live_recorder;
 mod live_samples;
+mod live_sites;
 mod live_thread_events;
 mod live_threads;
 mod live_truth;

@@ -26,15 +26,6 @@ use std::time::Duration;
 const CLASS_SHIFT: u32 = 40;
 const OBJECT_MASK: i64 = (1 << CLASS_SHIFT) - 1;
 
-/// Kinds of events that name objects, so that these need tags.
-const NAMING: [Events; 5] = [
-    Events::FREE,
-    Events::MONITORS,
-    Events::PARKS,
-    Events::EXCEPTIONS,
-    Events::HEAP,
-];
-
 /// How long a walk over the heap waits for threads that give an object its number: a debugger may have stopped one.
 const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
 
@@ -67,7 +58,9 @@ pub(crate) struct ObjectInfo {
 
 /// Whether these events name objects.
 pub(crate) fn are_named(events: Events) -> bool {
-    NAMING.iter().any(|kind| events.contains(*kind))
+    Events::NAMING_OBJECTS
+        .iter()
+        .any(|kind| events.contains(*kind))
 }
 
 impl Objects {

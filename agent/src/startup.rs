@@ -5,6 +5,7 @@ use crate::buffer::{self, Exchange, WhenFull};
 use crate::clock::{self, Clock, Reading};
 use crate::hooks;
 use crate::instrument::lines::LineCounters;
+use crate::instrument::sites::AllocSites;
 use crate::jvmti::Jvmti;
 use crate::writer::{self, Output, Setup, Writer};
 use crate::{guard, log};
@@ -107,7 +108,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     };
     hooks::add_capabilities(jvmti, &options)?;
     // SAFETY: the caller's promise.
-    let objects = unsafe { hooks::objects(vm, options.events) }?;
+    let objects = unsafe { hooks::objects(vm, &options) }?;
     let (empty, supply) = buffer::create_pool(options.buffer_bytes).map_err(|e| {
         format!(
             "no memory for buffers of {} bytes: {e}",
@@ -149,6 +150,11 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         let counters =
             LineCounters::new().map_err(|e| format!("no memory for line counters: {e}"))?;
         let _ = agent.classes.lines.set(counters); // the first and only time
+    }
+    if agent.options.has_alloc_probes() {
+        let sites =
+            AllocSites::new().map_err(|e| format!("no memory for allocation sites: {e}"))?;
+        let _ = agent.classes.sites.set(sites); // the first and only time
     }
     hooks::install(agent).inspect_err(|_| agent.writer.stop())
 }

@@ -35,6 +35,9 @@ impl Gap {
                 Code::Caught | Code::SuperCall | Code::SuperReturned | Code::Cpu,
             ))
             | None => {}
+            Some(record::Kind::Coded(Code::AllocMany)) => {
+                self.others += payload.get(2).copied().unwrap_or(1);
+            }
             Some(record::Kind::Coded(_)) => self.others += 1,
         }
     }

@@ -101,6 +101,10 @@ codes! {
     Alloc Words(2), true;
     /// Object and class; bytes; frame. The running thread made it there.
     AllocAt Words(3), true;
+    /// Allocation site `<< 32 |` length of the array. The running thread made it there.
+    AllocSite Words(1), true;
+    /// Allocation site `<< 32 |` class; bytes of each; how many. The running thread made them there at once.
+    AllocMany Words(3), true;
     /// Object and class; bytes. First mention of an object that was there before.
     ObjectDef Words(2), true;
     /// Object. It was found dead.
@@ -183,6 +187,16 @@ pub(crate) const fn frame(method: u32, line: i32) -> u64 {
 /// Reverses [`frame`].
 pub(crate) const fn frame_parts(word: u64) -> (u32, i32) {
     ((word >> 32) as u32, word as u32 as i32)
+}
+
+/// The first word of [`Code::AllocSite`] and [`Code::AllocMany`].
+pub(crate) const fn site(site: u32, low: u32) -> u64 {
+    (site as u64) << 32 | low as u64
+}
+
+/// Reverses [`site`].
+pub(crate) const fn site_parts(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
 }
 
 /// A record as its first word tells it.
@@ -296,6 +310,7 @@ mod tests {
             object_parts(object(1 << 39, 0xff_ffff)),
             (1 << 39, 0xff_ffff)
         );
+        assert_eq!(site_parts(site(u32::MAX, 7)), (u32::MAX, 7));
         for line in [0, 1, -1, -2, i32::MAX] {
             assert_eq!(frame_parts(frame(u32::MAX, line)), (u32::MAX, line));
         }

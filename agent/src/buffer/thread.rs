@@ -143,6 +143,27 @@ impl ThreadBuffer {
         true
     }
 
+    /// As [`Self::try_record`], for a record with one word of payload.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    #[inline(always)]
+    pub(crate) unsafe fn try_record_with(&self, now: u64, low: u64, payload: u64) -> bool {
+        let cursor = self.published.cursor();
+        // SAFETY: the caller's promise.
+        let owner = unsafe { self.owner() };
+        if owner.end - cursor < 16 || epoch(now) != owner.epoch {
+            return false;
+        }
+        // SAFETY: the chunk has room for two words.
+        unsafe {
+            (cursor as *mut u64).write(word(now, low));
+            (cursor as *mut u64).add(1).write(payload);
+        }
+        self.published.advance(cursor + 16);
+        true
+    }
+
     /// As [`Self::try_record`], with the running thread's CPU time in front.
     ///
     /// # Safety

@@ -113,13 +113,22 @@ pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capa
 }
 
 /// Those of the environment for objects.
-pub(super) fn of_objects(potential: Capabilities, events: Events) -> Result<Capabilities, String> {
+pub(super) fn of_objects(
+    potential: Capabilities,
+    options: &Options,
+) -> Result<Capabilities, String> {
     let mut wishes = Wishes::new(potential);
     wishes.need(Capability::TagObjects, "tag objects")?;
-    if events.contains(Events::ALLOC) {
+    if object::is_told_by_jvm(options) {
         wishes.need(
             Capability::GenerateSampledObjectAllocEvents,
             "tell of allocations",
+        )?;
+    }
+    if options.has_alloc_probes() {
+        wishes.need(
+            Capability::GenerateVmObjectAllocEvents,
+            "tell of its own allocations",
         )?;
     }
     // Also for classes, which are objects too: this tells when they are unloaded.
@@ -132,7 +141,7 @@ mod tests {
     use super::Capability::*;
     use super::*;
 
-    const ALL: [Capability; 19] = [
+    const ALL: [Capability; 20] = [
         TagObjects,
         GetMonitorInfo,
         GetSourceFileName,
@@ -151,6 +160,7 @@ mod tests {
         RetransformClasses,
         RetransformAnyClass,
         GenerateSampledObjectAllocEvents,
+        GenerateVmObjectAllocEvents,
         SupportVirtualThreads,
     ];
 
@@ -177,7 +187,7 @@ mod tests {
         let options = options(text);
         let general = names(general(all(), &options).expect(text));
         let objects = match object::are_told(options.events) {
-            true => names(of_objects(all(), options.events).expect(text)),
+            true => names(of_objects(all(), &options).expect(text)),
             false => Vec::new(),
         };
         let general = general.into_iter().filter(|c| *c != SupportVirtualThreads);
@@ -288,7 +298,7 @@ mod tests {
         some.add(TagObjects);
         let error = general(some, &options("events=gc")).unwrap_err();
         assert!(error.contains("tell garbage collections"), "{error}");
-        let error = of_objects(some, Events::ALLOC).unwrap_err();
+        let error = of_objects(some, &options("events=alloc")).unwrap_err();
         assert!(error.contains("tell of allocations"), "{error}");
     }
 }

@@ -115,12 +115,10 @@ fn is_early(agent: &Agent, class: jclass) -> bool {
     // SAFETY: a local reference that the JVM just gave us.
     let loader: Loader = unsafe { agent.classes.loader(agent.jvmti, loader) };
     let dotted = name.replace('/', ".");
-    let events = agent.options.events;
-    let calls = events.contains(Events::METHODS) || events.contains(Events::LINES);
-    let included = calls
-        && agent.options.filter.class(&dotted, loader.is_jdk(name)) != ClassVerdict::None
+    let everywhere = agent.classes.sites.get().is_some();
+    let included = (everywhere || agent.classes.verdict(agent, loader, name) != ClassVerdict::None)
         && !agent.classes.is_known(loader, name);
-    let parks = events.contains(Events::PARKS) && name == PARKING;
+    let parks = agent.options.events.contains(Events::PARKS) && name == PARKING;
     if !included && !parks {
         return false;
     }

@@ -1,7 +1,7 @@
 //! The JVM starts, is ready, and ends.
 
 use super::{
-    buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, thread,
+    buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site, thread,
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
@@ -50,7 +50,7 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
     guard::run("the JVM's initialisation", || {
         let Some(agent) = agent::get() else { return };
         ensure_live(agent, env);
-        if agent.options.events.contains(Events::ALLOC) {
+        if object::is_told_by_jvm(&agent.options) {
             object::wake(env);
         }
         record(agent, buffer(agent, env), Code::InitDone, &[0]);
@@ -117,6 +117,7 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         // SAFETY: local references that the JVM just gave us.
         .filter_map(|thread| unsafe { agent.name_thread(env, *thread) })
         .collect();
+    site::begin(agent, env);
     if agent.options.events.contains(Events::DETAILS) {
         detail::begin(agent, env); // likewise: formats that list a class's members want them before all else
     }

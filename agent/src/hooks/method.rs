@@ -15,6 +15,8 @@ use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::ffi::{c_uchar, c_void};
 
 type Hook = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
+type ArrayHook = unsafe extern "system" fn(*mut JNIEnv, jclass, jint, jint);
+type ObjectHook = unsafe extern "system" fn(*mut JNIEnv, jclass, jobject, jint);
 type LineCounters = unsafe extern "system" fn(*mut JNIEnv, jclass) -> jlong;
 
 /// The functions for this machine's clock, and for what is measured.
@@ -28,6 +30,10 @@ pub(super) fn hook_functions(with_cpu: bool) -> HookFunctions {
             caught: pointer(caught::<M>),
             super_call: pointer(super_call),
             super_returned: pointer(super_returned),
+            allocated: pointer(super::site::allocated::<C>),
+            array_allocated: super::site::array_allocated::<C> as ArrayHook as *mut c_void,
+            multi_allocated: super::site::multi_allocated as ObjectHook as *mut c_void,
+            call_allocated: super::site::call_allocated as ObjectHook as *mut c_void,
             park: pointer(super::park::park),
             unpark: pointer(super::park::unpark),
             line_counters: line_counters as LineCounters as *mut c_void,

@@ -19,6 +19,7 @@ mod object;
 mod park;
 mod request;
 mod sampler;
+mod site;
 mod stack;
 mod thread;
 mod virtual_thread;
@@ -64,7 +65,8 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
 fn rewrites(options: &Options) -> bool {
     let events = options.events;
     let kinds = [Events::METHODS, Events::LINES, Events::PARKS];
-    options.engine == Engine::Bytecode && kinds.iter().any(|kind| events.contains(*kind))
+    options.engine == Engine::Bytecode
+        && (kinds.iter().any(|kind| events.contains(*kind)) || options.has_alloc_probes())
 }
 
 /// Sets the callbacks, and switches on the events that may come from now on.

@@ -12,12 +12,17 @@ use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event, RawEnv};
 use crate::objects::{Objects, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
-use jtrail_options::Events;
+use jtrail_options::{AllocMode, Events, Options};
 use std::cell::Cell;
 
 /// Whether these events tell of objects at all.
 pub(super) fn are_told(events: Events) -> bool {
     events.contains(Events::ALLOC) || events.contains(Events::DETAILS) || are_named(events)
+}
+
+/// Whether the JVM tells of allocations.
+pub(super) fn is_told_by_jvm(options: &Options) -> bool {
+    options.events.contains(Events::ALLOC) && options.alloc == AllocMode::Jvm
 }
 
 /// The environment for objects, where events tell of them.
@@ -29,8 +34,9 @@ pub(super) fn are_told(events: Events) -> bool {
 /// When the JVM can't do it, as a sentence.
 pub(crate) unsafe fn environment(
     vm: *mut JavaVM,
-    events: Events,
+    options: &Options,
 ) -> Result<Option<Objects>, String> {
+    let events = options.events;
     if !are_told(events) {
         return Ok(None);
     }
@@ -38,7 +44,7 @@ pub(crate) unsafe fn environment(
     let jvmti = unsafe { Jvmti::of(vm) }
         .map_err(|code| format!("this JVM has no second tool environment (error {code})"))?;
     capabilities::add(jvmti, |potential| {
-        capabilities::of_objects(potential, events)
+        capabilities::of_objects(potential, options)
     })?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
@@ -51,10 +57,14 @@ pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
     let mut callbacks = Callbacks::default();
     callbacks.object_free(freed);
     let mut events = vec![Event::ObjectFree];
-    if agent.options.events.contains(Events::ALLOC) {
+    if is_told_by_jvm(&agent.options) {
         callbacks.sampled_object_alloc(allocated);
         events.push(Event::SampledObjectAlloc);
         jvmti.sample_every_object().map_err(|e| e.to_string())?;
+    }
+    if agent.options.has_alloc_probes() {
+        callbacks.vm_object_alloc(super::site::made_by_vm);
+        events.push(Event::VmObjectAlloc);
     }
     jvmti.set_callbacks(&callbacks).map_err(|e| e.to_string())?;
     for event in events {

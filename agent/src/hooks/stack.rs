@@ -46,6 +46,15 @@ pub(super) unsafe fn frame(agent: &Agent, method: jmethodID, location: i64) -> O
     Some(record::frame(found.number, found.lines.at(location)))
 }
 
+/// The method of the running thread's innermost frame, less `skip` frames.
+pub(super) fn caller(agent: &Agent, skip: i32) -> Option<jmethodID> {
+    let mut frames = [jvmtiFrameInfo::default()];
+    match agent.jvmti.own_stack(skip, &mut frames) {
+        Ok(1..) => Some(frames[0].method),
+        _ => None,
+    }
+}
+
 /// The innermost frame of the running thread.
 pub(super) fn innermost(agent: &Agent, jvmti: Jvmti) -> Option<u64> {
     let mut frames = [jvmtiFrameInfo::default()];

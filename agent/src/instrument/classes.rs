@@ -9,7 +9,8 @@ use super::lines::LineCounters;
 use super::loader::{Loader, Loaders};
 use super::never;
 use super::parks;
-use super::plan::{Plan, tell_lines};
+use super::plan::{Plan, tell_lines, tell_reduced};
+use super::sites::AllocSites;
 use crate::agent::Agent;
 use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
@@ -30,6 +31,8 @@ pub(crate) struct Classes {
     known: Mutex<Known>,
     /// Where lines are counted.
     pub(crate) lines: OnceLock<LineCounters>,
+    /// Where objects are created, if that is where allocations are seen.
+    pub(crate) sites: OnceLock<AllocSites>,
     /// For the JVM's own events: the number of each method seen; none if it is filtered away.
     by_jmethod: RwLock<FxHashMap<usize, Option<u32>>>,
     /// For stacks: what is known of each method seen there.
@@ -81,7 +84,8 @@ impl Classes {
         entry.is_some_and(|entry| entry.loaded)
     }
 
-    /// The class file with hooks in the methods that the filters include; `None` to leave it as it is.
+    /// The class file with hooks in the methods that the filters include, and where objects are created; `None` to leave
+    /// it as it is.
     /// `again`: the class exists, and gets new code.
     pub(crate) fn rewrite(
         &self,
@@ -109,12 +113,10 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
-        let events = agent.options.events;
-        if !events.contains(Events::METHODS) && !events.contains(Events::LINES) {
-            return None;
-        }
+        let everywhere = self.sites.get().is_some();
         // Most classes are none of ours: decide by the name, before anything is read.
         if let Some(name) = name
+            && !everywhere
             && self.verdict(agent, loader, name) == ClassVerdict::None
         {
             return None;
@@ -128,11 +130,11 @@ impl Classes {
         };
         let name = class.name();
         let verdict = self.verdict(agent, loader, &name);
-        if verdict == ClassVerdict::None {
+        if verdict == ClassVerdict::None && !everywhere {
             return None;
         }
         if let Some(reason) = never::class(&name) {
-            if !reason.is_empty() {
+            if !reason.is_empty() && verdict != ClassVerdict::None {
                 uncovered(agent, &name, "", reason);
             }
             return None;
@@ -151,6 +153,7 @@ impl Classes {
             }
         };
         let mut instrumented = 0;
+        let mut included = 0;
         for (at, outcome) in &rewritten.outcomes {
             match outcome {
                 Ok(inserted) => {
@@ -162,18 +165,23 @@ impl Classes {
                     {
                         method.added_handlers = inserted.added_handlers;
                     }
+                    let method = &class.methods()[*at];
                     if let Some(number) = plan.numbers[*at] {
-                        tell_lines(agent, &name, &class.methods()[*at], number, inserted);
+                        tell_lines(agent, &name, method, number, inserted);
                     }
+                    if plan.probes[*at].allocations.is_some() {
+                        tell_reduced(agent, &name, method, inserted);
+                    }
+                    included += u64::from(plan.is_included(*at));
                 }
-                Err(refusal) if !again => {
+                Err(refusal) if plan.is_new => {
                     let method = full_name(&class.methods()[*at]);
                     uncovered(agent, &name, &method, &refusal.to_string());
                 }
                 Err(_) => {}
             }
         }
-        plan.announce(agent, instrumented);
+        plan.announce(agent, included);
         drop(known);
         if again {
             self.forget_jmethods(); // code has moved
@@ -181,7 +189,12 @@ impl Classes {
         (instrumented > 0).then_some(rewritten.bytes)
     }
 
-    fn verdict(&self, agent: &Agent, loader: Loader, name: &str) -> ClassVerdict {
+    /// Which methods of a class have their calls or lines traced.
+    pub(crate) fn verdict(&self, agent: &Agent, loader: Loader, name: &str) -> ClassVerdict {
+        let events = agent.options.events;
+        if !events.contains(Events::METHODS) && !events.contains(Events::LINES) {
+            return ClassVerdict::None;
+        }
         agent
             .options
             .filter
@@ -257,6 +270,16 @@ impl Classes {
             // SAFETY: likewise.
             None => unsafe { self.number_by_name(agent, class, false) },
         }
+    }
+
+    /// The number of a class that can't be looked up, by its name as `Class.getName` prints it; announced by `announce` if it is
+    /// new.
+    pub(crate) fn number_of_name(&self, name: &str, announce: impl FnOnce(u32)) -> u32 {
+        let name = name.replace('.', "/");
+        self.known
+            .lock()
+            .class(Loader::BOOT, &name, announce)
+            .number
     }
 
     /// As [`Self::number_of`], for a class whose object has no number. `first`: it would have one if it were

@@ -30,6 +30,8 @@ pub(super) struct MethodEntry {
     pub(super) number: u32,
     /// How many line counters it has, and which is the first.
     lines: Option<(usize, u32)>,
+    /// What its allocation sites are, as a hash, and the number of the first one.
+    pub(super) sites: Option<(u64, u32)>,
     /// Where in its code our own handlers begin.
     pub(super) added_handlers: Option<u16>,
 }
@@ -109,6 +111,7 @@ impl Known {
         let new = MethodEntry {
             number,
             lines: None,
+            sites: None,
             added_handlers: None,
         };
         entry.methods.insert(method.into(), new);

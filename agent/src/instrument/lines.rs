@@ -3,7 +3,7 @@
 //! The hook class adds to them, from compiled code without a call; the writer reads them when it tells what they say.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Room for so many counters. Memory is only used up as counters are.
 const MOST: u32 = 1 << 25;
@@ -21,25 +21,8 @@ impl LineCounters {
     /// # Errors
     /// When the system has no such range of addresses.
     pub(crate) fn new() -> io::Result<Self> {
-        let length = MOST as usize * size_of::<AtomicU64>();
-        // SAFETY: asks for new memory, which concerns no other.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: fresh, zeroed, page-aligned memory of that length, which is never given back.
-        let counters = unsafe { std::slice::from_raw_parts(start.cast(), MOST as usize) };
         Ok(Self {
-            counters,
+            counters: reserve(MOST as usize)?,
             next: AtomicU32::new(0),
         })
     }
@@ -63,6 +46,40 @@ impl LineCounters {
         let counter = self.counters.get(number as usize);
         counter.map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
+}
+
+/// What may be all zeros.
+///
+/// # Safety
+/// It is a value of the type, and the type needs no drop.
+pub(super) unsafe trait Zeroed {}
+
+// SAFETY: 0.
+unsafe impl Zeroed for AtomicU64 {}
+// SAFETY: `false`.
+unsafe impl Zeroed for AtomicBool {}
+
+/// Zeros in a row, in memory that never moves and is never given back. It is used up as they are written to.
+///
+/// # Errors
+/// When the system has no such range of addresses.
+pub(super) fn reserve<T: Zeroed>(count: usize) -> io::Result<&'static [T]> {
+    // SAFETY: asks for new memory, which concerns no other.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            count * size_of::<T>(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: fresh, zeroed, page-aligned memory of that length, which is never given back.
+    Ok(unsafe { std::slice::from_raw_parts(start.cast(), count) })
 }
 
 #[cfg(test)]

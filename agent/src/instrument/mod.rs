@@ -8,6 +8,7 @@ mod loader;
 mod never;
 pub(crate) mod parks;
 mod plan;
+pub(crate) mod sites;
 
 pub(crate) use classes::{Classes, FrameMethod, class_name};
 pub(crate) use loader::Loader;

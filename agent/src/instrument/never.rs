@@ -38,5 +38,5 @@ pub(crate) const ANNOTATIONS: [(&str, &str); 6] = [
     ),
 ];
 
-const INTRINSIC: &str = "compiled code replaces it, and would drop the hook silently";
+pub(crate) const INTRINSIC: &str = "compiled code replaces it, and would drop the hook silently";
 pub(crate) const TRANSITION: &str = "it runs while a virtual thread changes its carrier";

@@ -4,9 +4,10 @@ use super::classes::{class_name, full_name, uncovered};
 use super::known::Known;
 use super::loader::Loader;
 use super::never;
+use super::sites;
 use crate::agent::Agent;
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
-use jtrail_classfile::{Class, Inserted, LineProbe, Method, Probes, SuperMarks};
+use jtrail_classfile::{AllocationSite, Class, Inserted, LineProbe, Method, Probes, SuperMarks};
 use jtrail_options::{ClassVerdict, Events};
 
 const ACC_NATIVE: u16 = 0x0100;
@@ -16,8 +17,10 @@ const ACC_ABSTRACT: u16 = 0x0400;
 pub(super) struct Plan {
     class: u32,
     /// The class did not pass the load hook before.
-    is_new: bool,
-    /// Numbers, by place in the class file.
+    pub(super) is_new: bool,
+    /// The filters include it.
+    is_included: bool,
+    /// Numbers of the methods that the filters include, by place in the class file.
     pub(super) numbers: Vec<Option<u32>>,
     /// What each method gets, likewise.
     pub(super) probes: Vec<Probes>,
@@ -25,12 +28,23 @@ pub(super) struct Plan {
     new_methods: Vec<(usize, MethodInfo)>,
 }
 
+/// What is to be done to a method.
+#[derive(Default)]
+struct Chosen<'a> {
+    /// Where anything is.
+    number: Option<u32>,
+    /// The filters include it.
+    included: bool,
+    /// Where it creates objects, if that is told.
+    sites: Vec<AllocationSite<'a>>,
+}
+
 impl Plan {
-    pub(super) fn of(
+    pub(super) fn of<'a>(
         known: &mut Known,
         agent: &Agent,
         loader: Loader,
-        class: &Class<'_>,
+        class: &Class<'a>,
         name: &str,
         verdict: ClassVerdict,
     ) -> Self {
@@ -50,23 +64,44 @@ impl Plan {
             }));
         }
         let mut new_methods = Vec::new();
-        let mut choose = |(at, method): (usize, &Method<'_>)| {
-            if verdict == ClassVerdict::ByMethod
-                && !agent.options.filter.method(&dotted, &method.name(), jdk)
+        let sites_of = |method: &Method<'a>| match agent.classes.sites.get() {
+            Some(_) => class.allocation_sites(method),
+            None => Vec::new(),
+        };
+        let mut choose = |(at, method): (usize, &Method<'a>)| {
+            let refusal = refusal(name, method, jdk);
+            let included = match verdict {
+                ClassVerdict::None => false,
+                ClassVerdict::ByMethod => agent.options.filter.method(&dotted, &method.name(), jdk),
+                ClassVerdict::All => true,
+            };
+            if included
+                && is_new
+                && let Some(reason) = refusal
+                && !reason.is_empty()
             {
-                return None;
+                uncovered(agent, name, &full_name(method), reason);
             }
-            if let Some(reason) = refusal(name, method, jdk) {
-                if is_new && !reason.is_empty() {
-                    uncovered(agent, name, &full_name(method), reason);
+            let mut sites = sites_of(method);
+            if !sites.is_empty()
+                && let Some(reason) = refusal
+                && reason != never::INTRINSIC
+            {
+                if is_new && !included {
+                    let reason = format!("its allocations are not seen: {reason}");
+                    uncovered(agent, name, &full_name(method), &reason);
                 }
-                return None;
+                sites.clear();
+            }
+            let included = included && refusal.is_none();
+            if !included && sites.is_empty() {
+                return Chosen::default();
             }
             let Some((number, is_new_method)) = known.method(loader, name, &full_name(method))
             else {
                 let reason = "there are no numbers left for methods";
                 uncovered(agent, name, &full_name(method), reason);
-                return None;
+                return Chosen::default();
             };
             if is_new || is_new_method {
                 let (first, last) = method.lines().unwrap_or_default();
@@ -79,16 +114,21 @@ impl Plan {
                 };
                 new_methods.push((at, info));
             }
-            Some(number)
+            Chosen {
+                number: Some(number),
+                included,
+                sites,
+            }
         };
-        let numbers: Vec<_> = class
+        let chosen: Vec<_> = class
             .methods()
             .iter()
             .enumerate()
             .map(&mut choose)
             .collect();
         let calls = agent.options.events.contains(Events::METHODS);
-        let mut probes = |(method, number): (&Method<'_>, &Option<u32>)| {
+        let mut probes = |(method, chosen): (&Method<'a>, &Chosen<'a>)| {
+            let number = chosen.number.filter(|_| chosen.included);
             let counters = number.and(agent.classes.lines.get());
             let lines = counters.and_then(|counters| {
                 let count = method.line_entries().len();
@@ -100,25 +140,42 @@ impl Plan {
                 }
                 first
             });
+            let all = agent.classes.sites.get();
+            let allocations = all.filter(|_| !chosen.sites.is_empty()).and_then(|all| {
+                let key = (loader, name, &*full_name(method));
+                let first = sites::number(agent, all, known, key, &chosen.sites);
+                if first.is_none() {
+                    let reason = "there are no numbers left for its allocations";
+                    uncovered(agent, name, &full_name(method), reason);
+                }
+                first
+            });
             Probes {
                 calls: number.filter(|_| calls),
                 lines,
-                allocations: None,
+                allocations,
             }
         };
         let probes = class
             .methods()
             .iter()
-            .zip(&numbers)
+            .zip(&chosen)
             .map(&mut probes)
             .collect();
+        let number_if = |chosen: &Chosen<'a>| chosen.number.filter(|_| chosen.included);
         Self {
             class: number,
             is_new,
-            numbers,
+            is_included: verdict != ClassVerdict::None,
+            numbers: chosen.iter().map(number_if).collect(),
             probes,
             new_methods,
         }
+    }
+
+    /// Whether a method's calls or lines are traced.
+    pub(super) fn is_included(&self, at: usize) -> bool {
+        self.numbers[at].is_some()
     }
 
     pub(super) fn set_marks(&mut self, at: usize, marks: SuperMarks) {
@@ -135,7 +192,7 @@ impl Plan {
                 methods,
             });
         }
-        if self.is_new {
+        if self.is_new && self.is_included {
             agent.announce(Announcement::Instrumented {
                 methods: instrumented,
             });
@@ -185,6 +242,14 @@ pub(super) fn tell_lines(
         counters: counters.into(),
         entry,
     });
+}
+
+/// Tells that a method's allocations are not seen, where it had no room for their probes.
+pub(super) fn tell_reduced(agent: &Agent, class: &str, method: &Method<'_>, told: &Inserted) {
+    if let Some(refusal) = &told.reduced {
+        let reason = format!("its allocations are not seen: {refusal}");
+        uncovered(agent, class, &full_name(method), &reason);
+    }
 }
 
 /// Why a method is not even tried; empty if that needs no mention.

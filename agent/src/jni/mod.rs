@@ -1,11 +1,16 @@
 //! The few things that the agent asks of Java itself.
 
+mod objects;
 mod threads;
 
+pub(crate) use objects::{
+    address, allocate, array_length, first_element, forget, is_instance, named_class, new_array,
+    object_class, with_garbage,
+};
 pub(crate) use threads::{new_thread, park_blocker, with_local_frame};
 
 use jni::objects::{JClass, JClassLoader};
-use jni::sys::{JNIEnv, JavaVM, JavaVMAttachArgs, jclass, jint, jobject};
+use jni::sys::{JNIEnv, JavaVM, JavaVMAttachArgs, jclass, jobject};
 use jni::{EnvUnowned, NativeMethod, Outcome, jni_sig, jni_str};
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -21,6 +26,13 @@ pub(crate) struct HookFunctions {
     pub(crate) caught: *mut c_void,
     pub(crate) super_call: *mut c_void,
     pub(crate) super_returned: *mut c_void,
+    pub(crate) allocated: *mut c_void,
+    /// Has two arguments: length and site.
+    pub(crate) array_allocated: *mut c_void,
+    /// Has two arguments: an object and the site.
+    pub(crate) multi_allocated: *mut c_void,
+    /// Likewise.
+    pub(crate) call_allocated: *mut c_void,
     pub(crate) park: *mut c_void,
     pub(crate) unpark: *mut c_void,
     /// Has no argument, and answers a `long`.
@@ -81,18 +93,36 @@ pub(crate) unsafe fn bind_hook(
             (jni_str!("caught"), functions.caught),
             (jni_str!("superCall"), functions.super_call),
             (jni_str!("superReturned"), functions.super_returned),
+            (jni_str!("allocated"), functions.allocated),
             (jni_str!("park"), functions.park),
             (jni_str!("unpark"), functions.unpark),
         ]
         .map(|(name, function)| (name, jni_str!("(I)V"), function));
-        let counters = (
-            jni_str!("lineCounters"),
-            jni_str!("()J"),
-            functions.line_counters,
-        );
+        let others = [
+            (
+                jni_str!("lineCounters"),
+                jni_str!("()J"),
+                functions.line_counters,
+            ),
+            (
+                jni_str!("arrayAllocated"),
+                jni_str!("(II)V"),
+                functions.array_allocated,
+            ),
+            (
+                jni_str!("multiAllocated"),
+                jni_str!("(Ljava/lang/Object;I)V"),
+                functions.multi_allocated,
+            ),
+            (
+                jni_str!("callAllocated"),
+                jni_str!("(Ljava/lang/Object;I)V"),
+                functions.call_allocated,
+            ),
+        ];
         let methods: Vec<_> = methods
             .into_iter()
-            .chain([counters])
+            .chain(others)
             // SAFETY: the caller's promise.
             .map(|(name, signature, function)| unsafe {
                 NativeMethod::from_raw_parts(name, signature, function)
@@ -204,37 +234,6 @@ pub(crate) unsafe fn superclass_of(env: *mut JNIEnv, class: jclass) -> jclass {
 pub(crate) unsafe fn is_same(env: *mut JNIEnv, one: jobject, other: jobject) -> bool {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.IsSameObject)(env, one, other) }
-}
-
-/// Where an object is at the moment: HotSpot's local references point to places that hold it.
-///
-/// # Safety
-/// `object` is a live local reference.
-pub(crate) unsafe fn address(object: jobject) -> u64 {
-    // SAFETY: the caller's promise.
-    unsafe { object.cast::<u64>().read_volatile() }
-}
-
-/// Makes an array of so many bytes, shows it to `look`, and forgets it. `None` if there was no memory for it.
-///
-/// # Safety
-/// `env` is the running thread's; the reference does not leave `look`.
-pub(crate) unsafe fn with_garbage<T>(
-    env: *mut JNIEnv,
-    bytes: jint,
-    look: impl FnOnce(jobject) -> T,
-) -> Option<T> {
-    // SAFETY: the caller's promise; the functions are there since the first version.
-    unsafe {
-        let array = ((**env).v1_1.NewByteArray)(env, bytes);
-        if array.is_null() {
-            ((**env).v1_1.ExceptionClear)(env);
-            return None;
-        }
-        let result = look(array);
-        ((**env).v1_1.DeleteLocalRef)(env, array);
-        Some(result)
-    }
 }
 
 /// A weak global reference; null when there is no memory for it.

@@ -46,6 +46,7 @@ pub(crate) enum Capability {
     GenerateAllClassHookEvents = 26,
     GenerateCompiledMethodLoadEvents = 27,
     GenerateMonitorEvents = 28,
+    GenerateVmObjectAllocEvents = 29,
     GenerateGarbageCollectionEvents = 31,
     GenerateObjectFreeEvents = 32,
     RetransformClasses = 37,
@@ -109,6 +110,7 @@ pub(crate) enum Event {
     GarbageCollectionStart = 81,
     GarbageCollectionFinish = 82,
     ObjectFree = 83,
+    VmObjectAlloc = 84,
     SampledObjectAlloc = 86,
     VirtualThreadStart = 87,
     VirtualThreadEnd = 88,
@@ -157,7 +159,8 @@ callbacks! {
     garbage_collection_start GarbageCollectionStart Gc;
     garbage_collection_finish GarbageCollectionFinish Gc;
     object_free ObjectFree ObjectFree;
-    sampled_object_alloc SampledObjectAlloc SampledObjectAlloc;
+    vm_object_alloc VmObjectAlloc ObjectAlloc;
+    sampled_object_alloc SampledObjectAlloc ObjectAlloc;
     monitor_contended_enter MonitorContendedEnter Monitor;
     monitor_contended_entered MonitorContendedEntered Monitor;
     monitor_wait MonitorWait MonitorWait;
@@ -289,7 +292,7 @@ pub(crate) mod callback {
     pub(crate) type MethodExit =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, c_uchar, u64);
     pub(crate) type ObjectFree = unsafe extern "system" fn(RawEnv, jlong);
-    pub(crate) type SampledObjectAlloc =
+    pub(crate) type ObjectAlloc =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, jclass, jlong);
     pub(crate) type Monitor = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject);
     pub(crate) type MonitorWait =

@@ -4,6 +4,7 @@
 //! before it decodes records, so definitions always come first.
 
 use crate::buffer::ThreadBuffer;
+use crate::instrument::sites::Sizing;
 use crate::jvmti::Member;
 use crate::objects::ObjectInfo;
 use jtrail_classfile::SuperMarks;
@@ -39,6 +40,18 @@ pub(crate) enum Announcement {
         counters: Box<[(u32, u32)]>,
         /// The counter of the first instruction.
         entry: Option<u32>,
+    },
+    /// Lines of allocation sites of a method, whose numbers begin with `first`.
+    AllocSites {
+        method: u32,
+        first: u32,
+        lines: Box<[u16]>,
+    },
+    /// What an allocation site makes. Its class came before.
+    AllocClass {
+        site: u32,
+        class: u32,
+        sizing: Sizing,
     },
     /// A text that records name by its number.
     Text { number: u32, text: Box<str> },

@@ -260,6 +260,7 @@ impl Work {
             tell_threads: options.events.contains(Events::THREADS),
             // This format adds them up itself.
             aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
+            alloc_sites: options.alloc_sites,
             heap_name: options.heap_name.clone(),
             started,
         };
@@ -421,6 +422,16 @@ impl Trace {
                 counters,
                 entry,
             } => translator.add_lines(method, &counters, entry),
+            Announcement::AllocSites {
+                method,
+                first,
+                lines,
+            } => translator.add_sites(method, first, &lines),
+            Announcement::AllocClass {
+                site,
+                class,
+                sizing,
+            } => translator.set_site(site, class, sizing),
             Announcement::Text { number, text } => translator.add_text(number, text),
             Announcement::Instrumented { methods } => translator.count_instrumented(methods),
             Announcement::Uncovered {

@@ -1,4 +1,7 @@
-//! The places where a method creates objects.
+//! The places where a method creates objects: instructions that do, and calls of methods of the JDK which are known to.
+//!
+//! Such a method is native, or compiled code has code of its own in its place: whatever it creates is seen at its call,
+//! and its own code has no sites.
 
 use std::borrow::Cow;
 
@@ -7,7 +10,7 @@ use crate::mutf8;
 use crate::opcodes::*;
 use crate::reader::u2_at;
 
-/// An instruction that creates an object or an array.
+/// An instruction that creates an object or an array, or a call that does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllocationSite<'a> {
     /// Its pc.
@@ -38,6 +41,74 @@ pub enum Allocation<'a> {
         /// How many dimensions get a length; the arrays of the last of them hold zeros or nulls.
         dimensions: u8,
     },
+    /// A call of a method that answers a new object, whose class only the object itself tells.
+    Call {
+        /// The object may be an array of arrays that are new as well.
+        multi: bool,
+    },
+}
+
+/// A method of the JDK which answers a new object: class, name, descriptor, and whether that may be an array with new arrays in it.
+struct Maker(&'static [u8], &'static [u8], &'static [u8], bool);
+
+const MAKERS: [Maker; 9] = [
+    Maker(
+        b"java/lang/Object",
+        b"clone",
+        b"()Ljava/lang/Object;",
+        false,
+    ),
+    Maker(
+        b"java/util/Arrays",
+        b"copyOf",
+        b"([Ljava/lang/Object;ILjava/lang/Class;)[Ljava/lang/Object;",
+        false,
+    ),
+    Maker(
+        b"java/util/Arrays",
+        b"copyOfRange",
+        b"([Ljava/lang/Object;IILjava/lang/Class;)[Ljava/lang/Object;",
+        false,
+    ),
+    Maker(
+        b"java/lang/reflect/Array",
+        b"newInstance",
+        b"(Ljava/lang/Class;I)Ljava/lang/Object;",
+        false,
+    ),
+    Maker(
+        b"java/lang/reflect/Array",
+        b"newInstance",
+        b"(Ljava/lang/Class;[I)Ljava/lang/Object;",
+        true,
+    ),
+    Maker(
+        b"jdk/internal/misc/Unsafe",
+        b"allocateInstance",
+        b"(Ljava/lang/Class;)Ljava/lang/Object;",
+        false,
+    ),
+    Maker(
+        b"jdk/internal/misc/Unsafe",
+        b"allocateUninitializedArray0",
+        b"(Ljava/lang/Class;I)Ljava/lang/Object;",
+        false,
+    ),
+    Maker(b"java/lang/StringUTF16", b"toBytes", b"([CII)[B", false),
+    // The one before calls it.
+    Maker(b"java/lang/StringUTF16", b"newBytesFor", b"(I)[B", false),
+];
+
+impl Maker {
+    /// Of a call's class, name and descriptor. An array's `clone` is that of `Object`.
+    fn of(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<&'static Maker> {
+        let class = match class {
+            [b'[', ..] => b"java/lang/Object",
+            class => class,
+        };
+        let is_it = |maker: &&Maker| (maker.0, maker.1, maker.2) == (class, name, descriptor);
+        MAKERS.iter().find(is_it)
+    }
 }
 
 impl<'a> Class<'a> {
@@ -47,14 +118,17 @@ impl<'a> Class<'a> {
         let Some(code) = &method.code else {
             return Vec::new();
         };
+        if self.is_maker(method) {
+            return Vec::new();
+        }
         let mut sites = Vec::new();
         let mut pc = 0;
         while let Some(len) = length(code.bytes, pc) {
-            if is_allocation(code.bytes[pc]) {
+            if let Some(kind) = self.allocation(&code.bytes[pc..pc + len]) {
                 sites.push(AllocationSite {
                     pc: pc as u16,
                     line: 0,
-                    kind: self.allocation(&code.bytes[pc..pc + len]),
+                    kind,
                 });
             }
             pc += len;
@@ -68,12 +142,63 @@ impl<'a> Class<'a> {
         sites
     }
 
-    fn allocation(&self, instruction: &[u8]) -> Allocation<'a> {
+    /// Whether what the method creates is seen at its calls.
+    pub(crate) fn is_maker(&self, method: &Method<'a>) -> bool {
+        Maker::of(self.name, method.name, method.descriptor).is_some()
+    }
+
+    /// The calls in the pool that create objects, by index: whether it may be arrays in an array.
+    fn making_calls(&self) -> &[(u16, bool)] {
+        self.making_calls.get_or_init(|| {
+            let maker = |index: u16| {
+                let (name, descriptor) = self.pool.member(index)?;
+                // Nearly all end here.
+                if !MAKERS.iter().any(|maker| maker.1 == name) {
+                    return None;
+                }
+                let maker = Maker::of(self.pool.member_class(index)?, name, descriptor)?;
+                Some((index, maker.3))
+            };
+            (1..self.pool.count()).filter_map(maker).collect()
+        })
+    }
+
+    /// The pcs of calls in a method's code that create objects.
+    pub(crate) fn making_call_sites(&self, code: &[u8]) -> Vec<usize> {
+        let mut pcs = Vec::new();
+        if self.making_calls().is_empty() {
+            return pcs;
+        }
+        let mut pc = 0;
+        while let Some(len) = length(code, pc) {
+            if self.call(&code[pc..pc + len]).is_some() {
+                pcs.push(pc);
+            }
+            pc += len;
+        }
+        pcs
+    }
+
+    /// Whether an instruction is a call that creates an object, and whether that may be arrays in an array.
+    pub(crate) fn call(&self, instruction: &[u8]) -> Option<bool> {
+        if !is_plain_call(instruction[0]) {
+            return None;
+        }
+        let calls = self.making_calls();
+        let at = calls.binary_search_by_key(&u2_at(instruction, 1), |(index, _)| *index);
+        // What an object's class has for clone() is not known where it is called as any method is.
+        let call = calls.get(at.ok()?)?;
+        let class = self.pool.member_class(call.0)?;
+        let is_virtual = instruction[0] == INVOKEVIRTUAL && class == b"java/lang/Object";
+        (!is_virtual).then_some(call.1)
+    }
+
+    fn allocation(&self, instruction: &[u8]) -> Option<Allocation<'a>> {
         let class = || {
             let name = self.pool.class_name(u2_at(instruction, 1));
             name.map(mutf8::decode).unwrap_or_default()
         };
-        match instruction[0] {
+        Some(match instruction[0] {
             NEW => Allocation::New { class: class() },
             NEWARRAY => {
                 // The codes of the types are 4 to 11.
@@ -94,10 +219,13 @@ impl<'a> Class<'a> {
                     },
                 }
             }
-            _ => Allocation::MultiArray {
+            MULTIANEWARRAY => Allocation::MultiArray {
                 class: class(),
                 dimensions: instruction[3],
             },
-        }
+            _ => Allocation::Call {
+                multi: self.call(instruction)?,
+            },
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::lines::LineTables;
 use crate::pool::Pool;
@@ -22,6 +23,8 @@ pub struct Class<'a> {
     pub(crate) super_name: Option<&'a [u8]>,
     source_file: Option<&'a [u8]>,
     pub(crate) methods: Vec<Method<'a>>,
+    /// Calls in the pool that create objects, once somebody asked for them.
+    pub(crate) making_calls: OnceLock<Vec<(u16, bool)>>,
 }
 
 /// A method of a [`Class`].
@@ -118,6 +121,7 @@ impl<'a> Class<'a> {
             super_name,
             source_file,
             methods,
+            making_calls: OnceLock::new(),
         })
     }
 

@@ -14,7 +14,8 @@
 //! | lines | right before the instruction at which an entry of the line number table begins | `line` |
 //! | allocations | right behind `new` | `allocated` |
 //! | | right behind `newarray` and `anewarray` | `array_allocated` |
-//! | | right behind `multianewarray` | `multi_allocated` |
+//! | | right behind `multianewarray` and calls that make such arrays | `multi_allocated` |
+//! | | right behind calls of some methods of the JDK that make objects (`clone` and others) | `call_allocated` |
 //!
 //! The constant pool is copied and added to, never renumbered; untouched methods, fields and attributes are copied
 //! byte for byte; no local variable is added. A method that cannot be rewritten stays exactly as it was, and the

@@ -194,8 +194,9 @@ pub(crate) fn is_switch(op: u8) -> bool {
     matches!(op, TABLESWITCH | LOOKUPSWITCH)
 }
 
-pub(crate) fn is_allocation(op: u8) -> bool {
-    PROPERTIES[usize::from(op)] & ALLOCATES != 0
+/// Whether it calls a method that its operand names, of a class rather than an interface.
+pub(crate) fn is_plain_call(op: u8) -> bool {
+    matches!(op, INVOKEVIRTUAL..=INVOKESTATIC)
 }
 
 /// Whether execution never goes on to the next instruction (after a `jsr` it does so by `ret` only).

@@ -73,7 +73,7 @@ impl<'a> Pool<'a> {
     }
 
     /// `constant_pool_count`: one more than the highest index.
-    fn count(&self) -> u16 {
+    pub(crate) fn count(&self) -> u16 {
         self.offsets.len() as u16
     }
 

@@ -29,6 +29,8 @@ pub struct Hooks<'a> {
     /// `(Ljava/lang/Object;I)V`: called behind the creation of an array of arrays, with the array, which
     /// holds the others, and the number of the site.
     pub multi_allocated: &'a str,
+    /// `(Ljava/lang/Object;I)V`: called behind the call of a method which made the object, with it and the number of the site.
+    pub call_allocated: &'a str,
 }
 
 impl Hooks<'static> {
@@ -45,6 +47,7 @@ impl Hooks<'static> {
         allocated: "allocated",
         array_allocated: "arrayAllocated",
         multi_allocated: "multiAllocated",
+        call_allocated: "callAllocated",
     };
 }
 
@@ -61,11 +64,12 @@ pub(crate) enum Hook {
     Allocated,
     ArrayAllocated,
     MultiAllocated,
+    CallAllocated,
 }
 
 impl<'a> Hooks<'a> {
     /// Name and descriptor of each hook, in the order of [`Hook`].
-    pub(crate) fn methods(&self) -> [(&'a str, &'static str); 10] {
+    pub(crate) fn methods(&self) -> [(&'a str, &'static str); 11] {
         const ID: &str = "(I)V";
         [
             (self.enter, ID),
@@ -78,6 +82,7 @@ impl<'a> Hooks<'a> {
             (self.allocated, ID),
             (self.array_allocated, "(II)V"),
             (self.multi_allocated, "(Ljava/lang/Object;I)V"),
+            (self.call_allocated, "(Ljava/lang/Object;I)V"),
         ]
     }
 }

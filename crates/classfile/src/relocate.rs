@@ -39,7 +39,7 @@ pub(crate) const SUPER_CALL: u8 = 0x20;
 pub(crate) const SUPER_RETURNED: u8 = 0x40;
 /// A jump that needs 32 bits.
 pub(crate) const FAR: u8 = 0x80;
-/// An allocation with a probe behind. No jump is one, so the two share a bit.
+/// An allocation, or a call that makes an object, with a probe behind. No jump is one, so the two share a bit.
 pub(crate) const ALLOCATION: u8 = FAR;
 /// All marks that stand for a probe in front of the instruction.
 pub(crate) const PROBES: u8 = LEAVE | LINE | CAUGHT | SUPER_CALL | SUPER_RETURNED;
@@ -51,12 +51,13 @@ const ISLAND: usize = 5;
 /// The length of a probe with a number: `sipush` or `ldc_w`, and `invokestatic`.
 pub(crate) const NUMBERED_PROBE: usize = 6;
 
-/// The length of the probe behind an allocation; arrays are copied for it, and may be asked for their length.
+/// The length of the probe behind an allocation; arrays and what calls answer are copied for it, and arrays may be asked for
+/// their length.
 pub(crate) fn allocation_probe(op: u8) -> usize {
     match op {
         NEW => NUMBERED_PROBE,
-        MULTIANEWARRAY => 1 + NUMBERED_PROBE,
-        _ => 2 + NUMBERED_PROBE,
+        NEWARRAY | ANEWARRAY => 2 + NUMBERED_PROBE,
+        _ => 1 + NUMBERED_PROBE,
     }
 }
 
@@ -266,9 +267,7 @@ impl Layout {
             shift += self.lead(mark);
             match code[pc] {
                 GOTO | JSR if mark & FAR != 0 => shift += 2,
-                op @ (NEW..=ANEWARRAY | MULTIANEWARRAY) if mark & ALLOCATION != 0 => {
-                    shift += allocation_probe(op)
-                }
+                op if !is_jump(op) && mark & ALLOCATION != 0 => shift += allocation_probe(op),
                 TABLESWITCH | LOOKUPSWITCH => {
                     let new = pc + shift;
                     shift = switch_operands(new) - switch_operands(pc);

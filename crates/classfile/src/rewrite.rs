@@ -61,7 +61,7 @@ pub(crate) struct Rewriter<'r, 'a> {
     pub(crate) pool: PoolEditor<'r, 'a>,
     owner: &'r str,
     /// The hooks' names and descriptors, and their pool indices once they are needed.
-    hooks: [(&'r str, &'static str, Option<u16>); 10],
+    hooks: [(&'r str, &'static str, Option<u16>); 11],
     pub(crate) layout: Layout,
     /// Everything behind the pool.
     pub(crate) out: Vec<u8>,
@@ -164,8 +164,12 @@ impl Rewriter<'_, '_> {
     ) -> Result<Inserted, Refusal> {
         let old = code.bytes;
         let with_calls = probes.calls.is_some();
-        self.layout
-            .scan(old, with_calls, probes.allocations.is_some())?;
+        let allocations = probes.allocations.filter(|_| !self.class.is_maker(method));
+        self.layout.scan(old, with_calls, allocations.is_some())?;
+        if allocations.is_some() {
+            let calls = self.class.making_call_sites(old).into_iter();
+            self.layout.mark(calls, ALLOCATION);
+        }
         let exceptions = Exceptions::check(code.exceptions, &self.layout.marks)?;
         let is_constructor = method.name == b"<init>" && self.class.super_name.is_some();
         let prologue = match is_constructor && with_calls {
@@ -201,8 +205,7 @@ impl Rewriter<'_, '_> {
             added_handlers: None,
             reduced: None,
         };
-        let allocates =
-            |&pc: &usize| is_allocation(old[pc]) && self.layout.marks[pc] & ALLOCATION != 0;
+        let allocates = |&pc: &usize| !is_jump(old[pc]) && self.layout.marks[pc] & ALLOCATION != 0;
         if !with_calls && lines.numbers.is_empty() && !self.layout.sites.iter().any(allocates) {
             return Ok(inserted);
         }
@@ -360,11 +363,11 @@ impl Rewriter<'_, '_> {
             if is_jump(op) || is_switch(op) {
                 write_jump(&self.layout, old, pc, &plan.islands, &mut self.out, start)?;
                 copied += length(old, pc).unwrap_or(1);
-            } else if is_allocation(op) && mark & ALLOCATION != 0 {
+            } else if mark & ALLOCATION != 0 {
                 copied += length(old, pc).unwrap_or(1);
                 self.out.extend_from_slice(&old[pc..copied]);
                 let number = allocations.next().unwrap_or_default();
-                self.allocation(op, number)?;
+                self.allocation(&old[pc..copied], number)?;
             }
         }
         self.out.extend_from_slice(&old[copied..]);
@@ -400,11 +403,13 @@ impl Rewriter<'_, '_> {
     }
 
     /// Writes the probe behind an allocation.
-    fn allocation(&mut self, op: u8, number: u32) -> Result<(), Refusal> {
-        let (copies, hook): (&[u8], _) = match op {
+    fn allocation(&mut self, instruction: &[u8], number: u32) -> Result<(), Refusal> {
+        let (copies, hook): (&[u8], _) = match instruction[0] {
             NEW => (&[], Hook::Allocated),
+            NEWARRAY | ANEWARRAY => (&[DUP, ARRAYLENGTH], Hook::ArrayAllocated),
             MULTIANEWARRAY => (&[DUP], Hook::MultiAllocated),
-            _ => (&[DUP, ARRAYLENGTH], Hook::ArrayAllocated),
+            _ if self.class.call(instruction) == Some(true) => (&[DUP], Hook::MultiAllocated),
+            _ => (&[DUP], Hook::CallAllocated),
         };
         self.out.extend_from_slice(copies);
         let push = self.wide_push(number)?;

@@ -76,6 +76,7 @@ fn counted(jdk: &Jdk, first: u32, calls: bool) -> Counts {
                     Allocation::New { class } => class,
                     Allocation::Array { element } => element,
                     Allocation::MultiArray { class, .. } => class,
+                    Allocation::Call { multi } => if multi { "calls" } else { "call" }.into(),
                 };
                 sites.insert(next_site, (site.line, name.into_owned()));
                 next_site += 1;

@@ -31,6 +31,55 @@ impl Instruction {
     }
 }
 
+/// Calls of the JDK's methods that make objects, as javap's comments name them, in other classes and in their own.
+const MAKERS: [(&str, &str, &str); 4] = [
+    (
+        "java/util/Arrays.",
+        "copyOf:([Ljava/lang/Object;ILjava/lang/Class;)[Ljava/lang/Object;",
+        "callAllocated",
+    ),
+    (
+        "java/util/Arrays.",
+        "copyOfRange:([Ljava/lang/Object;IILjava/lang/Class;)[Ljava/lang/Object;",
+        "callAllocated",
+    ),
+    (
+        "java/lang/reflect/Array.",
+        "newInstance:(Ljava/lang/Class;I)Ljava/lang/Object;",
+        "callAllocated",
+    ),
+    (
+        "java/lang/reflect/Array.",
+        "newInstance:(Ljava/lang/Class;[I)Ljava/lang/Object;",
+        "multiAllocated",
+    ),
+];
+
+impl Instruction {
+    /// The hook behind a call that makes an object.
+    fn call_hook(&self) -> Option<&'static str> {
+        let op = self.text.split(' ').next()?;
+        let method = self.comment.strip_prefix("Method ")?;
+        if let Some(class) = method.strip_suffix(".clone:()Ljava/lang/Object;") {
+            let is_objects = op == "invokespecial" && class == "java/lang/Object";
+            return (is_objects || class.starts_with("\"[")).then_some("callAllocated");
+        }
+        let maker = MAKERS.iter().find(|(class, name, _)| {
+            op == "invokestatic" && method.strip_prefix(class).unwrap_or(method) == *name
+        });
+        maker.map(|(.., hook)| *hook)
+    }
+}
+
+impl Listing {
+    /// Whether what it makes is seen at its calls.
+    fn is_maker(&self) -> bool {
+        let name = &self.name;
+        name.contains(" copyOf(U[], int, java.lang.Class")
+            || name.contains(" copyOfRange(U[], int, int, java.lang.Class")
+    }
+}
+
 /// A method of a listing: its code, and the lines of each table below it.
 #[derive(Default, Debug)]
 struct Listing {
@@ -116,7 +165,7 @@ fn code_line(line: &str, method: &mut Listing) {
         .and_then(|hook| match hook.split_once(':')? {
             ("take", _) => None,
             hook @ ("arrayAllocated", "(II)V")
-            | hook @ ("multiAllocated", "(Ljava/lang/Object;I)V")
+            | hook @ ("multiAllocated" | "callAllocated", "(Ljava/lang/Object;I)V")
             | hook @ (_, "(I)V") => Some(hook.0.to_string()),
             hook => panic!("{hook:?}"),
         });
@@ -216,11 +265,16 @@ fn matched(old: &Listing, new: &Listing) -> Match {
         );
         at += 1;
         // The probe behind an allocation.
-        let (hook, copies): (_, &[&str]) = match instruction.text.split(' ').next().unwrap() {
+        let op = instruction.text.split(' ').next().unwrap();
+        let (hook, copies): (_, &[&str]) = match op {
+            _ if old.is_maker() => continue,
             "new" => ("allocated", &[]),
             "newarray" | "anewarray" => ("arrayAllocated", &["dup", "arraylength"]),
             "multianewarray" => ("multiAllocated", &["dup"]),
-            _ => continue,
+            _ => match instruction.call_hook() {
+                Some(hook) => (hook, &["dup"]),
+                None => continue,
+            },
         };
         let start = new.code[at].pc;
         for copy in copies {
@@ -386,6 +440,8 @@ impl Numbers {
             Allocation::MultiArray { class, dimensions } => {
                 format!("multianewarray {dimensions} {}", quoted(&class))
             }
+            Allocation::Call { multi: false } => "callAllocated".to_string(),
+            Allocation::Call { multi: true } => "multiAllocated".to_string(),
         };
         let sites = class.allocation_sites(method).into_iter();
         Numbers {
@@ -447,6 +503,7 @@ fn check_numbers(old: &Listing, m: &Match, numbers: &Numbers) {
     let sites: Vec<(String, usize, u16)> = old
         .code
         .iter()
+        .filter(|_| !old.is_maker())
         .filter_map(|instruction| {
             let (op, operand) = instruction.text.split_once(' ')?;
             let text = match op {
@@ -456,7 +513,7 @@ fn check_numbers(old: &Listing, m: &Match, numbers: &Numbers) {
                     let (_, dimensions) = operand.split_once(", ").unwrap();
                     format!("{op} {dimensions} {}", instruction.comment)
                 }
-                _ => return None,
+                _ => instruction.call_hook()?.to_string(),
             };
             let line = rows.iter().rfind(|(_, pc)| *pc <= instruction.pc);
             Some((text, instruction.pc, line.map_or(0, |row| row.0)))

@@ -23,6 +23,7 @@ public final class JtrailHook {
     public static void allocated(int site) { calls++; }
     public static void arrayAllocated(int length, int site) { calls += length < 0 ? 1L << 60 : 1; }
     public static void multiAllocated(Object array, int site) { calls += array.getClass().isArray() ? 1 : 1L << 60; }
+    public static void callAllocated(Object made, int site) { calls += made != null ? 1 : 1L << 60; }
 }";
 
 /// The kinds of probes, as bits.

@@ -1,6 +1,8 @@
 //! The table of keys. Parser, help, command line and manual are made from it.
 
-use crate::value::{BOOLEANS, Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow};
+use crate::value::{
+    AllocMode, BOOLEANS, Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
+};
 use std::fmt::Write;
 
 /// One key of the option text.
@@ -90,6 +92,14 @@ pub const KEYS: &[KeyInfo] = &[
         values: "number of frames, from 0 to 1024",
         default: "16",
         help: "Frames of a stack taken with monitor events, parks, exceptions and samples",
+        ..KEY
+    },
+    KeyInfo {
+        key: "alloc",
+        values: "jvm | sites",
+        words: AllocMode::WORDS,
+        default: "jvm",
+        help: "With events=alloc: the JVM tells of every object, or cheap probes tell where code creates one",
         ..KEY
     },
     KeyInfo {

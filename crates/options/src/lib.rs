@@ -56,7 +56,9 @@ pub use keys::{KEYS, KeyInfo, help};
 pub use options::Options;
 pub use pattern::Pattern;
 pub use set::{Events, HeapMoments};
-pub use value::{Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow, parse_size};
+pub use value::{
+    AllocMode, Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow, parse_size,
+};
 
 use std::fs::File;
 use std::io::{self, Read};

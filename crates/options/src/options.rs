@@ -8,8 +8,8 @@ use crate::keys::{KEYS, LATER_KEYS, find, help};
 use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
-    Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow, interval_text, parse_boolean,
-    parse_buffer, parse_interval, parse_stack_depth, size_text,
+    AllocMode, Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow, interval_text,
+    parse_boolean, parse_buffer, parse_interval, parse_stack_depth, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -38,6 +38,9 @@ pub struct Options {
     pub no_place: Events,
     /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024.
     pub stack_depth: u16,
+    /// How allocations are seen, if [`Events::ALLOC`] is recorded. [`AllocMode::Sites`] comes neither with [`Engine::Jvmti`] nor
+    /// with events that name objects.
+    pub alloc: AllocMode,
     /// Whether an allocation tells the method and the line that made the object.
     pub alloc_sites: bool,
     /// Pause between two samples, 1 ms to 1 h, in whole milliseconds.
@@ -88,6 +91,7 @@ impl Options {
             events: Events::default(),
             no_place: Events::NONE,
             stack_depth: 16,
+            alloc: AllocMode::default(),
             alloc_sites: false,
             interval: Duration::from_millis(10),
             heap: HeapMoments::default(),
@@ -108,6 +112,11 @@ impl Options {
         }
     }
 
+    /// Whether allocations are seen by hooks where code creates objects.
+    pub fn has_alloc_probes(&self) -> bool {
+        self.alloc == AllocMode::Sites && self.events.contains(Events::ALLOC)
+    }
+
     /// Keys and values as they are in force, defaults included: what TPTP message 1008 says.
     pub fn in_force(&self) -> Vec<(String, String)> {
         let mut out = vec![("format".to_owned(), self.format.to_string())];
@@ -126,6 +135,7 @@ impl Options {
         }
         add("events", &self.events.to_string());
         add("stackdepth", &self.stack_depth.to_string());
+        add("alloc", self.alloc.word());
         add("allocsites", &self.alloc_sites.to_string());
         add("interval", &interval_text(self.interval));
         add("heap", &self.heap.to_string());
@@ -160,6 +170,7 @@ pub(crate) fn parse(
     let mut rules = Vec::new();
     let mut file = None;
     let mut events = None;
+    let mut alloc_at = 0;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -191,6 +202,10 @@ pub(crate) fn parse(
                 events = Some((value.to_owned(), item.value_at));
             }
             "stackdepth" => options.stack_depth = parse_stack_depth(value).map_err(wrong)?,
+            "alloc" => {
+                options.alloc = AllocMode::parse(value).map_err(wrong)?;
+                alloc_at = item.value_at;
+            }
             "allocsites" => options.alloc_sites = parse_boolean(value).map_err(wrong)?,
             "interval" => options.interval = parse_interval(value).map_err(wrong)?,
             "heap" => options.heap = HeapMoments::parse(value).map_err(wrong)?,
@@ -216,6 +231,7 @@ pub(crate) fn parse(
     tptp::add_events(&mut options);
     place_events(&mut options, text == "all").map_err(wrong)?;
     without_rewriting(&options).map_err(wrong)?;
+    without_identity(&options).map_err(|e| OptionError::at("alloc", alloc_at, e))?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);
@@ -281,6 +297,34 @@ fn without_rewriting(options: &Options) -> Result<(), String> {
         "{} can't be had with engine={}, which rewrites no classes",
         events.join(" and "),
         options.engine
+    ))
+}
+
+/// Refuses allocations seen by rewritten classes together with what they can't give.
+fn without_identity(options: &Options) -> Result<(), String> {
+    if !options.has_alloc_probes() {
+        return Ok(());
+    }
+    if options.engine != Engine::Bytecode {
+        return Err(format!(
+            "alloc={} can't be had with engine={}, which rewrites no classes",
+            options.alloc, options.engine
+        ));
+    }
+    let asked = |event: &&Events| options.events.contains(**event);
+    let events: Vec<String> = Events::NAMING_OBJECTS
+        .iter()
+        .filter(asked)
+        .map(Events::to_string)
+        .collect();
+    if events.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "alloc={} gives objects no identity, which {} can't do without; leave it at alloc={}",
+        options.alloc,
+        events.join(" and "),
+        AllocMode::Jvm
     ))
 }
 

@@ -110,6 +110,15 @@ set! {
 const ALL: &str = "all";
 
 impl Events {
+    /// Kinds that name objects, which must be told apart for them.
+    pub const NAMING_OBJECTS: [Self; 5] = [
+        Self::FREE,
+        Self::MONITORS,
+        Self::PARKS,
+        Self::EXCEPTIONS,
+        Self::HEAP,
+    ];
+
     /// Reads `a+b` (these), `+a+b` (these and the default ones), `all`. Who wants frees gets allocations.
     pub(crate) fn parse(text: &str, default: Self) -> Result<Self, String> {
         let (begin, words) = match text.strip_prefix('+') {

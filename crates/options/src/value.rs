@@ -86,6 +86,17 @@ words! {
 }
 
 words! {
+    /// How allocations are seen.
+    AllocMode {
+        /// The JVM tells of every object.
+        #[default]
+        Jvm = "jvm",
+        /// By hooks in rewritten classes, where their code creates objects: cheap, and without identity of objects.
+        Sites = "sites",
+    } later &[]
+}
+
+words! {
     /// How events get their time.
     Clock {
         /// A time stamp for each event.

@@ -1,8 +1,8 @@
 //! Texts that are right, and what they mean.
 
 use jtrail_options::{
-    ClassVerdict, Engine, Events, HeapMoments, KEYS, MlpdVersion, OnError, Options, OutputFormat,
-    Overflow, parse,
+    AllocMode, ClassVerdict, Engine, Events, HeapMoments, KEYS, MlpdVersion, OnError, Options,
+    OutputFormat, Overflow, parse,
 };
 use std::io;
 use std::time::Duration;
@@ -51,6 +51,7 @@ fn nothing_means_the_defaults() {
             "file=trace.trcxml",
             "events=methods+threads+classes+gc",
             "stackdepth=16",
+            "alloc=jvm",
             "allocsites=false",
             "interval=10ms",
             "heap=exit+request",
@@ -70,7 +71,7 @@ fn nothing_means_the_defaults() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -79,6 +80,7 @@ fn every_key_is_taken() {
     assert_eq!(options.buffer_bytes, 2 << 30);
     assert_eq!(options.events, Events::METHODS.union(Events::GC));
     assert_eq!(options.stack_depth, 0);
+    assert_eq!(options.alloc, AllocMode::Sites);
     assert!(options.alloc_sites && !options.exec_details);
     assert_eq!(options.interval, Duration::from_secs(2));
     assert_eq!(options.heap, HeapMoments::GC);
@@ -146,6 +148,11 @@ fn values_are_taken_as_written() {
         ("events=lines,engine=bytecode", "events=lines"),
         ("stackdepth=1024", "stackdepth=1024"),
         ("stackdepth=007", "stackdepth=7"),
+        ("alloc=sites", "alloc=sites"),
+        ("alloc=sites,events=monitors", "alloc=sites"), // without alloc, it has no effect
+        ("alloc=sites,events=+alloc+lines+cpu", "alloc=sites"),
+        ("alloc=sites,engine=jvmti", "alloc=sites"),
+        ("alloc=jvm,events=all", "alloc=jvm"),
         ("allocsites=true", "allocsites=true"),
         ("allocsites=false", "allocsites=false"),
         ("interval=1ms", "interval=1ms"),

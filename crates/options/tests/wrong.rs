@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, engine, clock, overflow, buffer, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror",
         ),
         (
             "min=1ms",
@@ -449,6 +449,26 @@ fn wrong_options_say_what_is_wrong() {
         (
             "stackdepth=1,stackdepth=1",
             r#"option stackdepth at byte 13: given twice"#,
+        ),
+        (
+            "alloc=",
+            r#"option alloc at byte 6: the value is missing; allowed are jvm, sites"#,
+        ),
+        (
+            "alloc=site",
+            r#"option alloc at byte 6: no such value "site"; allowed are jvm, sites; did you mean "sites"?"#,
+        ),
+        (
+            "events=+alloc,engine=jvmti,alloc=sites",
+            r#"option alloc at byte 33: alloc=sites can't be had with engine=jvmti, which rewrites no classes"#,
+        ),
+        (
+            "alloc=sites,events=free",
+            r#"option alloc at byte 6: alloc=sites gives objects no identity, which free can't do without; leave it at alloc=jvm"#,
+        ),
+        (
+            "events=+alloc+monitors+heap,alloc=sites",
+            r#"option alloc at byte 34: alloc=sites gives objects no identity, which monitors and heap can't do without; leave it at alloc=jvm"#,
         ),
         (
             "allocsites=",

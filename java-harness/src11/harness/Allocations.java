@@ -344,12 +344,12 @@ public final class Allocations {
 
     /** Adds up what n rounds make. */
     static void expect(long n) {
-        sized(Plain.class, n * 5, Plain::new); // plain, references, clones: 3
+        sized(Plain.class, n * 5, () -> new Plain()); // plain, references, clones: 3
         ExpectEvents.objectsAt("plain", Plain.class, n);
-        sized(Derived.class, n * 4, Derived::new); // plain, references, clones: 2
-        sized(Reflected.class, n, Reflected::new);
-        sized(Handled.class, n, Handled::new);
-        sized(Referred.class, n, Referred::new);
+        sized(Derived.class, n * 4, () -> new Derived()); // plain, references, clones: 2
+        sized(Reflected.class, n, () -> new Reflected());
+        sized(Handled.class, n, () -> new Handled());
+        sized(Referred.class, n, () -> new Referred());
         ExpectEvents.objects(Letter.class, 2 * n);
         ExpectEvents.objects(Stamp.class, 4 * n);
         ExpectEvents.objects(Stamp[].class, 2 * n);

@@ -8,6 +8,7 @@ mod calls;
 mod classes;
 mod lines;
 mod objects;
+mod sites;
 mod snapshot;
 mod stacks;
 
@@ -27,6 +28,7 @@ use jtrail_model::{
 };
 use jtrail_options::Events;
 use objects::Objects;
+use sites::Site;
 
 /// What a translator has to know beforehand.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) tell_threads: bool,
     /// Calls are added up by path, and written when their thread ends.
     pub(crate) aggregate: bool,
+    /// Allocations seen at their sites tell these.
+    pub(crate) alloc_sites: bool,
     /// What heap dumps are called, before their number.
     pub(crate) heap_name: String,
     /// When the trace began.
@@ -57,6 +61,7 @@ pub(crate) struct Translator {
     /// By number; the first one is empty.
     texts: Vec<Box<str>>,
     objects: Objects,
+    sites: Vec<Site>,
     collecting: bool,
     settings: Settings,
     totals: Totals,
@@ -162,6 +167,7 @@ impl Translator {
             methods: Vec::new(),
             texts: Vec::new(),
             objects: Objects::default(),
+            sites: Vec::new(),
             collecting: false,
             settings,
             totals: Totals::default(),
@@ -589,6 +595,8 @@ impl Sink for Translator {
             Code::Alloc | Code::AllocAt | Code::ObjectDef | Code::ObjectFree => {
                 self.object(number, ticks, code, payload);
             }
+            Code::AllocSite => self.made(number, ticks, first),
+            Code::AllocMany => self.made_many(number, ticks, payload),
             Code::HeapDump
             | Code::HeapRoot
             | Code::HeapObject

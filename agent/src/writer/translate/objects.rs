@@ -114,31 +114,46 @@ impl Translator {
                 }
             }
             _ => {
+                let object = match object {
+                    0 => self.totals.objects + 1, // one without identity, as those of sites
+                    object => object,
+                };
                 // First, as it may be the thread itself that is announced now.
                 self.objects.define(object);
-                // The JVM's own threads make objects too.
-                let (thread, time) = self.at(number, ticks).unwrap_or((ThreadId::NONE, time));
-                let (class, kind) = self.object_class(class, time);
-                let (method, line) = match payload.get(2) {
-                    Some(frame) => {
-                        let (method, line) = record::frame_parts(*frame);
-                        (self.method(method, time).0, line.max(0))
-                    }
-                    None => (MethodId::NONE, 0),
-                };
-                self.totals.objects += 1;
-                self.event(&Event::ObjectAlloc(ObjectAlloc {
-                    thread,
-                    time,
-                    kind,
-                    object: ObjectId(object),
-                    size: payload[1] as i64,
-                    line: line.into(),
-                    method,
-                    class,
-                }));
+                let frame = payload.get(2).map(|frame| record::frame_parts(*frame));
+                self.allocated(number, ticks, object, (class, payload[1]), frame);
             }
         }
+    }
+
+    /// Writes the allocation of an object; `frame` is a method's number and a line.
+    pub(super) fn allocated(
+        &mut self,
+        number: u32,
+        ticks: u64,
+        object: u64,
+        (class, size): (u32, u64),
+        frame: Option<(u32, i32)>,
+    ) {
+        let time = Timestamp(self.timeline.at(ticks));
+        // The JVM's own threads make objects too.
+        let (thread, time) = self.at(number, ticks).unwrap_or((ThreadId::NONE, time));
+        let (class, kind) = self.object_class(class, time);
+        let (method, line) = match frame {
+            Some((method, line)) => (self.method(method, time).0, line.max(0)),
+            None => (MethodId::NONE, 0),
+        };
+        self.totals.objects += 1;
+        self.event(&Event::ObjectAlloc(ObjectAlloc {
+            thread,
+            time,
+            kind,
+            object: ObjectId(object),
+            size: size as i64,
+            line: line.into(),
+            method,
+            class,
+        }));
     }
 
     pub(super) fn heap(&mut self, ticks: u64, code: Code, payload: &[u64]) {

@@ -149,6 +149,31 @@ public class Counted { //= 0
             all[i] = new Base[i].length > 5 ? new StringBuilder().append(i) : null; //= 11 + LCounted$Base; 11 55 + java/lang/StringBuilder 5
     } //= 1
 
+    static class Copied implements Cloneable { //= 1
+        Object copy() throws CloneNotSupportedException {
+            return super.clone(); //= 2 + call 2 2
+        }
+
+        Object copied() throws CloneNotSupportedException {
+            return clone(); //= 1
+        }
+    }
+
+    /** Calls that make objects, and one that calls a clone() of its own. */
+    static void madeByCalls(int n) throws Exception {
+        Copied original = new Copied(); //= 1 + Counted$Copied 1
+        original.copy(); //= 1
+        original.copy(); //= 1
+        original.copied(); //= 1
+        new java.util.ArrayList<>().clone(); //= 1 + java/util/ArrayList 1
+        int[][] arrays = {{1}, {2}}; //= 1 + [I 1 2 + I 2 2
+        work += arrays.clone().length; //= 1 + call 1 1
+        work += java.lang.reflect.Array.getLength(java.lang.reflect.Array.newInstance(int.class, n)); //= 1 + call 1 1
+        work += ((Object[]) java.lang.reflect.Array.newInstance(int.class, 2, n)).length; //= 1 + I 1 2 + calls 1 3
+        work += java.util.Arrays.copyOf(arrays, 7, Object[].class).length; //= 1 + call 1 1
+        work += java.util.Arrays.copyOfRange(arrays, 0, 1, Object[].class).length; //= 1 + call 1 1
+    } //= 1
+
     /** Objects that are carried, not yet initialized, over a branch. */
     static String carried(int n) {
         return new String( //= 4 + java/lang/String 2
@@ -165,7 +190,7 @@ public class Counted { //= 0
         }
     }
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws Exception {
         empty(); //= 1
         empty(); //= 1
         forLoop(); //= 1
@@ -185,6 +210,7 @@ public class Counted { //= 0
         ternaries(3); //= 1
         ternaries(4); //= 1
         lambdas(); //= 1
+        madeByCalls(3); //= 1
         new Base(0); //= 1 + Counted$Base 1
         new Fields(); //= 1 + Counted$Fields 1
         new Fields(2); //= 1 + Counted$Fields 1

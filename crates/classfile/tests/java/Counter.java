@@ -30,6 +30,12 @@ public final class Counter {
         amounts[site] += arrays(array);
     }
 
+    /** Adds up the objects. */
+    public static void callAllocated(Object made, int site) {
+        sites[site]++;
+        amounts[site] += made == null ? 1L << 40 : 1;
+    }
+
     private static int arrays(Object object) {
         int arrays = 1;
         if (object instanceof Object[] elements)

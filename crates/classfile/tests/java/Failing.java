@@ -33,6 +33,7 @@ public final class Failing {
     public static void allocated(int site) { line(site); }
     public static void arrayAllocated(int length, int site) { line(site); }
     public static void multiAllocated(Object array, int site) { line(site); }
+    public static void callAllocated(Object made, int site) { line(site); }
 
     /** Arguments: the highest number, and the classes. */
     public static void main(String[] args) throws Exception {

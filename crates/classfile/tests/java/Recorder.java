@@ -16,6 +16,7 @@ public final class Recorder {
     public static void allocated(int site) {}
     public static void arrayAllocated(int length, int site) {}
     public static void multiAllocated(Object array, int site) {}
+    public static void callAllocated(Object made, int site) {}
 
     private static void add(char kind, int id) {
         if (events.length() < 100_000) events.append(' ').append(kind).append(id);

@@ -55,6 +55,23 @@ public final class JtrailHook {
         UNSAFE.getAndAddLong(null, LINES + 8L * number, 1);
     }
 
+    /** An object was created, and is not initialised yet. The argument is the number of the place in the code. */
+    public static native void allocated(int site);
+
+    /** An array of one dimension was created. */
+    public static native void arrayAllocated(int length, int site);
+
+    /** An array of arrays was created, with those that it holds. */
+    public static native void multiAllocated(Object array, int site);
+
+    /** A method was called that makes an object, and made this one. */
+    public static native void callAllocated(Object made, int site);
+
+    /** The class of that name, as code in the class {@code from} means it. */
+    static Class<?> find(String name, Class<?> from) throws ClassNotFoundException {
+        return Class.forName(name, false, from.getClassLoader());
+    }
+
     /** The thread is about to park; whether the running method has the blocker as its first argument. */
     public static native void park(int hasBlocker);
 

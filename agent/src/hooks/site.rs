@@ -1,0 +1,417 @@
+//! Allocations seen by probes where code creates objects (`alloc=sites`).
+//!
+//! The probe knows its place by number, and the place's class, method and line are known to the writer; so the hot path is that of a
+//! call: thread-local pointer, time stamp, store. The first object of each place has its class looked up, and the first
+//! of each class has its size measured, on an object that is made for that.
+
+use super::{buffer, record, stack};
+use crate::agent::{self, Agent};
+use crate::buffer::record::{self, Code};
+use crate::buffer::tls;
+use crate::clock::Clock;
+use crate::guard;
+use crate::instrument::sites::{self, Sizing};
+use crate::jni;
+use crate::jvmti::abi::RawEnv;
+use crate::writer::{Announcement, ClassInfo};
+use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// Our own hook's frame, which is innermost.
+const HOOK_FRAMES: i32 = 1;
+
+/// What the trace says of everything else.
+const NOT_SEEN: &str = "alloc=sites does not see objects that no bytecode of a rewritten class creates: those of the JVM, of native code \
+                        and of hidden classes";
+
+thread_local! {
+    /// The thread looks up a class; what it makes on the way is not recorded.
+    static LOOKING_UP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sizes of arrays by their elements, and `Object[]` as a global reference.
+struct Arrays {
+    sizings: [(u8, Sizing); ELEMENTS.len()],
+    of_objects: usize,
+}
+
+/// First characters of elements' descriptors; arrays are references like all others.
+const ELEMENTS: [u8; 9] = *b"ZBCSIJFDL";
+
+static ARRAYS: OnceLock<Arrays> = OnceLock::new();
+
+pub(super) unsafe extern "system" fn allocated<C: Clock>(
+    env: *mut JNIEnv,
+    hook: jclass,
+    site: jint,
+) {
+    made::<C>(env, hook, site as u32, 0);
+}
+
+pub(super) unsafe extern "system" fn array_allocated<C: Clock>(
+    env: *mut JNIEnv,
+    hook: jclass,
+    length: jint,
+    site: jint,
+) {
+    made::<C>(env, hook, site as u32, length as u32);
+}
+
+#[inline(always)]
+fn made<C: Clock>(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
+    let buffer = tls::get();
+    let now = C::now();
+    let low = record::coded(Code::AllocSite);
+    let recorded = !buffer.is_null()
+        && sites::is_found(site)
+        // SAFETY: the variable is null, or points to this thread's own buffer.
+        && unsafe { (*buffer).try_record_with(now, low, record::site(site, length)) };
+    if !recorded {
+        slow(env, hook, site, length);
+    }
+}
+
+/// No buffer, no room in the chunk, a new epoch, or the first object of the place.
+#[cold]
+#[inline(never)]
+fn slow(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
+    guard::run("an allocation", || {
+        let Some(agent) = agent::get() else { return };
+        if LOOKING_UP.get() {
+            return;
+        }
+        let Some(buffer) = buffer(agent, env) else {
+            return;
+        };
+        if !sites::is_found(site) {
+            // SAFETY: a hook gets the running thread's environment and its own class.
+            unsafe { look_up(agent, env, hook, site) };
+        }
+        let payload = [record::site(site, length)];
+        record(agent, Some(buffer), Code::AllocSite, &payload);
+    });
+}
+
+/// A call made this object; it is null where somebody else's method of that name did not.
+pub(super) unsafe extern "system" fn call_allocated(
+    env: *mut JNIEnv,
+    _hook: jclass,
+    made: jobject,
+    site: jint,
+) {
+    guard::run("an allocation", || {
+        if let Some(agent) = agent::get()
+            && !made.is_null()
+        {
+            // SAFETY: the hook's environment and argument.
+            unsafe { record_object(agent, env, made, site as u32, 1) };
+        }
+    });
+}
+
+/// An array of arrays: regular, so that one of each level stands for all.
+pub(super) unsafe extern "system" fn multi_allocated(
+    env: *mut JNIEnv,
+    _hook: jclass,
+    array: jobject,
+    site: jint,
+) {
+    guard::run("an allocation", || {
+        let (Some(agent), Some(arrays)) = (agent::get(), ARRAYS.get()) else {
+            return;
+        };
+        let of_objects = std::ptr::with_exposed_provenance_mut(arrays.of_objects);
+        let (mut array, mut count) = (array, 1);
+        while !array.is_null() {
+            // SAFETY: live local references: the hook's own argument, and what the JVM gives us here. An instance of `Object[]`
+            // is an array of references.
+            unsafe {
+                record_object(agent, env, array, site as u32, count);
+                if !jni::is_instance(env, array, of_objects) {
+                    return;
+                }
+                match jni::array_length(env, array) {
+                    0 => return,
+                    length => count *= length as u64,
+                }
+                array = jni::first_element(env, array);
+            }
+        }
+    });
+}
+
+/// The JVM made an object for a native method.
+pub(super) unsafe extern "system" fn made_by_vm(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    _object: jobject,
+    class: jclass,
+    size: jlong,
+) {
+    guard::run("an allocation of the JVM", || {
+        let Some(agent) = agent::get() else { return };
+        let (Some(objects), Some(method)) = (&agent.objects, stack::caller(agent, 0)) else {
+            return;
+        };
+        // SAFETY: the JVM just told us of the method, which is on the stack.
+        if LOOKING_UP.get() || !unsafe { is_told(agent, method) } {
+            return;
+        }
+        // SAFETY: likewise, and the callback's own references.
+        let (class, frame) = unsafe {
+            let class = objects.class_of_new(agent, env, class, size.max(0) as u64);
+            (class, stack::frame(agent, method, -1))
+        };
+        let (Some(class), Some(frame)) = (class, frame) else {
+            return;
+        };
+        let payload = [record::object(0, class), size.max(0) as u64, frame];
+        record(agent, buffer(agent, env), Code::AllocAt, &payload);
+    });
+}
+
+/// Whether what the JVM makes for this method is seen by no probe, and told in every state of compilation. Most that the JVM tells
+/// is neither: calls of the method have probes, or Java code that ran inside of it has.
+///
+/// # Safety
+/// `method` is alive.
+unsafe fn is_told(agent: &Agent, method: jmethodID) -> bool {
+    /// Of reflection, before it makes itself code for a method that is called often.
+    const METHODS: [&str; 2] = ["newInstance0", "invoke0"];
+    const CLASSES: &str = "Ljdk/internal/reflect/";
+    // SAFETY: the caller's promise.
+    let (name, class) = unsafe {
+        let jvmti = agent.jvmti;
+        (jvmti.method_name(method), jvmti.declaring_class(method))
+    };
+    let (Ok((name, _)), Ok(class)) = (name, class) else {
+        return false;
+    };
+    METHODS.contains(&&*name)
+        // SAFETY: a local reference that the JVM just gave us.
+        && unsafe { agent.jvmti.class_signature(class) }.is_ok_and(|s| s.starts_with(CLASSES))
+}
+
+/// Records objects of one class and size by one of them.
+///
+/// # Safety
+/// `env` is the running thread's, and `object` a live reference.
+unsafe fn record_object(agent: &Agent, env: *mut JNIEnv, object: jobject, site: u32, count: u64) {
+    let (Some(objects), Some(buffer)) = (&agent.objects, buffer(agent, env)) else {
+        return;
+    };
+    if LOOKING_UP.get() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let Ok(size) = (unsafe { objects.jvmti.object_size(object) }) else {
+        return;
+    };
+    // SAFETY: the caller's promise.
+    let class = unsafe {
+        let class = jni::class_of(env, object);
+        let number = objects.class_of_new(agent, env, class, size);
+        jni::forget(env, class);
+        number
+    };
+    if let Some(class) = class {
+        let payload = [record::site(site, class), size, count];
+        record(agent, Some(buffer), Code::AllocMany, &payload);
+    }
+}
+
+/// Tells the writer all of a place.
+///
+/// # Safety
+/// `env` is the running thread's, which runs a hook at the place; `hook` is the hook class.
+unsafe fn look_up(agent: &Agent, env: *mut JNIEnv, hook: jclass, site: u32) {
+    let Some(all) = agent.classes.sites.get() else {
+        return;
+    };
+    let Some(name) = all.wanted(site) else {
+        return; // another thread was faster
+    };
+    LOOKING_UP.set(true);
+    // SAFETY: the caller's promise.
+    let found = unsafe { jni::with_frame(env, || class_and_size(agent, env, hook, &name)) };
+    LOOKING_UP.set(false);
+    let (class, sizing) = match found {
+        Ok(found) => found,
+        Err(reason) => {
+            // The stack or the memory is at its end: this object is told without its size, and the next one asks again.
+            agent.announce(Announcement::Uncovered {
+                class: (&*name).into(),
+                method: "".into(),
+                reason: format!("an object of it has no size in the trace: {reason}").into(),
+            });
+            let number = agent.classes.number_of_name(&name, |number| {
+                agent.announce(Announcement::Class(ClassInfo {
+                    number,
+                    name: (&*name).into(),
+                    super_name: "".into(),
+                    source_file: "".into(),
+                }));
+            });
+            (number, Sizing::fixed(0))
+        }
+    };
+    agent.announce(Announcement::AllocClass {
+        site,
+        class,
+        sizing,
+    });
+    if sizing != Sizing::fixed(0) {
+        all.found(site);
+    }
+}
+
+/// # Safety
+/// As for [`look_up`]; local references that it makes are the caller's to free.
+unsafe fn class_and_size(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    hook: jclass,
+    name: &str,
+) -> Result<(u32, Sizing), String> {
+    let caller = stack::caller(agent, HOOK_FRAMES).ok_or("there is no frame")?;
+    // SAFETY: the JVM just told us of the method, which is on the stack.
+    let from = unsafe { agent.jvmti.declaring_class(caller) }.map_err(|e| e.to_string())?;
+    // SAFETY: the caller's promise, and a local reference that the JVM just gave us.
+    let class = unsafe { jni::named_class(env, hook, name, from) }?;
+    // SAFETY: likewise.
+    let number = unsafe { agent.classes.number_of(agent, class) }.ok_or("it has no number")?;
+    if let Some(element) = name.strip_prefix('[') {
+        let arrays = ARRAYS.get().ok_or("no array was measured")?;
+        let element = match element.as_bytes().first() {
+            Some(b'[') | None => b'L',
+            Some(element) => *element,
+        };
+        let sizing = arrays.sizings.iter().find(|(of, _)| *of == element);
+        let (_, sizing) = sizing.ok_or("there is no such array")?;
+        return Ok((number, *sizing));
+    }
+    let all = agent.classes.sites.get().ok_or("there are no sites")?;
+    if let Some(size) = all.size(number) {
+        return Ok((number, Sizing::fixed(size)));
+    }
+    // SAFETY: likewise. The class is initialised, or the running thread does that: an object of it was just created.
+    let size = unsafe {
+        let object = jni::allocate(env, class);
+        match object.is_null() {
+            true => return Err("there is no memory for one more".into()),
+            false => agent.jvmti.object_size(object),
+        }
+    };
+    let size = size.map_err(|e| e.to_string())?;
+    all.measured(number, size);
+    Ok((number, Sizing::fixed(size)))
+}
+
+/// Measures arrays, and says what is not seen.
+pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
+    if agent.classes.sites.get().is_none() {
+        return;
+    }
+    agent.announce(Announcement::Uncovered {
+        class: "*".into(),
+        method: "".into(),
+        reason: NOT_SEEN.into(),
+    });
+    // SAFETY: the running thread's environment.
+    let arrays = unsafe { jni::with_frame(env, || measure_arrays(agent, env)) };
+    if let Some(arrays) = arrays {
+        let _ = ARRAYS.set(arrays); // the first and only time
+    }
+}
+
+/// # Safety
+/// `env` is the running thread's; local references that it makes are the caller's to free.
+unsafe fn measure_arrays(agent: &Agent, env: *mut JNIEnv) -> Option<Arrays> {
+    // SAFETY: the caller's promise.
+    let object = unsafe { jni::object_class(env) }?;
+    let sizing = |element: u8| {
+        let size = |length: i32| {
+            // SAFETY: likewise, and a local reference that the JVM just gave us.
+            unsafe {
+                let array = jni::new_array(env, element, length, object);
+                if array.is_null() {
+                    return None;
+                }
+                let size = agent.jvmti.object_size(array).ok();
+                jni::forget(env, array);
+                size
+            }
+        };
+        sizing(size)
+    };
+    let mut sizings = [(0, Sizing::fixed(0)); ELEMENTS.len()];
+    for (place, element) in sizings.iter_mut().zip(ELEMENTS) {
+        *place = (element, sizing(element)?);
+    }
+    // SAFETY: likewise.
+    let of_objects = unsafe {
+        let array = jni::new_array(env, b'L', 0, object);
+        if array.is_null() {
+            return None;
+        }
+        jni::global_reference(env, jni::class_of(env, array))
+    };
+    Some(Arrays {
+        sizings,
+        of_objects: of_objects.expose_provenance(),
+    })
+}
+
+/// From the sizes of arrays by length: `base` and `element` are those of the largest array that is as large as the empty one.
+fn sizing(size: impl Fn(i32) -> Option<u64>) -> Option<Sizing> {
+    /// A multiple of every alignment that there is (at most 256 bytes).
+    const MANY: i32 = 4096;
+    let empty = size(0)?;
+    let element = (size(MANY)? - empty) / MANY as u64;
+    let mut length = 0;
+    loop {
+        length += 1;
+        let next = size(length)?;
+        if next > empty {
+            return Some(Sizing {
+                base: empty.checked_sub(element * (length as u64 - 1))?,
+                element: element as u32,
+                alignment: (next - empty) as u32,
+            });
+        }
+        if length == MANY {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_arrays_follow_from_a_few() {
+        for header in [12_u64, 16, 20, 24] {
+            for element in [1_u64, 2, 4, 8] {
+                for alignment in [8_u64, 16, 256] {
+                    let bytes = |length: i32| {
+                        (header + element * length as u64).next_multiple_of(alignment)
+                    };
+                    let found = sizing(|length| Some(bytes(length))).expect("sizes");
+                    for length in 0..1000 {
+                        let expected = bytes(length as i32);
+                        assert_eq!(
+                            found.bytes(length),
+                            expected,
+                            "{header} {element} {alignment}"
+                        );
+                    }
+                }
+            }
+        }
+        assert_eq!(sizing(|_| None), None);
+        assert_eq!(sizing(|_| Some(16)), None);
+    }
+}

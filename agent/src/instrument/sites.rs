@@ -1,0 +1,228 @@
+//! Places where code creates objects (`alloc=sites`): their numbers, and what the writer has to know of them.
+//!
+//! The rewriter puts a probe behind each of them, which hands over nothing but the place's number and an array's length. What class
+//! a place makes objects of is known by name only until one is made there: then the class is there for certain, and
+//! is looked up once ([`AllocSites::found`]). Most places are never reached.
+
+use super::known::Known;
+use super::loader::Loader;
+use crate::agent::Agent;
+use crate::writer::Announcement;
+use jtrail_classfile::{Allocation, AllocationSite};
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Room for so many places. Memory is only used up as places are.
+const MOST: u32 = 1 << 24;
+
+/// By number: whether the writer knows all of a place. Apart from the rest, because every probe looks at it.
+static FOUND: OnceLock<&'static [AtomicBool]> = OnceLock::new();
+
+/// Whether a record may be made of the place without further ado.
+#[inline(always)]
+pub(crate) fn is_found(site: u32) -> bool {
+    let found = FOUND.get().and_then(|all| all.get(site as usize));
+    found.is_some_and(|found| found.load(Ordering::Relaxed))
+}
+
+/// All places.
+#[derive(Default)]
+pub(crate) struct AllocSites(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    /// By number: the class of what is made there, as `Class.forName` takes it; none once it is found.
+    classes: Vec<Option<Arc<str>>>,
+    names: FxHashSet<Arc<str>>,
+    /// Bytes of an object, by the number of its class.
+    sizes: FxHashMap<u32, u64>,
+}
+
+/// Bytes of what a place makes: `base`, and `element` for each element, rounded up to a multiple of `alignment`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sizing {
+    pub(crate) base: u64,
+    pub(crate) element: u32,
+    pub(crate) alignment: u32,
+}
+
+impl Sizing {
+    /// All objects of the class have this size.
+    pub(crate) const fn fixed(bytes: u64) -> Self {
+        Self {
+            base: bytes,
+            element: 0,
+            alignment: 1,
+        }
+    }
+
+    /// Bytes of an array of that length; for an object, any length will do.
+    pub(crate) const fn bytes(self, length: u32) -> u64 {
+        let bytes = self.base + self.element as u64 * length as u64;
+        bytes.next_multiple_of(self.alignment as u64)
+    }
+}
+
+impl AllocSites {
+    /// No place yet.
+    ///
+    /// # Errors
+    /// When the system has no such range of addresses.
+    pub(crate) fn new() -> io::Result<Self> {
+        if FOUND.get().is_none() {
+            let _ = FOUND.set(super::lines::reserve(MOST as usize)?); // the first and only time
+        }
+        Ok(Self::default())
+    }
+
+    /// Gives places their numbers in a row; the first. `None` when there are none left.
+    fn take(&self, sites: &[AllocationSite<'_>]) -> Option<u32> {
+        let mut table = self.0.lock();
+        let Table { classes, names, .. } = &mut *table;
+        if classes.len() + sites.len() > MOST as usize {
+            return None;
+        }
+        let first = classes.len() as u32;
+        for site in sites {
+            let name = class_made(&site.kind);
+            let name = names.get(&*name).cloned().unwrap_or_else(|| {
+                let name: Arc<str> = name.into();
+                names.insert(Arc::clone(&name));
+                name
+            });
+            classes.push(Some(name));
+        }
+        Some(first)
+    }
+
+    /// The class that is to be looked up for a place; `None` if that is done.
+    pub(crate) fn wanted(&self, site: u32) -> Option<Arc<str>> {
+        self.0.lock().classes.get(site as usize)?.clone()
+    }
+
+    /// Bytes of an object of the class, if one was measured.
+    pub(crate) fn size(&self, class: u32) -> Option<u64> {
+        self.0.lock().sizes.get(&class).copied()
+    }
+
+    /// An object of the class was measured.
+    pub(crate) fn measured(&self, class: u32, bytes: u64) {
+        self.0.lock().sizes.insert(class, bytes);
+    }
+
+    /// The writer knows all of the place.
+    pub(crate) fn found(&self, site: u32) {
+        if let Some(class) = self.0.lock().classes.get_mut(site as usize) {
+            *class = None;
+        }
+        if let Some(found) = FOUND.get().and_then(|all| all.get(site as usize)) {
+            found.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// The name of the class that an instruction makes an object of, as `Class.forName` takes it.
+fn class_made(kind: &Allocation<'_>) -> String {
+    let internal = match kind {
+        Allocation::New { class } | Allocation::MultiArray { class, .. } => class.to_string(),
+        Allocation::Array { element } => format!("[{element}"),
+        Allocation::Call { .. } => String::new(), // the object itself tells
+    };
+    internal.replace('/', ".")
+}
+
+/// The number of the first of a known method's places, which are announced if they are new. They keep their numbers if
+/// the class passes the load hook again and they are the same. `None` when there are no numbers left.
+pub(super) fn number(
+    agent: &Agent,
+    all: &AllocSites,
+    known: &mut Known,
+    (loader, class, method): (Loader, &str, &str),
+    sites: &[AllocationSite<'_>],
+) -> Option<u32> {
+    let entry = known.classes.get_mut(&(loader, class.into()))?;
+    let entry = entry.methods.get_mut(method)?;
+    let mut hasher = FxHasher::default();
+    for site in sites {
+        (site.line, class_made(&site.kind)).hash(&mut hasher);
+    }
+    let content = hasher.finish();
+    if let Some((had, first)) = entry.sites
+        && had == content
+    {
+        return Some(first);
+    }
+    let first = all.take(sites)?;
+    entry.sites = Some((content, first));
+    agent.announce(Announcement::AllocSites {
+        method: entry.number,
+        first,
+        lines: sites.iter().map(|site| site.line).collect(),
+    });
+    Some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(kind: Allocation<'static>) -> AllocationSite<'static> {
+        AllocationSite {
+            pc: 0,
+            line: 0,
+            kind,
+        }
+    }
+
+    #[test]
+    fn places_have_numbers_and_classes() {
+        let sites = AllocSites::new().expect("addresses");
+        let new = site(Allocation::New {
+            class: "a/B$C".into(),
+        });
+        let arrays = [
+            site(Allocation::Array {
+                element: "I".into(),
+            }),
+            site(Allocation::Array {
+                element: "La/B;".into(),
+            }),
+            site(Allocation::MultiArray {
+                class: "[[La/B;".into(),
+                dimensions: 1,
+            }),
+        ];
+        assert_eq!(sites.take(&[new]), Some(0));
+        assert_eq!(sites.take(&arrays), Some(1));
+        let wanted: Vec<_> = (0..5).map(|site| sites.wanted(site)).collect();
+        let names: Vec<_> = wanted.iter().map(Option::as_deref).collect();
+        let expected = ["a.B$C", "[I", "[La.B;", "[[La.B;"];
+        assert_eq!(names[..4], expected.map(Some));
+        assert_eq!(names[4], None);
+        assert!(!is_found(1));
+        sites.found(1);
+        assert!(is_found(1) && !is_found(0) && !is_found(MOST));
+        assert_eq!(sites.wanted(1), None);
+    }
+
+    #[test]
+    fn sizes_are_rounded_up() {
+        assert_eq!(Sizing::fixed(24).bytes(7), 24);
+        let bytes = Sizing {
+            base: 16,
+            element: 1,
+            alignment: 8,
+        };
+        assert_eq!([0, 1, 8, 9].map(|n| bytes.bytes(n)), [16, 24, 24, 32]);
+        let longs = Sizing {
+            base: 16,
+            element: 8,
+            alignment: 8,
+        };
+        assert_eq!(longs.bytes(i32::MAX as u32), 16 + 8 * (i32::MAX as u64));
+    }
+}

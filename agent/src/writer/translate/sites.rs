@@ -1,0 +1,56 @@
+//! Objects that are seen where code creates them. The agent gives them no identity, so their ids are counted here, in the order
+//! of the trace.
+
+use super::{Translator, slot};
+use crate::buffer::record;
+use crate::instrument::sites::Sizing;
+
+/// A place where code creates objects.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Site {
+    method: u32,
+    line: u16,
+    /// None before an object was made there, and where the records name the class.
+    makes: Option<(u32, Sizing)>,
+}
+
+impl Translator {
+    pub(crate) fn add_sites(&mut self, method: u32, first: u32, lines: &[u16]) {
+        for (number, line) in (first..).zip(lines) {
+            *slot(&mut self.sites, number) = Site {
+                method,
+                line: *line,
+                makes: None,
+            };
+        }
+    }
+
+    pub(crate) fn set_site(&mut self, number: u32, class: u32, sizing: Sizing) {
+        slot(&mut self.sites, number).makes = Some((class, sizing));
+    }
+
+    pub(super) fn made(&mut self, thread: u32, ticks: u64, word: u64) {
+        let (number, length) = record::site_parts(word);
+        let site = *slot(&mut self.sites, number);
+        let Some((class, sizing)) = site.makes else {
+            debug_assert!(false, "a place that nobody told of");
+            return;
+        };
+        self.made_at(thread, ticks, site, (class, sizing.bytes(length)));
+    }
+
+    pub(super) fn made_many(&mut self, thread: u32, ticks: u64, payload: &[u64]) {
+        let (number, class) = record::site_parts(payload[0]);
+        let site = *slot(&mut self.sites, number);
+        for _ in 0..payload[2] {
+            self.made_at(thread, ticks, site, (class, payload[1]));
+        }
+    }
+
+    fn made_at(&mut self, thread: u32, ticks: u64, site: Site, object: (u32, u64)) {
+        let told = self.settings.alloc_sites;
+        let frame = told.then(|| (site.method, site.line.into()));
+        let number = self.totals.objects + 1;
+        self.allocated(thread, ticks, number, object, frame);
+    }
+}

@@ -1,0 +1,163 @@
+//! Allocations seen where code creates objects (`alloc=sites`): against what programs know of their own, and against what the JVM
+//! tells itself.
+
+use crate::common::{VERSIONS, agent, harness, program};
+use crate::facts::Facts;
+use crate::live_truth::collectors;
+use jtrail_testkit::{Jdk, Run, temp_dir};
+use std::collections::BTreeMap;
+
+/// Runs a program with these options, and reads its trace.
+fn traced(jdk: &Jdk, run: Run, options: &str) -> (Facts, jtrail_testkit::Output) {
+    let folder = temp_dir();
+    let file = folder.path().join("trace.trcbin");
+    let options = format!("format=binary,{options},file={}", file.display());
+    let output = run.agent(agent(), &options).output();
+    output.assert_exit(0);
+    let facts = Facts::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
+    let faults = &facts.faults[..facts.faults.len().min(20)];
+    assert!(faults.is_empty(), "JDK {}: {faults:#?}", jdk.feature);
+    let totals = facts.totals.expect("the trace ended well");
+    assert_eq!(totals.lost, 0);
+    (facts, output)
+}
+
+/// The code of the lambda `Referred::new` is in a hidden class, which no agent can rewrite.
+fn is_hidden(difference: &str) -> bool {
+    difference.contains("harness.Allocations$Referred")
+}
+
+fn check(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) {
+    if !harness().has(jdk, name) {
+        return;
+    }
+    eprintln!("{name}, {options}, JDK {}", jdk.feature);
+    let options = format!("alloc=sites,allocsites=true,include=harness.*,{options}");
+    let (facts, output) = traced(jdk, adapt(program(jdk, name)), &options);
+    let mut differences = facts.differences(&output.truth());
+    let all = differences.len();
+    differences.retain(|difference| !is_hidden(difference));
+    assert!(differences.is_empty(), "{differences:#?}\n{output}");
+    let expected = match name {
+        "harness.Allocations" => 2, // objects and bytes
+        _ => 0,
+    };
+    assert_eq!(all - differences.len(), expected, "{output}");
+}
+
+#[test]
+fn programs_know_their_objects() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let collectors = collectors(&jdk);
+        assert!(collectors.len() >= 3, "{collectors:?}");
+        for collector in collectors {
+            eprintln!("{collector}");
+            check(&jdk, "harness.Allocations", "events=threads+alloc", |run| {
+                run.jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                    .jvm_arg(&collector)
+            });
+        }
+        check(
+            &jdk,
+            "harness.RecordAllocations",
+            "events=threads+alloc",
+            |run| run,
+        );
+    }
+}
+
+#[test]
+fn whatever_else_is_recorded() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for options in [
+            "events=+alloc",
+            "events=+alloc+lines+details",
+            "events=+alloc+cpu,execdetails=false",
+            "events=threads+lines+alloc",
+        ] {
+            check(&jdk, "harness.Allocations", options, |run| run);
+        }
+        check(&jdk, "harness.Lines", "events=+lines+alloc", |run| run);
+    }
+}
+
+/// However the JVM lays out its objects, and however it runs code.
+#[test]
+fn sizes_are_the_jvms() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut layouts = vec![
+            "-XX:-UseCompressedOops",
+            "-XX:ObjectAlignmentInBytes=16",
+            "-Xint",
+            "-Xverify:all",
+        ];
+        if jdk.feature >= 17 {
+            layouts.push("-XX:-UseCompressedClassPointers");
+        }
+        if jdk.feature >= 25 {
+            layouts.push("-XX:+UseCompactObjectHeaders");
+        }
+        for layout in layouts {
+            eprintln!("{layout}");
+            check(&jdk, "harness.Allocations", "events=threads+alloc", |run| {
+                run.jvm_arg(layout).arg("20")
+            });
+        }
+    }
+}
+
+/// Objects and bytes by class, of the program's own classes and arrays of them.
+type Made = BTreeMap<String, (u64, u64)>;
+
+fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> Made {
+    let run = program(jdk, "org.example.shop.Main").arg("6").arg("1");
+    let run = jvm_args.iter().fold(run, |run, arg| run.jvm_arg(arg));
+    let options = format!("events=threads+alloc,alloc={mode}");
+    let (facts, _) = traced(jdk, run, &options);
+    let bytes = &facts.all_bytes;
+    let of_program = facts.all_objects.iter().filter(|(class, _)| {
+        class.contains("org.example.shop.") && !class.contains("$$") // hidden
+    });
+    of_program
+        .map(|(class, count)| (class.clone(), (*count, bytes[class])))
+        .collect()
+}
+
+/// The same objects as the JVM tells where nothing is compiled; and the same again where it is.
+#[test]
+fn the_jvm_says_the_same() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let told = made(&jdk, "jvm", &["-Xint"]);
+        let objects: u64 = told.values().map(|(count, _)| count).sum();
+        assert!(told.len() > 10 && objects > 1000, "{told:#?}");
+        for jvm_args in [&["-Xint"][..], &[], &["-Xcomp", "-XX:TieredStopAtLevel=1"]] {
+            let seen = made(&jdk, "sites", jvm_args);
+            assert_eq!(seen, told, "JDK {}, {jvm_args:?}", jdk.feature);
+        }
+        eprintln!(
+            "JDK {}: {objects} objects of {} classes",
+            jdk.feature,
+            told.len()
+        );
+    }
+}
+
+#[test]
+fn what_can_not_be_had_is_refused() {
+    let jdk = &Jdk::require(&VERSIONS)[0];
+    for (options, message) in [
+        ("events=alloc+free,alloc=sites", "no identity, which free"),
+        (
+            "events=all,alloc=sites",
+            "no identity, which free and monitors",
+        ),
+        (
+            "events=alloc,alloc=sites,engine=jvmti",
+            "rewrites no classes",
+        ),
+    ] {
+        let output = program(jdk, "harness.Fib").agent(agent(), options).output();
+        output.assert_exit(1);
+        assert!(output.stderr.contains(message), "{options}\n{output}");
+    }
+}
