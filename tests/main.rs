@@ -18,6 +18,7 @@ mod live_failures;
 mod live_gc;
 mod live_heap;
 mod live_jit;
+mod live_mprof;
 mod live_neighbours;
 mod live_options;
 mod live_recorder;

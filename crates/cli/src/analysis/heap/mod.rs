@@ -22,6 +22,7 @@ use super::table::{Index, Table};
 use jtrail_model::{
     ClassId, Event, GcRoot, HeapDumpId, HeapObject, ObjectId, ObjectReference, Timestamp,
 };
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// One heap dump.
@@ -45,6 +46,9 @@ pub struct Dump {
     pub complete: bool,
     /// Its classes, the one with the most bytes first. Empty where graphs are not built.
     pub classes: Vec<DumpClass>,
+    /// References by the class of the object that they lead to, and of the one that holds them. Empty
+    /// where graphs are not built.
+    pub referrers: Vec<(ClassId, ClassId, u64)>,
     /// Its [`OBJECTS_KEPT`] objects that retain most, the first one most. Empty where graphs are not
     /// built.
     pub objects: Vec<DumpObject>,
@@ -232,8 +236,24 @@ impl Open {
         }
     }
 
+    /// References by the classes of both ends: the classes in the order of their ids, the most first.
+    fn referrers(&self) -> Vec<(ClassId, ClassId, u64)> {
+        let mut counts: FxHashMap<(u32, u32), u64> = FxHashMap::default();
+        for (source, target) in &self.references {
+            let classes = [target, source].map(|object| self.class[*object as usize]);
+            *counts.entry((classes[0], classes[1])).or_default() += 1;
+        }
+        let class = |number| self.classes.key(number);
+        let mut referrers: Vec<_> = counts
+            .into_iter()
+            .map(|((to, from), count)| (class(to), class(from), count))
+            .collect();
+        referrers.sort_by_key(|(to, from, count)| (*to, Reverse(*count), *from));
+        referrers
+    }
+
     fn sum_up(mut self, objects: &Objects, dump: &mut Dump) {
-        drop(self.numbers);
+        self.numbers = Table::default();
         for (number, id) in self.ids.iter().enumerate().skip(1) {
             if self.class[number] == 0 {
                 self.class[number] = self.classes.number(objects.class(*id));
@@ -245,6 +265,7 @@ impl Open {
         let roots = self.roots.iter().map(|root| (0, *root));
         let edges = || roots.clone().chain(self.references.iter().copied());
         let graph = graph::Rows::new(self.ids.len(), edges);
+        dump.referrers = self.referrers();
         self.references = Vec::new();
         let tree = dominators::dominators(&graph, 0);
         drop(graph);

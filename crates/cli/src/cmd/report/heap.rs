@@ -27,6 +27,13 @@ const CLASSES: &[Column] = &[
     column("class", "class"),
 ];
 
+const REFERENCES: &[Column] = &[
+    column("dump", "dump"),
+    column("references", "references"),
+    column("class", "to"),
+    column("from", "from"),
+];
+
 const OBJECTS: &[Column] = &[
     column("dump", "dump"),
     column("bytes", "bytes"),
@@ -73,6 +80,26 @@ impl Report<'_> {
             })
         });
         joined(CLASSES, each)
+    }
+
+    /// References of each dump, by classes.
+    pub(super) fn dump_references(&self) -> Content {
+        let each = self.analysis.heap.dumps.iter().map(|dump| {
+            self.table(
+                Table::HeapReferences,
+                REFERENCES,
+                &dump.referrers,
+                |(to, from, count)| {
+                    vec![
+                        Cell::Count(dump.dump.0),
+                        Cell::Count(*count),
+                        self.class(*to),
+                        self.class(*from),
+                    ]
+                },
+            )
+        });
+        joined(REFERENCES, each)
     }
 
     /// The objects of each dump that retain most.
