@@ -6,6 +6,7 @@
 //! - Total times of methods count recursive calls each: they are the sums over our call tree.
 //! - Its times are whole milliseconds for methods, microseconds for pauses and waits, cut off; those of several methods of
 //!   one name are each cut off.
+//! - Heap shots are told in milliseconds, rounded, since the whole millisecond in which the trace began.
 //! - A call that is open at the end ends with its thread's last event, ours with the trace.
 //! - Reports of monitors with stacks count an event once more for each event of its thread that has none; they are
 //!   left out. So are averages, which are quotients of what is compared.
@@ -287,6 +288,10 @@ fn reported(json: &Value) -> (Figures, Times) {
             _ => {}
         }
     }
+    // None is told where it is 0.
+    if !f.keys().any(|key| key.starts_with("timerOverhead=")) {
+        told(&mut f, "timerOverhead=0".to_owned());
+    }
     told(
         &mut f,
         format!(
@@ -418,11 +423,7 @@ fn reported(json: &Value) -> (Figures, Times) {
     let mut shots = BTreeMap::new();
     for (shot, row) in rows("heap").iter().enumerate() {
         shots.insert(n(row, "dump"), shot);
-        add(
-            &mut f,
-            format!("shot {shot} at"),
-            n(row, "time_ns") / 1_000_000,
-        );
+        add(&mut f, format!("shot {shot} at"), n(row, "time_ns"));
         add(&mut f, format!("shot {shot} size"), n(row, "bytes"));
         add(
             &mut f,
@@ -476,6 +477,15 @@ fn assert_agreement(program: &MprofReport, file: &Path) -> Figures {
     let (mut ours, our_times) = reported(&serde_json::from_str(&out).expect("JSON"));
     let options = [REPORTS, "--verbose", "--traces", "--maxframes=1"];
     let (mut theirs, their_times) = printed(&program.run(file, &options));
+    let is_shot = |what: &String| what.starts_with("shot ") && what.ends_with(" at");
+    for (what, ms) in theirs.extract_if(.., |what, _| is_shot(what)) {
+        let ns = ours.remove(&what).unwrap_or(0);
+        let range = ns.saturating_sub(500_000)..=ns + 1_500_000;
+        assert!(
+            range.contains(&(ms * 1_000_000)),
+            "{what}: {ms} ms, ours {ns} ns"
+        );
+    }
     // Waits are cut off to microseconds, or rounded.
     let is_time = |what: &String| what.ends_with(" waited") || what.ends_with(" longest");
     for (what, us) in theirs.extract_if(.., |what, _| is_time(what)) {

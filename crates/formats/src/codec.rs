@@ -1,6 +1,7 @@
 //! What every format has in common: the two traits, and what a decoder may answer.
 
 use jtrail_model::Event;
+use std::fmt;
 
 /// Turns events into the bytes of one format.
 ///
@@ -16,9 +17,23 @@ pub trait Encode: Send {
     /// Appends what stands behind the last event.
     fn end(&mut self, out: &mut Vec<u8>);
 
+    /// As [`Self::end`], a part at a time where that is much. Answers whether more of it follows.
+    fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
+        self.end(out);
+        false
+    }
+
     /// Whether events wait to be written by [`Self::end`], which is then asked for also where a trace breaks off.
     fn holds_back(&self) -> bool {
         false
+    }
+
+    /// Appends what waits only for more of its kind. A program that pauses should not leave its trace behind.
+    fn flush(&mut self, _out: &mut Vec<u8>) {}
+
+    /// A copy, where all is written by [`Self::end`]: ended, it writes what the trace would be if it ended now.
+    fn copy(&self) -> Option<Box<dyn Encode>> {
+        None
     }
 
     /// What the format has no place for, of all that was passed in.
@@ -44,6 +59,13 @@ pub struct Loss {
     pub what: &'static str,
     /// How many of them.
     pub count: u64,
+}
+
+/// `7 throws`
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.count, self.what)
+    }
 }
 
 /// Bytes for a place that was written before they were known.

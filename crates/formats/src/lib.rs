@@ -11,6 +11,7 @@
 mod check;
 mod codec;
 mod detect;
+mod hash;
 pub mod jinsight;
 pub mod mlpd;
 pub mod profilerj;

@@ -86,7 +86,7 @@
 //! A class must list its methods when it is defined. An event stream may tell of them one by one.
 //!
 //! - With [`ClassDetail`](jtrail_model::ClassDetail), a class is written when that comes, with all methods and fields.
-//! - Without, it is written when something needs it, with the methods known by then. A method that
+//! - Without, or with one that tells only the loader, it is written when something needs it, with the methods known by then. A method that
 //!   turns up later is written in a further class of the same name and another id: for the format, one of
 //!   another loader. These are counted as *classes split* *(choice)*.
 //! - Superclasses and interfaces that are not written yet are written first, with no more than is known. One
@@ -114,8 +114,8 @@
 //!
 //! Ids are those of the file, `-` is none. In quotes, `\"` and `\\` stand for a quotation mark and a
 //! backslash. Parks and the two of the runtime go beyond the format's usual texts *(choice)*. Notes of jtrail itself
-//! stand as they are, but that a thread is one of the file, and that totals have 0 for what the file
-//! can't hold. Free text has the ticks of the record before. What does not read exactly so is
+//! stand as they are, but that a thread is one of the file, and that totals leave out what the file
+//! does not hold. Free text has the ticks of the record before. What does not read exactly so is
 //! free text.
 //!
 //! The thread called `*unknown*` stands for none *(choice)*.

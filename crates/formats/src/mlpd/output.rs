@@ -122,6 +122,8 @@ pub(super) struct Output {
     waiting: usize,
     /// The buffer of the last event.
     last: usize,
+    /// The time of the last event of the batch.
+    latest: u64,
     /// How many batches were written, but for those of definitions alone.
     pub(super) batches: u64,
 }
@@ -137,6 +139,7 @@ impl Default for Output {
             order: Vec::new(),
             waiting: 0,
             last: DEFINING,
+            latest: 0,
             batches: 0,
         }
     }
@@ -180,6 +183,13 @@ impl Output {
         &mut self.buffers[place]
     }
 
+    /// Whether an event would be earlier than the one before it in the batch. It belongs to the next one then:
+    /// readers merge a batch by time.
+    #[inline]
+    pub(super) fn falls(&self, place: usize, time: u64) -> bool {
+        place != DEFINING && time.max(self.buffers[place].time) < self.latest
+    }
+
     /// Begins an event: its first byte and its time. `false` when the time had to be raised, because
     /// it falls along the thread.
     #[inline]
@@ -198,6 +208,9 @@ impl Output {
         buffer.bytes.push(first);
         put_uleb(time - buffer.time, &mut buffer.bytes);
         buffer.time = time;
+        if place != DEFINING {
+            self.latest = time;
+        }
         (buffer, rises)
     }
 
@@ -209,6 +222,7 @@ impl Output {
             buffer.base_time = buffer.time;
             self.order.push(place);
         }
+        self.latest = buffer.time;
         buffer.bytes.push(first);
         buffer
     }
@@ -261,6 +275,7 @@ impl Output {
             }
         }
         self.waiting = 0;
+        self.latest = 0;
         self.batches += 1;
     }
 

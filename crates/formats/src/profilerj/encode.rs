@@ -2,12 +2,13 @@
 
 use super::MOST_CALL_NODES;
 use super::coverage::Coverage;
+use super::document::{self, Written};
+use super::losses::Losses;
 use super::objects::Objects;
 use super::registry::Names;
 use super::text::legal;
 use super::threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
 use super::tree::{NONE, Tree};
-use super::{document, losses::Losses};
 use crate::{Encode, Loss};
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Event, MethodEnter, ObjectAlloc, Sample, SampleSum,
@@ -22,7 +23,7 @@ const ROOM_FOR_SUMS: usize = 4;
 const NATIVE: i64 = -2;
 
 /// Adds up what happens, and writes the document at the end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Encoder {
     pub(super) names: Names,
     pub(super) threads: Threads,
@@ -38,6 +39,8 @@ pub struct Encoder {
     rooms: Rooms,
     hits: Room,
     losses: Losses,
+    /// How much of the document is written, once all is added up.
+    written: Option<Written>,
 }
 
 impl Default for Encoder {
@@ -55,6 +58,7 @@ impl Default for Encoder {
             rooms: Rooms::default(),
             hits: Room::default(),
             losses: Losses::default(),
+            written: None,
         }
     }
 }
@@ -130,11 +134,24 @@ impl Encode for Encoder {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
-        let now = self.last();
-        self.threads.finish(now, &mut self.calls, &mut self.rooms);
-        self.calls.finish(Calls::add_times);
-        self.samples.finish(Hits::add);
-        document::write(self, out);
+        while self.end_part(out) {}
+    }
+
+    fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
+        let mut written = self.written.take().unwrap_or_else(|| {
+            let now = self.last();
+            self.threads.finish(now, &mut self.calls, &mut self.rooms);
+            self.calls.finish(Calls::add_times);
+            self.samples.finish(Hits::add);
+            Written::default()
+        });
+        let more = written.write(self, out);
+        self.written = Some(written);
+        more
+    }
+
+    fn copy(&self) -> Option<Box<dyn Encode>> {
+        Some(Box::new(self.clone()))
     }
 
     fn losses(&self) -> Vec<Loss> {

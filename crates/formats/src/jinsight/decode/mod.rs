@@ -446,7 +446,8 @@ impl Decoder {
     fn behind<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         if !input.is_empty() {
             let offset = self.offset;
-            self.tally.fault("bytes behind the end of the file", offset);
+            self.tally
+                .faults("bytes behind the end of the file", offset, input.len());
             self.state = State::Behind;
             return nothing(input.len());
         }
