@@ -244,6 +244,7 @@ fn a_reader_that_goes_away_is_no_error() {
         &["convert", &file, "-", "--to", "xml"],
         &["verify", &file],
         &["verify", &file, "--json"],
+        &["compare", &file, &file],
         &["man"],
         &["completions", "bash"],
     ] {
