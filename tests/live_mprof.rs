@@ -174,6 +174,10 @@ fn printed(text: &str) -> (Figures, Times) {
                     );
                 }
             }
+            ("Heap shot", [count, "root", "references", ..]) => {
+                let count = count.parse().unwrap();
+                add(&mut f, format!("shot {shot} {head} from roots"), count);
+            }
             ("Heap shot", [count, "references", "from:", ..]) => {
                 let count = count.parse().unwrap();
                 add(
@@ -437,6 +441,11 @@ fn reported(json: &Value) -> (Figures, Times) {
         add(&mut f, format!("shot {shot} class count"), 1);
         add(
             &mut f,
+            format!("shot {shot} objects of {class} from roots"),
+            n(&row, "roots"),
+        );
+        add(
+            &mut f,
             format!("shot {shot} objects of {class}"),
             n(&row, "objects"),
         );
@@ -591,7 +600,7 @@ fn reports_on_the_sample_application() {
             &report,
             run,
             options,
-            &["contentions", "calls of ", "shot 0 size"],
+            &["throws from ", "calls of ", "shot 0 size"],
         );
     }
 }

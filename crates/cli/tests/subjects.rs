@@ -173,8 +173,8 @@ const TABLES: &[(&str, &str, &[&str])] = &[
         "--heap",
         "heap_classes",
         &[
-            "30\t2\t1500\t0.968992\t1500\t0.968992\t[B",
-            "30\t2\t48\t0.031008\t1024\t0.661499\tcom.acme.Node",
+            "30\t2\t1500\t0.968992\t1500\t0.968992\t1\t[B",
+            "30\t2\t48\t0.031008\t1024\t0.661499\t1\tcom.acme.Node",
         ],
     ),
     ("--heap", "heap_references", &["30\t1\t[B\tcom.acme.Node"]),

@@ -61,6 +61,8 @@ pub struct DumpClass {
     pub class: ClassId,
     /// Its objects, with their own bytes.
     pub shallow: Amount,
+    /// Roots among them; an object may be one for several reasons.
+    pub roots: u64,
     /// Bytes that would be free without its objects, theirs included.
     pub retained: i64,
 }
@@ -262,6 +264,10 @@ impl Open {
                 self.sizes[number] = objects.size(*id);
             }
         }
+        let mut roots_of: FxHashMap<u32, u64> = FxHashMap::default();
+        for root in &self.roots {
+            *roots_of.entry(self.class[*root as usize]).or_default() += 1;
+        }
         let roots = self.roots.iter().map(|root| (0, *root));
         let edges = || roots.clone().chain(self.references.iter().copied());
         let graph = graph::Rows::new(self.ids.len(), edges);
@@ -282,16 +288,14 @@ impl Open {
             objects: dump.all.objects.saturating_sub(tree.order.len() as u64 - 1),
             bytes: dump.all.bytes.saturating_sub(retained[0]),
         });
-        let keys = self
-            .classes
-            .keys()
-            .iter()
-            .zip(shallow.iter().zip(of_classes));
+        let keys = (0_u32..).zip(self.classes.keys());
         dump.classes = keys
+            .zip(shallow.iter().zip(of_classes))
             .filter(|(_, (shallow, _))| shallow.objects > 0)
-            .map(|(class, (shallow, retained))| DumpClass {
+            .map(|((number, class), (shallow, retained))| DumpClass {
                 class: *class,
                 shallow: *shallow,
+                roots: roots_of.get(&number).copied().unwrap_or(0),
                 retained,
             })
             .collect();

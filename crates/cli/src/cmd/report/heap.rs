@@ -1,7 +1,7 @@
 //! Tables of heap dumps.
 
 use super::tables::Table;
-use super::{Content, Report, column, object_id, optional, share, some_text};
+use super::{Content, Report, column, object_id, optional, share, some, some_text};
 use crate::output::{Cell, Column};
 
 const DUMPS: &[Column] = &[
@@ -24,6 +24,7 @@ const CLASSES: &[Column] = &[
     column("bytes_share", "bytes %"),
     column("retained_bytes", "retained"),
     column("retained_share", "retained %"),
+    optional("roots", "roots"),
     column("class", "class"),
 ];
 
@@ -75,6 +76,7 @@ impl Report<'_> {
                     share(c.shallow.bytes, all),
                     Cell::Bytes(c.retained),
                     share(c.retained, all),
+                    some(c.roots),
                     self.class(c.class),
                 ]
             })
