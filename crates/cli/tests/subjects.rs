@@ -3,7 +3,7 @@
 mod common;
 
 use common::rich::rich;
-use common::{Folder, LOSSLESS, file, jtrail, rows};
+use common::{Folder, LOSSLESS, file, jtrail, rows, time};
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::*;
 use std::ops::ControlFlow;

@@ -32,7 +32,7 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["report", "x", "--only", "calls"],
-            "[possible values: trace, threads,",
+            "[possible values: trace, origin, threads,",
         ),
         (
             &["report", "x", "--thread", ""],
