@@ -102,7 +102,7 @@ fn makes_sense(format: Format, data: &[u8]) -> bool {
 }
 
 /// The events of a trace, in another format.
-fn written(from: Format, data: &[u8], to: Format) -> Vec<u8> {
+pub fn written(from: Format, data: &[u8], to: Format) -> Vec<u8> {
     let mut encoder = to.encoder();
     let mut out = Vec::new();
     encoder.begin(&mut out);

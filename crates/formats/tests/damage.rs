@@ -179,3 +179,16 @@ impl Random {
         (self.next() >> 16) as usize % limit
     }
 }
+
+/// What fuzzing found, mended since: each still has to keep the promises.
+#[test]
+fn findings_of_fuzzing_stay_mended() {
+    for format in Format::ALL {
+        for (_, bytes) in corpus::findings(format) {
+            let whole = decode(format, &bytes);
+            for piece in 1..=bytes.len() {
+                same_in_pieces(format, &bytes, piece, &whole);
+            }
+        }
+    }
+}

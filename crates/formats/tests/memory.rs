@@ -2,7 +2,12 @@
 //! through all of it, since memory is measured for the whole process.
 
 #[path = "common/corpus.rs"]
-#[allow(missing_docs, unreachable_pub, reason = "other tests share it")]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "other tests share it"
+)]
 mod corpus;
 #[path = "common/decoding.rs"]
 #[allow(

@@ -2,15 +2,13 @@
 
 mod common;
 
-use common::{decode, decode_pieces, random, recoded};
-use jtrail_formats::{Encode, Format, Severity, profilerj};
+use common::{decode_pieces, random, recoded};
+use jtrail_formats::{Encode, Format, profilerj};
 use jtrail_model::*;
 use proptest::prelude::*;
 use quick_xml::events::Event as Markup;
 use quick_xml::{Reader, XmlVersion};
 use std::collections::{BTreeMap, HashSet};
-
-const EXAMPLE: &str = include_str!("profilerj/example.xml");
 
 fn written(events: &[Event<'_>]) -> String {
     let mut out = Vec::new();

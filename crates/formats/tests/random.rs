@@ -4,7 +4,7 @@ mod common;
 
 use common::layout::big_endian;
 use common::random::{event, trace, with_text};
-use common::{decode, decode_pieces, encoded, every_event, recoded, shown};
+use common::{decode, decode_pieces, encoded, recoded, shown};
 use jtrail_formats::Format;
 use jtrail_model::*;
 use proptest::prelude::*;

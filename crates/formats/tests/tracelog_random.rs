@@ -6,7 +6,7 @@ mod log;
 
 use common::check::check;
 use common::random::trace;
-use common::{Decoding, decode, decode_pieces, every_event, shown};
+use common::{decode, decode_pieces, every_event, shown};
 use jtrail_formats::tracelog::{Collection, Decoder, Encoder, Settings};
 use jtrail_formats::{Decode, Encode, Format, Severity, Step};
 use jtrail_model::*;

@@ -198,7 +198,8 @@ impl Encoder {
     #[cold]
     fn end_batch(&mut self) {
         let mut ended = std::mem::take(&mut self.ended);
-        self.flush(&mut ended);
+        self.write_header(&mut ended);
+        self.output.flush_before_event(&mut ended);
         self.ended = ended;
     }
 
