@@ -78,7 +78,7 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["run", "--format", "pdf", "--", "java"],
-            "--format: no such value \"pdf\"; allowed are xml, binary, none",
+            "--format: no such value \"pdf\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none",
         ),
         (
             &["run", "--format", "trail", "--", "java"],
