@@ -9,15 +9,15 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The JVMs of these tests: each takes a while.
 const JVMS: [u32; 2] = [17, 25];
 
-/// Writes the trace as a log profile of data version 17, for which `convert` has no word.
-fn write_mlpd_17(from: &Path, to: &Path) {
-    let mut encoder = mlpd::Encoder::new(DataVersion::V17);
+/// Writes the trace as a log profile of a data version. `convert` has no word for these.
+pub(crate) fn write_mlpd(from: &Path, to: &Path, version: DataVersion) {
+    let mut encoder = mlpd::Encoder::new(version);
     let mut bytes = Vec::new();
     encoder.begin(&mut bytes);
     let mut reader = Reader::new(File::open(from).expect("there")).expect("a trace");
@@ -47,7 +47,7 @@ fn in_all_formats(run: Run, options: &str, folder: &Path) -> Vec<(Format, String
         files.push((format, file));
     }
     let last = path("mlpd-17");
-    write_mlpd_17(Path::new(&original), Path::new(&last));
+    write_mlpd(Path::new(&original), Path::new(&last), DataVersion::V17);
     files.push((Format::Mlpd, last));
     files
 }
@@ -84,7 +84,7 @@ fn assert_same(files: &[(Format, String)]) -> BTreeMap<&'static str, u64> {
 }
 
 /// The program makes enough garbage for collections in so small a heap.
-fn small_heap(run: Run) -> Run {
+pub(crate) fn small_heap(run: Run) -> Run {
     run.jvm_arg("-Xmx24m").jvm_arg("-XX:+UseSerialGC")
 }
 
@@ -125,4 +125,44 @@ fn everything_in_all_formats() {
             assert!(sums[quantity] > 0, "no {quantity}: {sums:?}");
         }
     }
+}
+
+/// The JDK's own compiler over the sample application's sources: calls by the million, and a heap that is
+/// collected several times.
+#[test]
+fn the_java_compiler_in_all_formats() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("java-harness/src11");
+    for jdk in Jdk::require(&[17]) {
+        let folder = temp_dir();
+        let run = Run::new(&jdk, "com.sun.tools.javac.Main")
+            .jvm_arg("-XX:+UseSerialGC")
+            .jvm_arg("-Xmn8m");
+        let run = ["-proc:none", "-nowarn", "-d"]
+            .iter()
+            .fold(run, |run, arg| run.arg(*arg));
+        let run = java_files(&sources.join("org"))
+            .into_iter()
+            .fold(run.arg(folder.path()), |run, file| run.arg(file));
+        let packages = ["comp", "jvm"].map(|p| format!("include=com.sun.tools.javac.{p}.*"));
+        let options = format!("events=+alloc+free+exceptions,{}", packages.join(","));
+        let sums = assert_same(&in_all_formats(run, &options, folder.path()));
+        assert!(
+            sums["calls"] > 500_000 && sums["frees"] > 100_000,
+            "{sums:?}"
+        );
+    }
+}
+
+fn java_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(java_files(&path));
+        } else if path.extension().is_some_and(|e| e == "java") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
 }

@@ -1,4 +1,4 @@
-//! What `report` and `dump` do with events that lack their definitions, their ends, or any sense.
+//! What `report`, `dump` and `compare` do with events that lack their definitions, their ends, or any sense.
 
 mod common;
 
@@ -41,6 +41,8 @@ fn odd_traces_are_reported() {
             let done = jtrail(&[&["report", &file], args].concat());
             assert!(done.code == 0, "{}", done.err);
         }
+        let done = jtrail(&["compare", &file, &file]);
+        assert!(done.code == 0, "{}{}", done.out, done.err);
     }
     let file = file(&folder, Format::TptpBinary, &undefined);
     assert_eq!(

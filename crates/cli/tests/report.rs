@@ -21,6 +21,7 @@ trace
   methods not covered    1
   leaves without enter   0
   calls without leave    0
+  methods announced      3
 
 threads
   id  thread    group     start       end  calls  in calls
@@ -57,8 +58,8 @@ uncovered
 
 const TSV: &str = "\
 # trace
-format\tstart_ns\tduration_ns\tthreads\tclasses\tmethods\tcalls\topen\tcollections\tcollections_ns\tlost\tuncovered\tunmatched\tcut
-binary\t1700000000000000000\t12000000\t2\t1\t3\t7\t1\t1\t250000\t0\t1\t0\t0
+format\tstart_ns\tduration_ns\tthreads\tclasses\tmethods\tcalls\topen\tcollections\tcollections_ns\tlost\tuncovered\tunmatched\tcut\tmethods_defined
+binary\t1700000000000000000\t12000000\t2\t1\t3\t7\t1\t1\t250000\t0\t1\t0\t0\t3
 
 # threads
 thread\tname\tgroup\tstart_ns\tend_ns\tcalls\tbusy_ns

@@ -3,7 +3,7 @@
 mod common;
 
 use common::rich::rich;
-use common::{Folder, LOSSLESS, file, jtrail, rows};
+use common::{Folder, LOSSLESS, file, jtrail, rows, time};
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::*;
 use std::ops::ControlFlow;
@@ -64,6 +64,11 @@ const TABLES: &[(&str, &str, &[&str])] = &[
         "--monitors",
         "monitors",
         &["3000000\t500000\t2\tworker 1\t1\tboss\t20\tcom.acme.Main\tcom.acme.Main.run()V:12"],
+    ),
+    (
+        "--monitors",
+        "monitor_objects",
+        &["1\t500000\t500000\t20\tcom.acme.Main"],
     ),
     (
         "--monitors",
@@ -168,10 +173,11 @@ const TABLES: &[(&str, &str, &[&str])] = &[
         "--heap",
         "heap_classes",
         &[
-            "30\t2\t1500\t0.968992\t1500\t0.968992\t[B",
-            "30\t2\t48\t0.031008\t1024\t0.661499\tcom.acme.Node",
+            "30\t2\t1500\t0.968992\t1500\t0.968992\t1\t[B",
+            "30\t2\t48\t0.031008\t1024\t0.661499\t1\tcom.acme.Node",
         ],
     ),
+    ("--heap", "heap_references", &["30\t1\t[B\tcom.acme.Node"]),
     (
         "--heap",
         "heap_objects",
@@ -449,4 +455,121 @@ fn tables_are_as_long_as_asked() {
     assert_eq!(count(&["--allocations", "--top", "0"]), 25);
     let out = jtrail(&["report", &file, "--only", "allocations"]).out;
     assert!(out.ends_with("  … 5 more\n"), "{out}");
+}
+
+/// What formats tell that hold sums only, or figures of their own.
+#[test]
+fn sums_of_other_formats_are_shown() {
+    let thread = ThreadId(1);
+    let method = MethodId(6);
+    let alloc = |class, objects, bytes| {
+        Event::AllocationSum(AllocationSum {
+            thread,
+            time: time(2),
+            class: ClassId(class),
+            objects,
+            bytes,
+        })
+    };
+    let count = |class, live, peak| {
+        Event::ObjectCounts(ObjectCounts {
+            thread,
+            time: time(3),
+            class: ClassId(class),
+            live,
+            peak,
+        })
+    };
+    let live = |objects| LiveClass {
+        class: ClassId(3),
+        objects,
+        bytes: 24 * objects,
+    };
+    let table = |ns, objects| {
+        Event::LiveObjects(LiveObjects {
+            time: time(ns),
+            classes: vec![live(objects)],
+        })
+    };
+    let mut events = common::opening();
+    events.extend([
+        common::thread_start(1, 2_000, "main"),
+        common::rich::class(3, "com.acme.Main"),
+        common::method_def(6, "run", "()V"),
+        alloc(3, 5, 120),
+        alloc(3, 2, 48),
+        count(3, 4, 9),
+        table(4_000, 7),
+        table(5_000, 6),
+        Event::AggregatedEnter(AggregatedEnter {
+            thread,
+            method,
+            base_time: Duration(500),
+            calls: 3,
+            ..AggregatedEnter::default()
+        }),
+        Event::AggregatedDetail(AggregatedDetail {
+            thread,
+            method,
+            exceptions: 2,
+            overhead: Duration(70),
+        }),
+        Event::AggregatedLeave(AggregatedLeave { thread, method }),
+        Event::ThreadOsId(ThreadOsId {
+            thread,
+            time: time(6_000),
+            os_id: 4243,
+        }),
+        Event::ProcessCpu(ProcessCpu {
+            time: time(7_000),
+            cpu_time: Duration(900),
+        }),
+        Event::TracePause(TracePause { time: time(8_000) }),
+        Event::TraceResume(TraceResume { time: time(8_300) }),
+    ]);
+    events.extend(common::closing(9_000));
+    let folder = Folder::new();
+    for format in LOSSLESS {
+        let file = file(&folder, format, &events);
+        for (table, expected) in [
+            ("allocations", "7\t168\t1.000000\tcom.acme.Main"),
+            ("allocation_threads", "7\t168\t1.000000\t1\tmain"),
+            ("live_counts", "4\t9\t1\tmain\tcom.acme.Main"),
+            ("live_after_gc", "6\t144\t1.000000\tcom.acme.Main"),
+            (
+                "methods",
+                "3\t500\t1.000000\t500\t1.000000\t2\t70\tcom.acme.Main.run()V",
+            ),
+            ("threads", "1\tmain\tmain\t2000\t\t3\t500\t4243"),
+        ] {
+            // Without a choice of tables too.
+            assert_eq!(rows(&file, &[], table), [expected], "{table}");
+            assert_eq!(
+                rows(&file, &["--only", table], table),
+                [expected],
+                "{table}"
+            );
+        }
+        let origin = [
+            "machine\thost",
+            "address\t127.0.0.1",
+            "process\t4711",
+            "agent\tjtrail",
+            "agent version\t0.1.0",
+            "agent parameters\tformat=binary",
+        ];
+        assert_eq!(rows(&file, &["--only", "origin"], "origin"), origin);
+        let out = jtrail(&["report", "--only", "trace", "--format", "json", &file]).out;
+        let json: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        for (key, expected) in [
+            ("process_cpu_ns", 900),
+            ("pauses", 1),
+            ("pauses_ns", 300),
+            ("live_tables", 2),
+            ("live_table_ns", 5_000),
+            ("methods_defined", 1),
+        ] {
+            assert_eq!(json["trace"][key], expected, "{key}");
+        }
+    }
 }

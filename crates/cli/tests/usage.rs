@@ -32,7 +32,7 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["report", "x", "--only", "calls"],
-            "[possible values: trace, threads,",
+            "[possible values: trace, origin, threads,",
         ),
         (
             &["report", "x", "--thread", ""],
@@ -78,7 +78,7 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["run", "--format", "pdf", "--", "java"],
-            "--format: no such value \"pdf\"; allowed are xml, binary, none",
+            "--format: no such value \"pdf\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none",
         ),
         (
             &["run", "--format", "trail", "--", "java"],
@@ -244,6 +244,7 @@ fn a_reader_that_goes_away_is_no_error() {
         &["convert", &file, "-", "--to", "xml"],
         &["verify", &file],
         &["verify", &file, "--json"],
+        &["compare", &file, &file],
         &["man"],
         &["completions", "bash"],
     ] {

@@ -114,7 +114,7 @@ impl Quantity {
 
 const NO_FREES: &str = "it does not tell which objects died";
 const TOTALS: &str = "it holds totals, no single events";
-const NO_PLACE: &str = "it has no place for it";
+const NO_PLACE: &str = "the format has no place for them";
 
 impl Format {
     /// What the format says of a quantity.

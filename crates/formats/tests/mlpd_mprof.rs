@@ -8,23 +8,9 @@ use common::legal::trace;
 use common::written_by;
 use jtrail_formats::mlpd::{self, DataVersion};
 use jtrail_model::*;
+use jtrail_testkit::MprofReport;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// Where the program is. Without it the test says so; in CI it must be there.
-fn program() -> Option<PathBuf> {
-    let told = std::env::var_os("JTRAIL_MPROF_REPORT").map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|place| place.join("mprof-report"));
-    let found = told.or_else(|| places.find(|place| place.is_file()));
-    if found.is_none() {
-        eprintln!(
-            "SKIPPED: no mprof-report; see scripts/get-mprof-report, and set JTRAIL_MPROF_REPORT"
-        );
-    }
-    found
-}
+use std::path::Path;
 
 /// What a report says, and what it must say: figures by name.
 type Figures = BTreeMap<String, u64>;
@@ -131,33 +117,9 @@ fn shown_method(class: &str, e: &MethodDef<'_>) -> String {
 }
 
 /// Runs the program over a file.
-fn report(program: &Path, file: &Path, options: &[&str]) -> String {
+fn report(program: &MprofReport, file: &Path, options: &[&str]) -> String {
     let reports = "--reports=header,jit,gc,alloc,call,metadata,exception,monitor,thread,domain,heapshot,stats";
-    let output = Command::new("timeout")
-        .arg("60")
-        .arg(program)
-        .args([reports, "--verbose"])
-        .args(options)
-        .arg(file)
-        .output()
-        .expect("mprof-report runs");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{} {text}", output.status);
-    for complaint in [
-        "unmatched",
-        "unknown method",
-        "unresolved class",
-        "Incorrect buffer id",
-        "incorrect gc gen",
-        "time went backwards",
-        "callee time bigger",
-        "duplicate object",
-        "(null)",
-        "invalid",
-    ] {
-        assert!(!text.contains(complaint), "{complaint}: {text}");
-    }
-    text
+    program.run(file, &[&[reports, "--verbose"], options].concat())
 }
 
 /// The figures of a report.
@@ -293,7 +255,9 @@ fn roots_of(text: &str) -> Figures {
 
 #[test]
 fn mprof_report_counts_what_the_events_say() {
-    let Some(program) = program() else { return };
+    let Some(program) = MprofReport::find() else {
+        return;
+    };
     let directory = std::env::temp_dir().join(format!("jtrail-mprof-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     for version in [DataVersion::V1, DataVersion::V17] {

@@ -75,8 +75,7 @@ impl Jdk {
     /// # Panics
     /// As told, and when none of the versions is there.
     pub fn require(features: &[u32]) -> Vec<Self> {
-        let ci = env::var_os("CI").is_some_and(|v| v == "true" || v == "1");
-        choose(&Self::all(), features, ci).unwrap_or_else(|why| panic!("{why}"))
+        choose(&Self::all(), features, crate::is_ci()).unwrap_or_else(|why| panic!("{why}"))
     }
 
     /// The newest JVM.

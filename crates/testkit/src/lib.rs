@@ -4,6 +4,7 @@
 //! - [`Harness`]: the compiled programs of `java-harness/`, and which class path a JVM can take.
 //! - [`Run`]: one program in one JVM, with or without the agent, always with a time limit.
 //! - [`Counts`]: what a harness program says it called, and the comparison with a trace.
+//! - [`MprofReport`]: another reader of log profiles.
 //! - [`Truth`]: what it says of all other events: objects, monitors, exceptions, lines and so on.
 //!
 //! ```no_run
@@ -31,14 +32,21 @@
 mod counts;
 mod harness;
 mod jdk;
+mod mprof;
 mod run;
 mod truth;
 
 pub use counts::{Counts, ParseError};
 pub use harness::Harness;
 pub use jdk::{Jdk, JdkError, OLDEST};
+pub use mprof::MprofReport;
 pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
 pub use truth::{CpuMillis, Group, Site, Truth, Waits, differences, differences_in_range};
+
+/// Whether everything that tests ask for must be there (`CI=true`).
+fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|v| v == "true" || v == "1")
+}
 
 /// A fresh folder that is removed with the value.
 ///

@@ -29,10 +29,20 @@ pub struct Allocations {
 }
 
 impl Allocations {
-    /// Takes allocations; other events are passed over.
+    /// Takes allocations and sums of them; other events are passed over.
     pub fn event(&mut self, event: &Event<'_>) {
-        if let Event::ObjectAlloc(e) = event {
-            self.alloc(e);
+        match event {
+            Event::ObjectAlloc(e) => self.alloc(e),
+            Event::AllocationSum(e) => {
+                let (class, thread) = (
+                    self.classes.entry(e.class).or_default(),
+                    self.threads.entry(e.thread).or_default(),
+                );
+                for sum in [&mut self.all, class, thread] {
+                    sum.add_all(e.objects, e.bytes);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -57,6 +67,7 @@ impl Allocations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jtrail_model::AllocationSum;
 
     #[test]
     fn allocations_are_summed_three_ways() {
@@ -77,8 +88,17 @@ mod tests {
                 ..ObjectAlloc::default()
             }));
         }
+        allocations.event(&Event::AllocationSum(AllocationSum {
+            class: ClassId(3),
+            thread: ThreadId(3),
+            objects: 7,
+            bytes: 700,
+            ..AllocationSum::default()
+        }));
         let amount = |objects, bytes| Amount { objects, bytes };
-        assert_eq!(allocations.all, amount(5, 148));
+        assert_eq!(allocations.classes[&ClassId(3)], amount(7, 700));
+        assert_eq!(allocations.threads[&ThreadId(3)], amount(7, 700));
+        assert_eq!(allocations.all, amount(5 + 7, 148 + 700));
         assert_eq!(allocations.classes[&ClassId(1)], amount(3, 48));
         assert_eq!(allocations.classes[&ClassId(2)], amount(2, 100));
         let site = |class, method, line| AllocationSite {

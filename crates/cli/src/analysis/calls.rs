@@ -14,7 +14,8 @@
 //! above it too; one without any open enter is counted and passed over. Time that falls counts as 0.
 
 use jtrail_model::{
-    AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
+    AggregatedDetail, AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
+    Timestamp,
 };
 use rustc_hash::FxHashMap;
 
@@ -49,6 +50,10 @@ pub struct MethodStat {
     pub total: i64,
     /// Time within, callees not included, in ns.
     pub own: i64,
+    /// Calls that an exception ended, where the trace tells them apart.
+    pub exceptions: u64,
+    /// CPU time that the profiler itself took for them, in ns; 0 if not measured.
+    pub overhead: i64,
     /// CPU time within, callees included, in ns; 0 if not measured.
     pub cpu_total: i64,
     /// CPU time within, callees not included, in ns; 0 if not measured.
@@ -141,6 +146,11 @@ impl Calls {
             Event::AggregatedEnter(e) => {
                 if let Some(thread) = self.thread(e.thread, wanted) {
                     self.aggregated_enter(thread, e);
+                }
+            }
+            Event::AggregatedDetail(e) => {
+                if let Some(thread) = self.thread(e.thread, wanted) {
+                    self.aggregated_detail(thread, e);
                 }
             }
             Event::AggregatedLeave(e) => {
@@ -270,6 +280,12 @@ impl Calls {
             self.cut += 1;
             self.end_call(thread, e.time);
         }
+        if e.by_exception
+            && let Some(call) = self.threads[thread].stack.last()
+        {
+            self.paths[call.path as usize].stat.exceptions += 1;
+            self.methods[call.method as usize].exceptions += 1;
+        }
         self.end_call(thread, e.time);
     }
 
@@ -338,6 +354,17 @@ impl Calls {
         }
     }
 
+    fn aggregated_detail(&mut self, thread: usize, e: &AggregatedDetail) {
+        let Some(node) = self.threads[thread].aggregated.last() else {
+            return;
+        };
+        let path = &mut self.paths[node.path as usize].stat;
+        for stat in [path, &mut self.methods[node.method as usize]] {
+            stat.exceptions = stat.exceptions.saturating_add(e.exceptions);
+            stat.overhead = stat.overhead.saturating_add(e.overhead.0.max(0));
+        }
+    }
+
     fn aggregated_leave(&mut self, thread: usize) {
         let t = &mut self.threads[thread];
         let Some(node) = t.aggregated.pop() else {
@@ -388,6 +415,8 @@ impl MethodStat {
             calls: 0,
             total: 0,
             own: 0,
+            exceptions: 0,
+            overhead: 0,
             cpu_total: 0,
             cpu_own: 0,
             bounds: None,

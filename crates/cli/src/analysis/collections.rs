@@ -45,6 +45,12 @@ pub struct Collections {
     pub count: u64,
     /// All together.
     pub total: Duration,
+    /// How often the heap had another size than before, as far as the trace says.
+    pub resizes: u64,
+    /// The largest size of the heap, in bytes; 0 if the trace does not say.
+    pub largest_heap: i64,
+    /// The size that the trace told last.
+    heap: i64,
     /// Sums by generation and by the number of collector and cause.
     stats: FxHashMap<(Generation, u32), PauseStat>,
     /// Numbers of collector and cause; 0 is that of none.
@@ -98,6 +104,11 @@ impl Collections {
                 self.detail = Some((e.generation, kind));
             }
             Event::GcFinish(e) => {
+                if e.total_space > 0 {
+                    self.resizes += u64::from(e.total_space != self.heap);
+                    self.heap = e.total_space;
+                    self.largest_heap = self.largest_heap.max(e.total_space);
+                }
                 let (generation, kind) = match self.detail.take() {
                     Some(detail) => detail,
                     None => (Generation::Unknown, self.kind_number("", "")),

@@ -8,6 +8,7 @@
 //! | `collections` | pauses by garbage collection |
 //! | `objects` | class and life of each object |
 //! | `allocations` | allocations by class, place and thread |
+//! | `live` | live objects that the trace counts itself |
 //! | `monitors` | contended monitors, `Object.wait`, parks |
 //! | `exceptions` | throws and catches by class and place |
 //! | `classes` | details of classes, unloading, redefinition |
@@ -16,6 +17,7 @@
 //! | `coverage` | lines reached |
 //! | `compare` | traces held against each other |
 //! | `heap` | heap dumps: sums by class, dominators, retained sizes |
+//! | `origin` | machine, process, agent, options |
 //! | `frames` | the texts of stack frames, each kept once |
 //! | `spans`, `table` | the longest of many; tables by id |
 //!
@@ -32,9 +34,11 @@ mod coverage;
 mod exceptions;
 mod frames;
 mod heap;
+mod live;
 mod monitors;
 mod names;
 mod objects;
+mod origin;
 mod samples;
 mod spans;
 mod table;
@@ -51,14 +55,16 @@ pub use exceptions::{Exceptions, Throw, ThrowStat};
 pub(crate) use frames::with_line;
 pub use frames::{Frames, Site};
 pub use heap::{Dump, DumpClass, DumpObject, Heap, OBJECTS_KEPT};
+pub use live::{LiveCount, LiveCounts};
 pub use monitors::{Block, Monitors, WaitStat};
 pub use names::{MethodName, Names, ThreadName, readable_signature, readable_type};
 pub use objects::{Amount, Objects};
+pub use origin::Origin;
 pub use samples::{STATES, SampleStat, Samples, ThreadSamples};
 pub use spans::{Lasting, Longest, Spans};
 pub use threads::{ThreadStat, Threads};
 
-use jtrail_model::{Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered};
+use jtrail_model::{Duration, Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered};
 use rustc_hash::FxHashMap;
 
 /// Notes and other things of one kind that are kept: a report shows fewer.
@@ -98,6 +104,8 @@ pub struct Analysis {
     pub objects: Objects,
     /// Allocations.
     pub allocations: Allocations,
+    /// Live objects that the trace counts itself.
+    pub live: LiveCounts,
     /// Waits.
     pub monitors: Monitors,
     /// Exceptions.
@@ -112,6 +120,8 @@ pub struct Analysis {
     pub coverage: Coverage,
     /// Heap dumps.
     pub heap: Heap,
+    /// Machine, process, agent, options.
+    pub origin: Origin,
     /// Frames of stacks.
     pub frames: Frames,
     subjects: Subjects,
@@ -133,6 +143,11 @@ pub struct Analysis {
     pub span: Option<(Timestamp, Timestamp)>,
     /// The trace says itself that collection ended.
     pub ended: bool,
+    /// Times in which the trace paused.
+    pub pauses: Spans,
+    paused: Option<Timestamp>,
+    /// CPU time of the process, as the trace told it last.
+    pub process_cpu: Option<Duration>,
 }
 
 impl Analysis {
@@ -157,6 +172,7 @@ impl Analysis {
             Event::MethodEnter(_)
             | Event::MethodLeave(_)
             | Event::AggregatedEnter(_)
+            | Event::AggregatedDetail(_)
             | Event::AggregatedLeave(_) => {
                 let names = &self.names;
                 self.calls.event(event, |thread| wanted(names, thread));
@@ -170,6 +186,17 @@ impl Analysis {
                     self.objects.event(event, wanted);
                 }
             }
+            Event::AllocationSum(e) => {
+                if self.is_wanted(e.thread, wanted) {
+                    self.allocations.event(event);
+                }
+            }
+            Event::ObjectCounts(e) => {
+                if self.is_wanted(e.thread, wanted) {
+                    self.live.event(event);
+                }
+            }
+            Event::LiveObjects(_) => self.live.event(event),
             Event::ObjectDef(_) | Event::ObjectFree(_) => {
                 if self.subjects.objects {
                     let wanted = self.is_wanted(ThreadId::NONE, wanted);
@@ -196,7 +223,10 @@ impl Analysis {
                 self.threads.event(event);
                 self.by_thread(event);
             }
-            Event::ThreadCpu(_) | Event::ThreadMount(_) | Event::ThreadUnmount(_) => {
+            Event::ThreadCpu(_)
+            | Event::ThreadOsId(_)
+            | Event::ThreadMount(_)
+            | Event::ThreadUnmount(_) => {
                 self.threads.event(event);
             }
             Event::GcStart(_) | Event::GcDetail(_) | Event::GcFinish(_) => {
@@ -212,9 +242,23 @@ impl Analysis {
             | Event::HeapObject(_)
             | Event::ObjectReference(_)
             | Event::HeapDumpEnd(_) => self.heap.event(event, &self.objects),
+            Event::Node(_)
+            | Event::ProcessCreate(_)
+            | Event::AgentCreate(_)
+            | Event::Option(_)
+            | Event::Filter(_) => self.origin.event(event),
             Event::TraceEnd(_) => self.ended = true,
+            Event::TracePause(e) => _ = self.paused.get_or_insert(e.time),
+            Event::TraceResume(e) => self.resume(e.time),
+            Event::ProcessCpu(e) => self.process_cpu = Some(e.cpu_time),
             Event::Custom(custom) => self.note(&custom.body),
             _ => self.names.event(event),
+        }
+    }
+
+    fn resume(&mut self, time: Timestamp) {
+        if let Some(since) = self.paused.take() {
+            self.pauses.add(time.since(since).0.max(0));
         }
     }
 
@@ -248,6 +292,7 @@ impl Analysis {
     /// Ends the calls and waits that are still open, at the last moment of the trace.
     pub fn finish(&mut self) {
         let (_, last) = self.span.unwrap_or_default();
+        self.resume(last);
         self.calls.finish(last);
         self.threads.finish(last);
         self.monitors.finish(last, &self.objects);

@@ -59,6 +59,8 @@ pub struct Monitors {
     pub blocked: Spans,
     /// The longest of them.
     pub blocks: Longest<Block>,
+    /// By object, none for those without ids.
+    pub by_object: FxHashMap<ObjectId, (ClassId, Spans)>,
     /// By class of the monitor's object.
     pub by_class: FxHashMap<ClassId, Spans>,
     /// By place.
@@ -158,6 +160,9 @@ impl Monitors {
         let stat = match kind {
             Kind::Enter => {
                 self.blocked.add(block.length);
+                let object = self.by_object.entry(block.object).or_default();
+                object.0 = block.class;
+                object.1.add(block.length);
                 self.by_class
                     .entry(block.class)
                     .or_default()

@@ -97,6 +97,11 @@ impl Names {
         self.classes.len()
     }
 
+    /// How many methods were announced.
+    pub fn method_count(&self) -> usize {
+        self.methods.len()
+    }
+
     /// The class's name, or `class-7` where the trace never announced it.
     pub fn class(&self, id: ClassId) -> String {
         self.classes

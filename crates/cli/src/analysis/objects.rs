@@ -22,6 +22,12 @@ impl Amount {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
+    pub(super) fn add_all(&mut self, objects: u64, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.objects = self.objects.saturating_add(objects);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
     fn remove(&mut self, bytes: i64) {
         self.objects = self.objects.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(bytes);

@@ -8,6 +8,8 @@ use rustc_hash::FxHashMap;
 pub struct ThreadStat {
     /// CPU time that it used, as it was told last.
     pub cpu: Option<Duration>,
+    /// The operating system's number of it; of the last one, where several ran it.
+    pub os_id: Option<u64>,
     /// How often it took a carrier, of a virtual thread.
     pub mounts: u64,
     /// Time on carriers, in ns.
@@ -23,11 +25,14 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Takes CPU times, mounts, unmounts, and ends of threads; other events are passed over.
+    /// Takes CPU times, numbers, mounts, unmounts, and ends of threads; other events are passed over.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ThreadCpu(e) => {
                 self.all.entry(e.thread).or_default().cpu = Some(e.cpu_time);
+            }
+            Event::ThreadOsId(e) => {
+                self.all.entry(e.thread).or_default().os_id = Some(e.os_id);
             }
             Event::ThreadMount(e) => {
                 let thread = self.all.entry(e.thread).or_default();

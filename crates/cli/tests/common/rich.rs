@@ -18,7 +18,7 @@ fn stack() -> Vec<Frame<'static>> {
     ]
 }
 
-fn class(id: u64, name: &'static str) -> Event<'static> {
+pub(crate) fn class(id: u64, name: &'static str) -> Event<'static> {
     Event::ClassDef(ClassDef {
         class: ClassId(id),
         time: time(3_000),

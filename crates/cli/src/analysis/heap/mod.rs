@@ -22,6 +22,7 @@ use super::table::{Index, Table};
 use jtrail_model::{
     ClassId, Event, GcRoot, HeapDumpId, HeapObject, ObjectId, ObjectReference, Timestamp,
 };
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// One heap dump.
@@ -45,6 +46,9 @@ pub struct Dump {
     pub complete: bool,
     /// Its classes, the one with the most bytes first. Empty where graphs are not built.
     pub classes: Vec<DumpClass>,
+    /// References by the class of the object that they lead to, and of the one that holds them. Empty
+    /// where graphs are not built.
+    pub referrers: Vec<(ClassId, ClassId, u64)>,
     /// Its [`OBJECTS_KEPT`] objects that retain most, the first one most. Empty where graphs are not
     /// built.
     pub objects: Vec<DumpObject>,
@@ -57,6 +61,8 @@ pub struct DumpClass {
     pub class: ClassId,
     /// Its objects, with their own bytes.
     pub shallow: Amount,
+    /// Roots among them; an object may be one for several reasons.
+    pub roots: u64,
     /// Bytes that would be free without its objects, theirs included.
     pub retained: i64,
 }
@@ -232,8 +238,24 @@ impl Open {
         }
     }
 
+    /// References by the classes of both ends: the classes in the order of their ids, the most first.
+    fn referrers(&self) -> Vec<(ClassId, ClassId, u64)> {
+        let mut counts: FxHashMap<(u32, u32), u64> = FxHashMap::default();
+        for (source, target) in &self.references {
+            let classes = [target, source].map(|object| self.class[*object as usize]);
+            *counts.entry((classes[0], classes[1])).or_default() += 1;
+        }
+        let class = |number| self.classes.key(number);
+        let mut referrers: Vec<_> = counts
+            .into_iter()
+            .map(|((to, from), count)| (class(to), class(from), count))
+            .collect();
+        referrers.sort_by_key(|(to, from, count)| (*to, Reverse(*count), *from));
+        referrers
+    }
+
     fn sum_up(mut self, objects: &Objects, dump: &mut Dump) {
-        drop(self.numbers);
+        self.numbers = Table::default();
         for (number, id) in self.ids.iter().enumerate().skip(1) {
             if self.class[number] == 0 {
                 self.class[number] = self.classes.number(objects.class(*id));
@@ -242,9 +264,14 @@ impl Open {
                 self.sizes[number] = objects.size(*id);
             }
         }
+        let mut roots_of: FxHashMap<u32, u64> = FxHashMap::default();
+        for root in &self.roots {
+            *roots_of.entry(self.class[*root as usize]).or_default() += 1;
+        }
         let roots = self.roots.iter().map(|root| (0, *root));
         let edges = || roots.clone().chain(self.references.iter().copied());
         let graph = graph::Rows::new(self.ids.len(), edges);
+        dump.referrers = self.referrers();
         self.references = Vec::new();
         let tree = dominators::dominators(&graph, 0);
         drop(graph);
@@ -261,16 +288,14 @@ impl Open {
             objects: dump.all.objects.saturating_sub(tree.order.len() as u64 - 1),
             bytes: dump.all.bytes.saturating_sub(retained[0]),
         });
-        let keys = self
-            .classes
-            .keys()
-            .iter()
-            .zip(shallow.iter().zip(of_classes));
+        let keys = (0_u32..).zip(self.classes.keys());
         dump.classes = keys
+            .zip(shallow.iter().zip(of_classes))
             .filter(|(_, (shallow, _))| shallow.objects > 0)
-            .map(|(class, (shallow, retained))| DumpClass {
+            .map(|((number, class), (shallow, retained))| DumpClass {
                 class: *class,
                 shallow: *shallow,
+                roots: roots_of.get(&number).copied().unwrap_or(0),
                 retained,
             })
             .collect();

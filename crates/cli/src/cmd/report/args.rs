@@ -83,14 +83,18 @@ impl Args {
     pub(super) fn subjects(&self) -> Subjects {
         let tables = self.tables();
         let any = |of: &[Table]| of.iter().any(|t| tables.contains(t));
-        let heap = any(&[Table::HeapClasses, Table::HeapObjects])
-            || (any(&[Table::Heap]) && !self.overview());
+        let heap = any(&[
+            Table::HeapClasses,
+            Table::HeapReferences,
+            Table::HeapObjects,
+        ]) || (any(&[Table::Heap]) && !self.overview());
         Subjects {
             objects: heap
                 || any(&[
                     Table::Live,
                     Table::LiveThreads,
                     Table::Monitors,
+                    Table::MonitorObjects,
                     Table::MonitorClasses,
                     Table::Waits,
                     Table::Parks,

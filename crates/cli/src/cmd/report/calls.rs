@@ -20,6 +20,8 @@ const METHODS: &[Column] = &[
     optional("cpu_total_ns", "CPU total"),
     optional("min_ns", "self min"),
     optional("max_ns", "self max"),
+    optional("exceptions", "by exception"),
+    optional("overhead_ns", "overhead"),
     column("method", "method"),
 ];
 
@@ -129,6 +131,8 @@ impl Report<'_> {
                 some_time(m.cpu_total),
                 min,
                 max,
+                some(m.exceptions),
+                some_time(m.overhead),
                 self.indented(m.method, 0),
             ]
         })

@@ -1,7 +1,7 @@
 //! Tables of heap dumps.
 
 use super::tables::Table;
-use super::{Content, Report, column, object_id, optional, share, some_text};
+use super::{Content, Report, column, object_id, optional, share, some, some_text};
 use crate::output::{Cell, Column};
 
 const DUMPS: &[Column] = &[
@@ -24,7 +24,15 @@ const CLASSES: &[Column] = &[
     column("bytes_share", "bytes %"),
     column("retained_bytes", "retained"),
     column("retained_share", "retained %"),
+    optional("roots", "roots"),
     column("class", "class"),
+];
+
+const REFERENCES: &[Column] = &[
+    column("dump", "dump"),
+    column("references", "references"),
+    column("class", "to"),
+    column("from", "from"),
 ];
 
 const OBJECTS: &[Column] = &[
@@ -68,11 +76,32 @@ impl Report<'_> {
                     share(c.shallow.bytes, all),
                     Cell::Bytes(c.retained),
                     share(c.retained, all),
+                    some(c.roots),
                     self.class(c.class),
                 ]
             })
         });
         joined(CLASSES, each)
+    }
+
+    /// References of each dump, by classes.
+    pub(super) fn dump_references(&self) -> Content {
+        let each = self.analysis.heap.dumps.iter().map(|dump| {
+            self.table(
+                Table::HeapReferences,
+                REFERENCES,
+                &dump.referrers,
+                |(to, from, count)| {
+                    vec![
+                        Cell::Count(dump.dump.0),
+                        Cell::Count(*count),
+                        self.class(*to),
+                        self.class(*from),
+                    ]
+                },
+            )
+        });
+        joined(REFERENCES, each)
     }
 
     /// The objects of each dump that retain most.

@@ -89,6 +89,7 @@ impl Report<'_> {
     fn section(&mut self, table: Table) -> Section {
         let content = match table {
             Table::Trace => self.trace(),
+            Table::Origin => self.origin(),
             Table::Threads => self.threads(),
             Table::Uncovered => self.uncovered(),
             Table::Lost => self.lost(),
@@ -103,10 +104,13 @@ impl Report<'_> {
             Table::AllocationThreads => self.allocation_threads(),
             Table::Live => self.live(),
             Table::LiveThreads => self.live_threads(),
+            Table::LiveCounts => self.live_counts(),
+            Table::LiveAfterGc => self.live_after_gc(),
             Table::Gc => self.collections(),
             Table::GcKinds => self.collection_kinds(),
             Table::GcLengths => self.collection_lengths(),
             Table::Monitors => self.monitors(),
+            Table::MonitorObjects => self.monitor_objects(),
             Table::MonitorClasses => self.monitor_classes(),
             Table::MonitorSites => self.monitor_sites(),
             Table::Waits => self.waits(),
@@ -121,6 +125,7 @@ impl Report<'_> {
             Table::UncoveredLines => self.uncovered_lines(),
             Table::Heap => self.dumps(),
             Table::HeapClasses => self.dump_classes(),
+            Table::HeapReferences => self.dump_references(),
             Table::HeapObjects => self.dump_objects(),
         };
         let section = Section {

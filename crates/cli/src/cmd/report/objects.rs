@@ -30,6 +30,14 @@ const BY_THREAD: &[Column] = &[
     column("name", "thread"),
 ];
 
+const LIVE_COUNTS: &[Column] = &[
+    column("live", "alive"),
+    column("peak", "most at once"),
+    column("thread", "id"),
+    column("name", "allocated by"),
+    column("class", "class"),
+];
+
 const GC: &[Column] = &[
     column("start_ns", "start"),
     column("pause_ns", "pause"),
@@ -134,6 +142,31 @@ impl Report<'_> {
         let live = self.analysis.objects.live_by_thread();
         let shown = self.tells_the_dead();
         self.by_thread(Table::LiveThreads, live.filter(|_| shown))
+    }
+
+    pub(super) fn live_counts(&self) -> Content {
+        let counts = &self.analysis.live.counts;
+        let mut counts: Vec<_> = counts.iter().map(|(key, count)| (*key, *count)).collect();
+        counts.sort_by_key(|(key, count)| (Reverse((count.live, count.peak)), *key));
+        let columns = LIVE_COUNTS;
+        self.table(
+            Table::LiveCounts,
+            columns,
+            counts,
+            |((class, thread), c)| {
+                vec![
+                    Cell::Count(c.live),
+                    Cell::Count(c.peak),
+                    thread_id(thread),
+                    self.thread(thread),
+                    self.class(class),
+                ]
+            },
+        )
+    }
+
+    pub(super) fn live_after_gc(&self) -> Content {
+        self.by_class(Table::LiveAfterGc, self.analysis.live.table.iter().copied())
     }
 
     pub(super) fn collections(&mut self) -> Content {

@@ -22,10 +22,18 @@ const TRACE: &[Column] = &[
     column("uncovered", "methods not covered"),
     column("unmatched", "leaves without enter"),
     column("cut", "calls without leave"),
+    optional("methods_defined", "methods announced"),
+    optional("heap_resizes", "changes of heap size"),
+    optional("largest_heap_bytes", "largest heap"),
+    optional("process_cpu_ns", "CPU time of the process"),
+    optional("pauses", "pauses of the trace"),
+    optional("pauses_ns", "time in pauses"),
     optional("allocated_objects", "objects allocated"),
     optional("allocated_bytes", "bytes allocated"),
     optional("freed_objects", "objects freed"),
     optional("freed_bytes", "bytes freed"),
+    optional("live_tables", "tables of live objects"),
+    optional("live_table_ns", "the last one at"),
     optional("blocked", "waits for monitors"),
     optional("blocked_ns", "time in them"),
     optional("thrown", "exceptions thrown"),
@@ -38,6 +46,8 @@ const TRACE: &[Column] = &[
     optional("heap_dumps", "heap dumps"),
 ];
 
+const ORIGIN: &[Column] = &[column("key", "what"), column("value", "value")];
+
 const THREADS: &[Column] = &[
     column("thread", "id"),
     column("name", "thread"),
@@ -46,6 +56,7 @@ const THREADS: &[Column] = &[
     column("end_ns", "end"),
     column("calls", "calls"),
     column("busy_ns", "in calls"),
+    optional("os_id", "system's id"),
     optional("cpu_ns", "CPU"),
     optional("mounts", "mounts"),
     optional("mounted_ns", "mounted"),
@@ -87,10 +98,22 @@ impl Report<'_> {
             Cell::Count(a.uncovered_methods()),
             Cell::Count(a.calls.unmatched),
             Cell::Count(a.calls.cut),
+            some(a.names.method_count() as u64),
+            some(a.collections.resizes),
+            some_bytes(a.collections.largest_heap),
+            a.process_cpu.map_or(Cell::None, |cpu| Cell::Time(cpu.0)),
+            some(a.pauses.count),
+            some_time(a.pauses.total),
             some(a.allocations.all.objects),
             some_bytes(a.allocations.all.bytes),
             some(a.objects.freed.objects),
             some_bytes(a.objects.freed.bytes),
+            some(a.live.tables),
+            if a.live.tables > 0 {
+                self.since_start(a.live.last)
+            } else {
+                Cell::None
+            },
             some(a.monitors.blocked.count),
             some_time(a.monitors.blocked.total),
             some(a.exceptions.thrown),
@@ -107,6 +130,15 @@ impl Report<'_> {
             rows: vec![row],
             more: 0,
         }
+    }
+
+    pub(super) fn origin(&self) -> Content {
+        let origin = &self.analysis.origin;
+        let mut content = self.table(Table::Origin, ORIGIN, &origin.facts, |(key, value)| {
+            vec![Cell::Text((*key).to_owned()), Cell::Text(value.clone())]
+        });
+        content.more += origin.more as usize;
+        content
     }
 
     pub(super) fn threads(&self) -> Content {
@@ -140,6 +172,7 @@ impl Report<'_> {
                     thread.end.map_or(Cell::None, |end| self.since_start(end)),
                     Cell::Count(calls),
                     Cell::Time(busy),
+                    stat.os_id.map_or(Cell::None, Cell::Count),
                     stat.cpu.map_or(Cell::None, |cpu| Cell::Time(cpu.0)),
                     some(stat.mounts),
                     some_time(stat.mounted),

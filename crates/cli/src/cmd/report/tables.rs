@@ -8,6 +8,8 @@ use clap::ValueEnum;
 pub(super) enum Table {
     /// Figures of the whole trace
     Trace,
+    /// Machine, process, agent, options and filters
+    Origin,
     /// Threads, busiest first
     Threads,
     /// Methods
@@ -28,6 +30,10 @@ pub(super) enum Table {
     Live,
     /// Objects alive at the end, by allocating thread
     LiveThreads,
+    /// Objects alive by class and allocating thread, where the trace counts them itself
+    LiveCounts,
+    /// Objects alive behind the last collection that the trace counted them for, by class
+    LiveAfterGc,
     /// Pauses by garbage collection, by generation, collector and cause
     GcKinds,
     /// Pauses by length
@@ -36,6 +42,8 @@ pub(super) enum Table {
     Gc,
     /// Waits for monitors that others held, longest first
     Monitors,
+    /// Such waits by the monitor's object
+    MonitorObjects,
     /// Such waits by class of the monitor's object
     MonitorClasses,
     /// Such waits by place
@@ -68,6 +76,8 @@ pub(super) enum Table {
     Heap,
     /// Classes in heap dumps, biggest first
     HeapClasses,
+    /// References in heap dumps, by the classes of both ends
+    HeapReferences,
     /// Objects in heap dumps that retain most
     HeapObjects,
     /// Methods that should be in the trace and are not
@@ -97,11 +107,14 @@ impl Table {
             | Self::Gc
             | Self::Uncovered
             | Self::Lost => Place::Base,
-            Self::Classes
+            Self::Origin
+            | Self::Classes
             | Self::Members
             | Self::CoverageMethods
             | Self::UncoveredLines
+            | Self::MonitorObjects
             | Self::HeapClasses
+            | Self::HeapReferences
             | Self::HeapObjects => Place::Detail,
             _ => Place::Subject,
         }
@@ -111,6 +124,7 @@ impl Table {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Trace => "trace",
+            Self::Origin => "origin",
             Self::Threads => "threads",
             Self::Methods => "methods",
             Self::Tree => "tree",
@@ -121,10 +135,13 @@ impl Table {
             Self::AllocationThreads => "allocation_threads",
             Self::Live => "live",
             Self::LiveThreads => "live_threads",
+            Self::LiveCounts => "live_counts",
+            Self::LiveAfterGc => "live_after_gc",
             Self::GcKinds => "gc_kinds",
             Self::GcLengths => "gc_lengths",
             Self::Gc => "gc",
             Self::Monitors => "monitors",
+            Self::MonitorObjects => "monitor_objects",
             Self::MonitorClasses => "monitor_classes",
             Self::MonitorSites => "monitor_sites",
             Self::Waits => "waits",
@@ -141,6 +158,7 @@ impl Table {
             Self::UncoveredLines => "uncovered_lines",
             Self::Heap => "heap",
             Self::HeapClasses => "heap_classes",
+            Self::HeapReferences => "heap_references",
             Self::HeapObjects => "heap_objects",
             Self::Uncovered => "uncovered",
             Self::Lost => "lost",
@@ -181,7 +199,7 @@ pub(super) struct Flags {
     /// Hits of the sampler by method, and samples by thread
     #[arg(long)]
     samples: bool,
-    /// Heap dumps: biggest classes, and what retains most
+    /// Heap dumps: biggest classes, what refers to them, and what retains most
     #[arg(long)]
     heap: bool,
     /// Lines reached, by class and by method
@@ -204,9 +222,10 @@ impl Flags {
             Table::Allocations | Table::AllocationSites | Table::AllocationThreads => {
                 self.allocations
             }
-            Table::Live | Table::LiveThreads => self.live,
+            Table::Live | Table::LiveThreads | Table::LiveCounts | Table::LiveAfterGc => self.live,
             Table::Gc | Table::GcKinds | Table::GcLengths => self.gc,
             Table::Monitors
+            | Table::MonitorObjects
             | Table::MonitorClasses
             | Table::MonitorSites
             | Table::Waits
@@ -215,10 +234,13 @@ impl Flags {
             Table::Classes | Table::Members => self.classes,
             Table::Code | Table::CodeTotals => self.code,
             Table::Samples | Table::SampleThreads => self.samples,
-            Table::Heap | Table::HeapClasses | Table::HeapObjects => self.heap,
+            Table::Heap | Table::HeapClasses | Table::HeapReferences | Table::HeapObjects => {
+                self.heap
+            }
             Table::Coverage | Table::CoverageMethods => self.coverage,
             Table::UncoveredLines => self.lines,
             Table::Trace
+            | Table::Origin
             | Table::Threads
             | Table::Methods
             | Table::Tree

@@ -21,6 +21,14 @@ const MONITORS: &[Column] = &[
     column("site", "blocked in"),
 ];
 
+const MONITOR_OBJECTS: &[Column] = &[
+    column("waits", "waits"),
+    column("total_ns", "blocked"),
+    column("longest_ns", "longest"),
+    optional("object", "object"),
+    column("class", "class"),
+];
+
 const MONITOR_CLASSES: &[Column] = &[
     column("waits", "waits"),
     column("total_ns", "blocked"),
@@ -97,6 +105,25 @@ impl Report<'_> {
         });
         content.more += blocked.saturating_sub(kept) as usize;
         content
+    }
+
+    pub(super) fn monitor_objects(&self) -> Content {
+        let known = &self.analysis.monitors.by_object;
+        let mut objects: Vec<_> = known
+            .iter()
+            .map(|(id, (class, s))| (*id, *class, *s))
+            .collect();
+        objects.sort_by_key(|(id, _, spans)| (Reverse((spans.total, spans.count)), *id));
+        let columns = MONITOR_OBJECTS;
+        self.table(
+            Table::MonitorObjects,
+            columns,
+            objects,
+            |(id, class, spans)| {
+                let [count, total, longest] = times(spans);
+                vec![count, total, longest, object_id(id), self.class(class)]
+            },
+        )
     }
 
     pub(super) fn monitor_classes(&self) -> Content {

@@ -1,0 +1,62 @@
+//! Where a trace comes from: machine, process, agent, options and filters.
+
+use jtrail_model::{Event, Text};
+
+/// What the trace says of them, as keys and values in its own order.
+#[derive(Debug, Default)]
+pub struct Origin {
+    /// The first [`KEPT`](super::KEPT) of them.
+    pub facts: Vec<(&'static str, String)>,
+    /// Those that are not kept.
+    pub more: u64,
+}
+
+impl Origin {
+    /// Takes the events that open a trace; other events are passed over.
+    pub fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Node(e) => {
+                self.text("machine", &e.hostname);
+                self.text("address", &e.ip_address);
+            }
+            Event::ProcessCreate(e) => {
+                self.text("program", &e.executable);
+                if e.pid != 0 {
+                    self.add("process", e.pid.to_string());
+                }
+            }
+            Event::AgentCreate(e) => {
+                self.text("agent", &e.name);
+                self.text("agent version", &e.version);
+                self.text("agent parameters", &e.parameters);
+            }
+            Event::Option(e) => self.add("option", format!("{}={}", e.key, e.value)),
+            Event::Filter(e) => {
+                let class = starred(&e.pattern, &e.generic_pattern);
+                let method = starred(&e.method_pattern, &e.method_generic_pattern);
+                let rule = [&*e.mode, &class, &*e.method_mode, &method].join(" ");
+                self.add("filter", rule.trim_end().to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, key: &'static str, value: &Text<'_>) {
+        if !value.is_empty() {
+            self.add(key, value.to_string());
+        }
+    }
+
+    fn add(&mut self, key: &'static str, value: String) {
+        super::keep(&mut self.facts, &mut self.more, (key, value));
+    }
+}
+
+/// A pattern with its star where it stood.
+fn starred(pattern: &str, generic: &str) -> String {
+    match generic {
+        "SUFFIX" => format!("{pattern}*"),
+        "PREFIX" => format!("*{pattern}"),
+        _ => pattern.to_owned(),
+    }
+}

@@ -1,0 +1,606 @@
+//! All figures of `mprof-report`, the reader of log profiles that comes with Mono, are those of `jtrail report`
+//! on the same file. The files are real traces, converted: data versions 1 and 17.
+//!
+//! What the other reader does otherwise, and is allowed for here:
+//!
+//! - Total times of methods count recursive calls each: they are the sums over our call tree.
+//! - Its times are whole milliseconds for methods, microseconds for pauses and waits, cut off; those of several methods of
+//!   one name are each cut off.
+//! - Heap shots are told in milliseconds, rounded, since the whole millisecond in which the trace began.
+//! - A call that is open at the end ends with its thread's last event, ours with the trace.
+//! - Reports of monitors with stacks count an event once more for each event of its thread that has none; they are
+//!   left out. So are averages, which are quotients of what is compared.
+//! - `jtrail` and `VM` are threads of the format. Loaders are domains, images and assemblies; `unknown` is one of these.
+//! - Roots are told only with `--traces`.
+
+use crate::common::{agent, program};
+use crate::live_cli::jtrail;
+use crate::live_conversions::{small_heap, write_mlpd};
+use jtrail_cli::analysis::readable_type;
+use jtrail_formats::mlpd::DataVersion;
+use jtrail_testkit::{Jdk, MprofReport, Run, temp_dir};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Figures by name.
+type Figures = BTreeMap<String, u64>;
+
+fn add(figures: &mut Figures, what: String, count: u64) {
+    *figures.entry(what).or_default() += count;
+}
+
+/// Names that are told, once each.
+fn told(figures: &mut Figures, what: String) {
+    figures.insert(what, 1);
+}
+
+/// Times of methods: of each name how many methods there are, and their times in ms.
+type Times = BTreeMap<String, (u64, [u64; 2])>;
+
+const REPORTS: &str = "--reports=header,jit,gc,sample,alloc,call,metadata,exception,monitor,thread,domain,context,heapshot,counters";
+
+/// What the other reader prints, as figures.
+fn printed(text: &str) -> (Figures, Times) {
+    let (mut f, mut times) = (Figures::new(), Times::new());
+    let (mut section, mut head, mut shot) = ("", String::new(), 0);
+    let mut waiting: Option<u64> = None;
+    for line in text.lines() {
+        if let Some(name) = line.strip_suffix(" summary") {
+            (section, waiting) = (name, None);
+            continue;
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| words[at].trim_end_matches([',', 's', 'u']).parse::<u64>();
+        let rest = |from: usize| words[from..].join(" ");
+        match (section, &words[..]) {
+            ("" | "Mono log profiler data", ["Program", "ID:", id]) => {
+                told(&mut f, format!("process {id}"))
+            }
+            ("" | "Mono log profiler data", ["Mean", "timer", "overhead:", ns, _]) => {
+                told(&mut f, format!("timerOverhead={ns}"));
+            }
+            ("" | "Mono log profiler data", ["Program", "startup:", _, month, day, time, year]) => {
+                told(&mut f, format!("started {year} {month} {day} {time}"));
+            }
+            ("JIT", _) if words.len() > 1 && number(words.len() - 1).is_ok() => {
+                let name = line.trim().split_once(':').expect("a name").0;
+                add(&mut f, name.to_owned(), number(words.len() - 1).unwrap());
+            }
+            ("GC", [generation, "collections:", ..]) => {
+                add(
+                    &mut f,
+                    format!("{generation} collections"),
+                    number(2).unwrap(),
+                );
+                add(&mut f, format!("{generation} longest"), number(5).unwrap());
+                add(&mut f, format!("{generation} paused"), number(8).unwrap());
+            }
+            ("GC", [.., count]) if count.parse::<u64>().is_ok() => {
+                let name = line.trim().split_once(':').expect("a name").0;
+                add(&mut f, name.to_owned(), count.parse().unwrap());
+            }
+            (
+                "Allocation",
+                [
+                    "Total",
+                    "memory",
+                    "allocated:",
+                    bytes,
+                    "bytes",
+                    "in",
+                    objects,
+                    _,
+                ],
+            ) => {
+                add(&mut f, "all bytes".into(), bytes.parse().unwrap());
+                add(&mut f, "all objects".into(), objects.parse().unwrap());
+            }
+            ("Method call", ["Total", "calls:", calls]) => {
+                add(&mut f, "all calls".into(), calls.parse().unwrap());
+            }
+            ("Exception", ["Throws:", n]) => add(&mut f, "throws".into(), n.parse().unwrap()),
+            ("Exception", ["Executed", "catch", "clauses:", n]) => {
+                add(&mut f, "catches".into(), n.parse().unwrap());
+            }
+            // `123 bytes from:`, and behind it the one frame that is asked for.
+            (_, [count, "bytes" | "calls" | "throws", "from:"]) => waiting = count.parse().ok(),
+            ("Allocation" | "Method call" | "Exception", _) if line.starts_with("\t\t") => {
+                let count = waiting.take().expect("a count above the frame");
+                let what = if section == "Exception" {
+                    "throws"
+                } else {
+                    &head
+                };
+                add(&mut f, format!("{what} from {}", rest(0)), count);
+            }
+            ("Allocation", [_, _, _, ..]) if number(0).is_ok() => {
+                head = format!("allocated {}", rest(3));
+                add(&mut f, head.clone(), number(1).unwrap());
+                add(&mut f, format!("bytes of {}", rest(3)), number(0).unwrap());
+            }
+            ("Method call", [_, _, _, ..]) if number(0).is_ok() => {
+                head = format!("calls of {}", rest(3));
+                add(&mut f, head.clone(), number(2).unwrap());
+                let (methods, ms) = times.entry(rest(3)).or_default();
+                *methods += 1;
+                ms[0] += number(0).unwrap();
+                ms[1] += number(1).unwrap();
+            }
+            ("Metadata", [_, ..]) if line.starts_with("\t\t") => {
+                told(&mut f, format!("loader {}", rest(0)))
+            }
+            ("Metadata", ["Loaded", what, count]) => {
+                add(&mut f, format!("loaded {what}"), count.parse().unwrap());
+            }
+            ("Monitor lock", ["Lock", "object", address, count, "contentions"]) => {
+                let address = address.trim_start_matches("0x").trim_end_matches(':');
+                let object = u64::from_str_radix(address, 16).expect("an address") / 8;
+                head = format!("object {object}");
+                add(
+                    &mut f,
+                    format!("{head} contentions"),
+                    count.parse().unwrap(),
+                );
+            }
+            ("Monitor lock", [total, "secs", "total", "wait", "time,", longest, "max,", ..]) => {
+                for (what, seconds) in [("waited", total), ("longest", longest)] {
+                    let us = seconds.replace('.', "").parse().expect("microseconds");
+                    add(&mut f, format!("{head} {what}"), us);
+                }
+            }
+            ("Monitor lock", ["Lock", what, count]) => {
+                add(&mut f, format!("monitors {what}"), count.parse().unwrap());
+            }
+            ("Thread", ["Thread:", id, "name:", ..]) => {
+                let id = u64::from_str_radix(id.trim_start_matches("0x").trim_end_matches(','), 16);
+                told(&mut f, format!("thread {} {}", id.expect("an id"), rest(3)));
+            }
+            ("Domain", ["Domain:", _, "friendly", "name:", ..]) => {
+                told(&mut f, format!("domain {}", rest(4).trim_matches('"')));
+            }
+            ("Heap shot", ["Heap", "shot", n, "at", seconds, ..]) => {
+                shot = n.parse().expect("a number");
+                let ms = seconds.replace('.', "").parse().expect("milliseconds");
+                add(&mut f, format!("shot {shot} at"), ms);
+                let counts = line.split_once(": size").expect("counts").1;
+                for part in format!("size{counts}").split(", ") {
+                    let (name, count) = part.split_once(": ").expect("a count");
+                    add(
+                        &mut f,
+                        format!("shot {shot} {name}"),
+                        count.parse().unwrap(),
+                    );
+                }
+            }
+            ("Heap shot", [count, "root", "references", ..]) => {
+                let count = count.parse().unwrap();
+                add(&mut f, format!("shot {shot} {head} from roots"), count);
+            }
+            ("Heap shot", [count, "references", "from:", ..]) => {
+                let count = count.parse().unwrap();
+                add(
+                    &mut f,
+                    format!("shot {shot} {head} from {}", rest(3)),
+                    count,
+                );
+            }
+            ("Heap shot", [_, _, _, ..]) if number(0).is_ok() => {
+                let class = rest(3);
+                let class = class
+                    .split_once(" (bytes:")
+                    .map_or(&*class, |(class, _)| class);
+                head = format!("objects of {class}");
+                add(&mut f, format!("shot {shot} {head}"), number(1).unwrap());
+                add(
+                    &mut f,
+                    format!("shot {shot} bytes of {class}"),
+                    number(0).unwrap(),
+                );
+            }
+            ("Sample" | "Counters" | "Context", [_, ..]) => panic!("unexpected: {line}"),
+            _ => {}
+        }
+    }
+    f.retain(|_, count| *count > 0);
+    (f, times)
+}
+
+/// A method as the other reader spells it: `a.B:name (int,a.C[])`.
+fn method(raw: &str) -> String {
+    let (name, types) = raw.split_once('(').expect("parameters");
+    let (class, name) = name.rsplit_once('.').expect("a class");
+    let mut types = types.split_once(')').expect("parameters").0;
+    let mut readable = Vec::new();
+    while !types.is_empty() {
+        let element = types.trim_start_matches('[');
+        let end = match element.find(';') {
+            Some(end) if element.starts_with('L') => end + 1,
+            _ => 1,
+        };
+        let (first, rest) = types.split_at(types.len() - element.len() + end);
+        readable.push(readable_type(first));
+        types = rest;
+    }
+    format!("{class}:{name} ({})", readable.join(","))
+}
+
+/// A class as the other reader spells it.
+fn class(raw: &str) -> String {
+    if raw.starts_with('[') {
+        readable_type(raw)
+    } else {
+        raw.to_owned()
+    }
+}
+
+/// `Nov 21 16:52:44` and its year, in UTC.
+fn date(ns: i64) -> String {
+    let seconds = ns.div_euclid(1_000_000_000);
+    let (mut days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let mut year = 1970;
+    let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    while days >= 365 + i64::from(leap(year)) {
+        days -= 365 + i64::from(leap(year));
+        year += 1;
+    }
+    let lengths = [
+        31,
+        28 + i64::from(leap(year)),
+        31,
+        30,
+        31,
+        30,
+        31,
+        31,
+        30,
+        31,
+        30,
+        31,
+    ];
+    let mut month = 0;
+    while days >= lengths[month] {
+        days -= lengths[month];
+        month += 1;
+    }
+    let names = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let (hours, minutes) = (time / 3600, time / 60 % 60);
+    format!(
+        "{year} {} {} {hours:02}:{minutes:02}:{:02}",
+        names[month],
+        days + 1,
+        time % 60
+    )
+}
+
+/// The same figures out of our report.
+fn reported(json: &Value) -> (Figures, Times) {
+    let (mut f, mut times) = (Figures::new(), Times::new());
+    let rows = |table: &str| json[table].as_array().expect("a table").clone();
+    let n = |row: &Value, key: &str| row[key].as_u64().unwrap_or(0);
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let trace = &json["trace"];
+    for row in rows("origin") {
+        match &*text(&row, "key") {
+            "process" => told(&mut f, format!("process {}", text(&row, "value"))),
+            "option" if text(&row, "value").starts_with("timerOverhead=") => {
+                told(&mut f, text(&row, "value"));
+            }
+            _ => {}
+        }
+    }
+    // None is told where it is 0.
+    if !f.keys().any(|key| key.starts_with("timerOverhead=")) {
+        told(&mut f, "timerOverhead=0".to_owned());
+    }
+    told(
+        &mut f,
+        format!(
+            "started {}",
+            date(trace["start_ns"].as_i64().expect("a time"))
+        ),
+    );
+    add(
+        &mut f,
+        "Compiled methods".into(),
+        n(trace, "methods_defined"),
+    );
+    for row in rows("code") {
+        add(&mut f, "Generated code size".into(), n(&row, "size_bytes"));
+    }
+    add(&mut f, "GC resizes".into(), n(trace, "heap_resizes"));
+    add(
+        &mut f,
+        "Max heap size".into(),
+        n(trace, "largest_heap_bytes"),
+    );
+    for row in rows("gc_kinds") {
+        let generation = if row["generation"] == "full" {
+            "Gen1"
+        } else {
+            "Gen0"
+        };
+        add(
+            &mut f,
+            format!("{generation} collections"),
+            n(&row, "collections"),
+        );
+        add(
+            &mut f,
+            format!("{generation} longest"),
+            n(&row, "longest_ns") / 1000,
+        );
+        add(
+            &mut f,
+            format!("{generation} paused"),
+            n(&row, "total_ns") / 1000,
+        );
+    }
+    add(&mut f, "all bytes".into(), n(trace, "allocated_bytes"));
+    add(&mut f, "all objects".into(), n(trace, "allocated_objects"));
+    for row in rows("allocations") {
+        let class = class(&text(&row, "class"));
+        add(&mut f, format!("allocated {class}"), n(&row, "objects"));
+        add(&mut f, format!("bytes of {class}"), n(&row, "bytes"));
+    }
+    for row in rows("allocation_sites") {
+        let (class, site) = (class(&text(&row, "class")), method(&text(&row, "site")));
+        add(
+            &mut f,
+            format!("allocated {class} from {site}"),
+            n(&row, "bytes"),
+        );
+    }
+    add(&mut f, "all calls".into(), n(trace, "calls"));
+    for row in rows("methods") {
+        let (methods, _) = times.entry(method(&text(&row, "method"))).or_default();
+        *methods += 1;
+    }
+    // Each caller stands above its callees.
+    let mut callers: Vec<String> = Vec::new();
+    for row in rows("tree") {
+        let callee = method(&text(&row, "method"));
+        callers.truncate(n(&row, "depth") as usize - 1);
+        add(&mut f, format!("calls of {callee}"), n(&row, "calls"));
+        if let Some(caller) = callers.last() {
+            add(
+                &mut f,
+                format!("calls of {callee} from {caller}"),
+                n(&row, "calls"),
+            );
+        }
+        let (_, ns) = times.get_mut(&callee).expect("a method");
+        ns[0] += n(&row, "total_ns");
+        ns[1] += n(&row, "self_ns");
+        callers.push(callee);
+    }
+    add(&mut f, "throws".into(), n(trace, "thrown"));
+    add(&mut f, "catches".into(), n(trace, "caught"));
+    for row in rows("exceptions") {
+        add(
+            &mut f,
+            format!("throws from {}", method(&text(&row, "site"))),
+            n(&row, "thrown"),
+        );
+    }
+    for row in rows("monitor_objects") {
+        let head = format!("object {}", n(&row, "object"));
+        add(&mut f, format!("{head} contentions"), n(&row, "waits"));
+        add(&mut f, format!("{head} waited"), n(&row, "total_ns"));
+        add(&mut f, format!("{head} longest"), n(&row, "longest_ns"));
+    }
+    let blocks = rows("monitors");
+    add(&mut f, "monitors contentions:".into(), n(trace, "blocked"));
+    let open: u64 = blocks.iter().map(|row| n(row, "open")).sum();
+    add(
+        &mut f,
+        "monitors acquired:".into(),
+        n(trace, "blocked") - open,
+    );
+    for row in rows("threads") {
+        told(
+            &mut f,
+            format!("thread {} {:?}", n(&row, "thread"), text(&row, "name")),
+        );
+    }
+    for (id, name) in [(1_u64 << 48, "jtrail"), ((1 << 48) + 1, "VM")] {
+        told(&mut f, format!("thread {id} {name:?}"));
+    }
+    let mut loaders: Vec<String> = rows("classes")
+        .iter()
+        .map(|row| text(row, "loader"))
+        .collect();
+    loaders.extend(["unknown".to_owned()]);
+    loaders.retain(|loader| !loader.is_empty());
+    loaders.sort();
+    loaders.dedup();
+    for loader in &loaders {
+        told(&mut f, format!("loader {loader}"));
+        told(&mut f, format!("domain {loader}"));
+    }
+    for what in ["images:", "assemblies:"] {
+        add(&mut f, format!("loaded {what}"), loaders.len() as u64);
+    }
+    let mut shots = BTreeMap::new();
+    for (shot, row) in rows("heap").iter().enumerate() {
+        shots.insert(n(row, "dump"), shot);
+        add(&mut f, format!("shot {shot} at"), n(row, "time_ns"));
+        add(&mut f, format!("shot {shot} size"), n(row, "bytes"));
+        add(
+            &mut f,
+            format!("shot {shot} object count"),
+            n(row, "objects"),
+        );
+        add(&mut f, format!("shot {shot} roots"), n(row, "roots"));
+    }
+    for row in rows("heap_classes") {
+        let (shot, class) = (shots[&n(&row, "dump")], class(&text(&row, "class")));
+        add(&mut f, format!("shot {shot} class count"), 1);
+        add(
+            &mut f,
+            format!("shot {shot} objects of {class} from roots"),
+            n(&row, "roots"),
+        );
+        add(
+            &mut f,
+            format!("shot {shot} objects of {class}"),
+            n(&row, "objects"),
+        );
+        add(
+            &mut f,
+            format!("shot {shot} bytes of {class}"),
+            n(&row, "bytes"),
+        );
+    }
+    for row in rows("heap_references") {
+        let (shot, to) = (shots[&n(&row, "dump")], class(&text(&row, "class")));
+        let from = class(&text(&row, "from"));
+        add(
+            &mut f,
+            format!("shot {shot} objects of {to} from {from}"),
+            n(&row, "references"),
+        );
+    }
+    f.retain(|_, count| *count > 0);
+    (f, times)
+}
+
+const TABLES: &str = "trace,origin,threads,methods,tree,code,allocations,allocation_sites,gc_kinds,monitors,monitor_objects,\
+                      exceptions,classes,heap,heap_classes,heap_references";
+
+/// Holds the two reports on a file against each other.
+fn assert_agreement(program: &MprofReport, file: &Path) -> Figures {
+    let name = file.to_str().expect("text");
+    let all = ["--top", "0", "--min", "0", "--depth", "1000000"];
+    let args = [
+        &["report", "--format", "json", "--only", TABLES][..],
+        &all,
+        &[name],
+    ]
+    .concat();
+    let (code, out, err) = jtrail(&args);
+    assert_eq!((code, err.as_str()), (ExitCode::SUCCESS, ""));
+    let (mut ours, our_times) = reported(&serde_json::from_str(&out).expect("JSON"));
+    let options = [REPORTS, "--verbose", "--traces", "--maxframes=1"];
+    let (mut theirs, their_times) = printed(&program.run(file, &options));
+    let is_shot = |what: &String| what.starts_with("shot ") && what.ends_with(" at");
+    for (what, ms) in theirs.extract_if(.., |what, _| is_shot(what)) {
+        let ns = ours.remove(&what).unwrap_or(0);
+        let range = ns.saturating_sub(500_000)..=ns + 1_500_000;
+        assert!(
+            range.contains(&(ms * 1_000_000)),
+            "{what}: {ms} ms, ours {ns} ns"
+        );
+    }
+    // Waits are cut off to microseconds, or rounded.
+    let is_time = |what: &String| what.ends_with(" waited") || what.ends_with(" longest");
+    for (what, us) in theirs.extract_if(.., |what, _| is_time(what)) {
+        let ns = ours.remove(&what).unwrap_or(0);
+        let ours = if what.starts_with("Gen") {
+            ns
+        } else {
+            ns / 1000
+        };
+        assert!(us.abs_diff(ours) <= 1, "{what}: {us} µs, ours {ours}");
+    }
+    ours.retain(|what, ns| !(is_time(what) && *ns < 1000));
+    let missing: Vec<_> = ours
+        .iter()
+        .filter(|(k, v)| theirs.get(*k) != Some(v))
+        .collect();
+    let more: Vec<_> = theirs
+        .iter()
+        .filter(|(k, v)| ours.get(*k) != Some(v))
+        .collect();
+    assert!(
+        missing.is_empty() && more.is_empty(),
+        "{name}\nours: {:#?}\ntheirs: {:#?}",
+        &missing[..missing.len().min(40)],
+        &more[..more.len().min(40)]
+    );
+    assert_eq!(
+        their_times.keys().collect::<Vec<_>>(),
+        our_times.keys().collect::<Vec<_>>()
+    );
+    for (method, (methods, ms)) in their_times {
+        let (our_methods, ns) = our_times[&method];
+        assert_eq!(methods, our_methods, "{method}");
+        for (ms, ns) in ms.into_iter().zip(ns) {
+            let most = ns / 1_000_000;
+            let least = (most + 1).saturating_sub(methods);
+            assert!(
+                (least..=most).contains(&ms),
+                "{method}: {ms} ms, ours {ns} ns"
+            );
+        }
+    }
+    theirs
+}
+
+/// Traces a program and holds the reports against each other, for both data versions.
+fn agree(report: &MprofReport, run: Run, options: &str, expected: &[&str]) {
+    let folder = temp_dir();
+    let trace = folder.path().join("trace.trcbin");
+    let options = format!(
+        "format=binary,events=all,{options},file={}",
+        trace.display()
+    );
+    run.agent(agent(), options).output().assert_exit(0);
+    for version in [DataVersion::V1, DataVersion::V17] {
+        let file = folder.path().join(format!("{version:?}.mlpd"));
+        write_mlpd(&trace, &file, version);
+        let figures = assert_agreement(report, &file);
+        println!("{version:?}: {} figures agree", figures.len());
+        for what in expected {
+            let any = figures.keys().any(|key| key.contains(what));
+            assert!(any, "no {what} in {figures:#?}");
+        }
+    }
+}
+
+/// What must have been there to compare.
+const SOME: [&str; 9] = [
+    "Generated code size",
+    "Gen",
+    "allocated harness",
+    "bytes of ",
+    "calls of ",
+    "throws from ",
+    "shot 0 objects of ",
+    "thread ",
+    "domain ",
+];
+
+#[test]
+fn both_reports_have_the_same_figures() {
+    let Some(report) = MprofReport::find() else {
+        return;
+    };
+    for jdk in Jdk::require(&[17, 25]) {
+        let args = ["1", "10", "4", "7", "20"];
+        let run = program(&jdk, "harness.Everything");
+        let run = args.iter().fold(small_heap(run), |run, arg| run.arg(*arg));
+        let options = "include=harness.*,allocsites=true,heap=exit,interval=20ms";
+        agree(&report, run, options, &SOME);
+    }
+}
+
+#[test]
+fn reports_on_the_sample_application() {
+    let Some(report) = MprofReport::find() else {
+        return;
+    };
+    for jdk in Jdk::require(&[17, 25]) {
+        let run = small_heap(program(&jdk, "org.example.shop.Main").arg("5"));
+        let options = "include=org.*,allocsites=true,heap=exit,interval=20ms";
+        agree(
+            &report,
+            run,
+            options,
+            &["throws from ", "calls of ", "shot 0 size"],
+        );
+    }
+}
