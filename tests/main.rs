@@ -7,6 +7,7 @@ mod facts;
 mod hprof;
 mod live_classes;
 mod live_cli;
+mod live_convert;
 mod live_counts;
 mod live_cpu;
 mod live_differential;
