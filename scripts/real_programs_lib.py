@@ -140,6 +140,8 @@ class Run:
         Threads write there at the same time, so the order says nothing.
         """
         lines = self.stderr.decode(errors="replace").splitlines()
+        # The agent's, of what the trace's format does not hold.
+        lines = (line for line in lines if not line.startswith("jtrail: no place in "))
         lines = (re.sub(r"0x[0-9a-f]+|@[0-9a-f]+|\d+", "#", line) for line in lines)
         return collections.Counter(re.sub(r"\b(AM|PM)\b|\b[A-Z][a-z]{2} (?=#, #)", "", line) for line in lines)
 
@@ -294,7 +296,7 @@ def scaled(number):
 
 def print_table(rows, plain):
     columns = ["program", "jdk", "include", "plain"]
-    columns += ["noise"] if plain else ["traced", "classes", "methods", "uncovered", "enters", "events",
+    columns += ["noise"] if plain else ["format", "traced", "classes", "methods", "uncovered", "enters", "events",
                                         "repaired", "open", "lost", "bytes"]
     table = [columns + ["verdict"]]
     for row in rows:

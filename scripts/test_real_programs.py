@@ -47,6 +47,12 @@ class Comparison(unittest.TestCase):
         self.assertEqual(len(lib.differences(plain, other, lib.Noise())), 2)
         self.assertEqual(lib.differences(plain, other, lib.Noise.between(plain, other)), [])
 
+    def test_what_the_agent_says_of_the_format_is_no_difference(self):
+        told = result(stderr=b"jtrail: no place in mlpd for 3 waits\n")
+        self.assertEqual(lib.differences(result(), told, lib.Noise()), [])
+        failed = result(stderr=b"jtrail: cannot write x: full\n")
+        self.assertEqual(len(lib.differences(result(), failed, lib.Noise())), 1)
+
     def test_times_in_files_are_passed_over(self):
         a = b"..timestamp\x0d1795259813376..x" + b"checksum"
         b = b"..timestamp\x0d1795259999999..x" + b"CHECKSUM"

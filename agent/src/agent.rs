@@ -1,5 +1,6 @@
 //! What lives as long as the JVM: options, environment, buffers, writer.
 
+use crate::buffer::record::Code;
 use crate::buffer::{Exchange, ThreadBuffer, tls};
 use crate::guard;
 use crate::hooks::{ClassSizes, CompiledCode};
@@ -11,7 +12,7 @@ use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
-use jtrail_options::{Engine, Events, Options};
+use jtrail_options::{Engine, Events, Options, OutputFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -202,7 +203,14 @@ impl Agent {
         self.announce(Announcement::Buffer(Box::new(handle)));
         tls::set(buffer);
         // SAFETY: as in `buffer_if_any`.
-        unsafe { &*buffer }
+        let buffer = unsafe { &*buffer };
+        if thread != NO_THREAD && self.options.format == OutputFormat::TraceLog {
+            // SAFETY: the call takes nothing and cannot fail.
+            let os_id = unsafe { libc::gettid() };
+            let payload = [thread.into(), os_id as u64];
+            crate::hooks::record(self, Some(buffer), Code::ThreadOs, &payload);
+        }
+        buffer
     }
 
     /// Hands over what the running thread recorded, and takes its buffer away.

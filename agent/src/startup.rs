@@ -10,7 +10,6 @@ use crate::writer::{self, Output, Setup, Writer};
 use crate::{guard, log};
 use crossbeam_channel::unbounded;
 use jni::sys::JavaVM;
-use jtrail_formats::Format;
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
 use std::io::Write;
 use std::sync::Arc;
@@ -84,11 +83,6 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         clock::System::now
     };
     let options = Arc::new(options);
-    let format = match options.format {
-        OutputFormat::Xml => Some(Format::TptpXml),
-        OutputFormat::Binary => Some(Format::TptpBinary),
-        OutputFormat::None => None,
-    };
     let target = options
         .file
         .expand(std::process::id(), SystemTime::now(), &writer::hostname());
@@ -96,7 +90,11 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         Target::Stdout => "standard output".to_owned(),
         Target::Path(path) => path.display().to_string(),
     };
-    let output = match format.map(|_| Output::open(&target)).transpose() {
+    let output = match options.format {
+        OutputFormat::None => Ok(None),
+        _ => Output::open(&target).map(Some),
+    };
+    let output = match output {
         Ok(output) => output,
         Err(error) => {
             // Not a mistake in the options; the program matters more.
@@ -124,7 +122,6 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     };
     let writer = Writer::start(Setup {
         options: Arc::clone(&options),
-        format,
         output,
         target: target_name,
         now,

@@ -139,6 +139,10 @@ codes! {
     HeapDumpEnd Words(1), false;
     /// Thread. It has the name that was announced for this record.
     ThreadName Words(1), false;
+    /// Thread; the operating system's number of the thread that runs it.
+    ThreadOs Words(2), false;
+    /// 0. Somebody asks for the document of a format of totals, as it is now.
+    Snapshot Words(1), false;
 }
 
 impl Code {

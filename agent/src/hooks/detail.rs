@@ -62,13 +62,57 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
         log::say(&format!("{error}; the trace has no details of classes"));
         return;
     }
+    let mut found = Vec::new();
     for class in agent.jvmti.loaded_classes().unwrap_or_default() {
-        // SAFETY: a local reference that the JVM just gave us.
-        if unsafe { agent.jvmti.is_prepared(class) } == Ok(true) {
-            // SAFETY: likewise.
-            unsafe { tell(agent, env, class) };
+        // SAFETY: local references that the JVM just gave us.
+        unsafe {
+            if agent.jvmti.is_prepared(class) == Ok(true)
+                && let Some(info) = untold(agent, env, class)
+                && let Ok(name) = name_of(agent, class)
+            {
+                found.push((name, info));
+            }
         }
     }
+    for info in in_order(found) {
+        agent.announce(Announcement::ClassDetail(Box::new(info)));
+    }
+}
+
+/// Those that others name before these: `java.lang.Object`, `java.lang.Thread`, and then the rest, each behind its superclass
+/// and interfaces.
+fn in_order(found: Vec<(Box<str>, ClassDetailInfo)>) -> Vec<ClassDetailInfo> {
+    let mut places: FxHashMap<Box<str>, Vec<usize>> = FxHashMap::default();
+    for (at, (name, _)) in found.iter().enumerate() {
+        places.entry(name.clone()).or_default().push(at);
+    }
+    let places_of = |name: &str| places.get(name).map_or(&[][..], |all| all);
+    let mut order = Vec::with_capacity(found.len());
+    let mut seen = vec![false; found.len()];
+    // A class is on the stack twice: before what it names, and behind that.
+    let mut stack: Vec<(usize, bool)> = (0..found.len()).rev().map(|at| (at, false)).collect();
+    for first in ["java.lang.Thread", "java.lang.Object"] {
+        stack.extend(places_of(first).iter().map(|at| (*at, false)));
+    }
+    while let Some((at, is_ready)) = stack.pop() {
+        if is_ready {
+            order.push(at);
+        } else if !std::mem::replace(&mut seen[at], true) {
+            stack.push((at, true));
+            let info = &found[at].1;
+            let named = info.interfaces.iter().rev().chain([&info.super_name]);
+            stack.extend(
+                named
+                    .flat_map(|name| places_of(name))
+                    .map(|at| (*at, false)),
+            );
+        }
+    }
+    let mut found: Vec<_> = found.into_iter().map(|(_, info)| Some(info)).collect();
+    order
+        .into_iter()
+        .filter_map(|at| found[at].take())
+        .collect()
 }
 
 pub(super) unsafe extern "system" fn prepared(
@@ -90,15 +134,23 @@ pub(super) unsafe extern "system" fn prepared(
 /// `env` is the running thread's, `class` a live reference to a prepared class.
 unsafe fn tell(agent: &Agent, env: *mut JNIEnv, class: jclass) {
     // SAFETY: the caller's promise.
-    let Some(number) = (unsafe { agent.classes.number_of(agent, class) }) else {
-        return;
-    };
-    if agent.sizes.tell(number) {
-        // SAFETY: likewise.
-        if let Ok(info) = unsafe { details(agent, env, class, number) } {
-            agent.announce(Announcement::ClassDetail(Box::new(info)));
-        }
+    if let Some(info) = unsafe { untold(agent, env, class) } {
+        agent.announce(Announcement::ClassDetail(Box::new(info)));
     }
+}
+
+/// A class's details, unless they were told.
+///
+/// # Safety
+/// As for [`tell`].
+unsafe fn untold(agent: &Agent, env: *mut JNIEnv, class: jclass) -> Option<ClassDetailInfo> {
+    // SAFETY: the caller's promise.
+    let number = unsafe { agent.classes.number_of(agent, class) }?;
+    if !agent.sizes.tell(number) {
+        return None;
+    }
+    // SAFETY: likewise.
+    unsafe { details(agent, env, class, number) }.ok()
 }
 
 /// # Safety
@@ -200,6 +252,35 @@ mod tests {
         assert!(sizes.tell(70));
         assert!(sizes.tell(6));
         assert!(!sizes.tell(70));
+    }
+
+    #[test]
+    fn superclasses_and_interfaces_come_first() {
+        let class = |name: &str, super_name: &str, interfaces: &[&str]| {
+            let info = ClassDetailInfo {
+                class: u32::from(name.as_bytes()[name.len() - 1]),
+                super_name: super_name.into(),
+                interfaces: interfaces.iter().map(|name| (*name).into()).collect(),
+                ..ClassDetailInfo::default()
+            };
+            (name.into(), info)
+        };
+        let found = vec![
+            class("a.C", "a.B", &["a.J", "a.I"]),
+            class("a.I", "", &[]),
+            class("java.lang.Thread", "java.lang.Object", &["a.R", "gone"]),
+            class("a.B", "java.lang.Object", &["a.J"]),
+            class("a.R", "", &[]),
+            class("a.J", "", &["a.I"]),
+            class("java.lang.Object", "", &[]),
+            class("a.B", "a.C", &[]), // of another loader; no order could please it
+        ];
+        let order = in_order(found);
+        let order: String = order.iter().map(|info| info.class as u8 as char).collect();
+        assert_eq!(order.len(), 8);
+        assert!(order.starts_with("tRd"), "{order}");
+        let at = |c| order.find(c).expect("there");
+        assert!(at('I') < at('J') && at('J') < at('B') && at('J') < at('C'));
     }
 
     #[test]

@@ -11,12 +11,12 @@
 //! After a collection no walk may begin where the JVM tells of its finish. So a thread of our own does it, if it is asked for. It
 //! is a daemon, and no thread of the trace.
 
+use super::last_frees::while_walking;
 use super::record;
 use crate::agent::{self, Agent};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{Code, object};
 use crate::jvmti::Reference;
-use crate::jvmti::abi::RawEnv;
 use crate::objects::{Objects, class_in, number_in};
 use crate::writer::without_signals;
 use crate::{guard, jni, log};
@@ -33,7 +33,7 @@ use std::sync::OnceLock;
 pub(crate) struct Snapshots {
     /// Held while a snapshot is taken.
     state: Mutex<State>,
-    vm: OnceLock<jni::Vm>,
+    pub(super) vm: OnceLock<jni::Vm>,
     /// Wakes our thread.
     collected: OnceLock<Sender<()>>,
 }
@@ -61,9 +61,6 @@ pub(super) fn is_our_thread() -> bool {
 
 /// The JVM is ready: snapshots can be taken from now on.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
-    if !agent.options.events.contains(Events::HEAP) {
-        return;
-    }
     // SAFETY: the running thread's environment.
     let Some(vm) = (unsafe { jni::vm_of(env) }) else {
         return;
@@ -109,23 +106,6 @@ pub(super) fn collected(agent: &Agent) {
     }
 }
 
-/// Somebody asked the JVM for its data: `jcmd PID JVMTI.data_dump`, or a signal to quit.
-pub(super) unsafe extern "system" fn requested(_jvmti: RawEnv) {
-    guard::run("a request for data", || {
-        let Some(agent) = agent::get() else { return };
-        let Some(vm) = agent.snapshots.vm.get() else {
-            return;
-        };
-        // SAFETY: the JVM runs.
-        let Some(env) = (unsafe { jni::env_of(*vm) }) else {
-            return;
-        };
-        if let Some(buffer) = super::buffer(agent, env) {
-            take(agent, env, buffer);
-        }
-    });
-}
-
 /// The JVM ends: the last snapshot, where one is asked for. None begins after this; one that is being taken is waited for.
 pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>) {
     if let Some(buffer) = buffer
@@ -137,7 +117,7 @@ pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>
 }
 
 /// Takes a snapshot.
-fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
+pub(super) fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
     let Some(objects) = &agent.objects else {
         return;
     };
@@ -169,9 +149,11 @@ fn walk(agent: &Agent, env: *mut JNIEnv, objects: &Objects, buffer: &ThreadBuffe
         seen: Seen::default(),
         unknown: Unknown::default(),
     };
-    let result = objects
-        .jvmti
-        .follow_references(|reference| walk.visit(reference));
+    let (result, _) = while_walking(|| {
+        objects
+            .jvmti
+            .follow_references(|reference| walk.visit(reference))
+    });
     drop(still);
     let left_out = walk.tell_unknown(env);
     match result {

@@ -10,11 +10,13 @@ mod exception;
 mod gc;
 mod heap;
 mod jit;
+mod last_frees;
 mod lifecycle;
 mod method;
 mod monitor;
 mod object;
 mod park;
+mod request;
 mod sampler;
 mod stack;
 mod thread;
@@ -27,15 +29,16 @@ use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Capabilities, Capability, Event};
 use jni::sys::JNIEnv;
-use jtrail_options::{Engine, Events, HeapMoments, Options};
+use jtrail_options::{Engine, Events, Options};
 
 pub(crate) use cpu::VirtualTimes;
 pub(crate) use detail::ClassSizes;
 pub(crate) use gc::Collections;
 pub(crate) use heap::Snapshots;
 pub(crate) use jit::CompiledCode;
+pub(crate) use last_frees::Teller;
 pub(crate) use lifecycle::bind_hook;
-pub(crate) use object::environment as objects;
+pub(crate) use object::{environment as objects, forgets_areas};
 pub(crate) use sampler::Sampler;
 
 /// Kinds of events that name methods which the filters may leave out.
@@ -179,8 +182,8 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
             Event::GarbageCollectionFinish,
         ]);
     }
-    if heap::wanted(&agent.options, HeapMoments::REQUEST) {
-        callbacks.data_dump_request(heap::requested);
+    if request::is_wanted(&agent.options) {
+        callbacks.data_dump_request(request::requested);
         events.push(Event::DataDumpRequest);
     }
     if agent.options.events.contains(Events::MONITORS) {

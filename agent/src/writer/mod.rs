@@ -4,6 +4,8 @@
 //! attached to the JVM, so no safepoint waits for it.
 
 mod announce;
+mod format;
+mod losses;
 mod merge;
 mod output;
 mod preamble;
@@ -23,9 +25,9 @@ use crate::buffer::{Chunk, Full};
 use crate::clock::{Reading, Timeline};
 use crate::log;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
-use jtrail_formats::Format;
-use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd};
-use jtrail_options::{Events, Options};
+use jtrail_formats::Loss;
+use jtrail_model::{AgentDestroy, Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceEnd};
+use jtrail_options::{Events, Options, OutputFormat};
 use merge::Merge;
 use parking_lot::Mutex;
 use preamble::Identity;
@@ -42,6 +44,8 @@ const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
 const MERGE_WINDOW: Duration = Duration::from_millis(10);
 /// How long the end of the trace waits for chunks that threads are about to send.
 const LAST_CHUNKS: Duration = Duration::from_secs(1);
+/// How long events may wait in the encoder for more of their kind.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes of output that are collected before they are written.
 const OUTPUT_BYTES: usize = 1 << 20;
 
@@ -60,8 +64,7 @@ enum Command {
 /// What the writer works on.
 pub(crate) struct Setup {
     pub(crate) options: Arc<Options>,
-    /// Its format; none to write nothing.
-    pub(crate) format: Option<Format>,
+    /// None where nothing is written, and when it failed.
     pub(crate) output: Option<Output>,
     /// For messages.
     pub(crate) target: String,
@@ -133,6 +136,12 @@ struct Trace {
     identity: Identity,
     timeline: Timeline,
     window: u64,
+    /// What the format has no place for, of the opening events.
+    opening: Vec<Loss>,
+    /// When the encoder was last asked for what waits.
+    flushed: Instant,
+    /// When the CPU time of the process was last told.
+    cpu_told: Option<Instant>,
 }
 
 impl Work {
@@ -158,7 +167,7 @@ impl Work {
                 default(DRAIN_INTERVAL) => {}
             }
             self.pass(&mut full, false);
-            if self.setup.output.is_none() && self.setup.format.is_some() {
+            if self.setup.output.is_none() && self.setup.writes() {
                 break; // it failed; without us, no chunk is supplied, and recording ends
             }
         }
@@ -192,7 +201,7 @@ impl Work {
             self.merge.add_full(&message);
         }
         let Some(trace) = &mut self.trace else {
-            if self.setup.format.is_none() {
+            if !self.setup.writes() {
                 self.merge.discard();
             }
             return;
@@ -219,6 +228,9 @@ impl Work {
                 setup: &mut self.setup,
             },
         );
+        if !last {
+            trace.now_and_then(&self.setup);
+        }
         self.flush();
     }
 
@@ -236,30 +248,35 @@ impl Work {
     }
 
     fn begin(&mut self, started: u64) {
-        let Some(format) = self.setup.format else {
+        let options = Arc::clone(&self.setup.options);
+        let Some(encoder) = format::encoder(&options) else {
             return;
         };
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
         let loaded = Timestamp(timeline.at(self.setup.loaded.ticks()));
         let started = Timestamp(timeline.at(started));
-        let options = Arc::clone(&self.setup.options);
         let settings = Settings {
             tell_threads: options.events.contains(Events::THREADS),
-            aggregate: !options.exec_details,
+            // This format adds them up itself.
+            aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
             heap_name: options.heap_name.clone(),
             started,
         };
-        let mut translator = Translator::new(format.encoder(), timeline, settings);
+        let mut translator = Translator::new(encoder, timeline, settings);
         translator.begin();
         let identity =
             preamble::opening(&options, loaded, started, |event| translator.event(event));
         let window = timeline.ticks_in(MERGE_WINDOW);
+        let opening = translator.losses();
         let mut trace = Trace {
             translator,
             identity,
             timeline,
             window,
+            opening,
+            flushed: Instant::now(),
+            cpu_told: None,
         };
         for announcement in self.waiting.drain(..) {
             trace.announce(announcement);
@@ -283,6 +300,16 @@ impl Work {
             if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
                 translator.tell_lines(counters, time);
             }
+            let options = &self.setup.options;
+            if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
+                translator.event(&process_cpu(time));
+            }
+            let told = translator.losses();
+            let tells = !format::is_ours(options.format);
+            if tells && format::has_notes(options.format) {
+                let told = losses::without(told.clone(), &trace.opening);
+                translator.left_out(options.no_place, &told);
+            }
             translator.totals(time);
             translator.event(&Event::TraceEnd(TraceEnd {
                 trace_id: "".into(),
@@ -290,9 +317,39 @@ impl Work {
             }));
             let agent_id = (&*trace.identity.agent_id).into();
             translator.event(&Event::AgentDestroy(AgentDestroy { agent_id, time }));
+            let closing = losses::without(translator.losses(), &told);
             translator.end();
+            let all = losses::without(translator.losses(), &trace.opening);
+            let all = losses::without(all, &closing);
+            let message = losses::message(options.format, options.no_place, &all);
+            let lost = translator.lost_events();
+            let patches = translator.patches();
+            let has_notes = format::has_notes(options.format);
+            self.flush();
+            if self.setup.output.is_some() {
+                self.patch(&patches);
+                if lost > 0 && !has_notes {
+                    log::say(&format!(
+                        "{lost} events were lost (overflow=drop); the trace can't say where"
+                    ));
+                }
+                if tells && let Some(message) = message {
+                    log::say(&message);
+                }
+            }
         }
         self.flush();
+    }
+
+    fn patch(&mut self, patches: &[jtrail_formats::Patch]) {
+        if let Some(output) = &mut self.setup.output
+            && let Err(error) = output.patch(patches)
+        {
+            log::say(&format!(
+                "cannot complete the header of {}: {error}",
+                self.setup.target
+            ));
+        }
     }
 
     fn flush(&mut self) {
@@ -305,7 +362,45 @@ impl Work {
     }
 }
 
+impl Setup {
+    /// Whether a trace is asked for.
+    fn writes(&self) -> bool {
+        self.options.format != OutputFormat::None
+    }
+}
+
+/// The CPU time of the process at this moment, which is `time`.
+fn process_cpu(time: Timestamp) -> Event<'static> {
+    let mut used = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `used` is a valid place for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut used) };
+    let cpu_time = CpuTime(used.tv_sec * 1_000_000_000 + used.tv_nsec);
+    Event::ProcessCpu(ProcessCpu { time, cpu_time })
+}
+
 impl Trace {
+    /// What is due while the program runs.
+    fn now_and_then(&mut self, setup: &Setup) {
+        let now = Instant::now();
+        if now.duration_since(self.flushed) >= FLUSH_INTERVAL {
+            self.flushed = now;
+            self.translator.flush();
+        }
+        let options = &setup.options;
+        let is_due = |told: Instant| now.duration_since(told) >= options.cpu_interval;
+        if options.format == OutputFormat::TraceLog
+            && options.events.contains(Events::CPU)
+            && self.cpu_told.is_none_or(is_due)
+        {
+            self.cpu_told = Some(now);
+            let time = Timestamp(self.timeline.at((setup.now)()));
+            self.translator.event(&process_cpu(time));
+        }
+    }
+
     fn announce(&mut self, announcement: Announcement) {
         let translator = &mut self.translator;
         match announcement {
@@ -343,7 +438,7 @@ impl Trace {
 fn write(setup: &mut Setup, bytes: &mut Vec<u8>) {
     if let Some(output) = &mut setup.output
         && !bytes.is_empty()
-        && let Err(error) = output.write(bytes)
+        && let Err(error) = output.write(bytes, setup.options.format == OutputFormat::ProfilerJ)
     {
         log::say(&format!(
             "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read",
@@ -352,6 +447,18 @@ fn write(setup: &mut Setup, bytes: &mut Vec<u8>) {
         setup.output = None;
     }
     bytes.clear();
+}
+
+/// Writes what the trace would be if it ended now, into a file of its own.
+fn snapshot(translator: &mut Translator, setup: &Setup, ticks: u64) {
+    let Some(output) = &setup.output else { return };
+    let Some((number, document)) = translator.snapshot(ticks) else {
+        return;
+    };
+    match output.write_beside(number, &document) {
+        Ok(path) => log::say(&format!("snapshot {number} is in {}", path.display())),
+        Err(error) => log::say(&format!("no snapshot {number}: {error}")),
+    }
 }
 
 /// The translator, which writes its output whenever there is much of it.
@@ -384,6 +491,9 @@ impl stream::Sink for Flushing<'_> {
 
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
         self.translator.coded(thread, time, code, payload);
+        if code == Code::Snapshot {
+            snapshot(self.translator, self.setup, time);
+        }
         self.check();
     }
 }

@@ -1,8 +1,11 @@
 //! Where the bytes go.
 
+use jtrail_formats::Patch;
 use jtrail_options::Target;
-use std::fs::File;
-use std::io::{self, Write};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 /// An open file, or the standard output.
 pub(crate) struct Output {
@@ -12,7 +15,7 @@ pub(crate) struct Output {
 }
 
 enum To {
-    File(File),
+    File(File, PathBuf),
     Stdout(io::Stdout),
 }
 
@@ -24,29 +27,94 @@ impl Output {
     pub(crate) fn open(target: &Target) -> io::Result<Self> {
         let to = match target {
             Target::Stdout => To::Stdout(io::stdout()),
-            Target::Path(path) => To::File(File::create(path)?),
+            Target::Path(path) => To::File(File::create(path)?, path.clone()),
         };
         Ok(Self { to, written: 0 })
     }
 
     /// Writes all of `bytes`. When a file takes only a part, that part is taken back, so that the file ends with
-    /// what the last call wrote.
+    /// what the last call wrote; unless the part can be read as it is, as `keep` says.
     ///
     /// # Errors
     /// When the system does not take them.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8], keep: bool) -> io::Result<()> {
         let result = match &mut self.to {
-            To::File(file) => file.write_all(bytes),
+            To::File(file, _) => file.write_all(bytes),
             To::Stdout(stdout) => stdout.write_all(bytes).and_then(|()| stdout.flush()),
         };
         match result {
             Ok(()) => self.written += bytes.len() as u64,
             Err(_) => {
-                if let To::File(file) = &self.to {
+                if let To::File(file, _) = &self.to
+                    && !keep
+                {
                     let _ = file.set_len(self.written); // does nothing to a pipe
                 }
             }
         }
         result
+    }
+
+    /// Writes over earlier bytes, where there is a file in which that can be done.
+    ///
+    /// # Errors
+    /// When the system does not take them.
+    pub(crate) fn patch(&mut self, patches: &[Patch]) -> io::Result<()> {
+        let To::File(file, _) = &mut self.to else {
+            return Ok(());
+        };
+        if patches.is_empty() || !file.metadata()?.is_file() {
+            return Ok(());
+        }
+        for patch in patches {
+            file.seek(SeekFrom::Start(patch.offset))?;
+            file.write_all(&patch.bytes)?;
+        }
+        file.seek(SeekFrom::End(0)).map(|_| ())
+    }
+
+    /// Writes a file of its own beside this one, `trace-1.xml` beside `trace.xml`, and answers with its name. The file
+    /// appears when it is whole.
+    ///
+    /// # Errors
+    /// When the trace does not go into a regular file, or the new one can't be written.
+    pub(crate) fn write_beside(&self, number: u64, bytes: &[u8]) -> io::Result<PathBuf> {
+        let path = match &self.to {
+            To::File(file, path) if file.metadata()?.is_file() => beside(path, number),
+            _ => return Err(io::Error::other("the trace does not go into a file")),
+        };
+        let mut part = path.clone().into_os_string();
+        part.push(".part");
+        let result = fs::write(&part, bytes).and_then(|()| fs::rename(&part, &path));
+        if result.is_err() {
+            let _ = fs::remove_file(&part); // half a file is of no use
+        }
+        result.map(|()| path)
+    }
+}
+
+fn beside(path: &Path, number: u64) -> PathBuf {
+    let mut name = OsString::from(path.file_stem().unwrap_or_default());
+    name.push(format!("-{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_files_have_numbers() {
+        for (path, expected) in [
+            ("/a/trace.xml", "/a/trace-7.xml"),
+            ("trace", "trace-7"),
+            ("./a.b.xml", "./a.b-7.xml"),
+        ] {
+            assert_eq!(beside(Path::new(path), 7), Path::new(expected));
+        }
     }
 }

@@ -102,10 +102,10 @@ fn main() {
     };
     for _ in 0..ROUNDS {
         for (format, bytes, encoding, decoding) in &mut traces {
-            encoding.measure_if(&chosen, || encode(*format, &events));
-            decoding.measure_if(&chosen, || decode(bytes));
+            encoding.measure_if(chosen, || encode(*format, &events));
+            decoding.measure_if(chosen, || decode(bytes));
         }
-        checker.measure_if(&chosen, || check(&events));
+        checker.measure_if(chosen, || check(&events));
     }
     println!(
         "{:17} {:>9} {:>9} {:>9} {:>9} {:>9}",

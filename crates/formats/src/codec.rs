@@ -1,6 +1,7 @@
 //! What every format has in common: the two traits, and what a decoder may answer.
 
 use jtrail_model::Event;
+use std::fmt;
 
 /// Turns events into the bytes of one format.
 ///
@@ -27,6 +28,14 @@ pub trait Encode: Send {
         false
     }
 
+    /// Appends what waits only for more of its kind. A program that pauses should not leave its trace behind.
+    fn flush(&mut self, _out: &mut Vec<u8>) {}
+
+    /// A copy, where all is written by [`Self::end`]: ended, it writes what the trace would be if it ended now.
+    fn copy(&self) -> Option<Box<dyn Encode>> {
+        None
+    }
+
     /// What the format has no place for, of all that was passed in.
     fn losses(&self) -> Vec<Loss> {
         Vec::new()
@@ -50,6 +59,13 @@ pub struct Loss {
     pub what: &'static str,
     /// How many of them.
     pub count: u64,
+}
+
+/// `7 throws`
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.count, self.what)
+    }
 }
 
 /// Bytes for a place that was written before they were known.

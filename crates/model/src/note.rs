@@ -23,6 +23,8 @@ pub enum Note<'a> {
     Lost(Lost<'a>),
     /// A class or method that the filters include and that is not traced (`uncovered`).
     Uncovered(Uncovered<'a>),
+    /// Something that the agent was to write, and that the trace's format has no place for (`left-out`).
+    LeftOut(LeftOut<'a>),
     /// What the agent counted itself; the last note of a trace that ended well (`totals`).
     Totals(Totals),
 }
@@ -51,6 +53,15 @@ pub struct Uncovered<'a> {
     pub method: Cow<'a, str>,
     /// Why, as a short sentence.
     pub reason: Cow<'a, str>,
+}
+
+/// See [`Note::LeftOut`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LeftOut<'a> {
+    /// What it is, in the plural (`sizes of plain objects`).
+    pub what: Cow<'a, str>,
+    /// How many of them; 0 when they were not recorded at all.
+    pub count: u64,
 }
 
 /// See [`Note::Totals`].
@@ -108,6 +119,11 @@ impl fmt::Display for Note<'_> {
                 }
                 grammar::text("reason", &n.reason, &mut out);
             }
+            Note::LeftOut(n) => {
+                out.push_str("left-out");
+                grammar::number("count", n.count, &mut out);
+                grammar::text("what", &n.what, &mut out);
+            }
             Note::Totals(n) => {
                 out.push_str("totals");
                 for (key, count) in [
@@ -153,6 +169,10 @@ impl Note<'static> {
                 class: fields.text("class")?,
                 method: fields.text("method").unwrap_or_default(),
                 reason: fields.text("reason")?,
+            }),
+            "left-out" => Note::LeftOut(LeftOut {
+                count: fields.number("count")?,
+                what: fields.text("what")?,
             }),
             "totals" => Note::Totals(Totals {
                 enters: fields.number("enters")?,
@@ -235,6 +255,10 @@ mod tests {
                 class: "odd \"name\\".into(),
                 method: "".into(),
                 reason: "".into(),
+            }),
+            Note::LeftOut(LeftOut {
+                what: "sizes of plain objects".into(),
+                count: 12,
             }),
             Note::Totals(Totals {
                 enters: 9,

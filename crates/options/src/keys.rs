@@ -1,6 +1,6 @@
 //! The table of keys. Parser, help, command line and manual are made from it.
 
-use crate::value::{BOOLEANS, Clock, Engine, OnError, OutputFormat, Overflow};
+use crate::value::{BOOLEANS, Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow};
 use std::fmt::Write;
 
 /// One key of the option text.
@@ -36,7 +36,7 @@ const KEY: KeyInfo = KeyInfo {
 pub const KEYS: &[KeyInfo] = &[
     KeyInfo {
         key: "format",
-        values: "xml | binary | none",
+        values: "xml | binary | jinsight | mlpd | tracelog | profilerj | none",
         words: OutputFormat::WORDS,
         default: "xml",
         help: "Format of the trace; none records everything and writes nothing",
@@ -45,7 +45,7 @@ pub const KEYS: &[KeyInfo] = &[
     KeyInfo {
         key: "file",
         values: "path with %p process id, %t start time, %h host, %% percent sign; - for stdout",
-        default: "trace.trcxml or trace.trcbin",
+        default: "trace., and what the format's files end with: trcxml, trcbin, trc, mlpd, log, xml",
         help: "File to write",
         ..KEY
     },
@@ -81,8 +81,8 @@ pub const KEYS: &[KeyInfo] = &[
         values: "methods threads classes gc alloc free monitors parks exceptions jit cpu samples \
                  heap lines mounts details, joined with +; with a + before the first, the default \
                  ones too; or all",
-        default: "methods+threads+classes+gc",
-        help: "What to record",
+        default: "methods+threads+classes+gc; with details for jinsight, without gc for profilerj",
+        help: "What to record; what the format has no place for is left out, and told at the end",
         ..KEY
     },
     KeyInfo {
@@ -121,6 +121,37 @@ pub const KEYS: &[KeyInfo] = &[
         words: BOOLEANS,
         default: "true",
         help: "Write each call, or with false the sums of each thread and call path",
+        ..KEY
+    },
+    KeyInfo {
+        key: "mlpd",
+        values: "1 | 17",
+        words: MlpdVersion::WORDS,
+        default: "1",
+        help: "With format=mlpd: its data version",
+        ..KEY
+    },
+    KeyInfo {
+        key: "everysample",
+        values: "true | false",
+        words: BOOLEANS,
+        default: "false",
+        help: "With format=tracelog: a line for each sample, not one for neighbours of the same stack",
+        ..KEY
+    },
+    KeyInfo {
+        key: "cpuinterval",
+        values: "time like 10ms, 2s or 1m, from 1ms to 60m",
+        default: "10ms",
+        help: "With format=tracelog: the least time between two lines of CPU time, and the span of sums of allocations",
+        ..KEY
+    },
+    KeyInfo {
+        key: "visualstudio",
+        values: "true | false",
+        words: BOOLEANS,
+        default: "false",
+        help: "With format=tracelog: write the JVM's own lines so that the Visual Studio tools read them",
         ..KEY
     },
     KeyInfo {
@@ -201,7 +232,11 @@ mod tests {
     #[test]
     fn the_table_agrees_with_the_values() {
         let events = find("events").expect("listed");
-        assert_eq!(events.default, Events::default().to_string());
+        assert!(
+            events
+                .default
+                .starts_with(&format!("{};", Events::default()))
+        );
         assert!(events.values.starts_with(&Events::WORDS.join(" ")));
         let heap = find("heap").expect("listed");
         assert_eq!(heap.default, HeapMoments::default().to_string());

@@ -28,6 +28,7 @@
 //! | `set` | sets of words: events, moments of heap snapshots |
 //! | `item` | text to key and value |
 //! | `pattern`, `filter` | class and method patterns; which method is traced |
+//! | `format` | what each format of a trace has a place for |
 //! | `file` | the output file's name and its `%` letters |
 //! | `options` | the result, and the parser of our own spelling |
 //! | `tptp` | the TPTP spelling, filter file and options file |
@@ -38,6 +39,7 @@
 mod error;
 mod file;
 mod filter;
+mod format;
 mod item;
 mod keys;
 mod options;
@@ -54,7 +56,7 @@ pub use keys::{KEYS, KeyInfo, help};
 pub use options::Options;
 pub use pattern::Pattern;
 pub use set::{Events, HeapMoments};
-pub use value::{Clock, Engine, OnError, OutputFormat, Overflow, parse_size};
+pub use value::{Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow, parse_size};
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -8,8 +8,8 @@ use crate::keys::{KEYS, LATER_KEYS, find, help};
 use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
-    Clock, Engine, OnError, OutputFormat, Overflow, interval_text, parse_boolean, parse_buffer,
-    parse_interval, parse_stack_depth, size_text,
+    Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow, interval_text, parse_boolean,
+    parse_buffer, parse_interval, parse_stack_depth, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -32,8 +32,10 @@ pub struct Options {
     pub overflow: Overflow,
     /// Size of all buffers together, in bytes.
     pub buffer_bytes: u64,
-    /// What is recorded.
+    /// What is recorded: all that was asked for and that the format has a place for.
     pub events: Events,
+    /// What was asked for by name, and is not recorded because the format has no place for it.
+    pub no_place: Events,
     /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024.
     pub stack_depth: u16,
     /// Whether an allocation tells the method and the line that made the object.
@@ -46,6 +48,14 @@ pub struct Options {
     pub exec_details: bool,
     /// What the names of heap snapshots begin with (TPTP message 1038). Only an options file changes it.
     pub heap_name: String,
+    /// Data version of a log profile ([`OutputFormat::Mlpd`]).
+    pub mlpd: MlpdVersion,
+    /// Each sample is a line of its own; otherwise neighbours of one stack share one ([`OutputFormat::TraceLog`]).
+    pub every_sample: bool,
+    /// Lines of the JVM's own threads are written as the Visual Studio tools read them ([`OutputFormat::TraceLog`]).
+    pub visual_studio: bool,
+    /// The least time between two lines of CPU time, 1 ms to 1 h, in whole milliseconds ([`OutputFormat::TraceLog`]).
+    pub cpu_interval: Duration,
     /// What happens when the trace can't be set up.
     pub on_error: OnError,
     /// Write the filter rules into the trace (TPTP message 1007).
@@ -76,12 +86,17 @@ impl Options {
             overflow: Overflow::default(),
             buffer_bytes: 64 << 20,
             events: Events::default(),
+            no_place: Events::NONE,
             stack_depth: 16,
             alloc_sites: false,
             interval: Duration::from_millis(10),
             heap: HeapMoments::default(),
             exec_details: true,
             heap_name: "heapdump".to_owned(),
+            mlpd: MlpdVersion::default(),
+            every_sample: false,
+            visual_studio: false,
+            cpu_interval: Duration::from_millis(10),
             on_error: OnError::default(),
             write_filters: true,
             write_options: true,
@@ -119,6 +134,15 @@ impl Options {
         add("clock", self.clock.word());
         add("overflow", self.overflow.word());
         add("buffer", &size_text(self.buffer_bytes));
+        match self.format {
+            OutputFormat::Mlpd => add("mlpd", self.mlpd.word()),
+            OutputFormat::TraceLog => {
+                add("everysample", &self.every_sample.to_string());
+                add("visualstudio", &self.visual_studio.to_string());
+                add("cpuinterval", &interval_text(self.cpu_interval));
+            }
+            _ => {}
+        }
         add("onerror", self.on_error.word());
         out.extend(self.file_options.iter().cloned());
         out
@@ -135,7 +159,7 @@ pub(crate) fn parse(
     let mut options = Options::new(text);
     let mut rules = Vec::new();
     let mut file = None;
-    let mut events_at = 0;
+    let mut events = None;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -162,14 +186,19 @@ pub(crate) fn parse(
                 tptp::read_options(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
             }
             "events" => {
-                options.events = Events::parse(value).map_err(wrong)?;
-                events_at = item.value_at;
+                // The default ones are the format's, which may come later.
+                Events::parse(value, Events::default()).map_err(wrong)?;
+                events = Some((value.to_owned(), item.value_at));
             }
             "stackdepth" => options.stack_depth = parse_stack_depth(value).map_err(wrong)?,
             "allocsites" => options.alloc_sites = parse_boolean(value).map_err(wrong)?,
             "interval" => options.interval = parse_interval(value).map_err(wrong)?,
             "heap" => options.heap = HeapMoments::parse(value).map_err(wrong)?,
             "execdetails" => options.exec_details = parse_boolean(value).map_err(wrong)?,
+            "mlpd" => options.mlpd = MlpdVersion::parse(value).map_err(wrong)?,
+            "everysample" => options.every_sample = parse_boolean(value).map_err(wrong)?,
+            "visualstudio" => options.visual_studio = parse_boolean(value).map_err(wrong)?,
+            "cpuinterval" => options.cpu_interval = parse_interval(value).map_err(wrong)?,
             "engine" => options.engine = Engine::parse(value).map_err(wrong)?,
             "clock" => options.clock = Clock::parse(value).map_err(wrong)?,
             "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
@@ -178,8 +207,15 @@ pub(crate) fn parse(
             other => return Err(OptionError::at(other, item.key_at, "not handled")),
         }
     }
-    without_rewriting(&options).map_err(|e| OptionError::at("events", events_at, e))?;
+    let (text, events_at) = events.unwrap_or_default();
+    let wrong = |problem| OptionError::at("events", events_at, problem);
+    options.events = options.format.default_events();
+    if !text.is_empty() {
+        options.events = Events::parse(&text, options.events).map_err(wrong)?;
+    }
     tptp::add_events(&mut options);
+    place_events(&mut options, text == "all").map_err(wrong)?;
+    without_rewriting(&options).map_err(wrong)?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);
@@ -214,6 +250,20 @@ fn known<'a>(item: &Item<'_>, seen: &mut Vec<&'a str>) -> Result<&'a str, Option
     }
     seen.push(info.key);
     Ok(info.key)
+}
+
+/// Leaves out what the format has no place for. That is no news where simply all was asked for.
+fn place_events(options: &mut Options, all: bool) -> Result<(), String> {
+    let (placed, no_place) = options.format.place(options.events);
+    if placed.is_empty() {
+        return Err(format!(
+            "{} has no place for {no_place}, and nothing else is asked for",
+            options.format
+        ));
+    }
+    options.events = placed;
+    options.no_place = if all { Events::NONE } else { no_place };
+    Ok(())
 }
 
 /// Refuses events that are seen by rewritten classes only, when none shall be rewritten.

@@ -13,6 +13,9 @@ macro_rules! set {
         impl $name {
             $($(#[$item_doc])* pub const $item: Self = Self(1 << $bit);)*
 
+            /// No member.
+            pub const NONE: Self = Self(0);
+
             /// Every member.
             pub const ALL: Self = Self(0 $(| 1 << $bit)*);
 
@@ -30,6 +33,11 @@ macro_rules! set {
             #[must_use]
             pub const fn union(self, other: Self) -> Self {
                 Self(self.0 | other.0)
+            }
+
+            /// Whether there is none.
+            pub const fn is_empty(self) -> bool {
+                self.0 == 0
             }
 
             /// Those of this set that are not in `other`.
@@ -103,9 +111,9 @@ const ALL: &str = "all";
 
 impl Events {
     /// Reads `a+b` (these), `+a+b` (these and the default ones), `all`. Who wants frees gets allocations.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, default: Self) -> Result<Self, String> {
         let (begin, words) = match text.strip_prefix('+') {
-            Some(words) => (Self::default(), words),
+            Some(words) => (default, words),
             None => (Self(0), text),
         };
         let known: Vec<&str> = Self::WORDS.iter().copied().chain([ALL]).collect();
@@ -179,10 +187,14 @@ fn places(text: &str, known: &[&str], what: &str) -> Result<Vec<usize>, String> 
 mod tests {
     use super::*;
 
+    fn parsed(text: &str) -> Result<Events, String> {
+        Events::parse(text, Events::default())
+    }
+
     #[test]
     fn events_read_back() {
         let some = Events::METHODS.union(Events::GC);
-        assert_eq!(Events::parse("gc+methods"), Ok(some));
+        assert_eq!(parsed("gc+methods"), Ok(some));
         assert_eq!(some.to_string(), "methods+gc");
         assert!(!some.contains(Events::THREADS));
         for set in [
@@ -190,7 +202,7 @@ mod tests {
             Events::ALL,
             Events::LINES.union(Events::CPU),
         ] {
-            assert_eq!(Events::parse(&set.to_string()), Ok(set), "{set}");
+            assert_eq!(parsed(&set.to_string()), Ok(set), "{set}");
         }
     }
 
@@ -201,7 +213,7 @@ mod tests {
             assert_eq!(event.to_string(), *word);
             assert_eq!(event.0.count_ones(), 1, "{word}");
             assert!(Events::ALL.contains(event), "{word}");
-            let alone = Events::parse(word).expect("known");
+            let alone = parsed(word).expect("known");
             if event != Events::FREE {
                 assert_eq!(alone, event, "{word}");
             }
@@ -220,13 +232,13 @@ mod tests {
             ("free+alloc", "alloc+free"),
         ] {
             assert_eq!(
-                Events::parse(text).map(|e| e.to_string()),
+                parsed(text).map(|e| e.to_string()),
                 Ok(shown.to_owned()),
                 "{text}"
             );
         }
         for text in ["all", "+all", "all+gc"] {
-            assert_eq!(Events::parse(text), Ok(Events::ALL), "{text}");
+            assert_eq!(parsed(text), Ok(Events::ALL), "{text}");
         }
     }
 

@@ -50,20 +50,28 @@ words! {
         Xml = "xml",
         /// TPTP binary.
         Binary = "binary",
+        /// JinsightLive.
+        Jinsight = "jinsight",
+        /// Mono's log profile.
+        Mlpd = "mlpd",
+        /// The text trace of Tizen's CoreProfiler.
+        TraceLog = "tracelog",
+        /// ProfilerJ's snapshot: totals, written at the end and on request.
+        ProfilerJ = "profilerj",
         /// Everything is recorded and nothing written: to measure what recording alone costs.
         None = "none",
-    } later &["jinsight", "mlpd", "tracelog", "profilerj", "trail"]
+    } later &["trail"]
 }
 
-impl OutputFormat {
-    /// Usual ending of a file's name, without the dot.
-    pub const fn extension(self) -> &'static str {
-        match self {
-            Self::Xml => "trcxml",
-            Self::Binary => "trcbin",
-            Self::None => "none",
-        }
-    }
+words! {
+    /// Data version of a log profile.
+    MlpdVersion {
+        /// The first one that was described.
+        #[default]
+        V1 = "1",
+        /// The last one.
+        V17 = "17",
+    } later &[]
 }
 
 words! {

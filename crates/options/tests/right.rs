@@ -1,8 +1,8 @@
 //! Texts that are right, and what they mean.
 
 use jtrail_options::{
-    ClassVerdict, Engine, Events, HeapMoments, KEYS, OnError, Options, OutputFormat, Overflow,
-    parse,
+    ClassVerdict, Engine, Events, HeapMoments, KEYS, MlpdVersion, OnError, Options, OutputFormat,
+    Overflow, parse,
 };
 use std::io;
 use std::time::Duration;
@@ -70,7 +70,7 @@ fn nothing_means_the_defaults() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -82,6 +82,9 @@ fn every_key_is_taken() {
     assert!(options.alloc_sites && !options.exec_details);
     assert_eq!(options.interval, Duration::from_secs(2));
     assert_eq!(options.heap, HeapMoments::GC);
+    assert_eq!(options.mlpd, MlpdVersion::V17);
+    assert!(options.every_sample && options.visual_studio);
+    assert_eq!(options.cpu_interval, Duration::from_secs(3));
     assert_eq!(options.on_error, OnError::Continue);
     assert_eq!(options.text, text);
     let rules: Vec<_> = options
@@ -166,6 +169,10 @@ fn what_is_in_force_reads_back() {
         "",
         "events=all,heap=gc,interval=90s,stackdepth=3",
         "format=binary,allocsites=true,execdetails=false,buffer=3m",
+        "format=jinsight,events=all",
+        "format=mlpd,events=+lines+heap,mlpd=17",
+        "format=tracelog,everysample=true,cpuinterval=20ms,visualstudio=true,events=samples",
+        "format=profilerj,events=+alloc",
     ] {
         let once = ok(text).in_force();
         let again: Vec<_> = once.iter().map(|(k, v)| format!("{k}={v}")).collect();
@@ -178,10 +185,60 @@ fn the_default_file_follows_the_format_wherever_it_stands() {
     assert_eq!(ok("format=binary").file.text(), "trace.trcbin");
     assert_eq!(ok("format=binary,file=x").file.text(), "x");
     assert_eq!(ok("file=x,format=binary").file.text(), "x");
+    for (format, name) in [
+        ("jinsight", "trace.trc"),
+        ("mlpd", "trace.mlpd"),
+        ("tracelog", "trace.log"),
+        ("profilerj", "trace.xml"),
+    ] {
+        assert_eq!(ok(&format!("format={format}")).file.text(), name);
+    }
     assert_eq!(
         ok("JPIAgent:format=binary;CGProf").file.text(),
         "trace.trcbin"
     );
+}
+
+#[test]
+fn events_are_those_that_the_format_has_a_place_for() {
+    for (text, events, no_place) in [
+        (
+            "events=+cpu,format=jinsight",
+            "methods+threads+classes+gc+details",
+            "cpu",
+        ),
+        ("format=jinsight,events=methods", "methods+details", ""),
+        (
+            "events=+free+lines,format=mlpd",
+            "methods+threads+classes+gc+alloc",
+            "free+lines",
+        ),
+        (
+            "format=tracelog,events=samples+methods",
+            "methods",
+            "samples",
+        ),
+        ("format=profilerj", "methods+threads+classes", ""),
+        (
+            "format=profilerj,events=+alloc",
+            "methods+threads+classes+alloc+free",
+            "",
+        ),
+        (
+            "format=profilerj,events=all",
+            "methods+threads+classes+alloc+free+cpu+samples+lines",
+            "",
+        ),
+        (
+            "format=profilerj,options=o-all.txt",
+            "methods+threads+classes",
+            "monitors",
+        ),
+    ] {
+        let options = ok(text);
+        assert_eq!(options.events.to_string(), events, "{text}");
+        assert_eq!(options.no_place.to_string(), no_place, "{text}");
+    }
 }
 
 #[test]

@@ -96,39 +96,47 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "format=",
-            "option format at byte 7: the value is missing; allowed are xml, binary, none",
+            "option format at byte 7: the value is missing; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none",
         ),
         (
             "format=binry",
-            r#"option format at byte 7: no such value "binry"; allowed are xml, binary, none; did you mean "binary"?"#,
+            r#"option format at byte 7: no such value "binry"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none; did you mean "binary"?"#,
         ),
         (
             "format=XML",
-            r#"option format at byte 7: no such value "XML"; allowed are xml, binary, none; did you mean "xml"?"#,
+            r#"option format at byte 7: no such value "XML"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none; did you mean "xml"?"#,
         ),
         (
             "format=json",
-            r#"option format at byte 7: no such value "json"; allowed are xml, binary, none"#,
+            r#"option format at byte 7: no such value "json"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none"#,
         ),
         (
             "format=trail",
             r#"option format at byte 7: "trail" is not available in this version"#,
         ),
         (
-            "format=mlpd",
-            r#"option format at byte 7: "mlpd" is not available in this version"#,
+            "events=lines,format=mlpd",
+            "option events at byte 7: mlpd has no place for lines, and nothing else is asked for",
         ),
         (
-            "format=jinsight",
-            r#"option format at byte 7: "jinsight" is not available in this version"#,
+            "format=profilerj,events=gc+monitors",
+            "option events at byte 24: profilerj has no place for gc+monitors, and nothing else is asked for",
         ),
         (
-            "format=tracelog",
-            r#"option format at byte 7: "tracelog" is not available in this version"#,
+            "mlpd=2",
+            r#"option mlpd at byte 5: no such value "2"; allowed are 1, 17"#,
         ),
         (
-            "format=profilerj",
-            r#"option format at byte 7: "profilerj" is not available in this version"#,
+            "everysample=yes",
+            r#"option everysample at byte 12: no such value "yes"; allowed are true, false"#,
+        ),
+        (
+            "cpuinterval=0",
+            r#"option cpuinterval at byte 12: "0" is not a time; write it like 10ms, 2s or 1m"#,
+        ),
+        (
+            "visualstudio=1",
+            r#"option visualstudio at byte 13: no such value "1"; allowed are true, false"#,
         ),
         (
             "format=xml,format=binary",
@@ -620,7 +628,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "format=x\ny",
-            r#"option format at byte 7: no such value "x\ny"; allowed are xml, binary, none"#,
+            r#"option format at byte 7: no such value "x\ny"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none"#,
         ),
         (
             "JPIAgent",

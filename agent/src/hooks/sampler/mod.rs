@@ -11,7 +11,7 @@
 
 mod tick;
 
-use super::thread;
+use super::{cpu, thread};
 use crate::agent::{self, Agent};
 use crate::buffer::ThreadBuffer;
 use crate::jvmti::abi::RawEnv;
@@ -27,8 +27,8 @@ use std::ffi::c_void;
 use std::time::{Duration, Instant};
 use tick::Tick;
 
-/// At how many ticks the names of threads are looked at once.
-const NAMES_EVERY: u64 = 100;
+/// At how many ticks the names of threads, and their CPU times, are looked at once.
+const LOOK_EVERY: u64 = 100;
 /// How long the end of the trace waits for a tick under way, lest the program hang on us.
 const LAST_TICK: Duration = Duration::from_secs(5);
 
@@ -150,12 +150,14 @@ fn sample(agent: &Agent, env: *mut JNIEnv, go_on: &Receiver<()>) {
     {
         // The trace may not be ready for us yet.
         if let Some(buffer) = agent.native_buffer() {
-            let look_at_names =
-                next % NAMES_EVERY == 0 && agent.options.events.contains(Events::THREADS);
+            let look = next % LOOK_EVERY == 0;
             let taken = crate::jni::with_local_frame(env, || {
                 tick.take(agent, env, buffer, |stacks| {
-                    if look_at_names {
+                    if look && agent.options.events.contains(Events::THREADS) {
                         tell_names(agent, env, buffer, stacks, &mut names);
+                    }
+                    if look && agent.options.events.contains(Events::CPU) {
+                        tell_cpu(agent, env, buffer, stacks);
                     }
                 })
             });
@@ -166,6 +168,23 @@ fn sample(agent: &Agent, env: *mut JNIEnv, go_on: &Receiver<()>) {
         let passed = started.elapsed().as_nanos() / interval.as_nanos().max(1);
         next = (next + 1).max(passed as u64 + 1);
     }
+}
+
+/// Tells what threads have used so far.
+fn tell_cpu(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer, stacks: &[jvmtiStackInfo]) {
+    let mut used = FxHashMap::default();
+    for stack in stacks {
+        // SAFETY: local references that the JVM just gave us.
+        let told = unsafe {
+            let number = agent.name_thread(env, stack.thread);
+            number.zip(agent.jvmti.thread_cpu_time(stack.thread).ok())
+        };
+        if let Some((number, time)) = told {
+            cpu::record_thread(agent, buffer, number, time);
+            used.insert(number, time);
+        }
+    }
+    cpu::record_virtual(agent, buffer, |carrier| used.get(&carrier).copied());
 }
 
 /// Tells of threads whose names are not what they were. The writer finds out for those that are seen for the first time.

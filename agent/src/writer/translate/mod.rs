@@ -8,6 +8,7 @@ mod calls;
 mod classes;
 mod lines;
 mod objects;
+mod snapshot;
 mod stacks;
 
 use super::announce::{ClassInfo, MethodInfo, ThreadInfo};
@@ -17,12 +18,14 @@ use crate::buffer::record::{self, Code};
 use crate::clock::Timeline;
 use aggregate::Tree;
 use calls::Call;
-use jtrail_formats::Encode;
+use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    ClassDef, ClassId, Custom, Duration, Event, GcDetail, GcFinish, GcStart, Generation, Lost,
-    MethodDef, MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadCpu, ThreadEnd,
-    ThreadId, ThreadMount, ThreadName, ThreadStart, ThreadUnmount, Timestamp, Totals, Uncovered,
+    ClassDef, ClassId, Custom, Duration, Event, GcDetail, GcFinish, GcStart, Generation, LeftOut,
+    Lost, MethodDef, MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadCpu,
+    ThreadEnd, ThreadId, ThreadMount, ThreadName, ThreadOsId, ThreadStart, ThreadUnmount,
+    Timestamp, Totals, Uncovered,
 };
+use jtrail_options::Events;
 use objects::Objects;
 
 /// What a translator has to know beforehand.
@@ -57,6 +60,8 @@ pub(crate) struct Translator {
     collecting: bool,
     settings: Settings,
     totals: Totals,
+    /// Snapshots taken on request.
+    snapshots: u64,
 }
 
 /// One counter for all kinds of things, as TPTP has it.
@@ -160,6 +165,7 @@ impl Translator {
             collecting: false,
             settings,
             totals: Totals::default(),
+            snapshots: 0,
         }
     }
 
@@ -272,6 +278,40 @@ impl Translator {
     /// Writes what closes the document.
     pub(crate) fn end(&mut self) {
         self.encoder.end(&mut self.out);
+    }
+
+    /// Writes what waits in the encoder for more of its kind.
+    pub(crate) fn flush(&mut self) {
+        self.encoder.flush(&mut self.out);
+    }
+
+    /// What the format has no place for so far.
+    pub(crate) fn losses(&self) -> Vec<Loss> {
+        self.encoder.losses()
+    }
+
+    /// What is to be written over earlier bytes, once all is written.
+    pub(crate) fn patches(&self) -> Vec<Patch> {
+        self.encoder.patches()
+    }
+
+    /// Events that no buffer had room for.
+    pub(crate) fn lost_events(&self) -> u64 {
+        self.totals.lost
+    }
+
+    /// Writes what is not in the trace because its format has no place for it.
+    pub(crate) fn left_out(&mut self, no_place: Events, losses: &[Loss]) {
+        if !no_place.is_empty() {
+            let what = format!("events={no_place}").into();
+            self.note(&Note::LeftOut(LeftOut { what, count: 0 }));
+        }
+        for loss in losses {
+            self.note(&Note::LeftOut(LeftOut {
+                what: loss.what.into(),
+                count: loss.count,
+            }));
+        }
     }
 
     fn note(&mut self, note: &Note<'_>) {
@@ -475,6 +515,16 @@ impl Sink for Translator {
                     }));
                 }
             }
+            Code::ThreadOs => {
+                if let Some((thread, time)) = self.at(value, ticks) {
+                    let os_id = payload[1];
+                    self.event(&Event::ThreadOsId(ThreadOsId {
+                        thread,
+                        time,
+                        os_id,
+                    }));
+                }
+            }
             Code::Mount | Code::Unmount => {
                 let Some((thread, time)) = self.at((first >> 32) as u32, ticks) else {
                     return;
@@ -553,6 +603,7 @@ impl Sink for Translator {
             | Code::Throw
             | Code::Catch
             | Code::Sample => self.stack(number, ticks, code, payload),
+            Code::Snapshot => {}             // the writer's
             Code::Time | Code::Running => {} // the stream's own
         }
     }

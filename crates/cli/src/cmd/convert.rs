@@ -69,10 +69,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
 }
 
 fn list(losses: &[Loss]) -> String {
-    let told: Vec<_> = losses
-        .iter()
-        .map(|loss| format!("{} {}", loss.count, loss.what))
-        .collect();
+    let told: Vec<_> = losses.iter().map(Loss::to_string).collect();
     told.join(", ")
 }
 

@@ -114,8 +114,8 @@
 //!
 //! Ids are those of the file, `-` is none. In quotes, `\"` and `\\` stand for a quotation mark and a
 //! backslash. Parks and the two of the runtime go beyond the format's usual texts *(choice)*. Notes of jtrail itself
-//! stand as they are, but that a thread is one of the file, and that totals have 0 for what the file
-//! can't hold. Free text has the ticks of the record before. What does not read exactly so is
+//! stand as they are, but that a thread is one of the file, and that totals leave out what the file
+//! does not hold. Free text has the ticks of the record before. What does not read exactly so is
 //! free text.
 //!
 //! The thread called `*unknown*` stands for none *(choice)*.

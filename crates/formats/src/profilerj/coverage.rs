@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 /// The largest line that a class file can name.
 const LAST_LINE: u32 = u16::MAX as u32;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Coverage {
     /// Classes and their methods, in the order of their appearance.
     pub(super) classes: Vec<(ClassId, Vec<MethodId>)>,
@@ -14,7 +14,7 @@ pub(super) struct Coverage {
     methods: HashMap<MethodId, Lines>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Lines {
     pub(super) calls: u64,
     /// How often each was reached, by line.

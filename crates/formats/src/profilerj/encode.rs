@@ -1,5 +1,6 @@
 //! Events to sums.
 
+use super::MOST_CALL_NODES;
 use super::coverage::Coverage;
 use super::document::{self, Written};
 use super::losses::Losses;
@@ -14,8 +15,6 @@ use jtrail_model::{
     ThreadId, ThreadState, Timestamp,
 };
 
-/// Nodes of all call trees together.
-const MOST_CALL_NODES: usize = 1 << 19;
 /// Nodes of all trees of samples together.
 const MOST_SAMPLE_NODES: usize = 1 << 18;
 /// Trees that come added up are whole already; they get more room, so that they stay as they are.
@@ -24,7 +23,7 @@ const ROOM_FOR_SUMS: usize = 4;
 const NATIVE: i64 = -2;
 
 /// Adds up what happens, and writes the document at the end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Encoder {
     pub(super) names: Names,
     pub(super) threads: Threads,
@@ -149,6 +148,10 @@ impl Encode for Encoder {
         let more = written.write(self, out);
         self.written = Some(written);
         more
+    }
+
+    fn copy(&self) -> Option<Box<dyn Encode>> {
+        Some(Box::new(self.clone()))
     }
 
     fn losses(&self) -> Vec<Loss> {

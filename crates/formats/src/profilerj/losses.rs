@@ -5,7 +5,7 @@ use jtrail_model::Event;
 use std::collections::BTreeMap;
 
 /// Counts what is left out.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     /// Events of kinds that the document does not have.
     events: BTreeMap<&'static str, u64>,

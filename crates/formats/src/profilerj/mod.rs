@@ -165,6 +165,9 @@ pub use encode::Encoder;
 /// Name of the format in errors.
 const FORMAT: &str = "profilerj";
 
+/// Nodes of all call trees together that are written. Behind them paths are folded.
+pub const MOST_CALL_NODES: usize = 1 << 19;
+
 /// Whether a document that starts with `head` has the root of a snapshot, behind declaration and comments.
 pub(crate) fn is_snapshot(head: &[u8]) -> bool {
     let mut scanner = Scanner::default();

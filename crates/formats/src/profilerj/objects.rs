@@ -5,7 +5,7 @@ use jtrail_model::{ObjectId, ThreadId};
 use std::collections::HashMap;
 
 /// A row of section `memory`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Row {
     /// Number of the class's name.
     pub(super) class: u32,
@@ -14,7 +14,7 @@ pub(super) struct Row {
 }
 
 /// The rows, and of each object which one it counts in.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Objects {
     rows: Vec<Row>,
     /// Rows by thread, in the order of their appearance.

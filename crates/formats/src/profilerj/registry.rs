@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     classes: Table<Class>,
     methods: Table<Method>,
@@ -26,7 +26,7 @@ pub(super) struct Names {
 }
 
 /// A class, its texts as the document has them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Class {
     pub(super) name: Box<str>,
     pub(super) source: Box<str>,
@@ -35,7 +35,7 @@ pub(super) struct Class {
 }
 
 /// A method, its texts as the document has them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Method {
     pub(super) class: ClassId,
     pub(super) name: Box<str>,
@@ -175,6 +175,15 @@ fn set<T>(table: &mut Table<T>, id: u64, value: T) {
 struct Numbers<T: ?Sized> {
     numbers: HashMap<Arc<T>, u32>,
     values: Vec<Arc<T>>,
+}
+
+impl<T: ?Sized> Clone for Numbers<T> {
+    fn clone(&self) -> Self {
+        Self {
+            numbers: self.numbers.clone(),
+            values: self.values.clone(),
+        }
+    }
 }
 
 impl<T: ?Sized> Default for Numbers<T> {

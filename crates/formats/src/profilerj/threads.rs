@@ -5,7 +5,7 @@ use crate::check::table::Table;
 use jtrail_model::{Duration, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp};
 
 /// Sums of the calls of one path. Once the tree is finished, times are those with callees.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     pub(super) count: u64,
     pub(super) elapsed: u64,
@@ -23,7 +23,7 @@ impl Calls {
 }
 
 /// Samples of one path. Once the tree is finished, those of all that it calls as well.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Hits {
     /// Samples that ended here.
     pub(super) own: [u64; 2],
@@ -39,7 +39,7 @@ impl Hits {
 }
 
 /// What may still be added to sums of one kind, so that none of them passes 63 bits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Room(u64);
 
 impl Default for Room {
@@ -58,7 +58,7 @@ impl Room {
 }
 
 /// Room for each kind of time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rooms {
     pub(super) elapsed: Room,
     pub(super) cpu: Room,
@@ -66,7 +66,7 @@ pub(super) struct Rooms {
 }
 
 /// A thread.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Thread {
     pub(super) name: Box<str>,
     /// When it began, or was first seen.
@@ -89,7 +89,7 @@ pub(super) struct Thread {
 }
 
 /// A call that has not ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     at: Place,
     method: MethodId,
@@ -188,7 +188,7 @@ impl Thread {
 }
 
 /// All threads. Of those that ended, only the ones that a section will name are kept.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Threads {
     by_id: Table<Option<Box<Thread>>>,
 }

@@ -18,7 +18,7 @@ pub(super) type Place = u32;
 pub(super) const NONE: Place = 0;
 
 /// The trees of all threads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tree<S> {
     nodes: Vec<Node<S>>,
     /// By parent and name.
@@ -26,7 +26,7 @@ pub(super) struct Tree<S> {
     most_nodes: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Node<S> {
     /// Number of its name.
     pub(super) name: u32,

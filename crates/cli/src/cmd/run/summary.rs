@@ -50,14 +50,34 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         return Ok(());
     }
     for (path, size) in files {
-        let line = match one(&path, size) {
+        let line = match one(&path, size, ran.options.format) {
             Ok(line) => line,
             Err(error) => format!("{error:#}"),
         };
         writeln!(streams.err, "jtrail: {line}, time: {took}")?;
         writeln!(streams.err, "jtrail: {} ({})", path.display(), bytes(size))?;
     }
+    let (format, no_place) = (ran.options.format, ran.options.no_place);
+    if !no_place.is_empty() {
+        writeln!(
+            streams.err,
+            "jtrail: events={no_place} was not recorded: {format} has no place for it"
+        )?;
+    }
     Ok(())
+}
+
+/// Whether traces of the format tell what the agent says of itself: events lost, methods not covered, its totals.
+fn has_notes(format: OutputFormat) -> bool {
+    !matches!(
+        format,
+        OutputFormat::Mlpd | OutputFormat::TraceLog | OutputFormat::ProfilerJ
+    )
+}
+
+/// Whether traces of the format say that they end there.
+fn has_end(format: OutputFormat) -> bool {
+    !matches!(format, OutputFormat::TraceLog | OutputFormat::ProfilerJ)
 }
 
 /// The trace files of the run, and their sizes.
@@ -106,7 +126,10 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
 }
 
 /// What is in one trace, as one line.
-fn one(path: &Path, size: u64) -> anyhow::Result<String> {
+fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
+    if size > READ_WHOLE && !has_notes(format) {
+        return Ok("too much to count here (see `jtrail report`)".to_owned());
+    }
     if size > READ_WHOLE
         && let Some(totals) = totals_at_end(path)?
     {
@@ -125,16 +148,21 @@ fn one(path: &Path, size: u64) -> anyhow::Result<String> {
     })?;
     analysis.finish();
     let mut line = format!(
-        "calls: {}, threads: {}, classes: {}, events lost: {}, methods not covered: {}",
+        "calls: {}, threads: {}, classes: {}",
         count(analysis.calls.count()),
         count(analysis.names.threads.len() as u64),
-        count(analysis.names.class_count() as u64),
-        count(analysis.lost_events()),
-        count(analysis.uncovered_methods())
+        count(analysis.names.class_count() as u64)
     );
+    if has_notes(format) {
+        line += &format!(
+            ", events lost: {}, methods not covered: {}",
+            count(analysis.lost_events()),
+            count(analysis.uncovered_methods())
+        );
+    }
     if ending.code() != crate::SOUND {
         line += ", the trace is damaged (see `jtrail verify`)";
-    } else if !analysis.ended {
+    } else if !analysis.ended && has_end(format) {
         line += ", the trace has no end (the JVM was stopped from outside, or crashed)";
     }
     Ok(line)

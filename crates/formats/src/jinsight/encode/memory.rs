@@ -20,6 +20,7 @@ impl Encoder {
         let thread = self.thread(e.thread, e.time, out);
         let size = self.size(shape, e.size);
         let Some(id) = self.define(e.object, shape, size, ticks, out) else {
+            self.unwritten_allocations += 1;
             return;
         };
         let mut fields = [0; 13];
@@ -58,8 +59,14 @@ impl Encoder {
                 let id = object.id.to_le_bytes();
                 self.stream.put(OBJECT_RECLAIMED, ticks, &id, out);
             }
-            Some(_) => self.losses.event(Lost::ObjectAgain),
-            None => self.losses.events += 1,
+            Some(_) => {
+                self.unwritten_frees += 1;
+                self.losses.event(Lost::ObjectAgain);
+            }
+            None => {
+                self.unwritten_frees += 1;
+                self.losses.events += 1;
+            }
         }
     }
 

@@ -37,6 +37,9 @@ pub struct Encoder {
     collecting: bool,
     /// The last pause fell into a collection.
     collection_cut: bool,
+    /// Of those passed in, what the file does not have.
+    unwritten_allocations: u64,
+    unwritten_frees: u64,
     /// When collection ended, if the trace has said so.
     end: Option<Timestamp>,
     ended: bool,
@@ -315,6 +318,9 @@ impl Encoder {
                 Some(Note::Totals(mut totals)) => {
                     // These are not in the file.
                     (totals.throws, totals.catches, totals.samples) = (0, 0, 0);
+                    let (objects, frees) = (self.unwritten_allocations, self.unwritten_frees);
+                    totals.objects = totals.objects.saturating_sub(objects);
+                    totals.frees = totals.frees.saturating_sub(frees);
                     let _ = write!(self.text, "{}", Note::Totals(totals));
                 }
                 _ => self.text.push_str(&e.body),

@@ -1,0 +1,61 @@
+//! The encoder that the options ask for.
+
+use jtrail_formats::tracelog::Collection;
+use jtrail_formats::{Encode, Format, mlpd, tracelog};
+use jtrail_options::{Events, MlpdVersion, Options, OutputFormat};
+use std::time::Duration;
+
+/// The encoder; none where nothing is written.
+pub(super) fn encoder(options: &Options) -> Option<Box<dyn Encode>> {
+    Some(match options.format {
+        OutputFormat::Mlpd => Box::new(mlpd::Encoder::new(match options.mlpd {
+            MlpdVersion::V1 => mlpd::DataVersion::V1,
+            MlpdVersion::V17 => mlpd::DataVersion::V17,
+        })),
+        OutputFormat::TraceLog => Box::new(tracelog::Encoder::new(trace_log(options))),
+        OutputFormat::Xml => Format::TptpXml.encoder(),
+        OutputFormat::Binary => Format::TptpBinary.encoder(),
+        OutputFormat::Jinsight => Format::Jinsight.encoder(),
+        OutputFormat::ProfilerJ => Format::ProfilerJ.encoder(),
+        OutputFormat::None => return None,
+    })
+}
+
+/// What a trace log holds.
+fn trace_log(options: &Options) -> tracelog::Settings {
+    let has = |events| options.events.contains(events);
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let live_tables = has(Events::FREE);
+    tracelog::Settings {
+        collection: if has(Events::METHODS) {
+            Collection::Instrumentation
+        } else if has(Events::SAMPLES) {
+            Collection::Sampling
+        } else {
+            Collection::None
+        },
+        sampling_interval_ms: match has(Events::SAMPLES) {
+            true => ms(options.interval),
+            false => 0,
+        },
+        high_granularity: options.every_sample,
+        suspended_on_start: false,
+        process_cpu: has(Events::CPU),
+        thread_cpu: has(Events::CPU),
+        cpu_interval_ms: ms(options.cpu_interval),
+        memory: has(Events::ALLOC),
+        gc: has(Events::GC) || live_tables,
+        live_tables,
+        os_thread_ids: options.visual_studio,
+    }
+}
+
+/// Whether the format was made for all that the agent tells: what it has no place for is a field here and there.
+pub(super) fn is_ours(format: OutputFormat) -> bool {
+    matches!(format, OutputFormat::Xml | OutputFormat::Binary)
+}
+
+/// Whether the format carries text, and so what jtrail itself has to say.
+pub(super) fn has_notes(format: OutputFormat) -> bool {
+    is_ours(format) || format == OutputFormat::Jinsight
+}

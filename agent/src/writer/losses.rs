@@ -1,0 +1,66 @@
+//! What the format of the trace has no place for, told when the trace ends.
+//!
+//! What the trace says of itself (machine, agent, options, its own end) has no place in many formats, which is no news. So what the
+//! encoder counts while the opening and closing events pass is taken off.
+
+use jtrail_formats::Loss;
+use jtrail_options::{Events, OutputFormat};
+
+/// `all` without what is in `known`.
+pub(super) fn without(all: Vec<Loss>, known: &[Loss]) -> Vec<Loss> {
+    let rest = all.into_iter().filter_map(|loss| {
+        let known = known.iter().find(|k| k.what == loss.what);
+        let count = loss.count.saturating_sub(known.map_or(0, |k| k.count));
+        (count > 0).then_some(Loss { count, ..loss })
+    });
+    rest.collect()
+}
+
+/// The one line about it, if there is something to tell. `no_place` is not recorded for that reason.
+pub(super) fn message(format: OutputFormat, no_place: Events, losses: &[Loss]) -> Option<String> {
+    let losses: Vec<String> = losses.iter().map(Loss::to_string).collect();
+    let losses = losses.join(", ");
+    match (no_place.is_empty(), losses.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(format!("no place in {format} for {losses}")),
+        (false, true) => Some(format!("no place in {format} for events={no_place}")),
+        (false, false) => Some(format!(
+            "no place in {format} for events={no_place}, and for {losses}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loss(what: &'static str, count: u64) -> Loss {
+        Loss { what, count }
+    }
+
+    #[test]
+    fn what_was_known_is_no_news() {
+        let all = vec![loss("texts", 3), loss("waits", 2), loss("parks", 1)];
+        let known = [loss("texts", 2), loss("waits", 2), loss("options", 9)];
+        let rest = without(all, &known);
+        assert_eq!(rest, [loss("texts", 1), loss("parks", 1)]);
+    }
+
+    #[test]
+    fn one_line_tells_all() {
+        let (format, none) = (OutputFormat::Mlpd, Events::NONE);
+        assert_eq!(message(format, none, &[]), None);
+        let losses = [loss("texts", 1), loss("parks", 2)];
+        for (no_place, losses, line) in [
+            (none, &losses[..], "no place in mlpd for 1 texts, 2 parks"),
+            (Events::LINES, &[], "no place in mlpd for events=lines"),
+            (
+                Events::LINES,
+                &losses,
+                "no place in mlpd for events=lines, and for 1 texts, 2 parks",
+            ),
+        ] {
+            assert_eq!(message(format, no_place, losses).as_deref(), Some(line));
+        }
+    }
+}
