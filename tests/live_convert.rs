@@ -1,6 +1,7 @@
 //! Real traces through every pair of formats, and through three formats in a row.
 
 use crate::common::{FILTER, VERSIONS, agent, program};
+use crate::live_cli::jtrail;
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::Event;
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -9,19 +10,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Runs `jtrail` in this process; answers with what it says on standard error.
-fn jtrail(args: &[&str]) -> String {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let args = ["jtrail"].iter().chain(args).map(Into::into);
-    let code = jtrail_cli::main_with(args.clone(), &mut out, &mut err);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, err) = (text(&out), text(&err));
-    assert_eq!(
-        format!("{code:?}"),
-        format!("{:?}", ExitCode::SUCCESS),
-        "{:?}\n{out}{err}",
-        args.collect::<Vec<_>>()
-    );
+/// Runs `jtrail`, which must succeed; answers with what it says on standard error.
+fn succeed(args: &[&str]) -> String {
+    let (code, out, err) = jtrail(args);
+    assert_eq!(code, ExitCode::SUCCESS, "{args:?}\n{out}{err}");
     err
 }
 
@@ -73,8 +65,8 @@ fn tells_exceptions(format: Format) -> bool {
 fn convert(from: (&Path, Format), to: Format, out: &Path) -> Counts {
     let text = |path: &Path| path.to_str().expect("text").to_owned();
     let (input, output) = (text(from.0), text(out));
-    let said = jtrail(&["convert", &input, &output, "--to", to.name()]);
-    let verified = jtrail(&["verify", &output]);
+    let said = succeed(&["convert", &input, &output, "--to", to.name()]);
+    let verified = succeed(&["verify", &output]);
     assert_eq!(verified, "", "{} to {}", from.1.name(), to.name());
     for line in said.lines() {
         let start = format!("jtrail: no place in {} for ", to.name());
