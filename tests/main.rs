@@ -11,6 +11,7 @@ mod live_areas;
 mod live_classes;
 mod live_cli;
 mod live_conversions;
+mod live_convert;
 mod live_counts;
 mod live_cpu;
 mod live_differential;

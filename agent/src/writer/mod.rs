@@ -301,7 +301,7 @@ impl Work {
             if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
                 translator.tell_lines(counters, time);
             }
-            let options = &self.setup.options;
+            let options = Arc::clone(&self.setup.options);
             if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
                 translator.event(&process_cpu(time));
             }
@@ -319,7 +319,9 @@ impl Work {
             let agent_id = (&*trace.identity.agent_id).into();
             translator.event(&Event::AgentDestroy(AgentDestroy { agent_id, time }));
             let closing = losses::without(translator.losses(), &told);
-            translator.end();
+            while translator.end_part() {
+                write(&mut self.setup, &mut translator.out);
+            }
             let all = losses::without(translator.losses(), &trace.opening);
             let all = losses::without(all, &closing);
             let message = losses::message(options.format, options.no_place, &all);

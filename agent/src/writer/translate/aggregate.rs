@@ -235,4 +235,42 @@ mod tests {
         );
         assert_eq!(tree.nodes.iter().map(|n| n.own).sum::<i64>(), 2 * depth - 1);
     }
+
+    #[test]
+    fn memory_grows_with_paths_and_not_with_calls() {
+        let mut tree = Tree::default();
+        let mut at = 0;
+        for _ in 0..100_000 {
+            for method in 1..=10 {
+                for inner in [11, 12] {
+                    at += 4;
+                    enter(&mut tree, method, at);
+                    enter(&mut tree, inner, at + 1);
+                    leave(&mut tree, at + 2);
+                    leave(&mut tree, at + 3);
+                }
+            }
+        }
+        assert_eq!(tree.nodes.len(), 1 + 10 + 20);
+        assert!(tree.open.is_empty());
+        let sum = |of: fn(&Node) -> i64| tree.nodes.iter().map(of).sum::<i64>();
+        assert_eq!(sum(|node| node.calls as i64), 4_000_000);
+        assert_eq!(sum(|node| node.own), 3 * 2_000_000);
+    }
+
+    #[test]
+    fn recursion_of_several_methods_is_folded() {
+        let (mut tree, among, depth) = (Tree::default(), 7, 100_000);
+        for _ in 0..3 {
+            for at in 0..depth {
+                enter(&mut tree, at as u32 % among, at);
+            }
+            for at in depth..2 * depth {
+                leave(&mut tree, at);
+            }
+        }
+        assert!(tree.nodes.len() as u32 <= among * MOST_RECURSION + 1);
+        let calls = tree.nodes.iter().map(|n| n.calls).sum::<u64>();
+        assert_eq!(calls, 3 * depth as u64);
+    }
 }

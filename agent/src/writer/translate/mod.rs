@@ -281,9 +281,9 @@ impl Translator {
         self.note(&Note::Totals(self.totals));
     }
 
-    /// Writes what closes the document.
-    pub(crate) fn end(&mut self) {
-        self.encoder.end(&mut self.out);
+    /// Writes what closes the document, or the next part of it. Whether more follows.
+    pub(crate) fn end_part(&mut self) -> bool {
+        self.encoder.end_part(&mut self.out)
     }
 
     /// Writes what waits in the encoder for more of its kind.

@@ -4,6 +4,7 @@ use crate::Streams;
 use crate::input::{Ending, Input, same_file};
 use anyhow::{Context, anyhow, bail};
 use jtrail_formats::{Encode, Format, Loss, Patch};
+use jtrail_model::{AgentCreate, Event, Node, ProcessCreate, TraceStart};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -38,11 +39,17 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     }
     let mut input = Input::open(&args.input, true)?;
     let mut encoder = format.encoder();
+    // A snapshot does not say where it comes from. Where a trace must open with that, it opens without names.
+    let tptp = matches!(format, Format::TptpXml | Format::TptpBinary);
+    let opening = match input.format() {
+        Format::ProfilerJ if tptp => opening().into(),
+        _ => Vec::new(),
+    };
     let ending = if to_stdout {
-        encode(&mut input, &mut *encoder, &mut *streams.out)?
+        encode(&mut input, &opening, &mut *encoder, &mut *streams.out)?
     } else {
         let mut file = Output::create(&args.output)?;
-        let done = encode(&mut input, &mut *encoder, &mut file.file)
+        let done = encode(&mut input, &opening, &mut *encoder, &mut file.file)
             .and_then(|done| file.patch(&encoder.patches()).map(|()| done))
             .with_context(|| format!("can't write {}", args.output.display()))?;
         file.finish()?;
@@ -85,14 +92,28 @@ fn format(args: &Args) -> anyhow::Result<Format> {
     })
 }
 
-/// Reads to the end; answers how reading ended.
+/// What opens every trace, with nothing known.
+fn opening() -> [Event<'static>; 4] {
+    [
+        Event::Node(Node::default()),
+        Event::ProcessCreate(ProcessCreate::default()),
+        Event::AgentCreate(AgentCreate::default()),
+        Event::TraceStart(TraceStart::default()),
+    ]
+}
+
+/// Reads to the end, behind events to open with; answers how reading ended.
 fn encode(
     input: &mut Input,
+    opening: &[Event<'_>],
     encoder: &mut dyn Encode,
     out: &mut dyn Write,
 ) -> anyhow::Result<Ending> {
     let mut buffer = Vec::with_capacity(CHUNK + (CHUNK >> 2));
     encoder.begin(&mut buffer);
+    for event in opening {
+        encoder.event(event, &mut buffer);
+    }
     let ending = input.events(|event| {
         encoder.event(event, &mut buffer);
         if buffer.len() >= CHUNK {

@@ -31,7 +31,7 @@ pub(super) struct Ids {
     classes: HashMap<Box<str>, (ClassId, bool)>,
     /// By name and descriptor as section `profile` has them: one lookup for each of its elements.
     calls: HashMap<[u64; 2], MethodId, Seed>,
-    fingerprints: [RandomState; 2],
+    fingerprints: (RandomState, Seed),
     /// By class, name and descriptor; and whether section `coverage` had it.
     methods: HashMap<(ClassId, Box<str>), (MethodId, bool)>,
 }
@@ -176,9 +176,11 @@ impl Ids {
 
     /// The method of a name in section `profile`.
     pub(super) fn call(&mut self, name: &str, signature: &str, queue: &mut Queue) -> MethodId {
-        // 128 bits under keys that nobody knows differ where the texts do. To compare the texts themselves
+        // 128 bits under seeds that nobody knows differ where the texts do. To compare the texts themselves
         // would wait for memory longer than all the rest of an element takes.
-        let key = [0, 1].map(|half: usize| self.fingerprints[half].hash_one((name, signature)));
+        let (first, second) = &self.fingerprints;
+        let text = (name, signature);
+        let key = [first.hash_one(text), second.hash_one(text)];
         if let Some(method) = self.calls.get(&key) {
             return *method;
         }

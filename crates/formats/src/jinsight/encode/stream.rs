@@ -221,3 +221,22 @@ impl Stream {
         patches
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_records_that_does_not_fit_stays_0() {
+        let most = u64::from(u32::MAX);
+        for (records, written) in [(most, u32::MAX), (most + 1, 0), (u64::MAX, 0)] {
+            let stream = Stream {
+                state: State::Burst,
+                records,
+                ..Stream::default()
+            };
+            let patches = stream.patches(7, 8);
+            assert_eq!(patches[0].bytes[..4], written.to_le_bytes());
+        }
+    }
+}

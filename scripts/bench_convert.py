@@ -1,0 +1,43 @@
+"""What converting a long trace takes, for each pair of formats: peak memory, and events a second.
+
+A trace with as many methods as javac has, on 64 threads, is made event by event, and goes through a pipe into `jtrail convert`,
+whose output is thrown away. So no file is written, whatever the length. Events are calls and leaves of what was traced, a second of the
+converter's CPU time. ProfilerJ is long only in what it sums up: as a source it is a document of as many paths of calls as it keeps.
+"""
+
+import os
+import subprocess
+import sys
+
+from bench_lib import TARGET
+
+FORMATS = ("binary", "xml", "jinsight", "mlpd", "tracelog", "profilerj")
+MOST_MEMORY = 300
+THREADS = 64
+
+
+def convert(source, target, calls):
+    """Converts; answers with peak memory in MB and CPU seconds."""
+    writer = subprocess.Popen([TARGET / "release" / "examples" / "write_trace", source, str(calls), str(THREADS)],
+                              stdout=subprocess.PIPE)
+    reader = subprocess.Popen([TARGET / "release" / "jtrail", "convert", "-", "/dev/null", "--to", target],
+                              stdin=writer.stdout, stderr=subprocess.PIPE, text=True)
+    writer.stdout.close()
+    said = reader.stderr.read()
+    _, status, used = os.wait4(reader.pid, 0)
+    reader.returncode = os.waitstatus_to_exitcode(status)
+    if writer.wait() != 0 or reader.returncode != 0:
+        sys.exit(f"{source} to {target}: exit {writer.returncode} and {reader.returncode}\n{said}")
+    return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+
+
+def measure(args, work, rows):
+    for source in FORMATS:
+        for target in FORMATS:
+            if source == target:
+                continue
+            memory, seconds = convert(source, target, args.calls)
+            result = "PASS" if memory <= MOST_MEMORY else "FAIL"
+            rows.append((f"convert, {args.calls / 1e6:.0f} M events, {source} to {target}", f"<= {MOST_MEMORY} MB",
+                         f"{memory:.0f} MB  {result}", f"{args.calls / seconds / 1e6:.1f} M events/s"))
+            print("  ".join(rows[-1]), file=sys.stderr)
