@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, engine, clock, overflow, buffer, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror",
         ),
         (
             "min=1ms",
@@ -121,6 +121,10 @@ fn wrong_options_say_what_is_wrong() {
         (
             "format=profilerj,events=gc+monitors",
             "option events at byte 24: profilerj has no place for gc+monitors, and nothing else is asked for",
+        ),
+        (
+            "format=mlpd,execdetails=false",
+            "option execdetails at byte 24: mlpd has no place for calls that are added up",
         ),
         (
             "mlpd=2",
