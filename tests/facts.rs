@@ -61,7 +61,8 @@ pub(crate) struct Facts {
     references: Counts,
     roots: Counts<(String, String)>,
     pub(crate) events: u64,
-    pub(crate) kinds: BTreeMap<String, u64>,
+    /// Events by kind, as the checker counts them.
+    pub(crate) kinds: BTreeMap<&'static str, u64>,
     pub(crate) totals: Option<Totals>,
     pub(crate) faults: Vec<String>,
 
@@ -92,8 +93,9 @@ impl Facts {
         if let Some(problem) = problem {
             return Err(problem);
         }
-        facts.faults = checker
-            .finish()
+        let checked = checker.finish();
+        facts.kinds = checked.counts.kinds.iter().copied().collect();
+        facts.faults = checked
             .findings
             .iter()
             .filter(|f| f.severity == Severity::Fault)
@@ -115,9 +117,6 @@ impl Facts {
 
     fn take(&mut self, event: &Event<'_>) {
         self.events += 1;
-        let text = format!("{event:?}");
-        let kind = text.split('(').next().unwrap_or_default().to_owned();
-        *self.kinds.entry(kind).or_default() += 1;
         match event {
             Event::ThreadStart(e) => {
                 self.names.insert(e.thread, e.name.to_string());

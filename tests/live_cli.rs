@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs `jtrail` in this process: its exit code, output, and messages.
-fn jtrail(args: &[&str]) -> (ExitCode, String, String) {
+pub(crate) fn jtrail(args: &[&str]) -> (ExitCode, String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = std::iter::once("jtrail")
         .chain(args.iter().copied())

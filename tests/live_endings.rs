@@ -1,6 +1,7 @@
 //! However a program ends, its trace ends well-formed, and says what the program did.
 
 use crate::common::{FILTER, Trace, Traced, VERSIONS, agent, program, traced};
+use crate::source::compile;
 use jtrail_testkit::Jdk;
 
 /// Runs `harness.Endings` with one argument; what it counted must be in the trace.
@@ -57,6 +58,25 @@ fn daemon_threads_still_running() {
             run.trace.totals().open as i64,
             run.trace.threads.iter().map(|t| t.open).sum::<i64>()
         );
+    }
+}
+
+/// A JVM that tells of dead objects while it ends, and collects, can lock itself up.
+#[test]
+fn garbage_to_the_end() {
+    let folder = jtrail_testkit::temp_dir();
+    compile("Litter", include_str!("java/Litter.java"), folder.path());
+    for jdk in Jdk::require(&VERSIONS) {
+        for how in ["return", "exit", "halt"] {
+            for _ in 0..4 {
+                let run = program(&jdk, "Litter").class_path(folder.path()).arg(how);
+                let run = run.jvm_arg("-Xmx200m");
+                let run = traced(run, "format=binary,events=threads+gc+free");
+                run.output.assert_exit(0);
+                run.trace.assert_sound(&run.output);
+                assert!(run.trace.collections > 0 && run.trace.totals().frees > 10_000);
+            }
+        }
     }
 }
 

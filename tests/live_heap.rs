@@ -322,7 +322,6 @@ fn snapshots_after_collections() {
 }
 
 #[test]
-#[ignore = "JDK 17 can lock itself up when it ends during a walk (docs/events.md)"]
 fn the_end_comes_while_snapshots_are_taken() {
     for jdk in Jdk::require(&VERSIONS) {
         let folder = jtrail_testkit::temp_dir();

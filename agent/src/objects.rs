@@ -13,6 +13,8 @@
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{self, Code};
+use crate::hooks::Teller;
+use crate::jni::Vm;
 use crate::jvmti::Jvmti;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
@@ -40,6 +42,10 @@ const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
 pub(crate) struct Objects {
     /// The environment of the tags.
     pub(crate) jvmti: Jvmti,
+    pub(crate) vm: Vm,
+    pub(crate) teller: Teller,
+    /// See [`crate::hooks::forgets_areas`].
+    pub(crate) forgets_areas: bool,
     /// Objects have tags; otherwise they are only counted.
     tagged: bool,
     next: AtomicU64,
@@ -65,9 +71,12 @@ pub(crate) fn are_named(events: Events) -> bool {
 }
 
 impl Objects {
-    pub(crate) fn new(jvmti: Jvmti, events: Events) -> Self {
+    pub(crate) fn new(vm: Vm, jvmti: Jvmti, events: Events) -> Self {
         Self {
             jvmti,
+            vm,
+            teller: Teller::default(),
+            forgets_areas: crate::hooks::forgets_areas(jvmti),
             tagged: are_named(events),
             next: AtomicU64::new(1),
             naming: Mutex::new(()),

@@ -11,6 +11,7 @@
 //! After a collection no walk may begin where the JVM tells of its finish. So a thread of our own does it, if it is asked for. It
 //! is a daemon, and no thread of the trace.
 
+use super::last_frees::while_walking;
 use super::record;
 use crate::agent::{self, Agent};
 use crate::buffer::ThreadBuffer;
@@ -148,9 +149,11 @@ fn walk(agent: &Agent, env: *mut JNIEnv, objects: &Objects, buffer: &ThreadBuffe
         seen: Seen::default(),
         unknown: Unknown::default(),
     };
-    let result = objects
-        .jvmti
-        .follow_references(|reference| walk.visit(reference));
+    let (result, _) = while_walking(|| {
+        objects
+            .jvmti
+            .follow_references(|reference| walk.visit(reference))
+    });
     drop(still);
     let left_out = walk.tell_unknown(env);
     match result {

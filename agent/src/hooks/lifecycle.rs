@@ -1,6 +1,8 @@
 //! The JVM starts, is ready, and ends.
 
-use super::{buffer, class, detail, gc, heap, jit, method, object, record, sampler, thread};
+use super::{
+    buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, thread,
+};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
@@ -59,22 +61,27 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
     });
 }
 
-/// The JVM begins to stop. Other threads may still run Java code; the trace ends here.
+/// The JVM begins to stop. Other threads may still run Java code; the trace ends here, or has ended shortly before ([`last_frees`]).
 pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) {
     guard::run("the JVM's end", || {
         let Some(agent) = agent::get() else { return };
-        // The thread that ends the JVM may have ended for Java already.
-        let own = buffer(agent, env).or_else(|| agent.native_buffer());
-        if let Some(sampler) = agent.sampler.get() {
-            sampler.stop();
-        }
-        if let Some(own) = own {
-            thread::last_words(agent, env, own);
-        }
-        heap::end(agent, env, own);
-        record(agent, own, Code::Shutdown, &[0]);
-        agent.stop();
+        end(agent, env);
     });
+}
+
+/// Ends the trace.
+pub(super) fn end(agent: &Agent, env: *mut JNIEnv) {
+    // The thread that ends the JVM may have ended for Java already.
+    let own = buffer(agent, env).or_else(|| agent.native_buffer());
+    if let Some(sampler) = agent.sampler.get() {
+        sampler.stop();
+    }
+    if let Some(own) = own {
+        thread::last_words(agent, env, own);
+    }
+    heap::end(agent, env, own);
+    record(agent, own, Code::Shutdown, &[0]);
+    agent.stop();
 }
 
 thread_local! {
@@ -119,6 +126,7 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         jit::begin(agent);
     }
     sampler::start(agent, env);
+    last_frees::begin(agent, env);
     if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
         enable_method_events(agent);
     }

@@ -10,6 +10,7 @@ mod exception;
 mod gc;
 mod heap;
 mod jit;
+mod last_frees;
 mod lifecycle;
 mod method;
 mod monitor;
@@ -35,8 +36,9 @@ pub(crate) use detail::ClassSizes;
 pub(crate) use gc::Collections;
 pub(crate) use heap::Snapshots;
 pub(crate) use jit::CompiledCode;
+pub(crate) use last_frees::Teller;
 pub(crate) use lifecycle::bind_hook;
-pub(crate) use object::environment as objects;
+pub(crate) use object::{environment as objects, forgets_areas};
 pub(crate) use sampler::Sampler;
 
 /// Kinds of events that name methods which the filters may leave out.

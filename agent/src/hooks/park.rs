@@ -15,10 +15,14 @@ pub(super) unsafe extern "system" fn park(env: *mut JNIEnv, _class: jclass, has_
         let Some(buffer) = buffer(agent, env) else {
             return;
         };
-        let blocker = (has_blocker != 0)
-            .then(|| agent.jvmti.local_object(HOOK_FRAMES, 0).ok())
-            .flatten();
-        let number = match (&agent.objects, blocker) {
+        let blocker = match has_blocker != 0 {
+            true => agent.jvmti.local_object(HOOK_FRAMES, 0),
+            // Locks set it before they park without an argument.
+            // SAFETY: the running thread's environment, and a local reference that the JVM just gave us.
+            false => (agent.jvmti.current_thread())
+                .map(|thread| unsafe { crate::jni::park_blocker(env, thread) }),
+        };
+        let number = match (&agent.objects, blocker.ok()) {
             // SAFETY: a local reference that the JVM just gave us, and the running thread's environment.
             (Some(objects), Some(blocker)) => unsafe {
                 objects.mention(agent, env, buffer, blocker)

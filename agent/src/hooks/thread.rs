@@ -1,6 +1,6 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
-use super::{cpu, heap, lifecycle, record, sampler};
+use super::{cpu, heap, last_frees, lifecycle, record, sampler};
 use crate::agent::{self, Agent, NO_THREAD};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
@@ -51,10 +51,13 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
 pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a thread's end", || {
         let Some(agent) = agent::get() else { return };
-        if !lifecycle::ensure_live(agent, env)
-            || agent.jvmti.frame_count().is_ok_and(|count| count > 0)
-        {
+        if !lifecycle::ensure_live(agent, env) {
             return;
+        }
+        let has_frames = agent.jvmti.frame_count().is_ok_and(|count| count > 0);
+        if has_frames {
+            // SAFETY: the callback's own reference and environment.
+            return unsafe { last_frees::thread_ended(agent, env, thread, true) };
         }
         // SAFETY: the callback's own reference.
         if let Some(number) = unsafe { agent.name_thread(env, thread) } {
@@ -69,6 +72,8 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
             unsafe { agent.forget_thread(thread) };
         }
         agent.finish_buffer();
+        // SAFETY: the callback's own reference and environment.
+        unsafe { last_frees::thread_ended(agent, env, thread, false) };
     });
 }
 

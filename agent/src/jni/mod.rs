@@ -2,7 +2,7 @@
 
 mod threads;
 
-pub(crate) use threads::{new_thread, with_local_frame};
+pub(crate) use threads::{new_thread, park_blocker, with_local_frame};
 
 use jni::objects::{JClass, JClassLoader};
 use jni::sys::{JNIEnv, JavaVM, JavaVMAttachArgs, jclass, jint, jobject};
@@ -114,6 +114,14 @@ unsafe impl Send for Vm {}
 // SAFETY: likewise, at the same time.
 unsafe impl Sync for Vm {}
 
+impl Vm {
+    /// # Safety
+    /// It is the JVM.
+    pub(crate) unsafe fn new(vm: *mut JavaVM) -> Self {
+        Self(vm)
+    }
+}
+
 /// The JVM of an environment.
 ///
 /// # Safety
@@ -222,6 +230,36 @@ pub(crate) unsafe fn make_garbage(env: *mut JNIEnv, bytes: jint) -> bool {
 pub(crate) unsafe fn weak_reference(env: *mut JNIEnv, object: jobject) -> jobject {
     // SAFETY: the caller's promise; the function is there since version 1.2.
     unsafe { ((**env).v1_2.NewWeakGlobalRef)(env, object) }
+}
+
+/// A global reference, never given up; null when there is no memory for it.
+///
+/// # Safety
+/// `env` is the running thread's, and `object` a live reference.
+pub(crate) unsafe fn global_reference(env: *mut JNIEnv, object: jobject) -> jobject {
+    // SAFETY: the caller's promise; the function is there since the first version.
+    unsafe { ((**env).v1_1.NewGlobalRef)(env, object) }
+}
+
+/// `jdk.internal.misc.VM`, as a global reference that is never given up.
+pub(crate) fn vm_class(env: *mut JNIEnv) -> Result<jclass, String> {
+    with(env, |env| {
+        let class = env.find_class(jni_str!("jdk/internal/misc/VM"))?;
+        Ok(env.new_global_ref(class)?.into_raw())
+    })
+}
+
+/// Its `initLevel`: how far the JVM has come.
+///
+/// # Safety
+/// `class` is the answer of [`vm_class`].
+pub(crate) unsafe fn vm_level(env: *mut JNIEnv, class: jclass) -> Result<i32, String> {
+    with(env, |env| {
+        // SAFETY: the caller's promise.
+        let class = unsafe { JClass::from_raw(env, class) };
+        env.get_static_field(class, jni_str!("initLevel"), jni_sig!("I"))?
+            .i()
+    })
 }
 
 /// `ClassLoader.getPlatformClassLoader()`, handed to `f` as a local reference.

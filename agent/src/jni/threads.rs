@@ -4,6 +4,8 @@ use super::with;
 use jni::objects::{JObject, JValue};
 use jni::sys::{JNIEnv, jobject};
 use jni::{jni_sig, jni_str};
+use std::ptr;
+use std::sync::OnceLock;
 
 /// A new `java.lang.Thread` of that group and name, not started, as a global reference that is never given up.
 ///
@@ -25,6 +27,33 @@ pub(crate) unsafe fn new_thread(
         )?;
         Ok(env.new_global_ref(thread)?.into_raw())
     })
+}
+
+/// What a thread says that it waits for (`Thread.parkBlocker`), as a local reference; null if it says nothing.
+///
+/// # Safety
+/// `env` is the running thread's, and `thread` a live reference to a thread.
+pub(crate) unsafe fn park_blocker(env: *mut JNIEnv, thread: jobject) -> jobject {
+    static FIELD: OnceLock<usize> = OnceLock::new();
+    // SAFETY: the caller's promise; the functions are there since the first version. The field is one of `java.lang.Thread`, which is never unloaded.
+    unsafe {
+        let functions = &(**env).v1_1;
+        let field = *FIELD.get_or_init(|| {
+            let class = (functions.GetObjectClass)(env, thread);
+            let (name, kind) = (c"parkBlocker", c"Ljava/lang/Object;");
+            let field = (functions.GetFieldID)(env, class, name.as_ptr(), kind.as_ptr());
+            if field.is_null() {
+                (functions.ExceptionClear)(env);
+            }
+            field.expose_provenance()
+        });
+        match field {
+            0 => ptr::null_mut(),
+            field => {
+                (functions.GetObjectField)(env, thread, ptr::with_exposed_provenance_mut(field))
+            }
+        }
+    }
 }
 
 /// Runs `f`, and gives up the local references that came meanwhile.

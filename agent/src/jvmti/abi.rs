@@ -199,6 +199,7 @@ functions! {
     13 get_top_thread_groups(count: *mut jint, groups: *mut *mut jobject);
     14 get_thread_group_info(group: jobject, info: *mut jvmtiThreadGroupInfo);
     16 get_frame_count(thread: jobject, count: *mut jint);
+    17 get_thread_state(thread: jobject, state: *mut jint);
     18 get_current_thread(thread: *mut jobject);
     21 get_local_object(thread: jobject, depth: jint, slot: jint, object: *mut jobject);
     45 is_modifiable_class(class: jclass, answer: *mut c_uchar);
@@ -228,11 +229,13 @@ functions! {
     107 set_tag(object: jobject, tag: jlong);
     114 get_objects_with_tags(count: jint, tags: *const jlong, found: *mut jint, objects: *mut *mut jobject, found_tags: *mut *mut jlong);
     115 follow_references(filter: jint, class: jclass, object: jobject, callbacks: *const HeapCallbacks, data: *const c_void);
+    116 iterate_through_heap(filter: jint, class: jclass, callbacks: *const HeapCallbacks, data: *const c_void);
     122 set_event_callbacks(callbacks: *const Callbacks, size: jint);
     123 generate_events(event: jint);
     124 get_extension_functions(count: *mut jint, functions: *mut *mut jvmtiExtensionFunctionInfo);
     125 get_extension_events(count: *mut jint, events: *mut *mut jvmtiExtensionEventInfo);
     126 set_extension_event_callback(index: jint, callback: *const c_void);
+    131 get_system_property(name: *const c_char, value: *mut *mut c_char);
     133 get_phase(phase: *mut jint);
     137 get_thread_cpu_time(thread: jobject, nanoseconds: *mut jlong);
     140 get_potential_capabilities(capabilities: *mut Capabilities);
@@ -245,8 +248,8 @@ functions! {
 /// The header's `jvmtiHeapCallbacks`.
 #[repr(C)]
 pub(crate) struct HeapCallbacks {
-    iteration: *const c_void,
-    reference: callback::HeapReference,
+    iteration: Option<callback::HeapIteration>,
+    reference: Option<callback::HeapReference>,
     /// Values of fields, arrays and strings; reserved places.
     others: [*const c_void; 14],
 }
@@ -257,8 +260,17 @@ impl HeapCallbacks {
     /// Only references are told.
     pub(crate) fn references(callback: callback::HeapReference) -> Self {
         Self {
-            iteration: std::ptr::null(),
-            reference: callback,
+            iteration: None,
+            reference: Some(callback),
+            others: [std::ptr::null(); 14],
+        }
+    }
+
+    /// Only objects are told.
+    pub(crate) fn objects(callback: callback::HeapIteration) -> Self {
+        Self {
+            iteration: Some(callback),
+            reference: None,
             others: [std::ptr::null(); 14],
         }
     }
@@ -309,6 +321,9 @@ pub(crate) mod callback {
         jint,
         *mut c_void,
     ) -> jint;
+    /// Tag of the class, size, tag, array length, our data.
+    pub(crate) type HeapIteration =
+        unsafe extern "system" fn(jlong, jlong, *mut jlong, jint, *mut c_void) -> jint;
     pub(crate) type ClassPrepare = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jclass);
     /// Method, bytes of code, code; length of the map, map; records of the compiler's (`jvmticmlr.h`).
     pub(crate) type CompiledMethodLoad = unsafe extern "system" fn(
@@ -374,6 +389,7 @@ mod tests {
             "get_thread_cpu_time" = GetThreadCpuTime,
             "get_thread_group_info" = GetThreadGroupInfo,
             "get_frame_count" = GetFrameCount,
+            "get_thread_state" = GetThreadState,
             "get_current_thread" = GetCurrentThread,
             "get_local_object" = GetLocalObject,
             "is_modifiable_class" = IsModifiableClass,
@@ -401,10 +417,12 @@ mod tests {
             "set_tag" = SetTag,
             "get_objects_with_tags" = GetObjectsWithTags,
             "follow_references" = FollowReferences,
+            "iterate_through_heap" = IterateThroughHeap,
             "set_event_callbacks" = SetEventCallbacks,
             "generate_events" = GenerateEvents,
             "get_extension_events" = GetExtensionEvents,
             "set_extension_event_callback" = SetExtensionEventCallback,
+            "get_system_property" = GetSystemProperty,
             "get_phase" = GetPhase,
             "get_potential_capabilities" = GetPotentialCapabilities,
             "add_capabilities" = AddCapabilities,

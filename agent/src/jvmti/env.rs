@@ -21,6 +21,7 @@ unsafe impl Sync for Jvmti {}
 
 /// For `SetEventNotificationMode`.
 const ENABLE: jint = 1;
+const DISABLE: jint = 0;
 
 /// A function of the JVM that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -198,6 +199,14 @@ impl Jvmti {
         })
     }
 
+    /// Switches an event off.
+    pub(crate) fn disable(self, event: Event) -> Result<()> {
+        // SAFETY: a null thread means all.
+        check("SetEventNotificationMode", unsafe {
+            abi::set_event_notification_mode(self.0, DISABLE, event as jint, ptr::null_mut())
+        })
+    }
+
     pub(crate) fn phase(self) -> Phase {
         const START: jint = 6;
         const LIVE: jint = 4;
@@ -208,6 +217,19 @@ impl Jvmti {
             (Error::NONE, LIVE) => Phase::Live,
             _ => Phase::Other,
         }
+    }
+
+    /// Java's version (11, 17 …).
+    pub(crate) fn java_version(self) -> Option<u32> {
+        let mut value = ptr::null_mut();
+        let name = c"java.specification.version";
+        // SAFETY: it reads the name, and takes the answer.
+        check("GetSystemProperty", unsafe {
+            abi::get_system_property(self.0, name.as_ptr(), &mut value)
+        })
+        .ok()?;
+        // SAFETY: the JVM's string.
+        unsafe { self.take_text(value) }.parse().ok()
     }
 
     /// All live platform threads, as local references.

@@ -32,17 +32,54 @@ impl Jvmti {
     where
         F: FnMut(Reference<'_>) -> bool,
     {
+        // SAFETY: a null object stands for all roots.
+        unsafe { self.follow_from(ptr::null_mut(), &mut visit) }
+    }
+
+    /// A walk that is over at once: the JVM stands still, and tells of all objects that it found dead before.
+    ///
+    /// # Safety
+    /// `object` is a live reference.
+    pub(crate) unsafe fn look_at(self, object: jobject) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.follow_from(object, &mut |_| false) }
+    }
+
+    /// # Safety
+    /// `object` is null, or a live reference.
+    unsafe fn follow_from<F>(self, object: jobject, visit: &mut F) -> Result<()>
+    where
+        F: FnMut(Reference<'_>) -> bool,
+    {
         let callbacks = HeapCallbacks::references(visited::<F>);
-        // SAFETY: null objects stand for all roots, and for all classes; callbacks and `visit` live during the call, and
+        // SAFETY: the caller's promise; a null class stands for all; callbacks and `visit` live during the call, and
         // `visited` has the type of `visit`.
         check("FollowReferences", unsafe {
             abi::follow_references(
                 self.0,
                 0,
                 ptr::null_mut(),
+                object,
+                &callbacks,
+                ptr::from_mut(visit).cast(),
+            )
+        })
+    }
+
+    /// Takes the tags of all objects away, which may be dead but not collected yet. The program stands still meanwhile. Some collectors only find
+    /// objects that can be reached.
+    pub(crate) fn untag_all(self) -> Result<()> {
+        /// Leaves objects without a tag out.
+        const FILTER_UNTAGGED: jint = 0x8;
+        let callbacks = HeapCallbacks::objects(untag);
+        // SAFETY: a null class stands for all; the callbacks live during the call.
+        check("IterateThroughHeap", unsafe {
+            abi::iterate_through_heap(
+                self.0,
+                FILTER_UNTAGGED,
                 ptr::null_mut(),
                 &callbacks,
-                ptr::from_mut(&mut visit).cast(),
+                ptr::null(),
             )
         })
     }
@@ -71,6 +108,20 @@ impl Jvmti {
         };
         Ok(found.into_iter().zip(objects).collect())
     }
+}
+
+/// # Safety
+/// The JVM calls it during [`Jvmti::untag_all`].
+unsafe extern "system" fn untag(
+    _class_tag: jlong,
+    _size: jlong,
+    tag: *mut jlong,
+    _length: jint,
+    _data: *mut c_void,
+) -> jint {
+    // SAFETY: the JVM's place for the tag.
+    unsafe { *tag = 0 };
+    0
 }
 
 /// # Safety

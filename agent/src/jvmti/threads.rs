@@ -28,6 +28,20 @@ impl Jvmti {
         Ok(unsafe { self.take_text(info.name) })
     }
 
+    /// Whether a thread runs code that is not Java's, such as a callback.
+    ///
+    /// # Safety
+    /// As for [`Self::thread_name`].
+    pub(crate) unsafe fn is_in_native(self, thread: jobject) -> Result<bool> {
+        const IN_NATIVE: jint = 0x40_0000;
+        let mut state = 0;
+        // SAFETY: the caller's promise; `state` takes the answer.
+        check("GetThreadState", unsafe {
+            abi::get_thread_state(self.0, thread, &mut state)
+        })?;
+        Ok(state & IN_NATIVE != 0)
+    }
+
     /// Nanoseconds of CPU time that a platform thread has used.
     ///
     /// # Safety

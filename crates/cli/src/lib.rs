@@ -8,7 +8,7 @@
 //! | `output` | figures as table, TSV or JSON |
 //! | `select` | which threads and classes are meant |
 //!
-//! Exit codes: 0 done and sound; 1 the trace has faults; 2 the command line is wrong or something
+//! Exit codes: 0 done and sound; 1 the trace has faults, or traces differ; 2 the command line is wrong or something
 //! failed; 3 the trace breaks off, and what came before is sound. `run` has the program's own code.
 //!
 //! Standard output carries results, standard error everything said about them. When the reader of
@@ -29,7 +29,7 @@ use std::process::ExitCode;
 
 /// Done, and the trace is sound.
 pub const SOUND: u8 = 0;
-/// The trace has faults.
+/// The trace has faults, or traces differ.
 pub const FAULTY: u8 = 1;
 /// The command line is wrong, or something failed.
 pub const FAILED: u8 = 2;
@@ -51,6 +51,7 @@ enum Verb {
     Dump(cmd::dump::Args),
     Convert(cmd::convert::Args),
     Verify(cmd::verify::Args),
+    Compare(cmd::compare::Args),
     /// Print the completion script of a shell
     Completions {
         /// The shell
@@ -58,6 +59,15 @@ enum Verb {
     },
     /// Print the manual page
     Man,
+}
+
+/// Exit codes, the better before the worse.
+const BY_BADNESS: [u8; 4] = [SOUND, TRUNCATED, FAULTY, FAILED];
+
+/// The worse of two exit codes.
+fn worse(a: u8, b: u8) -> u8 {
+    let badness = |code| BY_BADNESS.iter().position(|c| *c == code);
+    if badness(b) > badness(a) { b } else { a }
 }
 
 /// Where a verb writes.
@@ -94,6 +104,7 @@ pub fn main_with(
         Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
         Verb::Convert(args) => cmd::convert::run(&args, &mut streams),
         Verb::Verify(args) => cmd::verify::run(&args, &mut streams),
+        Verb::Compare(args) => cmd::compare::run(&args, &mut streams),
         Verb::Completions { shell } => completions(shell, streams.out),
         Verb::Man => manual(streams.out),
     };

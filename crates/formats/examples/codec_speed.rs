@@ -1,60 +1,143 @@
-//! How many calls a second each codec writes and reads, on one core.
+//! How many events a second each codec writes and reads on one core, and whether that is what it should do.
 //!
 //! ```text
-//! cargo run --release -p jtrail-formats --example codec_speed
+//! cargo run --release -p jtrail-formats --example codec_speed [FORMAT] [encode|decode]
 //! ```
+//!
+//! Processor time of this thread where the system tells it, or else time that went by. Rounds are interleaved.
+
+mod workload;
 
 use jtrail_formats::{Checker, Format, Item, Reader};
-use jtrail_model::{
-    ClassDef, ClassId, Duration, Event, MethodDef, MethodEnter, MethodId, MethodLeave, ThreadId,
-    ThreadStart, Timestamp,
-};
+use jtrail_model::Event;
 use std::hint::black_box;
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use workload::Workload;
 
-const EVENTS: usize = 2_000_000;
-const METHODS: u64 = 3000;
-const CLASSES: u64 = 400;
+const CALLS: u64 = 2_000_000;
 const THREADS: u64 = 8;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 7;
 /// An encoder's output is handed on when it is that large, as a writer does.
 const FLUSH: usize = 256 << 10;
 
-fn main() {
-    let events = trace();
-    let calls = events.len() as f64;
-    println!(
-        "{:8} {:>9} {:>12} {:>12}",
-        "format", "B/event", "encode M/s", "decode M/s"
-    );
-    for format in Format::ALL {
-        let bytes = encoded(format, &events);
-        let encode = best(calls, || encode(format, &events));
-        let decode = best(calls, || decode(&bytes));
-        let size = bytes.len() as f64 / calls;
-        println!(
-            "{:8} {size:>9.1} {encode:>12.1} {decode:>12.1}",
-            format.name()
-        );
-    }
-    println!("checker: {:.1} M events/s", best(calls, || check(&events)));
+/// One thing that is measured.
+struct Row {
+    name: String,
+    /// Millions of events a second that it should do at least, if that is known.
+    aim: Option<f64>,
+    events: u64,
+    bytes: usize,
+    times: Vec<Duration>,
 }
 
-/// Millions of events a second, of the best round.
-fn best(events: f64, mut run: impl FnMut() -> usize) -> f64 {
-    let round = |_| {
-        let start = Instant::now();
+impl Row {
+    fn measure_if(&mut self, chosen: impl Fn(&str) -> bool, run: impl FnOnce() -> usize) {
+        if !chosen(&self.name) {
+            return;
+        }
+        let start = (processor_time(), Instant::now());
         black_box(run());
-        events / start.elapsed().as_secs_f64() / 1e6
+        let time = match (start.0, processor_time()) {
+            (Some(start), Some(end)) => end.saturating_sub(start),
+            _ => start.1.elapsed(),
+        };
+        self.times.push(time);
+    }
+
+    fn print(&mut self) {
+        if self.times.is_empty() {
+            return;
+        }
+        self.times.sort_unstable();
+        let millions = |time: Duration| self.events as f64 / time.as_secs_f64() / 1e6;
+        let best = millions(self.times[0]);
+        let median = millions(self.times[self.times.len() / 2]);
+        let size = self.bytes as f64;
+        let aim = self.aim.map_or(String::new(), |aim| {
+            let result = if best >= aim { "PASS" } else { "FAIL" };
+            format!("{aim:>9.0}  {result}")
+        });
+        println!(
+            "{:17} {best:>9.1} {median:>9.1} {:>9.1} {:>9.1} {aim}",
+            self.name,
+            size / self.events as f64,
+            size / self.times[0].as_secs_f64() / 1e6,
+        );
+    }
+}
+
+fn main() {
+    let named: Vec<_> = std::env::args().skip(1).collect();
+    let chosen = |name: &str| named.iter().all(|word| name.contains(word.as_str()));
+    let mut events = Vec::new();
+    Workload::new(THREADS).each(CALLS, |event| events.push(event));
+    let mut traces: Vec<_> = Format::ALL
+        .into_iter()
+        .filter(|f| {
+            ["encode", "decode"]
+                .iter()
+                .any(|what| chosen(&format!("{} {what}", f.name())))
+        })
+        .map(|format| {
+            let bytes = encoded(format, &events);
+            let row = |what, events| Row {
+                name: format!("{} {what}", format.name()),
+                aim: Some(aim(format)),
+                events,
+                bytes: bytes.len(),
+                times: Vec::new(),
+            };
+            let encode = row("encode", events.len() as u64);
+            let decode = row("decode", decode(&bytes) as u64);
+            (format, bytes, encode, decode)
+        })
+        .collect();
+    let mut checker = Row {
+        name: "checker".into(),
+        aim: None,
+        events: events.len() as u64,
+        bytes: 0,
+        times: Vec::new(),
     };
-    (0..ROUNDS).map(round).fold(0.0, f64::max)
+    for _ in 0..ROUNDS {
+        for (format, bytes, encoding, decoding) in &mut traces {
+            encoding.measure_if(chosen, || encode(*format, &events));
+            decoding.measure_if(chosen, || decode(bytes));
+        }
+        checker.measure_if(chosen, || check(&events));
+    }
+    println!(
+        "{:17} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "", "best M/s", "median", "B/event", "MB/s", "aim M/s"
+    );
+    for (_, _, encoding, decoding) in &mut traces {
+        encoding.print();
+        decoding.print();
+    }
+    checker.print();
+}
+
+/// Millions of events a second: binary formats, and those of text.
+fn aim(format: Format) -> f64 {
+    match format {
+        Format::TptpXml | Format::TraceLog | Format::ProfilerJ => 3.0,
+        _ => 10.0,
+    }
+}
+
+/// What this thread used so far.
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = text.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
 }
 
 fn encode(format: Format, events: &[Event<'_>]) -> usize {
     let mut encoder = format.encoder();
     let mut out = Vec::with_capacity(2 * FLUSH);
     let mut total = 0;
+    encoder.begin(&mut out);
     for event in events {
         encoder.event(event, &mut out);
         if out.len() >= FLUSH {
@@ -62,7 +145,11 @@ fn encode(format: Format, events: &[Event<'_>]) -> usize {
             out.clear();
         }
     }
-    total + out.len()
+    while encoder.end_part(&mut out) {
+        total += black_box(&out).len();
+        out.clear();
+    }
+    total + black_box(&out).len()
 }
 
 fn encoded(format: Format, events: &[Event<'_>]) -> Vec<u8> {
@@ -81,14 +168,15 @@ fn decode(bytes: &[u8]) -> usize {
     let mut sum = 0;
     let mut reader = Reader::new(bytes).expect("a trace");
     let end = reader.for_each(|item| {
-        if let Item::Event {
-            event: Event::MethodEnter(e),
-            ..
-        } = item
-        {
-            sum += e.method.0;
+        match item {
+            Item::Event { event, .. } => {
+                if let Event::MethodEnter(e) = event {
+                    sum += e.method.0;
+                }
+                count += 1;
+            }
+            Item::Remark(remark) => drop(black_box(remark)),
         }
-        count += 1;
         ControlFlow::<()>::Continue(())
     });
     end.expect("a whole trace");
@@ -102,91 +190,4 @@ fn check(events: &[Event<'_>]) -> usize {
         checker.event(at as u64, event);
     }
     checker.finish().findings.len()
-}
-
-/// Threads that call up and down between some depths, in runs as a writer hands them on.
-fn trace() -> Vec<Event<'static>> {
-    let mut events = Vec::with_capacity(EVENTS + 4000);
-    let first_method = THREADS + CLASSES;
-    let mut time = 1_700_000_000_000_000_000;
-    for thread in 1..=THREADS {
-        let name = format!("thread {thread}").into();
-        let thread = ThreadId(thread);
-        let start = ThreadStart {
-            thread,
-            time: Timestamp(time),
-            name,
-            ..Default::default()
-        };
-        events.push(Event::ThreadStart(start));
-    }
-    for class in 1..=CLASSES {
-        let name = format!("com.example.Class{class}").into();
-        let class = ClassId(THREADS + class);
-        let def = ClassDef {
-            class,
-            time: Timestamp(time),
-            name,
-            ..Default::default()
-        };
-        events.push(Event::ClassDef(def));
-    }
-    for method in 1..=METHODS {
-        let name = format!("method{method}").into();
-        let signature = "()V".into();
-        let class = class_of(method);
-        let method = MethodId(first_method + method);
-        events.push(Event::MethodDef(MethodDef {
-            method,
-            class,
-            name,
-            signature,
-            start_line: 10,
-            end_line: 20,
-        }));
-    }
-    let mut stacks = vec![Vec::new(); THREADS as usize];
-    let mut tickets = vec![0; THREADS as usize];
-    let mut random = 88_172_645_463_325_252_u64;
-    while events.len() < EVENTS {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let slot = (events.len() / 4096) % THREADS as usize;
-        let (stack, ticket) = (&mut stacks[slot], &mut tickets[slot]);
-        let thread = ThreadId(slot as u64 + 1);
-        time += (random % 400) as i64;
-        let up = stack.is_empty() || (stack.len() < 40 && random & 0x1000 != 0);
-        if up {
-            *ticket += 1;
-            let method = 1 + random % METHODS;
-            let class = class_of(method);
-            let method = MethodId(first_method + method);
-            stack.push((method, class, *ticket));
-            events.push(Event::MethodEnter(MethodEnter {
-                thread,
-                time: Timestamp(time),
-                method,
-                class,
-                ticket: *ticket,
-                cpu_time: Duration(0),
-                stack_depth: stack.len() as i64,
-            }));
-        } else if let Some((method, class, ticket)) = stack.pop() {
-            events.push(Event::MethodLeave(MethodLeave {
-                thread,
-                time: Timestamp(time),
-                method,
-                class,
-                ticket,
-                cpu_time: Duration(0),
-                by_exception: false,
-            }));
-        }
-    }
-    events
-}
-
-fn class_of(method: u64) -> ClassId {
-    ClassId(THREADS + 1 + method % CLASSES)
 }

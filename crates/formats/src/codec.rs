@@ -17,6 +17,12 @@ pub trait Encode: Send {
     /// Appends what stands behind the last event.
     fn end(&mut self, out: &mut Vec<u8>);
 
+    /// As [`Self::end`], a part at a time where that is much. Answers whether more of it follows.
+    fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
+        self.end(out);
+        false
+    }
+
     /// Whether events wait to be written by [`Self::end`], which is then asked for also where a trace breaks off.
     fn holds_back(&self) -> bool {
         false

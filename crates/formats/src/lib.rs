@@ -11,9 +11,11 @@
 mod check;
 mod codec;
 mod detect;
+mod hash;
 pub mod jinsight;
 pub mod mlpd;
 pub mod profilerj;
+mod quantity;
 mod reader;
 pub mod tptp;
 pub mod tracelog;
@@ -21,4 +23,5 @@ pub mod tracelog;
 pub use check::*;
 pub use codec::*;
 pub use detect::*;
+pub use quantity::*;
 pub use reader::*;

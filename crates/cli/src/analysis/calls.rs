@@ -108,6 +108,21 @@ struct OpenAggregate {
 
 const NO_PATH: u32 = u32::MAX;
 
+/// Place of the open call that a leave with this ticket closes, if it is there.
+pub(super) fn closed_by<T>(
+    stack: &[T],
+    ticket: u32,
+    ticket_of: impl Fn(&T) -> u32,
+    fits: impl Fn(&T) -> bool,
+) -> Option<usize> {
+    if stack.last().is_some_and(&fits) {
+        return Some(stack.len() - 1);
+    }
+    // Tickets rise along the stack, so a search by halves finds the one if it is there.
+    let at = stack.partition_point(|open| ticket_of(open) < ticket);
+    stack.get(at).is_some_and(fits).then_some(at)
+}
+
 impl Calls {
     /// Takes enters, leaves and ends of threads; other events are passed over. `wanted` is asked
     /// once for each thread.
@@ -242,22 +257,12 @@ impl Calls {
     }
 
     fn leave(&mut self, thread: usize, e: &MethodLeave) {
-        let t = &self.threads[thread];
         let fits =
             |o: &Open| o.ticket == e.ticket && self.methods[o.method as usize].method == e.method;
-        let depth = match t.stack.last() {
-            Some(top) if fits(top) => t.stack.len() - 1,
-            _ => {
-                // Tickets rise along the stack, so a search by halves finds the one if it is there.
-                let at = t.stack.partition_point(|o| o.ticket < e.ticket);
-                match t.stack.get(at) {
-                    Some(open) if fits(open) => at,
-                    _ => {
-                        self.unmatched += 1;
-                        return;
-                    }
-                }
-            }
+        let stack = &self.threads[thread].stack;
+        let Some(depth) = closed_by(stack, e.ticket, |o| o.ticket, fits) else {
+            self.unmatched += 1;
+            return;
         };
         let t = &mut self.threads[thread];
         t.cpu = t.cpu.max(e.cpu_time.0);

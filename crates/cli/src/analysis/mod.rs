@@ -14,6 +14,7 @@
 //! | `code` | compiled code |
 //! | `samples` | hits of the sampler by method and thread |
 //! | `coverage` | lines reached |
+//! | `compare` | traces held against each other |
 //! | `heap` | heap dumps: sums by class, dominators, retained sizes |
 //! | `frames` | the texts of stack frames, each kept once |
 //! | `spans`, `table` | the longest of many; tables by id |
@@ -26,6 +27,7 @@ mod calls;
 mod classes;
 mod code;
 mod collections;
+mod compare;
 mod coverage;
 mod exceptions;
 mod frames;
@@ -43,6 +45,7 @@ pub use calls::{Calls, MethodStat, PathStat, ThreadCalls};
 pub use classes::{ClassStat, Classes, Detail, Member, class_flags, field_flags, method_flags};
 pub use code::{Code, CodeStat};
 pub use collections::{Bucket, Collections, Pause, PauseStat};
+pub use compare::{Amount as ComparedAmount, Compared, Difference, Outcome, Sums, compare};
 pub use coverage::{Coverage, Covered, MethodLines};
 pub use exceptions::{Exceptions, Throw, ThrowStat};
 pub(crate) use frames::with_line;

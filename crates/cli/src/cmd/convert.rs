@@ -104,7 +104,10 @@ fn encode(
     // A trace that breaks off still does so in the other format, unless that has written only a part by then.
     let whole = !ending.truncated && ending.error.is_none();
     if whole || encoder.holds_back() {
-        encoder.end(&mut buffer);
+        while encoder.end_part(&mut buffer) {
+            out.write_all(&buffer)?;
+            buffer.clear();
+        }
     }
     out.write_all(&buffer)?;
     out.flush()?;

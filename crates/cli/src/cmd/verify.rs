@@ -4,7 +4,7 @@
 
 use crate::input::Input;
 use crate::output::count;
-use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED};
+use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use jtrail_formats::{Checker, Severity};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -32,20 +32,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Exit codes, the better before the worse.
-const BY_BADNESS: [u8; 4] = [SOUND, TRUNCATED, FAULTY, FAILED];
-
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let mut worst = 0;
+    let mut worst = SOUND;
     let mut objects = Vec::new();
     for path in &args.files {
         let verdict = check(path).unwrap_or_else(|error| Verdict::unreadable(&error));
-        worst = worst.max(
-            BY_BADNESS
-                .iter()
-                .position(|c| *c == verdict.code)
-                .unwrap_or(0),
-        );
+        worst = worse(worst, verdict.code);
         if args.json {
             objects.push(verdict.json(path, args.top));
         } else {
@@ -56,7 +48,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         serde_json::to_writer_pretty(&mut *streams.out, &objects).map_err(io::Error::from)?;
         writeln!(streams.out)?;
     }
-    Ok(BY_BADNESS[worst])
+    Ok(worst)
 }
 
 /// What is known about one trace in the end.

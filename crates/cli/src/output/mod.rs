@@ -44,6 +44,23 @@ pub(crate) struct Column {
     pub(crate) optional: bool,
 }
 
+pub(crate) const fn column(key: &'static str, head: &'static str) -> Column {
+    Column {
+        key,
+        head,
+        optional: false,
+    }
+}
+
+/// A column that is left out when no row has a value in it.
+pub(crate) const fn optional(key: &'static str, head: &'static str) -> Column {
+    Column {
+        key,
+        head,
+        optional: true,
+    }
+}
+
 impl Section {
     /// Leaves out the optional columns that have no value.
     pub(crate) fn without_empty(mut self) -> Self {
@@ -70,6 +87,8 @@ pub(crate) enum Cell {
         readable: String,
     },
     Count(u64),
+    /// A count with a unit, which people see in full.
+    Exact(u64, &'static str),
     /// Nanoseconds.
     Time(i64),
     /// Bytes; 0 is unknown.

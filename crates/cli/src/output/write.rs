@@ -90,6 +90,7 @@ fn readable(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) | Cell::Name { readable: text, .. } => one_line(text),
         Cell::Count(n) => count(*n),
+        Cell::Exact(n, unit) => format!("{} {unit}", count(*n)),
         Cell::Time(ns) => time(*ns),
         Cell::Bytes(0) | Cell::None => "-".to_owned(),
         Cell::Bytes(n) => bytes(n.unsigned_abs()),
@@ -116,7 +117,7 @@ fn tsv(sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
 fn raw(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) | Cell::Name { raw: text, .. } => one_line(text),
-        Cell::Count(n) => n.to_string(),
+        Cell::Count(n) | Cell::Exact(n, _) => n.to_string(),
         Cell::Time(n) | Cell::Bytes(n) => n.to_string(),
         Cell::Share(share) => format!("{share:.6}"),
         Cell::None => String::new(),
@@ -164,7 +165,7 @@ fn json(sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
 fn value(cell: &Cell) -> Value {
     match cell {
         Cell::Text(text) | Cell::Name { raw: text, .. } => Value::from(text.as_str()),
-        Cell::Count(n) => Value::from(*n),
+        Cell::Count(n) | Cell::Exact(n, _) => Value::from(*n),
         Cell::Time(n) | Cell::Bytes(n) => Value::from(*n),
         Cell::Share(share) => Value::from((share * 1e6).round() / 1e6),
         Cell::None => Value::Null,

@@ -2,9 +2,8 @@
 
 use super::Checker;
 use super::findings::{Counts, Findings, Report, Rule};
-use super::kinds::Kind;
 use crate::Severity;
-use jtrail_model::Totals;
+use jtrail_model::{Kind, Totals};
 
 impl Checker {
     /// Ends the check.

@@ -1,37 +1,8 @@
 //! How many events of which kind a trace has.
 
-use jtrail_model::Event;
+use jtrail_model::{Event, Kind};
 
-macro_rules! kinds {
-    ($($kind:ident)*) => {
-        /// A kind of event.
-        #[derive(Clone, Copy)]
-        pub(super) enum Kind { $($kind,)* Other }
-
-        const KINDS: usize = Kind::Other as usize + 1;
-        const KIND_NAMES: [&str; KINDS] = [$(stringify!($kind),)* "other"];
-
-        impl Kind {
-            fn of(event: &Event<'_>) -> Self {
-                match event {
-                    $(Event::$kind(_) => Self::$kind,)*
-                    _ => Self::Other,
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    Node ProcessCreate AgentCreate AgentDestroy TraceStart TraceEnd Filter Option ThreadStart
-    ThreadEnd ClassDef MethodDef ObjectAlloc MethodEnter MethodLeave GcStart ObjectFree GcFinish
-    RuntimeInitDone RuntimeShutdown MonitorWait MonitorWaited MonitorContendedEnter
-    MonitorContendedEntered AggregatedEnter AggregatedLeave HeapDump GcRoot ObjectReference Custom
-    ObjectDef ExceptionThrow ExceptionCatch ThreadName ThreadCpu ThreadMount ThreadUnmount ThreadPark
-    ThreadUnpark ClassDetail ClassUnload ClassRedefine MethodCompile MethodUncompile Sample GcDetail
-    HeapObject HeapDumpEnd LineCounts TracePause TraceResume AggregatedDetail SampleSum ObjectCounts ClassSource
-    ThreadOsId ProcessCpu AllocationSum LiveObjects
-}
+const KINDS: usize = Kind::ALL.len();
 
 /// Number of events by kind.
 #[derive(Debug)]
@@ -45,7 +16,7 @@ impl Default for Kinds {
 
 impl Kinds {
     pub(super) fn count(&mut self, event: &Event<'_>) {
-        self.0[Kind::of(event) as usize] += 1;
+        self.0[event.kind() as usize] += 1;
     }
 
     pub(super) fn of(&self, kind: Kind) -> u64 {
@@ -70,10 +41,7 @@ impl Kinds {
     }
 
     pub(super) fn occurring(&self) -> Vec<(&'static str, u64)> {
-        KIND_NAMES
-            .into_iter()
-            .zip(self.0)
-            .filter(|(_, count)| *count > 0)
-            .collect()
+        let names = Kind::ALL.iter().map(|kind| kind.name());
+        names.zip(self.0).filter(|(_, count)| *count > 0).collect()
     }
 }

@@ -36,10 +36,10 @@ use findings::Report;
 use heap::Dumps;
 use jtrail_model::{
     AgentCreate, ClassDef, ClassId, ClassUnload, Custom, Event, ExceptionCatch, ExceptionThrow,
-    Frame, GcRoot, MethodDef, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter, Note,
-    ObjectAlloc, ObjectDef, ObjectId, ThreadId, ThreadStart, Timestamp, Totals,
+    Frame, GcRoot, Kind, MethodDef, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter,
+    Note, ObjectAlloc, ObjectDef, ObjectId, ThreadId, ThreadStart, Timestamp, Totals,
 };
-use kinds::{Kind, Kinds};
+use kinds::Kinds;
 use objects::Objects;
 use order::Order;
 use pairing::Pair;

@@ -86,7 +86,7 @@
 //! A class must list its methods when it is defined. An event stream may tell of them one by one.
 //!
 //! - With [`ClassDetail`](jtrail_model::ClassDetail), a class is written when that comes, with all methods and fields.
-//! - Without, it is written when something needs it, with the methods known by then. A method that
+//! - Without, or with one that tells only the loader, it is written when something needs it, with the methods known by then. A method that
 //!   turns up later is written in a further class of the same name and another id: for the format, one of
 //!   another loader. These are counted as *classes split* *(choice)*.
 //! - Superclasses and interfaces that are not written yet are written first, with no more than is known. One

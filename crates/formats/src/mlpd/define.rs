@@ -225,8 +225,9 @@ impl Definitions {
             defined,
         });
         let id = file_id(method);
-        let (buffer, _) = output.event(DEFINING, time, JIT);
-        buffer.method(id);
+        output.event(DEFINING, time, JIT);
+        output.defined_method(id);
+        let buffer = output.buffer(DEFINING);
         // An address that says: no code yet.
         buffer.pointer(id);
         buffer.uleb(0);

@@ -1,4 +1,5 @@
-//! A compressed stream: unpacked piece by piece, and read as if it were plain.
+//! A compressed stream: unpacked piece by piece, and read as if it were plain. Of the piece in which it is damaged
+//! nothing is read.
 
 use super::FORMAT;
 use super::decode::{Stepped, Stream};
@@ -19,6 +20,8 @@ pub(super) struct Gunzip {
     /// Packed bytes taken.
     offset: u64,
     state: State,
+    /// The stream told that it breaks off.
+    broken_off: bool,
 }
 
 #[derive(Debug)]
@@ -36,6 +39,7 @@ impl Default for Gunzip {
             used: 0,
             offset: 0,
             state: State::Unpacking,
+            broken_off: false,
         }
     }
 }
@@ -62,7 +66,15 @@ impl Gunzip {
                 let State::Unpacked(remark) = &mut self.state else {
                     return Ok((0, Step::End));
                 };
-                return Ok((0, remark.take().map_or(Step::End, Step::Remark)));
+                // That it breaks off is told once.
+                let remark = remark
+                    .take()
+                    .filter(|remark| !self.broken_off || remark.severity != Severity::Truncated);
+                return Ok((0, remark.map_or(Step::End, Step::Remark)));
+            }
+            Step::Remark(remark) => {
+                self.broken_off |= remark.severity == Severity::Truncated;
+                return Ok((0, Step::Remark(remark)));
             }
             step => return Ok((0, step)),
         }

@@ -36,6 +36,12 @@ pub(super) struct Listed {
     references: Vec<u64>,
 }
 
+impl Listed {
+    pub(super) fn time(&self) -> u64 {
+        self.time
+    }
+}
+
 /// A set of objects, of which each takes a bit.
 #[derive(Debug, Default)]
 struct Bits(HashMap<u64, Box<[u64; PAGE as usize / 64]>>);
@@ -88,6 +94,7 @@ impl Encoder {
                 self.event_at(THREADLESS, time, HEAP_END);
             }
             None => {
+                self.batch_for(THREADLESS, self.dump.time);
                 self.output.event(THREADLESS, self.dump.time, HEAP_END);
             }
         }
@@ -147,6 +154,7 @@ impl Encoder {
         self.finish_listed();
         let kind = ROOT_KINDS.iter().position(|kind| *kind == e.kind);
         let time = self.dump.time;
+        self.batch_for(THREADLESS, time);
         let (buffer, _) = self.output.event(THREADLESS, time, HEAP_ROOT);
         buffer.uleb(1);
         buffer.pointer(kind.map_or(0, |kind| kind as u64 + 1));

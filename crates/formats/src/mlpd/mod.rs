@@ -163,7 +163,7 @@
 //!   clock *(choice)*. Version 1 does not say what its clock means; there the first buffer's time base is the
 //!   startup, as our readers take it.
 //! - **Batches** *(choice)*. Buffers are written together, when half a megabyte waits, when one spans a
-//!   second, and at the end. Each batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`),
+//!   second, before an event that is earlier than the one before it, and at the end. Each batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`),
 //!   which holds the definitions that the others need, and may be empty. A file that begins with such a buffer is ours.
 //!   In it, readers take a batch's definitions first, and merge the other buffers by time; so events come back
 //!   in the order in which they happened. The buffer of the last event is the last one of its batch.
@@ -187,7 +187,7 @@
 //! - **Roots** in version 17 have as address the number of their kind: 1 `JNI_GLOBAL`, 2 `SYSTEM_CLASS`,
 //!   3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER` *(choice)*.
 //!
-//! What is written reads back as the same bytes when it is written again, if the events are in order of time.
+//! What is written reads back as the same bytes when it is written again.
 //!
 //! # What a reader does
 //!

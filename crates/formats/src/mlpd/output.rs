@@ -3,6 +3,7 @@
 use super::index::Index;
 use super::number::{put_sleb, put_uleb};
 use super::{BUFFER_HEADER, BUFFER_ID, CLOCK_START, DEFINITIONS, FARTHEST, VM};
+use std::ops::Range;
 
 /// Bytes of events that wait to be written, at most, but for the last event. Definitions count apart.
 const BATCH: usize = 512 << 10;
@@ -110,6 +111,18 @@ impl Buffer {
     }
 }
 
+/// The definitions behind the last event. They belong to the batch of the next one: a reader, who takes the definitions
+/// of a batch first, tells them there.
+#[derive(Debug)]
+struct Recent {
+    /// Where they start in their buffer.
+    at: usize,
+    /// The time of the definition before them.
+    time: u64,
+    /// Where the first method of them stands, and which it is.
+    method: Option<(Range<usize>, u64)>,
+}
+
 /// All that waits to be written.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -122,6 +135,9 @@ pub(super) struct Output {
     waiting: usize,
     /// The buffer of the last event.
     last: usize,
+    /// The time of the last event of the batch.
+    latest: u64,
+    recent: Option<Recent>,
     /// How many batches were written, but for those of definitions alone.
     pub(super) batches: u64,
 }
@@ -137,6 +153,8 @@ impl Default for Output {
             order: Vec::new(),
             waiting: 0,
             last: DEFINING,
+            latest: 0,
+            recent: None,
             batches: 0,
         }
     }
@@ -180,6 +198,13 @@ impl Output {
         &mut self.buffers[place]
     }
 
+    /// Whether an event would be earlier than the one before it in the batch. It belongs to the next one then:
+    /// readers merge a batch by time.
+    #[inline]
+    pub(super) fn falls(&self, place: usize, time: u64) -> bool {
+        place != DEFINING && time.max(self.buffers[place].time) < self.latest
+    }
+
     /// Begins an event: its first byte and its time. `false` when the time had to be raised, because
     /// it falls along the thread.
     #[inline]
@@ -187,6 +212,16 @@ impl Output {
         let buffer = &mut self.buffers[place];
         let rises = time >= buffer.time;
         let time = time.max(buffer.time);
+        if place != DEFINING {
+            self.recent = None;
+            self.latest = time;
+        } else if self.recent.is_none() {
+            self.recent = Some(Recent {
+                at: buffer.bytes.len(),
+                time: buffer.time,
+                method: None,
+            });
+        }
         if buffer.bytes.is_empty() {
             if place != DEFINING {
                 buffer.time = time;
@@ -209,8 +244,21 @@ impl Output {
             buffer.base_time = buffer.time;
             self.order.push(place);
         }
+        self.recent = None;
+        self.latest = buffer.time;
         buffer.bytes.push(first);
         buffer
+    }
+
+    /// Writes a method into a definition that was begun.
+    pub(super) fn defined_method(&mut self, method: u64) {
+        let buffer = &mut self.buffers[DEFINING];
+        let start = buffer.bytes.len();
+        buffer.method(method);
+        let written = start..buffer.bytes.len();
+        if let Some(recent) = &mut self.recent {
+            recent.method.get_or_insert((written, method));
+        }
     }
 
     /// The time of the last definition.
@@ -237,7 +285,27 @@ impl Output {
 
     /// Writes the definitions alone, as a batch of their own.
     pub(super) fn flush_definitions(&mut self, out: &mut Vec<u8>) {
+        self.recent = None;
         self.buffers[DEFINING].write(out);
+    }
+
+    /// Writes all that waits but the definitions behind the last event: an event of the next batch was to follow.
+    pub(super) fn flush_before_event(&mut self, out: &mut Vec<u8>) {
+        let Some(Recent { at, time, method }) = self.recent.take() else {
+            return self.flush(out);
+        };
+        let definitions = &mut self.buffers[DEFINING];
+        let mut later = definitions.bytes.split_off(at);
+        let latest = std::mem::replace(&mut definitions.time, time);
+        self.flush(out);
+        let definitions = &mut self.buffers[DEFINING];
+        if let Some((written, method)) = method {
+            // It is the base of the others now.
+            later.splice(written.start - at..written.end - at, [0]);
+            definitions.base_method = method;
+        }
+        (definitions.base_time, definitions.time) = (time, latest);
+        definitions.bytes = later;
     }
 
     /// Writes all that waits, the earliest buffer first. That of the latest event comes last, so that a
@@ -261,6 +329,7 @@ impl Output {
             }
         }
         self.waiting = 0;
+        self.latest = 0;
         self.batches += 1;
     }
 

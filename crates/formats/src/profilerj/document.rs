@@ -2,7 +2,7 @@
 
 use super::encode::Encoder;
 use super::text::{attribute, boolean, digits, number};
-use super::threads::{Calls, Hits, Thread};
+use super::threads::{Calls, Hits};
 use super::tree::{Place, Tree, Visit};
 use jtrail_model::MethodId;
 
@@ -11,40 +11,148 @@ pub(super) const HEAD: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<do
 
 const MICROSECOND: u64 = 1000;
 
-/// Appends all behind [`HEAD`].
-pub(super) fn write(sums: &Encoder, out: &mut Vec<u8>) {
-    section("profile", out, |out| profile(sums, out));
-    section("sampler", out, |out| sampler(sums, out));
-    section("memory", out, |out| memory(sums, out));
-    section("coverage", out, |out| coverage(sums, out));
-    out.extend_from_slice(b"</doc>\n");
+/// Bytes that are appended at a time, and a few more.
+const PART: usize = 1 << 20;
+
+const SECTIONS: [(&str, Content); 4] = [
+    ("profile", Content::Calls),
+    ("sampler", Content::Samples),
+    ("memory", Content::Objects),
+    ("coverage", Content::Lines),
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Calls,
+    Samples,
+    Objects,
+    Lines,
 }
 
-fn section(name: &str, out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
-    for part in ["<", name, ">\n"] {
-        out.extend_from_slice(part.as_bytes());
-    }
-    content(out);
-    for part in ["</", name, ">\n"] {
-        out.extend_from_slice(part.as_bytes());
-    }
+/// How much of what stands behind [`HEAD`] is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    /// Sections that are whole.
+    sections: usize,
+    /// Threads or classes of the next one that are whole, if it has begun.
+    rows: Option<usize>,
+    /// Where in the tree of the next thread.
+    at: Option<(Visit, Place)>,
 }
 
-fn profile(sums: &Encoder, out: &mut Vec<u8>) {
-    for thread in sums.calling.iter().filter_map(|id| sums.threads.get(*id)) {
-        out.extend_from_slice(b"<thread");
-        attribute("name", &thread.name, out);
-        number("cpuTime", thread.cpu, out);
-        boolean("isAlive", thread.end.is_none(), out);
-        out.extend_from_slice(b">\n");
-        sums.calls.walk(thread.calls, |visit, at| {
-            match visit {
-                Visit::Begin => call(sums, at, out),
-                Visit::End => out.extend_from_slice(b"</profile>\n"),
+impl Written {
+    /// Appends the next part. Answers whether more follows.
+    pub(super) fn write(&mut self, sums: &Encoder, out: &mut Vec<u8>) -> bool {
+        let full = out.len().saturating_add(PART);
+        while out.len() < full {
+            let Some((name, content)) = SECTIONS.get(self.sections) else {
+                if self.sections == SECTIONS.len() {
+                    out.extend_from_slice(b"</doc>\n");
+                    self.sections += 1;
+                }
+                return false;
+            };
+            let Some(row) = self.rows else {
+                out.extend_from_slice(format!("<{name}>\n").as_bytes());
+                self.rows = Some(0);
+                continue;
+            };
+            let more = match content {
+                Content::Calls => self.calling_thread(sums, row, out),
+                Content::Samples => self.sampled_thread(sums, row, out),
+                Content::Objects => allocating_thread(sums, row, out),
+                Content::Lines => class(sums, row, out),
+            };
+            if self.at.is_some() {
+                continue;
             }
-            true
-        });
-        out.extend_from_slice(b"</thread>\n");
+            self.rows = more.then_some(row + 1);
+            if !more {
+                out.extend_from_slice(format!("</{name}>\n").as_bytes());
+                self.sections += 1;
+            }
+        }
+        true
+    }
+
+    /// Begins a thread, or goes on with it. Answers whether there is one.
+    fn calling_thread(&mut self, sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
+        let Some(id) = sums.calling.get(row) else {
+            return false;
+        };
+        let Some(thread) = sums.threads.get(*id) else {
+            return true;
+        };
+        if self.at.is_some() {
+            let begin = |at, out: &mut Vec<u8>| {
+                call(sums, at, out);
+                true
+            };
+            self.node(&sums.calls, thread.calls, begin, out);
+        } else {
+            out.extend_from_slice(b"<thread");
+            attribute("name", &thread.name, out);
+            number("cpuTime", thread.cpu, out);
+            boolean("isAlive", thread.end.is_none(), out);
+            out.extend_from_slice(b">\n");
+            self.at = sums.calls.first(thread.calls);
+        }
+        self.end_thread(out);
+        true
+    }
+
+    fn sampled_thread(&mut self, sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
+        let Some(id) = sums.sampled.get(row) else {
+            return false;
+        };
+        let Some(thread) = sums.threads.get(*id) else {
+            return true;
+        };
+        let [runnable, all] = sums.samples.node(thread.samples).sums.all;
+        if all == 0 {
+            return true;
+        }
+        if self.at.is_some() {
+            let begin = |at, out: &mut Vec<u8>| frame(sums, at, out);
+            self.node(&sums.samples, thread.samples, begin, out);
+        } else {
+            out.extend_from_slice(b"<thread");
+            attribute("name", &thread.name, out);
+            number("cumulated", runnable, out);
+            number("cpuTime", thread.cpu, out);
+            number("cumulatedElapsed", all, out);
+            number("elapsedTime", thread.sampled_for(sums.last()), out);
+            boolean("isAlive", thread.end.is_none(), out);
+            out.extend_from_slice(b">\n");
+            self.at = sums.samples.first(thread.samples);
+        }
+        self.end_thread(out);
+        true
+    }
+
+    /// Writes the begin or end of a node. `begin` answers whether there is anything to write of it.
+    fn node<S: Default>(
+        &mut self,
+        tree: &Tree<S>,
+        root: Place,
+        begin: impl Fn(Place, &mut Vec<u8>) -> bool,
+        out: &mut Vec<u8>,
+    ) {
+        let Some((visit, at)) = self.at else { return };
+        let inside = match visit {
+            Visit::Begin => begin(at, out),
+            Visit::End => {
+                out.extend_from_slice(b"</profile>\n");
+                true
+            }
+        };
+        self.at = tree.next(root, (visit, at), inside);
+    }
+
+    fn end_thread(&self, out: &mut Vec<u8>) {
+        if self.at.is_none() {
+            out.extend_from_slice(b"</thread>\n");
+        }
     }
 }
 
@@ -77,84 +185,66 @@ fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     out.push(b'>');
 }
 
-fn sampler(sums: &Encoder, out: &mut Vec<u8>) {
-    for thread in sums.sampled.iter().filter_map(|id| sums.threads.get(*id)) {
-        let [runnable, all] = sums.samples.node(thread.samples).sums.all;
-        if all == 0 {
-            continue;
-        }
-        out.extend_from_slice(b"<thread");
-        attribute("name", &thread.name, out);
-        number("cumulated", runnable, out);
-        number("cpuTime", thread.cpu, out);
-        number("cumulatedElapsed", all, out);
-        number("elapsedTime", thread.sampled_for(sums.last()), out);
-        boolean("isAlive", thread.end.is_none(), out);
-        out.extend_from_slice(b">\n");
-        frames(sums, &sums.samples, thread, out);
-        out.extend_from_slice(b"</thread>\n");
+/// Writes a frame's begin, if any sample ended there or below.
+fn frame(sums: &Encoder, at: Place, out: &mut Vec<u8>) -> bool {
+    let node = sums.samples.node(at);
+    let Hits { own, all } = node.sums;
+    if all[1] == 0 {
+        return false;
     }
+    out.extend_from_slice(b"<profile");
+    attribute("name", sums.names.frame_by_number(node.name), out);
+    number("hits", own[0], out);
+    number("elapsed", own[1], out);
+    number("cumulated", all[0], out);
+    number("cumulatedElapsed", all[1], out);
+    out.push(b'>');
+    true
 }
 
-fn frames(sums: &Encoder, tree: &Tree<Hits>, thread: &Thread, out: &mut Vec<u8>) {
-    tree.walk(thread.samples, |visit, at| {
-        if visit == Visit::End {
-            out.extend_from_slice(b"</profile>\n");
-            return true;
-        }
-        let node = tree.node(at);
-        let Hits { own, all } = node.sums;
-        if all[1] == 0 {
-            return false;
-        }
-        out.extend_from_slice(b"<profile");
-        attribute("name", sums.names.frame_by_number(node.name), out);
-        number("hits", own[0], out);
-        number("elapsed", own[1], out);
-        number("cumulated", all[0], out);
-        number("cumulatedElapsed", all[1], out);
-        out.push(b'>');
-        true
-    });
+/// Writes what a thread allocated. Answers whether there is such a thread.
+fn allocating_thread(sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
+    let Some((id, rows)) = sums.objects.threads.get(row) else {
+        return false;
+    };
+    let rows = sums
+        .objects
+        .sorted(rows, |class| sums.names.class_by_number(class));
+    if rows.is_empty() {
+        return true;
+    }
+    out.extend_from_slice(b"<thread");
+    let name = sums.threads.get(*id).map_or("", |thread| &thread.name);
+    attribute("name", name, out);
+    out.extend_from_slice(b">\n");
+    for (class, row) in rows {
+        out.extend_from_slice(b"<memory");
+        attribute("class", class, out);
+        number("count", row.live, out);
+        number("max", row.peak, out);
+        out.extend_from_slice(b"/>\n");
+    }
+    out.extend_from_slice(b"</thread>\n");
+    true
 }
 
-fn memory(sums: &Encoder, out: &mut Vec<u8>) {
-    for (id, rows) in &sums.objects.threads {
-        let rows = sums
-            .objects
-            .sorted(rows, |class| sums.names.class_by_number(class));
-        if rows.is_empty() {
-            continue;
-        }
-        out.extend_from_slice(b"<thread");
-        let name = sums.threads.get(*id).map_or("", |thread| &thread.name);
-        attribute("name", name, out);
-        out.extend_from_slice(b">\n");
-        for (class, row) in rows {
-            out.extend_from_slice(b"<memory");
-            attribute("class", class, out);
-            number("count", row.live, out);
-            number("max", row.peak, out);
-            out.extend_from_slice(b"/>\n");
-        }
-        out.extend_from_slice(b"</thread>\n");
+/// Writes the lines of a class. Answers whether there is one.
+fn class(sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
+    let Some((class, methods)) = sums.coverage.classes.get(row) else {
+        return false;
+    };
+    let Some(class) = sums.names.class(*class) else {
+        return true;
+    };
+    out.extend_from_slice(b"<class");
+    attribute("name", &class.name, out);
+    if !class.source.is_empty() {
+        attribute("source", &class.source, out);
     }
-}
-
-fn coverage(sums: &Encoder, out: &mut Vec<u8>) {
-    for (class, methods) in &sums.coverage.classes {
-        let Some(class) = sums.names.class(*class) else {
-            continue;
-        };
-        out.extend_from_slice(b"<class");
-        attribute("name", &class.name, out);
-        if !class.source.is_empty() {
-            attribute("source", &class.source, out);
-        }
-        out.extend_from_slice(b">\n");
-        methods.iter().for_each(|id| footprints(sums, *id, out));
-        out.extend_from_slice(b"</class>\n");
-    }
+    out.extend_from_slice(b">\n");
+    methods.iter().for_each(|id| footprints(sums, *id, out));
+    out.extend_from_slice(b"</class>\n");
+    true
 }
 
 fn footprints(sums: &Encoder, id: MethodId, out: &mut Vec<u8>) {

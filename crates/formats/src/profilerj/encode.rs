@@ -1,20 +1,20 @@
 //! Events to sums.
 
+use super::MOST_CALL_NODES;
 use super::coverage::Coverage;
+use super::document::{self, Written};
+use super::losses::Losses;
 use super::objects::Objects;
 use super::registry::Names;
 use super::text::legal;
 use super::threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
 use super::tree::{NONE, Tree};
-use super::{document, losses::Losses};
 use crate::{Encode, Loss};
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Event, MethodEnter, ObjectAlloc, Sample, SampleSum,
     ThreadId, ThreadState, Timestamp,
 };
 
-/// Nodes of all call trees together.
-const MOST_CALL_NODES: usize = 1 << 19;
 /// Nodes of all trees of samples together.
 const MOST_SAMPLE_NODES: usize = 1 << 18;
 /// Trees that come added up are whole already; they get more room, so that they stay as they are.
@@ -39,6 +39,8 @@ pub struct Encoder {
     rooms: Rooms,
     hits: Room,
     losses: Losses,
+    /// How much of the document is written, once all is added up.
+    written: Option<Written>,
 }
 
 impl Default for Encoder {
@@ -56,6 +58,7 @@ impl Default for Encoder {
             rooms: Rooms::default(),
             hits: Room::default(),
             losses: Losses::default(),
+            written: None,
         }
     }
 }
@@ -131,11 +134,20 @@ impl Encode for Encoder {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
-        let now = self.last();
-        self.threads.finish(now, &mut self.calls, &mut self.rooms);
-        self.calls.finish(Calls::add_times);
-        self.samples.finish(Hits::add);
-        document::write(self, out);
+        while self.end_part(out) {}
+    }
+
+    fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
+        let mut written = self.written.take().unwrap_or_else(|| {
+            let now = self.last();
+            self.threads.finish(now, &mut self.calls, &mut self.rooms);
+            self.calls.finish(Calls::add_times);
+            self.samples.finish(Hits::add);
+            Written::default()
+        });
+        let more = written.write(self, out);
+        self.written = Some(written);
+        more
     }
 
     fn copy(&self) -> Option<Box<dyn Encode>> {

@@ -2,11 +2,13 @@
 
 use super::names::{class_from_source, method_from_profile};
 use super::queue::Queue;
+use crate::hash::Seed;
 use jtrail_model::{
     ClassDef, ClassId, ClassSource, Duration, Event, MethodDef, MethodId, ThreadCpu, ThreadEnd,
     ThreadId, ThreadStart, Timestamp,
 };
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
 /// Sections that have threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,11 +29,11 @@ pub(super) struct Ids {
     ended: BTreeMap<ThreadId, Timestamp>,
     /// By name as the model has it; and whether section `coverage` had it.
     classes: HashMap<Box<str>, (ClassId, bool)>,
-    /// By name and descriptor as section `profile` has them.
-    calls: HashMap<Box<str>, MethodId>,
+    /// By name and descriptor as section `profile` has them: one lookup for each of its elements.
+    calls: HashMap<[u64; 2], MethodId, Seed>,
+    fingerprints: [RandomState; 2],
     /// By class, name and descriptor; and whether section `coverage` had it.
     methods: HashMap<(ClassId, Box<str>), (MethodId, bool)>,
-    key: String,
 }
 
 /// Threads that a section can't tell apart, in order; and how many of them each section has had.
@@ -174,12 +176,12 @@ impl Ids {
 
     /// The method of a name in section `profile`.
     pub(super) fn call(&mut self, name: &str, signature: &str, queue: &mut Queue) -> MethodId {
-        self.key.clear();
-        self.key.extend([name, "\0", signature]);
-        if let Some(method) = self.calls.get(self.key.as_str()) {
+        // 128 bits under keys that nobody knows differ where the texts do. To compare the texts themselves
+        // would wait for memory longer than all the rest of an element takes.
+        let key = [0, 1].map(|half: usize| self.fingerprints[half].hash_one((name, signature)));
+        if let Some(method) = self.calls.get(&key) {
             return *method;
         }
-        let key = self.key.clone().into();
         let (class, method) =
             method_from_profile(name, signature, |class| self.classes.contains_key(class));
         let class = self.class(class, queue);

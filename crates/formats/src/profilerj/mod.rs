@@ -95,7 +95,7 @@
 //!
 //! # Writing
 //!
-//! Everything behind `<doc>` is written at the end. Memory grows with distinct paths, names, lines and with
+//! Everything behind `<doc>` is written at the end, a mebibyte at a time. Memory grows with distinct paths, names, lines and with
 //! threads that a section names; an object takes 8 bytes. Sections list threads in the order of their first
 //! call, sample or object; children stand in the order of their appearance. Classes and methods of the same
 //! name count as one, but for section `coverage`.
@@ -164,6 +164,9 @@ pub use encode::Encoder;
 
 /// Name of the format in errors.
 const FORMAT: &str = "profilerj";
+
+/// Nodes of all call trees together that are written. Behind them paths are folded.
+pub const MOST_CALL_NODES: usize = 1 << 19;
 
 /// Whether a document that starts with `head` has the root of a snapshot, behind declaration and comments.
 pub(crate) fn is_snapshot(head: &[u8]) -> bool {

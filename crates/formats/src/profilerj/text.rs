@@ -84,8 +84,11 @@ fn reference(byte: u8) -> Option<&'static [u8]> {
 
 /// A number as the document has it: digits only. `None` for anything else, and above 64 bits.
 pub(super) fn parse(text: &str) -> Option<u64> {
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    digits.then(|| text.parse().ok())?
+    let add = |number: u64, b: u8| {
+        let digit = b.is_ascii_digit().then(|| u64::from(b - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    };
+    (!text.is_empty()).then(|| text.bytes().try_fold(0, add))?
 }
 
 /// What stands for a method or class that was never announced.

@@ -3,8 +3,8 @@
 //! Memory grows with distinct paths. A path that would make the table too large, or too deep, is folded:
 //! it goes on at an ancestor of the same name, or at the top. The sums of each name stay exact.
 
+use crate::hash::Seed;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Most nodes within each other that have the same name.
 const MOST_RECURSION: u32 = 1 << 10;
@@ -142,70 +142,36 @@ impl<S: Default> Tree<S> {
         std::iter::successors(place(self.node(parent).child), move |node| place(node.next))
     }
 
-    /// Walks over all below `root`. `visit` is told of each node's begin, and whether to go into it is its
-    /// answer; and of the end of each that it went into.
-    pub(super) fn walk(&self, root: Place, mut visit: impl FnMut(Visit, Place) -> bool) {
-        let mut at = self.node(root).child;
-        while at != NONE {
-            if visit(Visit::Begin, at) {
-                if self.node(at).child != NONE {
-                    at = self.node(at).child;
-                    continue;
-                }
-                visit(Visit::End, at);
-            }
-            while self.node(at).next == NONE {
-                at = self.node(at).parent;
-                if at == root {
-                    return;
-                }
-                visit(Visit::End, at);
-            }
-            at = self.node(at).next;
+    /// Where a walk over all below `root` begins. Begin and end of each node are a place of it.
+    pub(super) fn first(&self, root: Place) -> Option<(Visit, Place)> {
+        let child = self.node(root).child;
+        (child != NONE).then_some((Visit::Begin, child))
+    }
+
+    /// What comes behind a place of that walk. `inside`: the walk goes into the node, and tells of its end.
+    pub(super) fn next(
+        &self,
+        root: Place,
+        (visit, at): (Visit, Place),
+        inside: bool,
+    ) -> Option<(Visit, Place)> {
+        let node = self.node(at);
+        if visit == Visit::Begin && inside {
+            return Some(match node.child {
+                NONE => (Visit::End, at),
+                child => (Visit::Begin, child),
+            });
+        }
+        match node.next {
+            NONE if node.parent == root => None,
+            NONE => Some((Visit::End, node.parent)),
+            next => Some((Visit::Begin, next)),
         }
     }
 }
 
 fn key(parent: Place, name: u32) -> u64 {
     u64::from(parent) << 32 | u64::from(name)
-}
-
-/// Hashes one number, differently in each tree: most of the time of an enter would go into the usual hasher.
-#[derive(Clone, Debug)]
-struct Seed(u64);
-
-impl Default for Seed {
-    fn default() -> Self {
-        Self(RandomState::new().hash_one(0))
-    }
-}
-
-impl BuildHasher for Seed {
-    type Hasher = Mixed;
-
-    fn build_hasher(&self) -> Mixed {
-        Mixed(self.0)
-    }
-}
-
-/// A seed, with numbers mixed in.
-#[derive(Debug)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|b| self.write_u64((*b).into()));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-        let product = u128::from(self.0 ^ number).wrapping_mul(ODD);
-        self.0 = (product >> 64) as u64 ^ product as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// A place of a walk.
@@ -223,14 +189,15 @@ mod tests {
     fn shown(tree: &mut Tree<u64>, root: Place) -> String {
         tree.finish(|parent, child| *parent += child);
         let mut out = String::new();
-        tree.walk(root, |visit, at| {
+        let mut place = tree.first(root);
+        while let Some((visit, at)) = place {
             let node = tree.node(at);
             match visit {
                 Visit::Begin => out += &format!("({}:{}", node.name, node.sums),
                 Visit::End => out.push(')'),
             }
-            true
-        });
+            place = tree.next(root, (visit, at), true);
+        }
         out
     }
 

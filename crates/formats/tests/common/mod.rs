@@ -7,10 +7,12 @@
     reason = "each test file uses a part of it"
 )]
 
-use jtrail_formats::{DecodeError, Decoded, Encode, Format, Remark, Severity, Step};
+use jtrail_formats::{Decoded, Encode, Format, Step};
 use jtrail_model::*;
 
 pub mod check;
+pub mod corpus;
+mod decoding;
 pub mod document;
 mod events;
 pub mod layout;
@@ -18,93 +20,8 @@ pub mod legal;
 pub mod random;
 pub mod stream;
 
+pub use decoding::{Decoding, decode, decode_pieces, drain, same_in_pieces};
 pub use events::{every_event, every_message};
-
-/// A decoded trace. Events are compared by what `Debug` shows of them, which is everything.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Decoding {
-    pub events: Vec<String>,
-    pub remarks: Vec<Remark>,
-    pub error: Option<DecodeError>,
-}
-
-impl Decoding {
-    pub fn count(&self, severity: Severity) -> usize {
-        self.remarks
-            .iter()
-            .filter(|r| r.severity == severity)
-            .count()
-    }
-
-    /// The only remark of that severity.
-    pub fn only(&self, severity: Severity) -> (u64, &str) {
-        let mut found = self.remarks.iter().filter(|r| r.severity == severity);
-        match (found.next(), found.next()) {
-            (Some(remark), None) => (remark.offset, &remark.message),
-            _ => panic!("not one {severity:?} in {self:#?}"),
-        }
-    }
-
-    /// The error.
-    pub fn refused(&self) -> (u64, &str) {
-        let error = self.error.as_ref().expect("an error");
-        (error.offset, &error.message)
-    }
-
-    pub fn is_clean(&self) -> bool {
-        self.remarks.is_empty() && self.error.is_none()
-    }
-}
-
-pub fn decode(format: Format, bytes: &[u8]) -> Decoding {
-    decode_pieces(format, bytes, bytes.len().max(1))
-}
-
-/// Decodes bytes that come in pieces of a size. Tests on the way what every decoder promises.
-pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
-    let mut decoding = Decoding::default();
-    let mut decoder = format.decoder();
-    let (mut start, mut end) = (0, 0);
-    // A step uses input, hands something out, or asks for more: that bounds the number of steps.
-    let mut idle = 0;
-    loop {
-        let last = end == bytes.len();
-        let Decoded { used, step } = match decoder.step(&bytes[start..end], last) {
-            Ok(decoded) => decoded,
-            Err(error) => {
-                decoding.error = Some(error);
-                break;
-            }
-        };
-        assert!(used <= end - start, "more used than given");
-        let asks = matches!(step, Step::NeedMore);
-        idle = if used > 0 || asks { 0 } else { idle + 1 };
-        assert!(idle < 50_000, "no progress at {start}");
-        start += used;
-        match step {
-            Step::Event(event) => decoding.events.push(format!("{event:?}")),
-            Step::Remark(remark) => decoding.remarks.push(remark),
-            Step::Nothing => {}
-            Step::NeedMore => {
-                assert!(!last, "asks for more than there is");
-                end = bytes.len().min(end + piece);
-            }
-            Step::End => {
-                assert_eq!(start, bytes.len(), "ends before the input does");
-                break;
-            }
-        }
-    }
-    // Done is done.
-    assert!(matches!(
-        decoder.step(&[], true),
-        Ok(Decoded {
-            used: 0,
-            step: Step::End
-        }) | Err(_)
-    ));
-    decoding
-}
 
 /// Encodes events that the format can hold.
 pub fn encoded<'e, 'a: 'e>(

@@ -3,6 +3,193 @@
 use jtrail_model::*;
 use proptest::prelude::*;
 
+/// What a field of an event may be of.
+trait Field: std::fmt::Debug + Sized + 'static {
+    /// Any value.
+    fn random() -> BoxedStrategy<Self>;
+
+    /// Hands out the texts in it.
+    fn texts(&mut self, _see: &mut dyn FnMut(&mut Text<'static>)) {}
+}
+
+fn random<F: Field>() -> BoxedStrategy<F> {
+    F::random()
+}
+
+macro_rules! fields {
+    ($($type:ty: $strategy:expr;)*) => {
+        $(impl Field for $type {
+            fn random() -> BoxedStrategy<Self> {
+                $strategy.boxed()
+            }
+        })*
+    };
+}
+
+fields! {
+    u8: any::<u8>();
+    u16: any::<u16>();
+    u32: any::<u32>();
+    u64: any::<u64>();
+    i32: any::<i32>();
+    i64: prop_oneof![1 => 0_i64..100, 3 => any::<i64>()];
+    // TPTP does not tell how a call was left.
+    bool: Just(false);
+    ThreadId: id(ThreadId);
+    ClassId: id(ClassId);
+    MethodId: id(MethodId);
+    ObjectId: id(ObjectId);
+    HeapDumpId: id(HeapDumpId);
+    ObjectKind: any::<u8>().prop_map(ObjectKind);
+    ThreadState: prop::sample::select(&ThreadState::ALL[..]);
+    Generation: prop::sample::select(&Generation::ALL[..]);
+    Timestamp: time();
+    Duration: duration();
+    LineCount: any::<(u32, u64)>().prop_map(|(line, count)| LineCount { line, count });
+    LiveClass: (id(ClassId), any::<u64>(), any::<u64>())
+        .prop_map(|(class, objects, bytes)| LiveClass { class, objects, bytes });
+}
+
+impl Field for Text<'static> {
+    fn random() -> BoxedStrategy<Self> {
+        text().boxed()
+    }
+
+    fn texts(&mut self, see: &mut dyn FnMut(&mut Text<'static>)) {
+        see(self);
+    }
+}
+
+impl<F: Field> Field for Vec<F> {
+    fn random() -> BoxedStrategy<Self> {
+        prop::collection::vec(F::random(), 0..4).boxed()
+    }
+
+    fn texts(&mut self, see: &mut dyn FnMut(&mut Text<'static>)) {
+        self.iter_mut().for_each(|field| field.texts(see));
+    }
+}
+
+/// Structs whose fields are known by their types, but for those that have a strategy of their own: how to make one,
+/// and the texts in it.
+macro_rules! strategy {
+    ($made:expr, $($field:ident $(= $strategy:expr)?),*) => {
+        ($(strategy!(@ $($strategy)?),)*).prop_map(|($($field,)*)| $made).boxed()
+    };
+    (@) => { random() };
+    (@ $strategy:expr) => { $strategy };
+}
+
+macro_rules! structs {
+    ($($type:ident { $($field:ident),* })*) => {
+        $(impl Field for $type<'static> {
+            fn random() -> BoxedStrategy<Self> {
+                strategy!($type { $($field),* }, $($field),*)
+            }
+
+            fn texts(&mut self, see: &mut dyn FnMut(&mut Text<'static>)) {
+                $(self.$field.texts(see);)*
+            }
+        })*
+    };
+}
+
+structs! {
+    Frame { method, line }
+    Member { name, signature, access }
+    CodeRange { offset, frames }
+}
+
+/// Lists of kinds of events: a strategy for each list, and the texts of an event.
+macro_rules! events {
+    ($($list:ident { $($kind:ident($payload:ident) { $($field:ident $(= $strategy:expr)?),* })* })*) => {
+        $(fn $list() -> impl Strategy<Value = Event<'static>> {
+            prop::strategy::Union::new([
+                $(strategy!(Event::$kind($payload { $($field),* }), $($field $(= $strategy)?),*),)*
+            ])
+        })*
+
+        fn texts(event: &mut Event<'static>, see: &mut dyn FnMut(&mut Text<'static>)) {
+            match event {
+                $($(Event::$kind(e) => { $(e.$field.texts(see);)* })*)*
+                _ => panic!("a kind of event that no list has"),
+            }
+        }
+    };
+}
+
+events! {
+    with_message {
+        Node(Node) { node_id, hostname, ip_address, timezone, time }
+        ProcessCreate(ProcessCreate) { process_id, name, pid, node_id, time, executable }
+        AgentCreate(AgentCreate) { agent_id, process_id, name, agent_type, time, parameters, version }
+        AgentDestroy(AgentDestroy) { agent_id, time }
+        TraceStart(TraceStart) { trace_id, agent_id, time }
+        TraceEnd(TraceEnd) { trace_id, time }
+        Filter(Filter) { trace_id, pattern, generic_pattern, mode, method_pattern, method_generic_pattern, method_mode }
+        Option(TraceOption) { key, value }
+        ThreadStart(ThreadStart) { thread, time, group, parent_group, object, name }
+        ThreadEnd(ThreadEnd) { thread, time }
+        ClassDef(ClassDef) { class, thread, time, name, source_name, object }
+        MethodDef(MethodDef) { method, class, name, signature = signature(), start_line, end_line }
+        ObjectAlloc(ObjectAlloc) { thread, time, kind, object, size, line, method, class }
+        MethodEnter(MethodEnter) { thread, time, method, class, ticket, cpu_time, stack_depth }
+        MethodLeave(MethodLeave) { thread, time, method, class, ticket, cpu_time, by_exception }
+        GcStart(GcStart) { time }
+        ObjectFree(ObjectFree) { time, object, age }
+        GcFinish(GcFinish) { time, total_space, used_space, used_objects }
+        RuntimeInitDone(RuntimeInitDone) { thread, time }
+        RuntimeShutdown(RuntimeShutdown) { thread, time }
+        MonitorWait(MonitorWait) { thread, time, object, timeout_ms, stack }
+        MonitorWaited(MonitorWaited) { thread, time, object, timed_out, stack }
+        MonitorContendedEnter(MonitorContendedEnter) { thread, time, object, owner, stack }
+        MonitorContendedEntered(MonitorContendedEntered) { thread, time, object, stack }
+        AggregatedEnter(AggregatedEnter) { thread, method, base_time, min_time, max_time, base_cpu_time, calls }
+        AggregatedLeave(AggregatedLeave) { thread, method }
+        HeapDump(HeapDump) { dump, time, name, base_time }
+        GcRoot(GcRoot) { class, object, kind }
+        ObjectReference(ObjectReference) { source, target, dump }
+        Custom(Custom) { body }
+    }
+    without_message {
+        ObjectDef(ObjectDef) { object, time, kind, size, class }
+        ExceptionThrow(ExceptionThrow) { thread, time, object, class, stack }
+        ExceptionCatch(ExceptionCatch) { thread, time, object, class, frame }
+        ThreadName(ThreadName) { thread, time, name }
+        ThreadCpu(ThreadCpu) { thread, time, cpu_time }
+        ThreadMount(ThreadMount) { thread, time, carrier }
+        ThreadUnmount(ThreadUnmount) { thread, time, carrier }
+        ThreadPark(ThreadPark) { thread, time, object, stack }
+        ThreadUnpark(ThreadUnpark) { thread, time }
+        ClassDetail(ClassDetail) { class, time, access, super_name, interfaces, loader, size, fields, methods }
+        ClassUnload(ClassUnload) { class, time }
+        ClassRedefine(ClassRedefine) { class, time, size }
+        MethodCompile(MethodCompile) { method, time, address, size, ranges }
+        MethodUncompile(MethodUncompile) { method, time, address }
+        Sample(Sample) { thread, time, state, stack }
+        GcDetail(GcDetail) { time, collector, cause, generation }
+        HeapObject(HeapObject) { dump, object, class, size }
+        HeapDumpEnd(HeapDumpEnd) { dump, time }
+        LineCounts(LineCounts) { method, time, calls, lines }
+        TracePause(TracePause) { time }
+        TraceResume(TraceResume) { time }
+        AggregatedDetail(AggregatedDetail) { thread, method, exceptions, overhead }
+        SampleSum(SampleSum) { thread, time, depth = prop_oneof![0_u64..5, any::<u64>()], frame, runnable, all }
+        ObjectCounts(ObjectCounts) { thread, time, class, live, peak }
+        ClassSource(ClassSource) { class, source_name }
+        ThreadOsId(ThreadOsId) { thread, time, os_id }
+        ProcessCpu(ProcessCpu) { time, cpu_time }
+        AllocationSum(AllocationSum) { thread, time, class, objects, bytes }
+        LiveObjects(LiveObjects) { time, classes }
+    }
+}
+
+/// Every text of an event, through `change`.
+pub fn with_text(mut event: Event<'static>, change: &dyn Fn(&str) -> String) -> Event<'static> {
+    texts(&mut event, &mut |text| *text = change(text).into());
+    event
+}
+
 /// Text with everything that a spelling may stumble over.
 fn text() -> impl Strategy<Value = Text<'static>> {
     let odd = prop::sample::select(vec![
@@ -40,38 +227,7 @@ fn text() -> impl Strategy<Value = Text<'static>> {
     ]
 }
 
-fn frame() -> impl Strategy<Value = Frame<'static>> {
-    (text(), any::<i64>()).prop_map(|(method, line)| Frame { method, line })
-}
-
-fn stack() -> impl Strategy<Value = Vec<Frame<'static>>> {
-    prop::collection::vec(frame(), 0..4)
-}
-
-fn members() -> impl Strategy<Value = Vec<Member<'static>>> {
-    let member = (text(), text(), any::<u16>());
-    let member = member.prop_map(|(name, signature, access)| Member {
-        name,
-        signature,
-        access,
-    });
-    prop::collection::vec(member, 0..4)
-}
-
-fn code() -> impl Strategy<Value = Vec<CodeRange<'static>>> {
-    let range = (any::<i64>(), stack()).prop_map(|(offset, frames)| CodeRange { offset, frames });
-    prop::collection::vec(range, 0..4)
-}
-
-fn lines() -> impl Strategy<Value = Vec<LineCount>> {
-    let line = (any::<u32>(), any::<u64>()).prop_map(|(line, count)| LineCount { line, count });
-    prop::collection::vec(line, 0..4)
-}
-
-fn id<T>(new: fn(u64) -> T) -> impl Strategy<Value = T>
-where
-    T: std::fmt::Debug,
-{
+fn id<T: std::fmt::Debug>(new: fn(u64) -> T) -> impl Strategy<Value = T> {
     prop_oneof![3 => 0_u64..2000, 1 => any::<u64>()].prop_map(new)
 }
 
@@ -84,16 +240,12 @@ fn duration() -> impl Strategy<Value = Duration> {
     prop_oneof![2 => Just(0), 2 => 0_i64..100_000_000_000, 1 => any::<i64>()].prop_map(Duration)
 }
 
-/// A strategy for a struct from those for its fields.
-macro_rules! event {
-    ($variant:ident($payload:ident) { $($field:ident: $strategy:expr),* $(,)? }) => {
-        ($($strategy,)*)
-            .prop_map(|($($field,)*)| Event::$variant($payload { $($field,)* }))
-            .boxed()
-    };
+/// A descriptor, or none.
+fn signature() -> impl Strategy<Value = Text<'static>> {
+    prop_oneof![text(), Just("(I)V".into()), Just("()V".into())]
 }
 
-/// An event of any kind.
+/// An event of any kind: those that TPTP has messages for, those that travel as text, and what is nearly one.
 pub fn event() -> impl Strategy<Value = Event<'static>> {
     prop_oneof![30 => with_message(), 25 => without_message(), 2 => nearly_event()]
 }
@@ -112,342 +264,6 @@ fn nearly_event() -> impl Strategy<Value = Event<'static>> {
     })
 }
 
-/// Events that TPTP has messages for.
-fn with_message() -> impl Strategy<Value = Event<'static>> {
-    let (thread, class) = (|| id(ThreadId), || id(ClassId));
-    let (method, object, dump) = (|| id(MethodId), || id(ObjectId), || id(HeapDumpId));
-    prop::strategy::Union::new([
-        event!(Node(Node) {
-            node_id: text(),
-            hostname: text(),
-            ip_address: text(),
-            timezone: any::<i32>(),
-            time: time(),
-        }),
-        event!(ProcessCreate(ProcessCreate) {
-            process_id: text(),
-            name: text(),
-            pid: any::<i32>(),
-            node_id: text(),
-            time: time(),
-            executable: text(),
-        }),
-        event!(AgentCreate(AgentCreate) {
-            agent_id: text(),
-            process_id: text(),
-            name: text(),
-            agent_type: text(),
-            time: time(),
-            parameters: text(),
-            version: text(),
-        }),
-        event!(AgentDestroy(AgentDestroy) { agent_id: text(), time: time() }),
-        event!(TraceStart(TraceStart) { trace_id: text(), agent_id: text(), time: time() }),
-        event!(TraceEnd(TraceEnd) { trace_id: text(), time: time() }),
-        event!(Filter(Filter) {
-            trace_id: text(),
-            pattern: text(),
-            generic_pattern: text(),
-            mode: text(),
-            method_pattern: text(),
-            method_generic_pattern: text(),
-            method_mode: text(),
-        }),
-        event!(Option(TraceOption) { key: text(), value: text() }),
-        event!(ThreadStart(ThreadStart) {
-            thread: thread(),
-            time: time(),
-            group: text(),
-            parent_group: text(),
-            object: object(),
-            name: text(),
-        }),
-        event!(ThreadEnd(ThreadEnd) { thread: thread(), time: time() }),
-        event!(ClassDef(ClassDef) {
-            class: class(),
-            thread: thread(),
-            time: time(),
-            name: text(),
-            source_name: text(),
-            object: object(),
-        }),
-        event!(MethodDef(MethodDef) {
-            method: method(),
-            class: class(),
-            name: text(),
-            signature: prop_oneof![text(), Just("(I)V".into()), Just("()V".into())],
-            start_line: any::<i64>(),
-            end_line: any::<i64>(),
-        }),
-        event!(ObjectAlloc(ObjectAlloc) {
-            thread: thread(),
-            time: time(),
-            kind: any::<u8>().prop_map(ObjectKind),
-            object: object(),
-            size: any::<i64>(),
-            line: any::<i64>(),
-            method: method(),
-            class: class(),
-        }),
-        event!(MethodEnter(MethodEnter) {
-            thread: thread(),
-            time: time(),
-            method: method(),
-            class: class(),
-            ticket: any::<u32>(),
-            cpu_time: duration(),
-            stack_depth: prop_oneof![0_i64..100, any::<i64>()],
-        }),
-        event!(MethodLeave(MethodLeave) {
-            thread: thread(),
-            time: time(),
-            method: method(),
-            class: class(),
-            ticket: any::<u32>(),
-            cpu_time: duration(),
-            by_exception: Just(false),
-        }),
-        event!(GcStart(GcStart) { time: time() }),
-        event!(ObjectFree(ObjectFree) { time: time(), object: object(), age: any::<i64>() }),
-        event!(GcFinish(GcFinish) {
-            time: time(),
-            total_space: any::<i64>(),
-            used_space: any::<i64>(),
-            used_objects: any::<i64>(),
-        }),
-        event!(RuntimeInitDone(RuntimeInitDone) { thread: thread(), time: time() }),
-        event!(RuntimeShutdown(RuntimeShutdown) { thread: thread(), time: time() }),
-        event!(MonitorWait(MonitorWait) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            timeout_ms: any::<i64>(),
-            stack: stack(),
-        }),
-        event!(MonitorWaited(MonitorWaited) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            timed_out: any::<i64>(),
-            stack: stack(),
-        }),
-        event!(MonitorContendedEnter(MonitorContendedEnter) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            owner: thread(),
-            stack: stack(),
-        }),
-        event!(MonitorContendedEntered(MonitorContendedEntered) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            stack: stack(),
-        }),
-        event!(AggregatedEnter(AggregatedEnter) {
-            thread: thread(),
-            method: method(),
-            base_time: duration(),
-            min_time: duration(),
-            max_time: duration(),
-            base_cpu_time: duration(),
-            calls: any::<i64>(),
-        }),
-        event!(AggregatedLeave(AggregatedLeave) { thread: thread(), method: method() }),
-        event!(HeapDump(HeapDump) { dump: dump(), time: time(), name: text(), base_time: time() }),
-        event!(GcRoot(GcRoot) { class: class(), object: object(), kind: text() }),
-        event!(ObjectReference(ObjectReference) { source: object(), target: object(), dump: dump() }),
-        event!(Custom(Custom) { body: text() }),
-    ])
-}
-
-/// Events that travel as text.
-fn without_message() -> impl Strategy<Value = Event<'static>> {
-    let (thread, class) = (|| id(ThreadId), || id(ClassId));
-    let (method, object, dump) = (|| id(MethodId), || id(ObjectId), || id(HeapDumpId));
-    prop::strategy::Union::new([
-        event!(ObjectDef(ObjectDef) {
-            object: object(),
-            time: time(),
-            kind: any::<u8>().prop_map(ObjectKind),
-            size: any::<i64>(),
-            class: class(),
-        }),
-        event!(ExceptionThrow(ExceptionThrow) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            class: class(),
-            stack: stack(),
-        }),
-        event!(ExceptionCatch(ExceptionCatch) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            class: class(),
-            frame: frame(),
-        }),
-        event!(ThreadName(ThreadName) { thread: thread(), time: time(), name: text() }),
-        event!(ThreadCpu(ThreadCpu) { thread: thread(), time: time(), cpu_time: duration() }),
-        event!(ThreadMount(ThreadMount) { thread: thread(), time: time(), carrier: thread() }),
-        event!(ThreadUnmount(ThreadUnmount) { thread: thread(), time: time(), carrier: thread() }),
-        event!(ThreadPark(ThreadPark) {
-            thread: thread(),
-            time: time(),
-            object: object(),
-            stack: stack(),
-        }),
-        event!(ThreadUnpark(ThreadUnpark) { thread: thread(), time: time() }),
-        event!(ClassDetail(ClassDetail) {
-            class: class(),
-            time: time(),
-            access: any::<u16>(),
-            super_name: text(),
-            interfaces: prop::collection::vec(text(), 0..4),
-            loader: text(),
-            size: any::<i64>(),
-            fields: members(),
-            methods: members(),
-        }),
-        event!(ClassUnload(ClassUnload) { class: class(), time: time() }),
-        event!(ClassRedefine(ClassRedefine) { class: class(), time: time(), size: any::<i64>() }),
-        event!(MethodCompile(MethodCompile) {
-            method: method(),
-            time: time(),
-            address: any::<u64>(),
-            size: any::<i64>(),
-            ranges: code(),
-        }),
-        event!(MethodUncompile(MethodUncompile) {
-            method: method(),
-            time: time(),
-            address: any::<u64>(),
-        }),
-        event!(Sample(Sample) {
-            thread: thread(),
-            time: time(),
-            state: prop::sample::select(&ThreadState::ALL[..]),
-            stack: stack(),
-        }),
-        event!(GcDetail(GcDetail) {
-            time: time(),
-            collector: text(),
-            cause: text(),
-            generation: prop::sample::select(&Generation::ALL[..]),
-        }),
-        event!(HeapObject(HeapObject) {
-            dump: dump(),
-            object: object(),
-            class: class(),
-            size: any::<i64>(),
-        }),
-        event!(HeapDumpEnd(HeapDumpEnd) { dump: dump(), time: time() }),
-        event!(LineCounts(LineCounts) {
-            method: method(),
-            time: time(),
-            calls: any::<u64>(),
-            lines: lines(),
-        }),
-        event!(TracePause(TracePause) { time: time() }),
-        event!(TraceResume(TraceResume) { time: time() }),
-        event!(AggregatedDetail(AggregatedDetail) {
-            thread: thread(),
-            method: method(),
-            exceptions: any::<u64>(),
-            overhead: duration(),
-        }),
-        event!(SampleSum(SampleSum) {
-            thread: thread(),
-            time: time(),
-            depth: prop_oneof![0_u64..5, any::<u64>()],
-            frame: frame(),
-            runnable: any::<u64>(),
-            all: any::<u64>(),
-        }),
-        event!(ObjectCounts(ObjectCounts) {
-            thread: thread(),
-            time: time(),
-            class: class(),
-            live: any::<u64>(),
-            peak: any::<u64>(),
-        }),
-        event!(ClassSource(ClassSource) { class: class(), source_name: text() }),
-    ])
-}
-
 pub fn trace() -> impl Strategy<Value = Vec<Event<'static>>> {
     prop::collection::vec(event(), 0..20)
-}
-
-/// Every text of an event, through `change`.
-pub fn with_text(event: Event<'static>, change: &dyn Fn(&str) -> String) -> Event<'static> {
-    let change = |text: &mut Text<'static>| *text = change(text).into();
-    let mut event = event;
-    let texts: Vec<&mut Text<'static>> = match &mut event {
-        Event::Node(e) => vec![&mut e.node_id, &mut e.hostname, &mut e.ip_address],
-        Event::ProcessCreate(e) => {
-            vec![
-                &mut e.process_id,
-                &mut e.name,
-                &mut e.node_id,
-                &mut e.executable,
-            ]
-        }
-        Event::AgentCreate(e) => vec![
-            &mut e.agent_id,
-            &mut e.process_id,
-            &mut e.name,
-            &mut e.agent_type,
-            &mut e.parameters,
-            &mut e.version,
-        ],
-        Event::AgentDestroy(e) => vec![&mut e.agent_id],
-        Event::TraceStart(e) => vec![&mut e.trace_id, &mut e.agent_id],
-        Event::TraceEnd(e) => vec![&mut e.trace_id],
-        Event::Filter(e) => vec![
-            &mut e.trace_id,
-            &mut e.pattern,
-            &mut e.generic_pattern,
-            &mut e.mode,
-            &mut e.method_pattern,
-            &mut e.method_generic_pattern,
-            &mut e.method_mode,
-        ],
-        Event::Option(e) => vec![&mut e.key, &mut e.value],
-        Event::ThreadStart(e) => vec![&mut e.group, &mut e.parent_group, &mut e.name],
-        Event::ClassDef(e) => vec![&mut e.name, &mut e.source_name],
-        Event::MethodDef(e) => vec![&mut e.name, &mut e.signature],
-        Event::MonitorWait(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::MonitorWaited(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::MonitorContendedEnter(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::MonitorContendedEntered(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::ExceptionThrow(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::ExceptionCatch(e) => vec![&mut e.frame.method],
-        Event::ThreadName(e) => vec![&mut e.name],
-        Event::ThreadPark(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::Sample(e) => e.stack.iter_mut().map(|f| &mut f.method).collect(),
-        Event::SampleSum(e) => vec![&mut e.frame.method],
-        Event::ClassSource(e) => vec![&mut e.source_name],
-        Event::GcDetail(e) => vec![&mut e.collector, &mut e.cause],
-        Event::ClassDetail(e) => {
-            let members = e.fields.iter_mut().chain(&mut e.methods);
-            let members = members.flat_map(|member| [&mut member.name, &mut member.signature]);
-            let names = [&mut e.super_name, &mut e.loader];
-            names
-                .into_iter()
-                .chain(&mut e.interfaces)
-                .chain(members)
-                .collect()
-        }
-        Event::MethodCompile(e) => {
-            let frames = e.ranges.iter_mut().flat_map(|range| &mut range.frames);
-            frames.map(|f| &mut f.method).collect()
-        }
-        Event::HeapDump(e) => vec![&mut e.name],
-        Event::GcRoot(e) => vec![&mut e.kind],
-        Event::Custom(e) => vec![&mut e.body],
-        _ => vec![],
-    };
-    texts.into_iter().for_each(change);
-    event
 }

@@ -1,9 +1,8 @@
-//! JinsightLive: files of our own byte by byte, files of others, random traces, damage.
+//! JinsightLive: files of our own byte by byte, files of others, random traces.
 
 mod classes;
 #[path = "../common/mod.rs"]
 mod common;
-mod damage;
 mod foreign;
 mod golden;
 mod random;

@@ -27,7 +27,7 @@ pub(crate) use args::Args;
 use crate::Streams;
 use crate::analysis::{Analysis, Site, with_line};
 use crate::input::Input;
-use crate::output::{Cell, Column, Section, Style, write};
+use crate::output::{Cell, Column, Section, Style, column, optional, write};
 use crate::select::selected;
 use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 use std::io::BufWriter;
@@ -69,23 +69,6 @@ struct Content {
     rows: Vec<Vec<Cell>>,
     /// Rows that were left out.
     more: usize,
-}
-
-const fn column(key: &'static str, head: &'static str) -> Column {
-    Column {
-        key,
-        head,
-        optional: false,
-    }
-}
-
-/// A column that is left out when no row has a value in it.
-const fn optional(key: &'static str, head: &'static str) -> Column {
-    Column {
-        key,
-        head,
-        optional: true,
-    }
 }
 
 impl Report<'_> {

@@ -70,17 +70,21 @@ impl Decoder {
         if self.bursts.ended.is_some() || (!self.held.is_empty() && self.held_ticks != ticks) {
             return self.before_record();
         }
-        if overhead != 0 {
-            self.tally
-                .info("overheads of calls are passed over", self.offset);
-        }
         self.latest = self.latest.max(ticks);
-        if self.bursts.inside && self.may_be_made_up(ticks, &input[LEAVE_SIZE..], last) {
-            self.held.push_back(key);
-            self.held_ticks = ticks;
-            return Some(nothing(LEAVE_SIZE));
+        let offset = self.offset;
+        // A leave is looked at again when something is told before it.
+        if overhead != 0 && self.overhead_at.replace(offset) != Some(offset) {
+            self.tally
+                .info("overheads of calls are passed over", offset);
         }
-        let (done, step) = self.left(key, ticks);
+        let held = self.bursts.inside && self.may_be_made_up(ticks, &input[LEAVE_SIZE..], last);
+        let (done, step) = if held {
+            self.held.push_back((key, offset));
+            self.held_ticks = ticks;
+            (true, Step::Nothing)
+        } else {
+            self.left(key, ticks, offset)
+        };
         Some(Decoded {
             used: if done { LEAVE_SIZE } else { 0 },
             step,
@@ -103,16 +107,16 @@ impl Decoder {
         }
     }
 
-    /// A leave that ends the innermost call of its thread. `false` when something is told first.
-    fn left<'a>(&mut self, key: u32, ticks: u64) -> (bool, Step<'a>) {
+    /// A leave that ends the innermost call of its thread and stands at `offset`. `false` when something is
+    /// told first.
+    fn left<'a>(&mut self, key: u32, ticks: u64, offset: u64) -> (bool, Step<'a>) {
         let Some(thread) = self.threads.get_mut(u64::from(key)) else {
-            return (false, self.unknown_thread(key, ticks).step);
+            return (false, self.unknown_thread_at(key, ticks, offset).step);
         };
         if thread.in_doubt(self.bursts.count) {
             return (false, self.gone(key).step);
         }
         let Some(frame) = thread.pop() else {
-            let offset = self.offset;
             self.tally.fault("leaves without an open call", offset);
             return (true, Step::Nothing);
         };
@@ -135,8 +139,8 @@ impl Decoder {
     /// The next of the leaves that were held back, and that no END_BURST makes void.
     #[cold]
     pub(super) fn replay<'a>(&mut self) -> Option<Decoded<'a>> {
-        let key = *self.held.front()?;
-        let (done, step) = self.left(key, self.held_ticks);
+        let &(key, offset) = self.held.front()?;
+        let (done, step) = self.left(key, self.held_ticks, offset);
         if done {
             self.held.pop_front();
         }
@@ -175,7 +179,10 @@ impl Decoder {
     /// Announces a thread that was never defined.
     #[cold]
     pub(super) fn unknown_thread<'a>(&mut self, key: u32, ticks: u64) -> Decoded<'a> {
-        let offset = self.offset;
+        self.unknown_thread_at(key, ticks, self.offset)
+    }
+
+    fn unknown_thread_at<'a>(&mut self, key: u32, ticks: u64, offset: u64) -> Decoded<'a> {
         self.tally.fault("threads that were not defined", offset);
         let id = ThreadId(self.next_id());
         let thread = Thread::new(id, self.bursts.count);

@@ -49,9 +49,11 @@ pub struct Decoder {
     bursts: Bursts,
     /// The highest ticks so far.
     latest: u64,
-    /// Threads of leaves that may be made up, and the ticks of them all.
-    held: VecDeque<u32>,
+    /// Threads and places of leaves that may be made up, and the ticks of them all.
+    held: VecDeque<(u32, u64)>,
     held_ticks: u64,
+    /// The last leave with an overhead.
+    overhead_at: Option<u64>,
     /// CLASS_DEFINE, before its CLASS_LOAD.
     class_defined: Option<(u16, u32)>,
     /// The id of the class whose CLASS_LOAD is next, if its definition was told.
@@ -446,7 +448,8 @@ impl Decoder {
     fn behind<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         if !input.is_empty() {
             let offset = self.offset;
-            self.tally.fault("bytes behind the end of the file", offset);
+            self.tally
+                .faults("bytes behind the end of the file", offset, input.len());
             self.state = State::Behind;
             return nothing(input.len());
         }

@@ -15,26 +15,30 @@ struct Row {
 pub(super) struct Tally(VecDeque<Row>);
 
 impl Tally {
-    /// Takes note of one of `what` (in the plural) at a place.
+    /// Takes note of some of `what` (in the plural) from a place on.
     #[cold]
-    pub(super) fn add(&mut self, severity: Severity, what: &'static str, offset: u64) {
+    fn add(&mut self, severity: Severity, what: &'static str, offset: u64, some: u64) {
         match self.0.iter_mut().find(|row| row.what == what) {
-            Some(row) => row.count += 1,
+            Some(row) => row.count += some,
             None => self.0.push_back(Row {
                 severity,
                 what,
                 first: offset,
-                count: 1,
+                count: some,
             }),
         }
     }
 
     pub(super) fn fault(&mut self, what: &'static str, offset: u64) {
-        self.add(Severity::Fault, what, offset);
+        self.add(Severity::Fault, what, offset, 1);
+    }
+
+    pub(super) fn faults(&mut self, what: &'static str, offset: u64, some: usize) {
+        self.add(Severity::Fault, what, offset, some as u64);
     }
 
     pub(super) fn info(&mut self, what: &'static str, offset: u64) {
-        self.add(Severity::Info, what, offset);
+        self.add(Severity::Info, what, offset, 1);
     }
 
     /// Takes the next remark.

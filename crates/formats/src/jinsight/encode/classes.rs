@@ -84,6 +84,18 @@ pub(super) struct Classes {
     buffer: Vec<u8>,
 }
 
+/// Some formats know the loader of a class and nothing else. That is not a class without members.
+fn tells_only_loader(e: &ClassDetail<'_>) -> bool {
+    let (class, time, loader) = (e.class, e.time, e.loader.clone());
+    let only = ClassDetail {
+        class,
+        time,
+        loader,
+        ..ClassDetail::default()
+    };
+    !e.loader.is_empty() && *e == only
+}
+
 impl Classes {
     /// Classes written.
     pub(super) fn written(&self) -> u32 {
@@ -136,6 +148,9 @@ impl Classes {
 
     /// Writes a class with all that is known of it.
     pub(super) fn detail(&mut self, e: &ClassDetail<'_>, sink: &mut Sink<'_>) {
+        if tells_only_loader(e) {
+            return sink.losses.event(Lost::ClassDetail);
+        }
         let ticks = sink.stream.definition_ticks(e.time, sink.losses, sink.out);
         let told = e.access != 0 || e.size != 0 || !e.loader.is_empty();
         sink.losses.part_if(told, Lost::ClassDetail);

@@ -29,6 +29,8 @@ pub struct Encoder {
     origin: Option<i64>,
     header_written: bool,
     pub(super) output: Output,
+    /// Batches that ended before the event that is being written.
+    ended: Vec<u8>,
     pub(super) definitions: Definitions,
     collection: Option<Collection>,
     /// The last collection that ended, as long as nothing was told of it.
@@ -74,6 +76,9 @@ impl Encode for Encoder {
             Event::MethodLeave(e) => self.leave(e),
             _ => self.any(event),
         };
+        if !self.ended.is_empty() {
+            out.append(&mut self.ended);
+        }
         if self.output.grown(place) {
             self.full(place, out);
         }
@@ -90,6 +95,7 @@ impl Encode for Encoder {
         self.settle(None);
         self.dump_end(None);
         self.output.grown(THREADLESS);
+        out.append(&mut self.ended);
         if self.output.waits() {
             self.flush_batch(out);
         }
@@ -174,12 +180,27 @@ impl Encoder {
     #[inline]
     pub(super) fn event_at(&mut self, place: usize, time: Timestamp, first: u8) -> &mut Buffer {
         let time = self.clock(time);
-        if place == THREADLESS {
-            self.finish_listed();
-        }
+        self.finish_listed();
+        self.batch_for(place, time);
         let (buffer, rises) = self.output.event(place, time, first);
         self.losses.one_if(!rises, Lack::FallingTimes);
         buffer
+    }
+
+    /// Ends the batch where an event at `time` can't be in it.
+    #[inline]
+    pub(super) fn batch_for(&mut self, place: usize, time: u64) {
+        if self.output.falls(place, time) {
+            self.end_batch();
+        }
+    }
+
+    #[cold]
+    fn end_batch(&mut self) {
+        let mut ended = std::mem::take(&mut self.ended);
+        self.write_header(&mut ended);
+        self.output.flush_before_event(&mut ended);
+        self.ended = ended;
     }
 
     #[inline]
@@ -326,6 +347,8 @@ impl Encoder {
     }
 
     fn thread_metadata(&mut self, place: usize, time: u64, first: u8, id: u64, name: Option<&str>) {
+        self.finish_listed();
+        self.batch_for(place, time);
         let (buffer, rises) = self.output.event(place, time, first);
         self.losses
             .one_if(!rises && place > THREADLESS, Lack::FallingTimes);
@@ -347,9 +370,6 @@ impl Encoder {
             self.losses.one(Lack::WideThreads);
             return None;
         };
-        if place == THREADLESS {
-            self.finish_listed();
-        }
         let id = if thread.is_none() { VM } else { thread.0 };
         self.thread_metadata(place, time, first, id, name);
         Some(place)
@@ -379,8 +399,10 @@ impl Encoder {
     }
 
     /// Writes the object of a heap dump that waits for its references.
+    #[inline]
     pub(super) fn finish_listed(&mut self) {
         if let Some(listed) = self.dump.listed.take() {
+            self.batch_for(THREADLESS, listed.time());
             super::heap::put(&listed, self.version, &mut self.output);
         }
     }

@@ -1,0 +1,192 @@
+//! Traces of one run, in whatever formats, held against each other by canonical keys.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `sums` | the sums over one trace, by its own ids |
+//! | `objects` | of these, the ones over objects |
+//! | `keys` | what things are called whatever the format |
+//! | `figures` | the sums of one quantity, by key |
+//!
+//! What a format can say of a quantity is known in `jtrail-formats` ([`Format::says`]). Of the traces that
+//! can say something, the one that says most is the **reference** of the quantity, and the first one of
+//! several; all others are held against it. What only one of the two can tell (result types, names of
+//! threads, sizes of plain objects) is left out on both sides.
+
+mod figures;
+mod keys;
+mod objects;
+mod sums;
+
+pub use sums::Sums;
+
+use figures::{Figure, Figures, View};
+use jtrail_formats::{Format, Quantity, Says, profilerj};
+use std::cmp::Reverse;
+
+/// One quantity of all traces.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compared {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// What came out for each trace, in their order.
+    pub traces: Vec<Outcome>,
+}
+
+/// A quantity of one trace, held against the reference.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The others are held against this one.
+    Reference(Amount),
+    /// It is the same.
+    Equal(Amount),
+    /// It is not the same.
+    Differs(Amount, Vec<Difference>),
+    /// Why it can't be compared.
+    NotComparable(String),
+}
+
+/// All keys of a quantity together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Amount {
+    /// Keys whose figure is not 0.
+    pub keys: u64,
+    /// The sum of their figures.
+    pub sum: u64,
+}
+
+/// A key with two figures.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The key.
+    pub key: String,
+    /// The reference's figure.
+    pub expected: u64,
+    /// This trace's figure.
+    pub found: u64,
+}
+
+impl Difference {
+    fn size(&self) -> u64 {
+        self.expected.abs_diff(self.found)
+    }
+}
+
+/// Compares one quantity of several traces.
+pub fn compare(quantity: Quantity, traces: &[Sums]) -> Compared {
+    let silent: Vec<Option<String>> = traces.iter().map(|t| why_not(quantity, t)).collect();
+    let rank = |at: &usize| (Reverse(richness(quantity, traces[*at].format)), *at);
+    let talking = (0..traces.len()).filter(|at| silent[*at].is_none());
+    let Some(reference) = talking.min_by_key(rank) else {
+        let traces = silent.into_iter().flatten().map(Outcome::NotComparable);
+        return Compared {
+            quantity,
+            traces: traces.collect(),
+        };
+    };
+    let outcomes = silent
+        .into_iter()
+        .enumerate()
+        .map(|(at, silent)| match silent {
+            Some(why) => Outcome::NotComparable(why),
+            None if at == reference => {
+                let view = View::between(quantity, &traces[at], &traces[at]);
+                Outcome::Reference(view.map_or(Amount::default(), |view| {
+                    amount(&Figures::of(&traces[at], quantity, &view))
+                }))
+            }
+            None => against(quantity, &traces[reference], &traces[at]),
+        });
+    Compared {
+        quantity,
+        traces: outcomes.collect(),
+    }
+}
+
+/// Why a trace says nothing of a quantity, if it doesn't.
+fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
+    match trace.format.says(quantity) {
+        Says::Nothing(why) => Some(why.to_owned()),
+        Says::RoundedNodes(_) if trace.nodes >= profilerj::MOST_CALL_NODES as u64 => {
+            Some("its call tree is folded".to_owned())
+        }
+        Says::BehindCollections if trace.objects.told().is_none() => {
+            let none = || "it has no table of live objects".to_owned();
+            Some(trace.switched_off(quantity).unwrap_or_else(none))
+        }
+        _ => trace.switched_off(quantity),
+    }
+}
+
+/// The more a format says, the better it serves as a reference.
+fn richness(quantity: Quantity, format: Format) -> (u8, bool, u8) {
+    let says = match format.says(quantity) {
+        Says::Exactly => 5,
+        Says::RoundedNodes(_) | Says::AtEnd => 4,
+        Says::RoundedCalls(_) => 3,
+        Says::Arrays(_) => 2,
+        Says::BehindCollections => 1,
+        Says::Nothing(_) => 0,
+    };
+    let keys = format.thread_keys();
+    let threads = [keys.first_names, keys.last_names, keys.order];
+    (
+        says,
+        format.has_result_types(),
+        threads.iter().filter(|known| **known).count() as u8,
+    )
+}
+
+fn against(quantity: Quantity, reference: &Sums, trace: &Sums) -> Outcome {
+    let view = match View::between(quantity, reference, trace) {
+        Ok(view) => view,
+        Err(why) => return Outcome::NotComparable(why),
+    };
+    let found = Figures::of(trace, quantity, &view);
+    let amount = amount(&found);
+    let expected = Figures::candidates(reference, quantity, &view);
+    let results = expected
+        .iter()
+        .map(|expected| differences(expected, &found));
+    // Where there are several candidates, the first is the one that is told of.
+    match results.clone().find(Vec::is_empty) {
+        Some(_) => Outcome::Equal(amount),
+        None => Outcome::Differs(amount, results.into_iter().next().unwrap_or_default()),
+    }
+}
+
+fn amount(figures: &Figures) -> Amount {
+    let told = figures.by_key.values().filter(|f| f.value != 0);
+    told.fold(Amount::default(), |all, f| Amount {
+        keys: all.keys + 1,
+        sum: all.sum.saturating_add(f.value),
+    })
+}
+
+/// Where the figures are not the same, the biggest differences first.
+fn differences(expected: &Figures, found: &Figures) -> Vec<Difference> {
+    let mut all = Vec::new();
+    let mut look = |key: &String, expected: Figure, found: Figure| {
+        let slack = expected.slack.saturating_add(found.slack);
+        if expected.value.abs_diff(found.value) > slack {
+            all.push(Difference {
+                key: key.clone(),
+                expected: expected.value,
+                found: found.value,
+            });
+        }
+    };
+    let left_out = |key: &String| expected.left_out.contains(key) || found.left_out.contains(key);
+    for (key, figure) in &expected.by_key {
+        if !left_out(key) {
+            let other = found.by_key.get(key).copied().unwrap_or_default();
+            look(key, *figure, other);
+        }
+    }
+    for (key, figure) in &found.by_key {
+        if !left_out(key) && !expected.by_key.contains_key(key) {
+            look(key, Figure::default(), *figure);
+        }
+    }
+    all.sort_by(|a, b| (b.size(), &a.key).cmp(&(a.size(), &b.key)));
+    all
+}

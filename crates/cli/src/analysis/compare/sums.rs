@@ -1,0 +1,307 @@
+//! The sums over one trace, by its own ids.
+
+use super::objects::Objects;
+use crate::analysis::Names;
+use crate::analysis::calls::closed_by;
+use jtrail_formats::{Format, Quantity};
+use jtrail_model::{
+    AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
+};
+use rustc_hash::FxHashMap;
+
+/// The sums over a trace that can be compared with those of others.
+///
+/// Memory grows with names, with pairs of a thread and a method, and with open calls. Where frees or
+/// live objects are asked for, each object takes four bytes more.
+#[derive(Debug)]
+pub struct Sums {
+    pub(super) format: Format,
+    pub(super) names: Names,
+    /// Threads in the order in which they were announced.
+    pub(super) threads: Vec<Thread>,
+    thread_index: FxHashMap<ThreadId, u32>,
+    /// Sums over calls, by thread and method.
+    pub(super) calls: Vec<Calls>,
+    call_index: FxHashMap<(u32, MethodId), u32>,
+    /// Nodes of call trees that the trace tells.
+    pub(super) nodes: u64,
+    pub(super) objects: Objects,
+    pub(super) collections: u64,
+    /// Options of the trace that say what it holds.
+    options: FxHashMap<String, String>,
+    last: Timestamp,
+}
+
+/// Sums over the calls of one method on one thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Calls {
+    pub(super) thread: u32,
+    pub(super) method: MethodId,
+    pub(super) calls: u64,
+    /// Time in them, less that of recursive calls, in ns.
+    pub(super) elapsed: u64,
+    /// Calls that no other of the same method encloses.
+    pub(super) outermost: u64,
+    /// Nodes of the call tree.
+    pub(super) nodes: u64,
+    /// Those that an exception ended.
+    pub(super) by_exception: u64,
+    /// Those without an end.
+    pub(super) unended: u64,
+    /// Calls and nodes that are open.
+    open: u32,
+}
+
+/// What a thread did, and its open calls.
+#[derive(Debug, Default)]
+pub(super) struct Thread {
+    pub(super) id: ThreadId,
+    pub(super) calls: u64,
+    pub(super) contended: u64,
+    pub(super) waits: u64,
+    pub(super) throws: u64,
+    pub(super) catches: u64,
+    stack: Vec<Open>,
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    sums: u32,
+    ticket: u32,
+    enter: Timestamp,
+    outermost: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    sums: u32,
+    outermost: bool,
+    total: u64,
+}
+
+impl Sums {
+    /// No events so far. `wanted` says which quantities will be asked for.
+    pub fn new(format: Format, wanted: &[Quantity]) -> Self {
+        let single = [Quantity::Frees, Quantity::Live];
+        Self {
+            format,
+            names: Names::default(),
+            threads: Vec::new(),
+            thread_index: FxHashMap::default(),
+            calls: Vec::new(),
+            call_index: FxHashMap::default(),
+            nodes: 0,
+            objects: Objects::new(wanted.iter().any(|q| single.contains(q))),
+            collections: 0,
+            options: FxHashMap::default(),
+            last: Timestamp::default(),
+        }
+    }
+
+    /// The trace's format.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        if let Some(time) = event.time() {
+            self.last = self.last.max(time);
+        }
+        match event {
+            Event::MethodEnter(e) => self.enter(e),
+            Event::MethodLeave(e) => self.leave(e),
+            Event::AggregatedEnter(e) => self.node(e),
+            Event::AggregatedLeave(e) => {
+                let thread = self.thread(e.thread);
+                self.end_node(thread);
+            }
+            Event::AggregatedDetail(e) => {
+                let thread = self.thread(e.thread);
+                if let Some(node) = self.threads[thread].nodes.last() {
+                    let sums = &mut self.calls[node.sums as usize];
+                    sums.by_exception = sums.by_exception.saturating_add(e.exceptions);
+                }
+            }
+            Event::ThreadStart(e) => {
+                self.thread(e.thread);
+                self.names.event(event);
+            }
+            Event::ThreadEnd(e) => {
+                let thread = self.thread(e.thread);
+                self.end_calls(thread, e.time);
+            }
+            Event::MonitorContendedEnter(e) => self.thread_mut(e.thread).contended += 1,
+            Event::MonitorWait(e) => self.thread_mut(e.thread).waits += 1,
+            Event::ExceptionThrow(e) => self.thread_mut(e.thread).throws += 1,
+            Event::ExceptionCatch(e) => self.thread_mut(e.thread).catches += 1,
+            Event::GcStart(_) => {
+                self.collections += 1;
+                self.objects.event(event);
+            }
+            Event::Option(e) if self.is_switch(&e.key) => {
+                self.options.insert(e.key.to_string(), e.value.to_string());
+            }
+            _ => {
+                self.objects.event(event);
+                self.names.event(event);
+            }
+        }
+    }
+
+    /// Ends what is still open, at the last moment of the trace.
+    pub fn finish(&mut self) {
+        for thread in 0..self.threads.len() {
+            self.end_calls(thread, self.last);
+        }
+        self.objects.finish();
+    }
+
+    /// Whether an option of that name says that something was not recorded.
+    fn is_switch(&self, key: &str) -> bool {
+        let switches = Quantity::ALL.iter().filter_map(|q| self.format.switch(*q));
+        switches.into_iter().any(|(name, _)| name == key)
+    }
+
+    /// The option by which the trace says that a quantity was not recorded.
+    pub(super) fn switched_off(&self, quantity: Quantity) -> Option<String> {
+        let (name, on) = self.format.switch(quantity)?;
+        let value = self.options.get(name)?;
+        (value != on).then(|| format!("it was not recorded ({name} is {value})"))
+    }
+
+    fn thread(&mut self, id: ThreadId) -> usize {
+        let next = self.threads.len() as u32;
+        let at = *self.thread_index.entry(id).or_insert(next);
+        if at == next {
+            self.threads.push(Thread {
+                id,
+                ..Thread::default()
+            });
+        }
+        at as usize
+    }
+
+    fn thread_mut(&mut self, id: ThreadId) -> &mut Thread {
+        let at = self.thread(id);
+        &mut self.threads[at]
+    }
+
+    /// Place of the sums over a method's calls on a thread, and whether none of them is open.
+    fn open(&mut self, thread: usize, method: MethodId) -> (u32, bool) {
+        let next = self.calls.len() as u32;
+        let at = *self
+            .call_index
+            .entry((thread as u32, method))
+            .or_insert(next);
+        if at == next {
+            self.calls.push(Calls {
+                thread: thread as u32,
+                method,
+                calls: 0,
+                elapsed: 0,
+                outermost: 0,
+                nodes: 0,
+                by_exception: 0,
+                unended: 0,
+                open: 0,
+            });
+        }
+        let sums = &mut self.calls[at as usize];
+        sums.open += 1;
+        (at, sums.open == 1)
+    }
+
+    fn enter(&mut self, e: &MethodEnter) {
+        let thread = self.thread(e.thread);
+        let (sums, outermost) = self.open(thread, e.method);
+        self.calls[sums as usize].calls += 1;
+        let thread = &mut self.threads[thread];
+        thread.calls += 1;
+        thread.stack.push(Open {
+            sums,
+            ticket: e.ticket,
+            enter: e.time,
+            outermost,
+        });
+    }
+
+    fn leave(&mut self, e: &MethodLeave) {
+        let thread = self.thread(e.thread);
+        let fits =
+            |o: &Open| o.ticket == e.ticket && self.calls[o.sums as usize].method == e.method;
+        let Some(depth) = closed_by(&self.threads[thread].stack, e.ticket, |o| o.ticket, fits)
+        else {
+            return;
+        };
+        while self.threads[thread].stack.len() > depth + 1 {
+            self.end_call(thread, e.time);
+        }
+        if let Some(sums) = self.end_call(thread, e.time) {
+            sums.by_exception += u64::from(e.by_exception);
+        }
+    }
+
+    fn end_call(&mut self, thread: usize, time: Timestamp) -> Option<&mut Calls> {
+        let call = self.threads[thread].stack.pop()?;
+        let sums = &mut self.calls[call.sums as usize];
+        sums.open -= 1;
+        if call.outermost {
+            let length = time.since(call.enter).0.max(0) as u64;
+            sums.elapsed = sums.elapsed.saturating_add(length);
+            sums.outermost += 1;
+        }
+        Some(sums)
+    }
+
+    fn end_calls(&mut self, thread: usize, time: Timestamp) {
+        while let Some(sums) = self.end_call(thread, time) {
+            sums.unended += 1;
+        }
+        while self.end_node(thread) {}
+    }
+
+    fn node(&mut self, e: &AggregatedEnter) {
+        let thread = self.thread(e.thread);
+        let (at, outermost) = self.open(thread, e.method);
+        self.nodes += 1;
+        let sums = &mut self.calls[at as usize];
+        let calls = u64::try_from(e.calls).unwrap_or(0);
+        sums.calls = sums.calls.saturating_add(calls);
+        sums.nodes += 1;
+        let thread = &mut self.threads[thread];
+        thread.calls = thread.calls.saturating_add(calls);
+        thread.nodes.push(Node {
+            sums: at,
+            outermost,
+            total: e.base_time.0.max(0) as u64,
+        });
+    }
+
+    /// `false` when none is open.
+    fn end_node(&mut self, thread: usize) -> bool {
+        let thread = &mut self.threads[thread];
+        let Some(node) = thread.nodes.pop() else {
+            return false;
+        };
+        if let Some(parent) = thread.nodes.last_mut() {
+            parent.total = parent.total.saturating_add(node.total);
+        }
+        let sums = &mut self.calls[node.sums as usize];
+        sums.open -= 1;
+        if node.outermost {
+            sums.elapsed = sums.elapsed.saturating_add(node.total);
+        }
+        true
+    }
+
+    /// The name of a thread: the last one, or the one that it began with.
+    pub(super) fn thread_name(&self, thread: &Thread, last: bool) -> String {
+        let known = self.names.threads.get(&thread.id);
+        match known.and_then(|t| t.first_name.clone()) {
+            Some(first) if !last => first,
+            _ => self.names.thread(thread.id),
+        }
+    }
+}

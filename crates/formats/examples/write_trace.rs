@@ -1,0 +1,47 @@
+//! Writes a long trace to standard output, in any format, for measurements of what reads it.
+//!
+//! ```text
+//! cargo run --release -p jtrail-formats --example write_trace FORMAT CALLS THREADS
+//! ```
+//!
+//! Calls and leaves count as one each. Memory does not grow with them.
+
+mod workload;
+
+use jtrail_formats::Format;
+use std::env;
+use std::error::Error;
+use std::io::{self, Write};
+use workload::Workload;
+
+/// Bytes that are gathered before they are written.
+const CHUNK: usize = 1 << 20;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let [format, calls, threads] = &arguments[..] else {
+        return Err("usage: write_trace FORMAT CALLS THREADS".into());
+    };
+    let format = Format::by_name(format).ok_or("no such format")?;
+    let (calls, threads) = (calls.parse()?, threads.parse()?);
+    let mut encoder = format.encoder();
+    let mut buffer = Vec::with_capacity(CHUNK + (CHUNK >> 2));
+    let mut out = io::stdout().lock();
+    let mut written = Ok(());
+    encoder.begin(&mut buffer);
+    Workload::new(threads).each(calls, |event| {
+        encoder.event(&event, &mut buffer);
+        if buffer.len() >= CHUNK && written.is_ok() {
+            written = out.write_all(&buffer);
+            buffer.clear();
+        }
+    });
+    written?;
+    while encoder.end_part(&mut buffer) {
+        out.write_all(&buffer)?;
+        buffer.clear();
+    }
+    out.write_all(&buffer)?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Files of every format: the seeds of the fuzz targets. `fuzz/examples/seeds.rs` made most of them.
+
+use jtrail_formats::Format;
+use std::fs;
+use std::path::Path;
+
+/// Names and contents of the files of a format. A format without any is a failure.
+pub fn files(format: Format) -> Vec<(String, Vec<u8>)> {
+    let files = in_folder("seeds", format);
+    assert!(!files.is_empty(), "no seeds of {format:?}");
+    files
+}
+
+/// Inputs with which fuzzing found something that was mended since.
+pub fn findings(format: Format) -> Vec<(String, Vec<u8>)> {
+    in_folder("findings", format)
+}
+
+fn in_folder(folder: &str, format: Format) -> Vec<(String, Vec<u8>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let Ok(entries) = fs::read_dir(root.join(folder).join(format.name())) else {
+        return Vec::new();
+    };
+    let mut files: Vec<_> = entries
+        .map(|entry| {
+            let entry = entry.expect("a file");
+            let name = format!("{}/{}", format.name(), entry.file_name().display());
+            (name, fs::read(entry.path()).expect("a file"))
+        })
+        .collect();
+    files.sort();
+    files
+}

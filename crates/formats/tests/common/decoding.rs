@@ -1,0 +1,114 @@
+//! Decodes a trace, and tests on the way what every decoder promises. The fuzz targets use it too.
+
+use jtrail_formats::{DecodeError, Decoded, Format, Remark, Severity, Step, mlpd};
+use jtrail_model::Event;
+
+/// A decoded trace. Events are compared by what `Debug` shows of them, which is everything.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Decoding {
+    pub events: Vec<String>,
+    pub remarks: Vec<Remark>,
+    pub error: Option<DecodeError>,
+}
+
+impl Decoding {
+    pub fn count(&self, severity: Severity) -> usize {
+        self.remarks
+            .iter()
+            .filter(|r| r.severity == severity)
+            .count()
+    }
+
+    /// The only remark of that severity.
+    pub fn only(&self, severity: Severity) -> (u64, &str) {
+        let mut found = self.remarks.iter().filter(|r| r.severity == severity);
+        match (found.next(), found.next()) {
+            (Some(remark), None) => (remark.offset, &remark.message),
+            _ => panic!("not one {severity:?} in {self:#?}"),
+        }
+    }
+
+    /// The error.
+    pub fn refused(&self) -> (u64, &str) {
+        let error = self.error.as_ref().expect("an error");
+        (error.offset, &error.message)
+    }
+
+    pub fn is_clean(&self) -> bool {
+        self.remarks.is_empty() && self.error.is_none()
+    }
+}
+
+pub fn decode(format: Format, bytes: &[u8]) -> Decoding {
+    decode_pieces(format, bytes, bytes.len().max(1))
+}
+
+/// Decodes bytes that come in pieces of a size. Tests on the way what every decoder promises.
+pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
+    let mut decoding = Decoding::default();
+    let mut decoder = format.decoder();
+    let (mut start, mut end) = (0, 0);
+    // A step uses input, hands something out, or asks for more: that bounds the number of steps.
+    let mut idle = 0;
+    loop {
+        let last = end == bytes.len();
+        let Decoded { used, step } = match decoder.step(&bytes[start..end], last) {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                decoding.error = Some(error);
+                break;
+            }
+        };
+        assert!(used <= end - start, "more used than given");
+        let asks = matches!(step, Step::NeedMore);
+        idle = if used > 0 || asks { 0 } else { idle + 1 };
+        assert!(idle < 50_000, "no progress at {start}");
+        start += used;
+        match step {
+            Step::Event(event) => decoding.events.push(format!("{event:?}")),
+            Step::Remark(remark) => decoding.remarks.push(remark),
+            Step::Nothing => {}
+            Step::NeedMore => {
+                assert!(!last, "asks for more than there is");
+                end = bytes.len().min(end + piece);
+            }
+            Step::End => {
+                assert_eq!(start, bytes.len(), "ends before the input does");
+                break;
+            }
+        }
+    }
+    // Done is done.
+    assert!(matches!(
+        decoder.step(&[], true),
+        Ok(Decoded {
+            used: 0,
+            step: Step::End
+        }) | Err(_)
+    ));
+    decoding
+}
+
+/// Tests that pieces of a size decode to the same as the whole.
+///
+/// Of a damaged compressed stream as much is read as was unpacked, which depends on the pieces.
+pub fn same_in_pieces(format: Format, bytes: &[u8], piece: usize, whole: &Decoding) {
+    let pieces = decode_pieces(format, bytes, piece);
+    if !bytes.starts_with(mlpd::GZIP_MAGIC) || whole.count(Severity::Fault) == 0 {
+        assert_eq!(&pieces, whole, "{format:?} in pieces of {piece}");
+    }
+}
+
+/// Hands out the events of a trace with their places, up to its end or to where it can't be read on.
+pub fn drain(format: Format, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>)) {
+    let mut decoder = format.decoder();
+    let mut start = 0;
+    while let Ok(Decoded { used, step }) = decoder.step(&bytes[start..], true) {
+        match step {
+            Step::Event(event) => visit(start as u64, &event),
+            Step::Remark(_) | Step::Nothing => {}
+            Step::NeedMore | Step::End => return,
+        }
+        start += used;
+    }
+}

@@ -1,0 +1,194 @@
+//! Traces that are cut at every byte, and with every byte changed: of every format, the same tests.
+
+mod common;
+
+use common::{Decoding, corpus, decode, same_in_pieces};
+use jtrail_formats::{Decoded, Format, Severity, Step};
+use std::collections::HashSet;
+use std::thread;
+
+/// What damage may change of what comes before it.
+enum Before {
+    /// Nothing.
+    Stands,
+    /// As many events may read otherwise: what follows would say more of them, or comes before them.
+    Waits(usize),
+}
+
+fn before(format: Format) -> Before {
+    match format {
+        Format::TptpXml | Format::TptpBinary | Format::ProfilerJ => Before::Stands,
+        // A leave that is made up, or an object whose making is cut off.
+        Format::Jinsight => Before::Waits(1),
+        // The opening, until the first buffer is whole.
+        Format::Mlpd => Before::Waits(4),
+        // The opening, until the process is told; and code, until its compilation is.
+        Format::TraceLog => Before::Waits(20),
+        _ => panic!("say what damage does to {format:?}"),
+    }
+}
+
+/// Where the steps of a decoder end, and how many events there were by then.
+fn ends(format: Format, bytes: &[u8]) -> Vec<(usize, usize)> {
+    let mut decoder = format.decoder();
+    let (mut start, mut events, mut ends) = (0, 0, vec![(0, 0)]);
+    loop {
+        let Decoded { used, step } = decoder.step(&bytes[start..], true).expect("a sound trace");
+        start += used;
+        match step {
+            Step::Event(_) => events += 1,
+            Step::End => return ends,
+            _ => {}
+        }
+        ends.push((start, events));
+    }
+}
+
+/// For every file of every format, with what its decoding is. Formats go side by side.
+fn with_all(test: impl Fn(Format, &str, &[u8], &Decoding) + Sync) {
+    thread::scope(|scope| {
+        for format in Format::ALL {
+            let test = &test;
+            scope.spawn(move || {
+                for (name, bytes) in corpus::files(format) {
+                    let whole = decode(format, &bytes);
+                    assert_eq!(whole.error, None, "{name}");
+                    assert_eq!(
+                        whole.count(Severity::Fault),
+                        0,
+                        "{name}: {:?}",
+                        whole.remarks
+                    );
+                    assert_eq!(whole.count(Severity::Truncated), 0, "{name}");
+                    assert!(whole.events.len() > 5, "{name}");
+                    test(format, &name, &bytes, &whole);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_trace_cut_anywhere_is_truncated_there() {
+    with_all(|format, name, bytes, whole| {
+        let known: HashSet<&String> = whole.events.iter().collect();
+        let ends: HashSet<usize> = ends(format, bytes).into_iter().map(|(at, _)| at).collect();
+        for cut in 0..bytes.len() {
+            let decoding = decode(format, &bytes[..cut]);
+            assert_eq!(decoding.count(Severity::Fault), 0, "{name} {cut}");
+            let truncated = decoding.count(Severity::Truncated);
+            let told = truncated == 1 || decoding.error.is_some();
+            assert!(truncated <= 1, "{name} {cut}");
+            // Between two records there is nothing to see in formats that have no end of their own.
+            assert!(told || ends.contains(&cut), "{name} {cut}");
+            match before(format) {
+                Before::Stands => {
+                    assert_eq!(
+                        decoding.events,
+                        whole.events[..decoding.events.len()],
+                        "{name} {cut}"
+                    );
+                }
+                Before::Waits(events) => {
+                    let unknown = decoding
+                        .events
+                        .iter()
+                        .filter(|event| !known.contains(event));
+                    assert!(unknown.count() <= events, "{name} {cut}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_byte_changed_anywhere_does_no_harm() {
+    with_all(|format, name, bytes, whole| {
+        let ends = ends(format, bytes);
+        let mut damaged = bytes.to_vec();
+        for at in 0..bytes.len() {
+            for flip in [0x01, 0x20, 0xff] {
+                damaged[at] ^= flip;
+                let decoding = decode(format, &damaged);
+                assert!(
+                    decoding.count(Severity::Truncated) <= 1,
+                    "{name} {at} {flip:#x}"
+                );
+                if matches!(before(format), Before::Stands) {
+                    let (_, events) = ends[ends.partition_point(|(end, _)| *end <= at) - 1];
+                    assert_eq!(
+                        decoding.events[..events],
+                        whole.events[..events],
+                        "{name} {at} {flip:#x}"
+                    );
+                }
+                if at % 31 == 0 {
+                    let piece = 1 + at * 7 % bytes.len();
+                    same_in_pieces(format, &damaged, piece, &decoding);
+                }
+                damaged[at] = bytes[at];
+            }
+        }
+    });
+}
+
+/// Bytes changed, cut out, doubled, inserted.
+#[test]
+fn damage_of_all_kinds_does_no_harm() {
+    with_all(|format, _, bytes, _| {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        for _ in 0..500 {
+            let mut bytes = bytes.to_vec();
+            for _ in 0..=random.below(6) {
+                let at = random.below(bytes.len());
+                let end = bytes.len().min(at + 1 + random.below(40));
+                match random.below(5) {
+                    0 => bytes[at] = random.next() as u8,
+                    1 => drop(bytes.drain(at..end)),
+                    2 => {
+                        let part = bytes[at..end].to_vec();
+                        let to = random.below(bytes.len());
+                        bytes.splice(to..to, part);
+                    }
+                    3 => bytes.insert(at, b"<>\"'&;/=\0\xff"[random.below(10)]),
+                    _ => bytes[at..end].fill(random.next() as u8),
+                }
+                if bytes.is_empty() {
+                    bytes.push(0);
+                }
+            }
+            let whole = decode(format, &bytes);
+            let piece = 1 + random.below(bytes.len());
+            same_in_pieces(format, &bytes, piece, &whole);
+        }
+    });
+}
+
+/// A generator of numbers that are the same in each run (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() >> 16) as usize % limit
+    }
+}
+
+/// What fuzzing found, mended since: each still has to keep the promises.
+#[test]
+fn findings_of_fuzzing_stay_mended() {
+    for format in Format::ALL {
+        for (_, bytes) in corpus::findings(format) {
+            let whole = decode(format, &bytes);
+            for piece in 1..=bytes.len() {
+                same_in_pieces(format, &bytes, piece, &whole);
+            }
+        }
+    }
+}

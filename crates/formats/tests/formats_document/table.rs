@@ -1,0 +1,190 @@
+//! The tables of the document.
+
+use super::convert::{Spelling, spellings};
+use super::kept::{Fate, Fates, Kept, fates};
+use super::scenes;
+use std::fmt::Write as _;
+
+/// Tables of all formats and all pairs.
+pub(crate) fn tables(kinds: &[String]) -> String {
+    let scenes = scenes::all();
+    let formats = spellings();
+    let from_scenes: Vec<_> = formats.iter().map(|to| fates(&scenes, *to)).collect();
+    let mut text = String::from("\n## What each format holds\n\n");
+    text.push_str(include_str!("legend.md"));
+    text.push('\n');
+    row(
+        &mut text,
+        "Event",
+        formats.iter().map(|f| f.name.to_owned()),
+    );
+    row(&mut text, "---", formats.iter().map(|_| "---".to_owned()));
+    row(&mut text, "*times*", from_scenes.iter().map(unit));
+    for kind in kinds {
+        let fate = |fates: &Fates| cell(fates.kinds.get(kind).unwrap_or(&Fate::Lost));
+        row(&mut text, &words(kind), from_scenes.iter().map(fate));
+    }
+    pairs(&mut text, kinds, &formats);
+    text
+}
+
+fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {
+    let mut matrix = String::new();
+    let mut lists = String::new();
+    row(
+        &mut matrix,
+        "from \\ to",
+        formats.iter().map(|f| f.name.to_owned()),
+    );
+    row(&mut matrix, "---", formats.iter().map(|_| "--:".to_owned()));
+    let mut sources: Vec<(Vec<Said>, Vec<&str>)> = Vec::new();
+    for from in formats {
+        let read = |scene: &scenes::Trace| from.decode(from.encode(scene));
+        let traces: Vec<_> = scenes::all().iter().map(read).collect();
+        let results: Vec<_> = formats.iter().map(|to| fates(&traces, *to)).collect();
+        row(&mut matrix, from.name, results.iter().map(counts));
+        let said = results.iter().map(|result| said(kinds, result)).collect();
+        add_to(&mut sources, said, from.name);
+    }
+    for (targets, names) in sources {
+        let _ = writeln!(lists, "\n### From {}\n", names.join(" and "));
+        row(
+            &mut lists,
+            "To",
+            ["In part", "In sums", "Lost"].map(str::to_owned),
+        );
+        row(&mut lists, "---", ["---"; 3].map(str::to_owned));
+        let mut rows: Vec<(Said, Vec<&str>)> = Vec::new();
+        for (to, said) in formats.iter().zip(targets) {
+            add_to(&mut rows, said, to.name);
+        }
+        for (said, names) in rows {
+            row(&mut lists, &names.join(", "), said);
+        }
+    }
+    text.push_str("\n## What each conversion loses\n\n");
+    text.push_str(include_str!("pairs.md"));
+    text.push('\n');
+    text.push_str(&matrix);
+    text.push_str(&lists);
+}
+
+/// What is there in part, in sums, and lost.
+type Said = [String; 3];
+
+/// Formats that do the same stand together.
+fn add_to<'n, T: PartialEq>(rows: &mut Vec<(T, Vec<&'n str>)>, said: T, name: &'n str) {
+    match rows.iter_mut().find(|(other, _)| *other == said) {
+        Some((_, names)) => names.push(name),
+        None => rows.push((said, vec![name])),
+    }
+}
+
+fn row(text: &mut String, first: &str, cells: impl IntoIterator<Item = String>) {
+    let _ = write!(text, "| {first} |");
+    for cell in cells {
+        let _ = write!(text, " {cell} |");
+    }
+    text.push('\n');
+}
+
+/// `method enter` for `MethodEnter`.
+fn words(kind: &str) -> String {
+    let mut words = String::new();
+    for c in kind.chars() {
+        if c.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(c.to_lowercase());
+    }
+    words
+}
+
+fn unit(fates: &Fates) -> String {
+    match fates.rounding {
+        None => "none",
+        Some(0) => "ns",
+        Some(_) => "ms",
+    }
+    .to_owned()
+}
+
+fn cell(fate: &Fate) -> String {
+    match fate {
+        Fate::Lost => "–".to_owned(),
+        Fate::Sum(kind) => format!("→ {}", words(kind)),
+        Fate::Kept(kept) => {
+            let text = if kept.as_text { "text" } else { "yes" };
+            match partly(kept) {
+                partly if partly.is_empty() => text.to_owned(),
+                partly if kept.as_text => format!("{text}, {partly}"),
+                partly => partly,
+            }
+        }
+    }
+}
+
+/// Which fields are lost, or if that is shorter, which ones are not.
+fn partly(kept: &Kept) -> String {
+    let mut parts = Vec::new();
+    if !kept.missing.is_empty() {
+        let few = !kept.whole.is_empty() && kept.missing.len() > kept.whole.len();
+        parts.push(if few {
+            format!("only {}", list(&kept.whole))
+        } else {
+            format!("no {}", list(&kept.missing))
+        });
+    }
+    if !kept.changed.is_empty() {
+        parts.push(format!("other {}", list(&kept.changed)));
+    }
+    if !kept.all {
+        parts.push("not all".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// Names of fields; both parts of a frame are the frame.
+fn list(fields: &[String]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for field in fields {
+        let name = match field.rsplit_once('.') {
+            Some((list, "line")) if fields.contains(&format!("{list}.method")) => continue,
+            Some((list, "method")) if fields.contains(&format!("{list}.line")) => list,
+            _ => field,
+        };
+        names.push(name.replace(['_', '.'], " "));
+    }
+    names.join(", ")
+}
+
+/// How many kinds are whole, there in part, in sums, and lost.
+fn counts(fates: &Fates) -> String {
+    let count = |what: fn(&Fate) -> bool| fates.kinds.values().filter(|fate| what(fate)).count();
+    format!(
+        "{} / {} / {} / {}",
+        count(|fate| matches!(fate, Fate::Kept(kept) if kept.is_whole())),
+        count(|fate| matches!(fate, Fate::Kept(kept) if !kept.is_whole())),
+        count(|fate| matches!(fate, Fate::Sum(_))),
+        count(|fate| matches!(fate, Fate::Lost)),
+    )
+}
+
+fn said(kinds: &[String], fates: &Fates) -> Said {
+    let mut said = [const { Vec::new() }; 3];
+    for kind in kinds {
+        let name = words(kind);
+        match fates.kinds.get(kind) {
+            Some(Fate::Kept(kept)) if !kept.is_whole() => {
+                said[0].push(format!("{name} ({})", partly(kept)));
+            }
+            Some(Fate::Sum(sum)) => said[1].push(format!("{name} (→ {})", words(sum))),
+            Some(Fate::Lost) => said[2].push(name),
+            _ => {}
+        }
+    }
+    said.map(|names| match names.is_empty() {
+        true => "–".to_owned(),
+        false => names.join(", "),
+    })
+}

@@ -1,0 +1,47 @@
+//! The kinds of events.
+
+use super::Event;
+
+macro_rules! kinds {
+    ($($kind:ident)*) => {
+        /// A kind of event.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $(#[doc = concat!("[`Event::", stringify!($kind), "`].")] $kind,)*
+        }
+
+        impl Kind {
+            /// All kinds.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
+            /// The name of the event.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => stringify!($kind),)*
+                }
+            }
+        }
+
+        impl Event<'_> {
+            /// What kind it is of.
+            #[inline]
+            pub fn kind(&self) -> Kind {
+                match self {
+                    $(Event::$kind(_) => Kind::$kind,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Node ProcessCreate AgentCreate AgentDestroy TraceStart TraceEnd Filter Option ThreadStart
+    ThreadEnd ClassDef MethodDef ObjectAlloc MethodEnter MethodLeave GcStart ObjectFree GcFinish
+    RuntimeInitDone RuntimeShutdown MonitorWait MonitorWaited MonitorContendedEnter
+    MonitorContendedEntered AggregatedEnter AggregatedLeave HeapDump GcRoot ObjectReference Custom
+    ObjectDef ExceptionThrow ExceptionCatch ThreadName ThreadCpu ThreadMount ThreadUnmount ThreadPark
+    ThreadUnpark ClassDetail ClassUnload ClassRedefine MethodCompile MethodUncompile Sample GcDetail
+    HeapObject HeapDumpEnd LineCounts TracePause TraceResume AggregatedDetail SampleSum ObjectCounts
+    ClassSource ThreadOsId ProcessCpu AllocationSum LiveObjects
+}

@@ -1,0 +1,120 @@
+//! What the fuzz targets demand of the readers. `scripts/fuzz` runs them.
+//!
+//! Whatever the bytes, a reader neither panics nor hangs, and keeps its promises:
+//!
+//! - It decodes the same from one piece as from many ([`decoder`]).
+//! - Its memory, with that of the checker, is in proportion to the bytes ([`decoder`], [`reader`]).
+//! - What it handed out can be written in every format, and is then read without a fault. A trace that makes
+//!   sense no longer changes then ([`recode`]).
+
+#[path = "../../crates/formats/tests/common/decoding.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests use the rest of it"
+)]
+mod decoding;
+#[path = "../../crates/formats/tests/common/memory.rs"]
+mod memory;
+
+pub use memory::bounded;
+
+use decoding::{decode, drain, same_in_pieces};
+use jtrail_formats::{Checker, Encode, Format, Item, Reader, Severity};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+
+/// A number that bytes choose.
+fn chosen(data: &[u8], below: usize) -> usize {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    hasher.finish() as usize % below
+}
+
+/// Decodes the bytes as a trace in `format`, in one piece and in several, and checks the events.
+pub fn decoder(format: Format, data: &[u8]) {
+    bounded(data.len(), || {
+        let mut checker = Checker::of(format);
+        drain(format, data, |offset, event| checker.event(offset, event));
+        checker.finish();
+    });
+    let whole = decode(format, data);
+    assert!(whole.count(Severity::Truncated) <= 1);
+    let piece = 1 + chosen(data, data.len().max(1));
+    same_in_pieces(format, data, piece, &whole);
+}
+
+/// Reads the bytes as the command line does.
+pub fn reader(data: &[u8]) {
+    bounded(data.len(), || {
+        let Ok(mut reader) = Reader::new(data) else {
+            return;
+        };
+        let mut checker = Checker::of(reader.format());
+        // What is wrong with the bytes was told by now.
+        let _ = reader.for_each(|item| {
+            if let Item::Event { offset, event } = item {
+                checker.event(offset, &event);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        checker.finish();
+    });
+}
+
+/// Reads a trace, and writes it in its own format and in another one.
+pub fn recode(data: &[u8]) {
+    let Some(from) = Format::detect(data) else {
+        return;
+    };
+    settles(from, data, from);
+    let other = Format::ALL[chosen(data, Format::ALL.len())];
+    settles(from, data, other);
+}
+
+/// Written as `to` and read back, the events are sound for the decoder. What makes sense, too, stays as it is
+/// when that is done again; it may take two rounds to get there, as sums that end up side by side become one.
+fn settles(from: Format, data: &[u8], to: Format) {
+    let once = written(from, data, to);
+    let decoding = decode(to, &once);
+    let fault = decoding
+        .remarks
+        .iter()
+        .find(|r| r.severity == Severity::Fault);
+    assert_eq!(fault, None, "{from:?} to {to:?}");
+    assert_eq!(decoding.error, None, "{from:?} to {to:?}");
+    if makes_sense(to, &once) {
+        let twice = written(to, &once, to);
+        let thrice = written(to, &twice, to);
+        assert!(
+            thrice == twice,
+            "{from:?} to {to:?}:\n{:?}",
+            decode(to, &twice)
+        );
+    }
+}
+
+fn makes_sense(format: Format, data: &[u8]) -> bool {
+    let mut checker = Checker::of(format);
+    drain(format, data, |offset, event| checker.event(offset, event));
+    checker.finish().faults() == 0
+}
+
+/// The events of a trace, in another format.
+pub fn written(from: Format, data: &[u8], to: Format) -> Vec<u8> {
+    let mut encoder = to.encoder();
+    let mut out = Vec::new();
+    encoder.begin(&mut out);
+    drain(from, data, |_, event| encoder.event(event, &mut out));
+    encoder.end(&mut out);
+    patch(&*encoder, &mut out);
+    out
+}
+
+fn patch(encoder: &dyn Encode, out: &mut [u8]) {
+    for patch in encoder.patches() {
+        let at = usize::try_from(patch.offset).expect("a place in memory");
+        out[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
+    }
+}

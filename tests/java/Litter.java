@@ -1,0 +1,28 @@
+/** Daemon threads make garbage and have it collected, and do not stop when the program ends. */
+public class Litter {
+    static volatile Object last;
+
+    public static void main(String[] args) throws Exception {
+        for (int t = 0; t < 3; t++) {
+            Thread thread = new Thread(() -> {
+                while (true) {
+                    Object[] all = new Object[20_000];
+                    for (int i = 0; i < all.length; i++) {
+                        all[i] = new int[2];
+                    }
+                    last = all;
+                    System.gc();
+                }
+            });
+            thread.setDaemon(true);
+            thread.start();
+        }
+        Thread.sleep(300);
+        switch (args[0]) {
+            case "exit":
+                System.exit(0);
+            case "halt":
+                Runtime.getRuntime().halt(0);
+        }
+    }
+}

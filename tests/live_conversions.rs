@@ -1,0 +1,128 @@
+//! Real traces written in every format by `convert` say the same as `compare` reads them, wherever formats can.
+
+use crate::common::{agent, program};
+use crate::live_cli::jtrail;
+use jtrail_formats::mlpd::{self, DataVersion};
+use jtrail_formats::{Encode, Format, Item, Quantity, Reader, Says};
+use jtrail_testkit::{Jdk, Run, temp_dir};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The JVMs of these tests: each takes a while.
+const JVMS: [u32; 2] = [17, 25];
+
+/// Writes the trace as a log profile of data version 17, for which `convert` has no word.
+fn write_mlpd_17(from: &Path, to: &Path) {
+    let mut encoder = mlpd::Encoder::new(DataVersion::V17);
+    let mut bytes = Vec::new();
+    encoder.begin(&mut bytes);
+    let mut reader = Reader::new(File::open(from).expect("there")).expect("a trace");
+    let stop = reader.for_each(|item| match item {
+        Item::Event { event, .. } => {
+            encoder.event(&event, &mut bytes);
+            ControlFlow::Continue(())
+        }
+        Item::Remark(remark) => ControlFlow::Break(remark),
+    });
+    assert!(matches!(stop, Ok(None)), "{stop:?}");
+    encoder.end(&mut bytes);
+    fs::write(to, bytes).expect("written");
+}
+
+/// Traces a program, and writes its trace in all formats; their names, the original's first.
+fn in_all_formats(run: Run, options: &str, folder: &Path) -> Vec<(Format, String)> {
+    let path = |name: &str| folder.join(name).to_str().expect("text").to_owned();
+    let original = path("original.trcbin");
+    let options = format!("format=binary,{options},file={original}");
+    run.agent(agent(), options).output().assert_exit(0);
+    let mut files = vec![(Format::TptpBinary, original.clone())];
+    for format in Format::ALL {
+        let file = path(format.name());
+        let (code, out, err) = jtrail(&["convert", &original, &file, "--to", format.name()]);
+        assert_eq!(code, ExitCode::SUCCESS, "{out}{err}");
+        files.push((format, file));
+    }
+    let last = path("mlpd-17");
+    write_mlpd_17(Path::new(&original), Path::new(&last));
+    files.push((Format::Mlpd, last));
+    files
+}
+
+/// Compares all files, prints the table, and fails unless each says what its format can say. How much of
+/// each quantity the first one holds.
+fn assert_same(files: &[(Format, String)]) -> BTreeMap<&'static str, u64> {
+    let names: Vec<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
+    let (code, table, err) = jtrail(&[&["compare"][..], &names].concat());
+    println!("{table}");
+    assert_eq!((code, err.as_str()), (ExitCode::SUCCESS, ""), "{table}");
+    let (_, json, _) = jtrail(&[&["compare", "--format", "json"][..], &names].concat());
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let mut rows = json["comparison"].as_array().expect("rows").iter();
+    let mut sums = BTreeMap::new();
+    for quantity in Quantity::ALL {
+        for (format, name) in files {
+            let row = rows.next().expect("a row for each");
+            let told = row["result"] != "not comparable";
+            let says = match format.says(quantity) {
+                Says::Nothing(_) => false,
+                // Only if a collection found dead objects.
+                Says::BehindCollections => sums["frees"] > 0,
+                _ => true,
+            };
+            assert_eq!(told, says, "{quantity:?} {name}\n{table}");
+            if told {
+                let sum = row["sum"].as_u64().expect("a figure");
+                sums.entry(quantity.name()).or_insert(sum);
+            }
+        }
+    }
+    sums
+}
+
+/// The program makes enough garbage for collections in so small a heap.
+fn small_heap(run: Run) -> Run {
+    run.jvm_arg("-Xmx24m").jvm_arg("-XX:+UseSerialGC")
+}
+
+#[test]
+fn the_sample_application_in_all_formats() {
+    for jdk in Jdk::require(&JVMS) {
+        let folder = temp_dir();
+        let run = small_heap(program(&jdk, "org.example.shop.Main").arg("5"));
+        let options = "events=all,include=org.*,allocsites=true,interval=20ms";
+        let sums = assert_same(&in_all_formats(run, options, folder.path()));
+        let some = [
+            "threads", "calls", "elapsed", "objects", "bytes", "frees", "live",
+        ];
+        let more = ["collections", "throws", "catches"];
+        for quantity in some.iter().chain(&more) {
+            assert!(sums[quantity] > 0, "no {quantity}: {sums:?}");
+        }
+    }
+}
+
+/// All kinds of waits and exceptions, and calls that stay open.
+#[test]
+fn everything_in_all_formats() {
+    for jdk in Jdk::require(&JVMS) {
+        let folder = temp_dir();
+        // Seconds, size, threads, seed, pause.
+        let args = ["1", "10", "4", "7", "20"];
+        let run = args.iter().fold(
+            small_heap(program(&jdk, "harness.Everything")),
+            |run, arg| run.arg(*arg),
+        );
+        let sums = assert_same(&in_all_formats(
+            run,
+            "events=all,include=harness.*",
+            folder.path(),
+        ));
+        for quantity in ["calls", "waits", "throws"] {
+            assert!(sums[quantity] > 0, "no {quantity}: {sums:?}");
+        }
+    }
+}
