@@ -3,6 +3,7 @@
 
 use crate::common::{FILTER, VERSIONS, agent, program};
 use crate::figures::{Figures, short_counts};
+use crate::live_cli::jtrail;
 use jtrail_formats::Format;
 use jtrail_testkit::{Jdk, Output, Run, Truth, differences, temp_dir};
 use std::collections::{BTreeMap, BTreeSet};
@@ -360,6 +361,32 @@ fn mprof_report_reads_log_profiles() {
                     assert!(text.contains(&line), "{line:?}: {text}");
                 }
             }
+        }
+    }
+}
+
+/// Runs of one program, a trace of each in a format of its own: what all can tell is the same.
+#[test]
+fn runs_in_each_format_say_the_same() {
+    for jdk in Jdk::require(&[17, 25]) {
+        for name in ["harness.Exceptions", "harness.Constructors"] {
+            let folder = temp_dir();
+            let files: Vec<String> = (0..SPELLINGS.len())
+                .map(|n| {
+                    let file = folder.path().join(n.to_string());
+                    let options =
+                        format!("{},{FILTER},file={}", SPELLINGS[n].options, file.display());
+                    program(&jdk, name)
+                        .agent(agent(), options)
+                        .output()
+                        .assert_exit(0);
+                    file.to_str().expect("text").to_owned()
+                })
+                .collect();
+            let mut args = vec!["compare", "--only", "calls,thread-calls,exception-leaves"];
+            args.extend(files.iter().map(String::as_str));
+            let (code, out, err) = jtrail(&args);
+            assert!(code == ExitCode::SUCCESS, "{out}{err}");
         }
     }
 }
