@@ -3,6 +3,7 @@
 
 use crate::common::{FILTER, VERSIONS, agent, program};
 use crate::figures::{Figures, short_counts};
+use crate::live_cli::jtrail;
 use jtrail_formats::Format;
 use jtrail_testkit::{Jdk, Output, Run, Truth, differences, temp_dir};
 use std::collections::{BTreeMap, BTreeSet};
@@ -293,5 +294,99 @@ fn what_has_no_place_is_told_in_one_line() {
         let [line] = said[..] else { panic!("{output}") };
         assert!(line.contains(expected), "{line}");
         assert_verified(&file);
+    }
+}
+
+/// Another reader, Mono's own, finds the figures in log profiles that ours finds. `JTRAIL_MPROF_REPORT` tells where it is;
+/// `scripts/get-mprof-report` fetches it.
+#[test]
+fn mprof_report_reads_log_profiles() {
+    let Some(report) = std::env::var_os("JTRAIL_MPROF_REPORT") else {
+        eprintln!("SKIPPED: set JTRAIL_MPROF_REPORT; see scripts/get-mprof-report");
+        return;
+    };
+    for jdk in Jdk::require(&VERSIONS) {
+        for (name, events) in [
+            ("harness.Exceptions", "+exceptions"),
+            ("harness.Frees", "+alloc+heap+details"),
+            ("harness.Monitors", "+monitors+jit"),
+        ] {
+            for spelling in &SPELLINGS[3..5] {
+                eprintln!("{name}, {}, JDK {}", spelling.options, jdk.feature);
+                let folder = temp_dir();
+                let options = format!("{},events={events},{FILTER}", spelling.options);
+                let run = program(&jdk, name).dir(folder.path());
+                run.agent(agent(), options).output().assert_exit(0);
+                let file = folder.path().join("trace.mlpd");
+                let figures = Figures::read(&file).expect("sound");
+                let output = std::process::Command::new(&report)
+                    .args(["--reports=header,jit,gc,alloc,call,metadata,exception,monitor,thread,domain,heapshot,stats", "--verbose"])
+                    .arg(&file)
+                    .output()
+                    .expect("mprof-report runs");
+                let text = String::from_utf8_lossy(&output.stdout);
+                assert!(output.status.success(), "{text}");
+                for complaint in [
+                    "unmatched",
+                    "unknown method",
+                    "unresolved class",
+                    "Incorrect buffer",
+                    "time went backwards",
+                    "invalid",
+                ] {
+                    assert!(!text.contains(complaint), "{complaint}: {text}");
+                }
+                let collections = text.lines().filter_map(|line| {
+                    let (_, rest) = line.trim().split_once(" collections: ")?;
+                    rest.split(',').next()?.parse::<u64>().ok()
+                });
+                assert_eq!(collections.sum::<u64>(), figures.collections, "{text}");
+                let calls: u64 = figures.calls.values().sum();
+                let mut expected = vec![format!("Total calls: {calls}\n")];
+                if figures.throws > 0 {
+                    expected.push(format!("Throws: {}\n", figures.throws));
+                }
+                if figures.contended > 0 {
+                    expected.push(format!("Lock contentions: {}\n", figures.contended));
+                }
+                if !figures.objects.is_empty() {
+                    let (objects, bytes) = (&figures.objects, &figures.bytes);
+                    let (objects, bytes): (u64, u64) =
+                        (objects.values().sum(), bytes.values().sum());
+                    expected.push(format!(
+                        "Total memory allocated: {bytes} bytes in {objects} objects"
+                    ));
+                }
+                for line in expected {
+                    assert!(text.contains(&line), "{line:?}: {text}");
+                }
+            }
+        }
+    }
+}
+
+/// Runs of one program, a trace of each in a format of its own: what all can tell is the same.
+#[test]
+fn runs_in_each_format_say_the_same() {
+    for jdk in Jdk::require(&[17, 25]) {
+        for name in ["harness.Exceptions", "harness.Constructors"] {
+            let folder = temp_dir();
+            let files: Vec<String> = (0..SPELLINGS.len())
+                .map(|n| {
+                    let file = folder.path().join(n.to_string());
+                    let options =
+                        format!("{},{FILTER},file={}", SPELLINGS[n].options, file.display());
+                    program(&jdk, name)
+                        .agent(agent(), options)
+                        .output()
+                        .assert_exit(0);
+                    file.to_str().expect("text").to_owned()
+                })
+                .collect();
+            let mut args = vec!["compare", "--only", "calls,thread-calls,exception-leaves"];
+            args.extend(files.iter().map(String::as_str));
+            let (code, out, err) = jtrail(&args);
+            assert!(code == ExitCode::SUCCESS, "{out}{err}");
+        }
     }
 }

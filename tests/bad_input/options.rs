@@ -31,8 +31,8 @@ pub(super) const OPTIONS: &[Row] = &[
     // Keys.
     ("fromat=xml", r#"option fromat at byte 0: no such option; did you mean "format"?"#, All),
     ("FORMAT=xml", r#"option FORMAT at byte 0: no such option; did you mean "format"?"#, No),
-    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, engine, clock, overflow, buffer, onerror", No),
-    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, engine, clock, overflow, buffer, onerror", No),
+    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror", No),
+    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror", No),
     ("start=main", "option start at byte 0: not available in this version", Newest),
     ("server=standalone", "option server at byte 0: not available in this version", No),
     // format, file.
@@ -44,6 +44,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("format=trail", r#"option format at byte 7: "trail" is not available in this version"#, No),
     ("format=mlpd,events=lines", "option events at byte 19: mlpd has no place for lines, and nothing else is asked for", Newest),
     ("format=profilerj,events=gc+monitors", "option events at byte 24: profilerj has no place for gc+monitors, and nothing else is asked for", No),
+    ("execdetails=false,format=jinsight", "option execdetails at byte 12: jinsight has no place for calls that are added up", Newest),
     ("format=mlpd,mlpd=2", r#"option mlpd at byte 17: no such value "2"; allowed are 1, 17"#, Newest),
     ("mlpd=", "option mlpd at byte 5: the value is missing; allowed are 1, 17", No),
     ("everysample=yes", r#"option everysample at byte 12: no such value "yes"; allowed are true, false"#, No),

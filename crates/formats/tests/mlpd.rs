@@ -253,3 +253,50 @@ fn the_reader_finds_and_reads_it() {
     assert_eq!((end.unwrap(), count), (None, 4 + 9));
     assert_eq!(reader.offset(), bytes.len() as u64);
 }
+
+/// A batch that is ended early holds what it would have held, and so do those behind it.
+#[test]
+fn a_flush_changes_no_event() {
+    for version in [DataVersion::V1, DataVersion::V17] {
+        let steps: Vec<_> = (0..900_u32)
+            .map(|i| ((i % 40) as u8, (i / 7) as usize, i * 37 % 5000))
+            .collect();
+        let events = common::legal::trace(version, &steps);
+        let whole = written_by(&mut mlpd::Encoder::new(version), &events);
+        let mut encoder = mlpd::Encoder::new(version);
+        let mut flushed = Vec::new();
+        encoder.begin(&mut flushed);
+        for (n, event) in events.iter().enumerate() {
+            encoder.event(event, &mut flushed);
+            // What is told of a collection goes to its begin, unless that is written.
+            let collects = events[n..].iter().take(2);
+            let told = collects.filter(|e| matches!(e, Event::GcDetail(_)));
+            if n % 11 == 0 && told.count() == 0 {
+                encoder.flush(&mut flushed);
+                let size = flushed.len();
+                encoder.flush(&mut flushed);
+                assert_eq!(flushed.len(), size, "nothing waits");
+            }
+        }
+        encoder.end(&mut flushed);
+        assert!(flushed.len() > whole.len());
+        let (whole, flushed) = (decode(Format::Mlpd, &whole), decode(Format::Mlpd, &flushed));
+        assert!(flushed.is_clean(), "{:?}", flushed.remarks);
+        // Definitions stand first in their batch; all else stays in order.
+        let is_definition = |event: &&String| {
+            ["ClassDef(", "ClassDetail(", "MethodDef("]
+                .iter()
+                .any(|kind| event.starts_with(kind))
+        };
+        for wanted in [true, false] {
+            let of = |events: &[String]| -> Vec<String> {
+                let events = events.iter().filter(|e| is_definition(e) == wanted);
+                events.cloned().collect()
+            };
+            let (whole, flushed) = (of(&whole.events), of(&flushed.events));
+            let first = whole.iter().zip(&flushed).find(|(a, b)| a != b);
+            assert_eq!(first, None);
+            assert_eq!(flushed.len(), whole.len());
+        }
+    }
+}

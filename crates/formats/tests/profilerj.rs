@@ -703,3 +703,31 @@ fn threads_of_the_same_name_keep_their_places() {
     assert_eq!(document.matches("<thread name=\"worker\"").count(), 4);
     assert_eq!(again(&document), document);
 }
+
+/// What a copy writes is the document of what came before it; the first encoder goes on as if there were none.
+#[test]
+fn a_copy_writes_the_state_so_far() {
+    let steps: Vec<_> = (0..600_u32)
+        .map(|i| ((i % 40) as u8, (i / 7) as usize, i * 37 % 5000))
+        .collect();
+    let events = common::legal::trace(jtrail_formats::mlpd::DataVersion::V1, &steps);
+    let (mut encoder, mut out) = (profilerj::Encoder::default(), Vec::new());
+    encoder.begin(&mut out);
+    for (n, event) in events.iter().enumerate() {
+        encoder.event(event, &mut out);
+        if n % 97 == 0 {
+            let mut copy = encoder.copy().expect("totals can be had at any time");
+            let mut document = Vec::new();
+            copy.begin(&mut document);
+            copy.end(&mut document);
+            assert_eq!(document, written(&events[..=n]).into_bytes());
+        }
+    }
+    encoder.end(&mut out);
+    assert_eq!(out, written(&events).into_bytes());
+    // Formats that write as they go have no such copy.
+    assert!(
+        Format::ALL.map(|f| f.encoder().copy().is_some())
+            == [false, false, false, false, false, true]
+    );
+}

@@ -58,6 +58,11 @@ impl OutputFormat {
         }
     }
 
+    /// Whether the format has a place for calls that are added up.
+    pub(crate) const fn has_sums_of_calls(self) -> bool {
+        !matches!(self, Self::Jinsight | Self::Mlpd | Self::TraceLog)
+    }
+
     /// Parts what is asked for into that which is recorded, and that which the format has no place for. What has to
     /// come with something recorded is added.
     pub(crate) fn place(self, asked: Events) -> (Events, Events) {

@@ -171,6 +171,7 @@ pub(crate) fn parse(
     let mut file = None;
     let mut events = None;
     let mut alloc_at = 0;
+    let mut details_at = 0;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -209,7 +210,10 @@ pub(crate) fn parse(
             "allocsites" => options.alloc_sites = parse_boolean(value).map_err(wrong)?,
             "interval" => options.interval = parse_interval(value).map_err(wrong)?,
             "heap" => options.heap = HeapMoments::parse(value).map_err(wrong)?,
-            "execdetails" => options.exec_details = parse_boolean(value).map_err(wrong)?,
+            "execdetails" => {
+                options.exec_details = parse_boolean(value).map_err(wrong)?;
+                details_at = item.value_at;
+            }
             "mlpd" => options.mlpd = MlpdVersion::parse(value).map_err(wrong)?,
             "everysample" => options.every_sample = parse_boolean(value).map_err(wrong)?,
             "visualstudio" => options.visual_studio = parse_boolean(value).map_err(wrong)?,
@@ -232,6 +236,13 @@ pub(crate) fn parse(
     place_events(&mut options, text == "all").map_err(wrong)?;
     without_rewriting(&options).map_err(wrong)?;
     without_identity(&options).map_err(|e| OptionError::at("alloc", alloc_at, e))?;
+    if !options.exec_details && !options.format.has_sums_of_calls() {
+        let problem = format!(
+            "{} has no place for calls that are added up",
+            options.format
+        );
+        return Err(OptionError::at("execdetails", details_at, problem));
+    }
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);

@@ -123,6 +123,10 @@ fn wrong_options_say_what_is_wrong() {
             "option events at byte 24: profilerj has no place for gc+monitors, and nothing else is asked for",
         ),
         (
+            "format=mlpd,execdetails=false",
+            "option execdetails at byte 24: mlpd has no place for calls that are added up",
+        ),
+        (
             "mlpd=2",
             r#"option mlpd at byte 5: no such value "2"; allowed are 1, 17"#,
         ),
