@@ -171,10 +171,8 @@ mod tests {
     }
 
     fn options(text: &str) -> Options {
-        jtrail_options::parse(text, &mut |path| {
-            Err(std::io::Error::other(path.to_owned()))
-        })
-        .expect(text)
+        jtrail_options::parse(text, &|path| Err(std::io::Error::other(path.to_owned())))
+            .expect(text)
     }
 
     fn names(capabilities: Capabilities) -> Vec<Capability> {
@@ -210,7 +208,8 @@ mod tests {
                 .filter(|c| wanted.contains(c))
                 .collect::<Vec<_>>()
         };
-        let table: [(&str, &[&[Capability]], &[&[Capability]]); 19] = [
+        type Groups<'a> = &'a [&'a [Capability]];
+        let table: [(&str, Groups<'_>, Groups<'_>); 20] = [
             ("events=methods", &[&[TagObjects], &rewriting], &[]),
             (
                 "events=methods,engine=jvmti",
@@ -236,6 +235,11 @@ mod tests {
                 "events=alloc",
                 &[&naming],
                 &[&tags, &[GenerateSampledObjectAllocEvents]],
+            ),
+            (
+                "events=alloc,alloc=sites",
+                &[&naming, &rewriting],
+                &[&tags, &[GenerateVmObjectAllocEvents]],
             ),
             (
                 "events=free",
