@@ -172,6 +172,9 @@ impl Theirs {
 /// Class of the locks that the JVM initialises classes under.
 const CLASS_LOCK: &str = "[I";
 
+/// Class of the locks that the JVM takes when it ends a thread. By then the thread has ended for tools.
+const THREAD_LOCK: (&str, &str) = ("JavaMonitorEnter", "java.lang.Thread");
+
 /// Both watch threads that begin and end inside of the recording. Blocks, waits, parks and exceptions are the same, one for one, by thread and class; the
 /// median is that they begin within two milliseconds of each other. (Of the others: the machine may take the processor away in between. And all of the recorder's times are
 /// early by the same part of a millisecond on JVMs that know the begin of a recording in whole ones.) The recorder tells of an exception when
@@ -209,6 +212,9 @@ fn the_flight_recorder_sees_the_same() {
         for key in keys {
             // The JVM tells us of the end of such a wait only, and that is left out.
             if key.2 == CLASS_LOCK && key.0 == "JavaMonitorWait" {
+                continue;
+            }
+            if (key.0, &*key.2) == THREAD_LOCK {
                 continue;
             }
             let of = |told: &Told| told.get(key).cloned().unwrap_or_default();

@@ -31,8 +31,8 @@ pub(super) const OPTIONS: &[Row] = &[
     // Keys.
     ("fromat=xml", r#"option fromat at byte 0: no such option; did you mean "format"?"#, All),
     ("FORMAT=xml", r#"option FORMAT at byte 0: no such option; did you mean "format"?"#, No),
-    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror", No),
-    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror", No),
+    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror", No),
+    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror", No),
     ("start=main", "option start at byte 0: not available in this version", Newest),
     ("server=standalone", "option server at byte 0: not available in this version", No),
     // format, file.

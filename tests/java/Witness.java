@@ -17,7 +17,10 @@ public class Witness {
                                     ProtectionDomain domain, byte[] bytes) {
                 if (name != null && (redefined != null || name.startsWith("harness/"))) {
                     CRC32 sum = new CRC32();
-                    sum.update(bytes);
+                    // Classes that are loaded already are put together anew, with methods in the order of addresses in the JVM.
+                    if (redefined == null) {
+                        sum.update(bytes);
+                    }
                     SEEN.put(name, bytes.length + ":" + sum.getValue());
                 }
                 return null;

@@ -147,7 +147,7 @@ unsafe fn use_up_if_beside(jvmti: Jvmti, env: *mut JNIEnv, new: jobject, size: u
 unsafe extern "system" fn allocated(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
-    _thread: jobject,
+    thread: jobject,
     new: jobject,
     class: jclass,
     size: jlong,
@@ -162,7 +162,7 @@ unsafe extern "system" fn allocated(
         };
         let size = size.max(0) as u64;
         // SAFETY: the callback's own references.
-        unsafe { tell(agent, objects, env, new, class, size) };
+        unsafe { tell(agent, objects, env, (thread, new), class, size) };
         if objects.forgets_areas && size >= MAY_BE_BESIDE {
             // SAFETY: likewise.
             unsafe { use_up_if_beside(objects.jvmti, env, new, size) };
@@ -171,12 +171,12 @@ unsafe extern "system" fn allocated(
 }
 
 /// # Safety
-/// `env` is the running thread's, `new` a live reference to a new object of that class.
+/// `env` is the running thread's; live references to that thread, and to a new object of that class.
 unsafe fn tell(
     agent: &Agent,
     objects: &Objects,
     env: *mut JNIEnv,
-    new: jobject,
+    (thread, new): (jobject, jobject),
     class: jclass,
     size: u64,
 ) {
@@ -188,10 +188,17 @@ unsafe fn tell(
         true => stack::innermost(agent, agent.jvmti),
         false => None,
     };
+    let mut own = agent.buffer_if_any();
     // A thread's first object may be the thread itself, which is named with its buffer: then the object gets its number before.
-    let own = agent.buffer_if_any();
+    // SAFETY: likewise.
+    if own.is_none() && !unsafe { crate::jni::is_same(env, thread, new) } {
+        own = buffer(agent, env);
+        if own.is_none() {
+            return; // and the object has no number
+        }
+    }
     if own.is_none() && !super::may_record(agent, env) {
-        return; // and has no number
+        return;
     }
     let _away = own.map(|_| objects.keep_walks_away());
     // SAFETY: likewise.

@@ -118,10 +118,10 @@ public final class Allocations {
         sink = new boolean[3];
         ExpectEvents.mark("bytes", 1);
         sink = new byte[1000];
-        sink = new char[17];
+        sink = new char[13];
         sink = new short[9];
-        sink = new float[33];
-        sink = new double[5];
+        sink = new float[7];
+        sink = new double[4];
         ExpectEvents.mark("ints", 1);
         sink = new int[8];
         ExpectEvents.mark("initialised", 1);
@@ -293,6 +293,7 @@ public final class Allocations {
     /**
      * Bytes of each object that it makes, or -1 where that cannot be told; makes MEASURES * OBJECTS.
      * The JVM counts a thread's bytes exactly; the smallest of several differences has no others in it.
+     * They must be below 64 bytes: beside a larger one, the agent makes a small one on 11.
      */
     static long size(Supplier<?> make) {
         com.sun.management.ThreadMXBean bean =
@@ -367,10 +368,10 @@ public final class Allocations {
         ExpectEvents.objects(Colour[].class, 2 + n);
 
         sized(boolean[].class, n, () -> new boolean[3]);
-        sized(char[].class, n, () -> new char[17]);
+        sized(char[].class, n, () -> new char[13]);
         sized(short[].class, n, () -> new short[9]);
-        sized(float[].class, n, () -> new float[33]);
-        sized(double[].class, n, () -> new double[5]);
+        sized(float[].class, n, () -> new float[7]);
+        sized(double[].class, n, () -> new double[4]);
         ExpectEvents.objectsAt("booleans", boolean[].class, n);
         ExpectEvents.objectsAt("bytes", byte[].class, n);
         for (String mark : List.of("ints", "initialised", "varargs")) {

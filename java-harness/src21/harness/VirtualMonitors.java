@@ -71,6 +71,7 @@ public final class VirtualMonitors {
             }
         });
         held.await();
+        awaitState(owner, Thread.State.WAITING);
         Thread blocked = new Thread(() -> enter(lock), "platform");
         blocked.start();
         awaitState(blocked, Thread.State.BLOCKED);
