@@ -731,3 +731,23 @@ fn a_copy_writes_the_state_so_far() {
             == [false, false, false, false, false, true]
     );
 }
+
+/// Sums of calls stop at the largest number that readers take.
+#[test]
+fn counts_of_calls_have_an_end() {
+    let calls = Event::AggregatedEnter(AggregatedEnter {
+        thread: ThreadId(1),
+        method: MethodId(1),
+        calls: i64::MAX,
+        ..Default::default()
+    });
+    let leave = Event::AggregatedLeave(AggregatedLeave {
+        thread: ThreadId(1),
+        method: MethodId(1),
+        ..Default::default()
+    });
+    let document = written(&[calls.clone(), leave.clone(), calls, leave]);
+    let count = format!("count=\"{}\"", i64::MAX);
+    assert!(document.contains(&count), "{document}");
+    assert!(decode(Format::ProfilerJ, document.as_bytes()).is_clean());
+}

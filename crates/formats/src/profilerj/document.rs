@@ -171,17 +171,18 @@ fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     let (method_elapsed, cumulated_elapsed) = both(|sums| sums.elapsed);
     let (method, cumulated) = both(|sums| sums.cpu);
     let (overhead_method, overhead_cumulated) = both(|sums| sums.overhead);
+    let count = node.sums.count.min(i64::MAX as u64); // readers take no more
     out.extend_from_slice(b"<profile");
     attribute("name", name, out);
     attribute("signature", signature, out);
-    number("count", node.sums.count, out);
+    number("count", count, out);
     number("methodElapsed", method_elapsed, out);
     number("method", method, out);
     number("cumulatedElapsed", cumulated_elapsed, out);
     number("cumulated", cumulated, out);
     number("overheadCumulated", overhead_cumulated, out);
     number("overheadMethod", overhead_method, out);
-    number("exceptions", node.sums.exceptions.min(node.sums.count), out);
+    number("exceptions", node.sums.exceptions.min(count), out);
     out.push(b'>');
 }
 
