@@ -744,7 +744,6 @@ fn counts_of_calls_have_an_end() {
     let leave = Event::AggregatedLeave(AggregatedLeave {
         thread: ThreadId(1),
         method: MethodId(1),
-        ..Default::default()
     });
     let document = written(&[calls.clone(), leave.clone(), calls, leave]);
     let count = format!("count=\"{}\"", i64::MAX);
