@@ -23,6 +23,7 @@ mod instrument;
 mod jni;
 mod jvmti;
 mod log;
+mod memory;
 mod numbers;
 mod objects;
 mod perf;

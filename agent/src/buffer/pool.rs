@@ -7,6 +7,7 @@
 //! threads than chunks can't come to a halt.
 
 use super::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
+use crate::memory;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
@@ -25,21 +26,7 @@ pub(crate) fn create(bytes: u64) -> io::Result<(Sender<Chunk>, Receiver<Chunk>)>
     let length = count
         .checked_mul(CHUNK_BYTES)
         .ok_or(io::ErrorKind::OutOfMemory)?;
-    // SAFETY: asks for new memory, which concerns no other.
-    let start = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            length,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if start == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    let start = NonNull::new(start.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+    let start = memory::map(length)?;
     let (sender, receiver) = bounded(count);
     for i in 0..count {
         // SAFETY: each chunk is a range of its own of the mapping, which is page-aligned and stays.

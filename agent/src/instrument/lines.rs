@@ -2,7 +2,9 @@
 //!
 //! The hook class adds to them, from compiled code without a call; the writer reads them when it tells what they say.
 
+use crate::memory;
 use std::io;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Room for so many counters. Memory is only used up as counters are.
@@ -64,22 +66,9 @@ unsafe impl Zeroed for AtomicBool {}
 /// # Errors
 /// When the system has no such range of addresses.
 pub(super) fn reserve<T: Zeroed>(count: usize) -> io::Result<&'static [T]> {
-    // SAFETY: asks for new memory, which concerns no other.
-    let start = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            count * size_of::<T>(),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if start == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
+    let start = memory::map(count * size_of::<T>())?;
     // SAFETY: fresh, zeroed, page-aligned memory of that length, which is never given back.
-    Ok(unsafe { std::slice::from_raw_parts(start.cast(), count) })
+    Ok(unsafe { NonNull::slice_from_raw_parts(start.cast(), count).as_ref() })
 }
 
 #[cfg(test)]
