@@ -20,12 +20,7 @@ fn again(document: &str) -> String {
 }
 
 fn written(events: &[Event<'_>]) -> String {
-    let mut out = Vec::new();
-    let mut encoder = profilerj::Encoder::default();
-    encoder.begin(&mut out);
-    events.iter().for_each(|e| encoder.event(e, &mut out));
-    encoder.end(&mut out);
-    String::from_utf8(out).unwrap()
+    String::from_utf8(common::written(Format::ProfilerJ, events)).unwrap()
 }
 
 /// The events of the example, as its head tells what they are.

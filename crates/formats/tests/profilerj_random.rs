@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{decode_pieces, random, recoded};
+use common::{decode_pieces, random, recoded, written_by};
 use jtrail_formats::{Encode, Format, profilerj};
 use jtrail_model::*;
 use proptest::prelude::*;
@@ -11,11 +11,8 @@ use quick_xml::{Reader, XmlVersion};
 use std::collections::{BTreeMap, HashSet};
 
 fn written(events: &[Event<'_>]) -> String {
-    let mut out = Vec::new();
     let mut encoder = profilerj::Encoder::default();
-    encoder.begin(&mut out);
-    events.iter().for_each(|e| encoder.event(e, &mut out));
-    encoder.end(&mut out);
+    let out = written_by(&mut encoder, events);
     assert!(encoder.dropped() <= encoder.losses().iter().map(|loss| loss.count).sum());
     String::from_utf8(out).unwrap()
 }

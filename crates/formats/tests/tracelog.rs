@@ -19,12 +19,7 @@ fn ms(ms: i64) -> Timestamp {
 }
 
 fn encoded_by(mut encoder: impl Encode, events: &[Event<'_>]) -> (String, Vec<String>) {
-    let mut out = Vec::new();
-    encoder.begin(&mut out);
-    events
-        .iter()
-        .for_each(|event| encoder.event(event, &mut out));
-    encoder.end(&mut out);
+    let out = common::written_by(&mut encoder, events);
     let losses = encoder.losses();
     let losses = losses
         .iter()

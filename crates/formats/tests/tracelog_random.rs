@@ -15,12 +15,7 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 
 fn encoded(mut encoder: impl Encode, events: &[Event<'_>]) -> String {
-    let mut out = Vec::new();
-    encoder.begin(&mut out);
-    events
-        .iter()
-        .for_each(|event| encoder.event(event, &mut out));
-    encoder.end(&mut out);
+    let out = common::written_by(&mut encoder, events);
     String::from_utf8(out).expect("UTF-8")
 }
 

@@ -135,6 +135,17 @@ mod tests {
     use super::*;
     use jtrail_model::Frame;
 
+    /// A method with its own samples and all: the runnable ones of them, and those of any state.
+    type Row<'f> = (&'f str, (u64, u64), (u64, u64));
+
+    fn rows<'f>(samples: &Samples, frames: &'f Frames) -> Vec<Row<'f>> {
+        let row = |(method, s): (u32, &SampleStat)| {
+            let (own, total) = ((s.own_runnable, s.own), (s.total_runnable, s.total));
+            (frames.raw_method(method), own, total)
+        };
+        samples.methods().map(row).collect()
+    }
+
     #[test]
     fn hits_are_counted_once_for_each_sample() {
         let (mut samples, mut frames) = (Samples::default(), Frames::default());
@@ -156,15 +167,8 @@ mod tests {
             };
             samples.event(&Event::Sample(sample), &mut frames);
         }
-        let rows: Vec<_> = samples
-            .methods()
-            .map(|(m, s)| {
-                let (own, total) = ((s.own_runnable, s.own), (s.total_runnable, s.total));
-                (frames.raw_method(m), own, total)
-            })
-            .collect();
         assert_eq!(
-            rows,
+            rows(&samples, &frames),
             [
                 ("f()V", (1, 1), (2, 2)),
                 ("main()V", (0, 0), (2, 2)),
@@ -205,15 +209,8 @@ mod tests {
                 &mut frames,
             );
         }
-        let rows: Vec<_> = samples
-            .methods()
-            .map(|(m, s)| {
-                let (own, total) = ((s.own_runnable, s.own), (s.total_runnable, s.total));
-                (frames.raw_method(m), own, total)
-            })
-            .collect();
         assert_eq!(
-            rows,
+            rows(&samples, &frames),
             [
                 ("main()", (0, 0), (11, 17)),
                 ("f()", (4, 5), (4, 10)),

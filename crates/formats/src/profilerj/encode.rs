@@ -8,7 +8,7 @@ use super::objects::Objects;
 use super::registry::Names;
 use super::text::legal;
 use super::threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
-use super::tree::{NONE, Tree};
+use super::tree::{NONE, Place, Tree};
 use crate::{Encode, Loss};
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Event, MethodEnter, ObjectAlloc, Sample, SampleSum,
@@ -262,11 +262,16 @@ fn calling<'t>(
     time: Timestamp,
 ) -> &'t mut Thread {
     let thread = threads.get_mut(id, time);
-    if thread.calls == NONE {
-        thread.calls = calls.root();
-        calling.push(id);
-    }
+    plant(&mut thread.calls, calls, calling, id);
     thread
+}
+
+/// Makes sure that there is the root of a thread's tree, and that the thread is among those that have one.
+fn plant<S: Default>(root: &mut Place, tree: &mut Tree<S>, with: &mut Vec<ThreadId>, id: ThreadId) {
+    if *root == NONE {
+        *root = tree.root();
+        with.push(id);
+    }
 }
 
 /// The thread, with a tree of samples.
@@ -277,9 +282,6 @@ fn sampled<'t>(
     time: Timestamp,
 ) -> &'t mut Thread {
     let thread = threads.get_mut(id, time);
-    if thread.samples == NONE {
-        thread.samples = samples.root();
-        sampled.push(id);
-    }
+    plant(&mut thread.samples, samples, sampled, id);
     thread
 }
