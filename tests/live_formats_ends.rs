@@ -151,33 +151,36 @@ fn a_full_disk_keeps_what_was_written() {
             agent().display(),
             options(spelling, &file)
         );
-        // Of a document of totals, some of the little that there is.
-        let blocks = if spelling.format == Format::ProfilerJ {
-            1
-        } else {
-            1500
+        let fib = |limit: &str| {
+            let output = Command::new("bash")
+                .args(["-c", "trap '' XFSZ; ulimit -f $0; exec \"$@\"", limit])
+                .arg(&jdk.java)
+                .args(["-XX:-UsePerfData", &options, "-cp"])
+                .arg(harness().class_path(&jdk))
+                .args(["harness.Fib", "27"])
+                .output()
+                .expect("bash is there");
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{stderr}");
+            let figures = Figures::read(&file);
+            let figures = figures.unwrap_or_else(|e| panic!("{}: {e}", spelling.options));
+            (stderr, figures)
         };
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-        let output = Command::new("bash")
-            .args(["-c", &script])
-            .arg(&jdk.java)
-            .args(["-XX:-UsePerfData", &options, "-cp"])
-            .arg(harness().class_path(&jdk))
-            .args(["harness.Fib", "28"])
-            .output()
-            .expect("bash is there");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{stderr}");
+        let (_, whole) = fib("unlimited");
+        // `ulimit` counts in KiB. Most of a trace are its calls, also of its first half.
+        let half = fs::metadata(&file).expect("written").len() / 2048;
+        let (stderr, cut) = fib(&half.to_string());
         assert!(
             stderr.contains("jtrail: cannot write") && stderr.contains("File too large"),
             "{}: {stderr}",
             spelling.options
         );
-        let figures = Figures::read(&file).unwrap_or_else(|e| panic!("{}: {e}", spelling.options));
         let breaks = matches!(spelling.format, Format::Jinsight | Format::ProfilerJ);
-        assert_eq!(figures.broken_off, breaks, "{}", spelling.options);
+        assert_eq!(cut.broken_off, breaks, "{}", spelling.options);
         if spelling.format != Format::ProfilerJ {
-            assert!(figures.calls["harness.Fib.fib(I)"] > 10_000);
+            let calls = |figures: &Figures| figures.calls["harness.Fib.fib(I)"];
+            assert!(calls(&cut) > calls(&whole) / 10, "{}", spelling.options);
+            assert!(calls(&cut) < calls(&whole), "{}", spelling.options);
         }
     }
 }
