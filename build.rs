@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HOOK: &str = "agent/src/java/java/lang/JtrailHook.java";
+const BINDER: &str = "agent/src/java/jtrail/Binder.java";
 /// Classes of the JDK that no release lets us compile against.
 const STUBS: &str = "agent/src/java/stubs/jdk/internal/misc/Unsafe.java";
 const HARNESS: &str = "java-harness";
@@ -15,7 +16,7 @@ const HARNESS: &str = "java-harness";
 const RELEASES: [u32; 3] = [11, 17, 21];
 
 fn main() {
-    for path in [HOOK, STUBS, HARNESS] {
+    for path in [HOOK, BINDER, STUBS, HARNESS] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
@@ -24,9 +25,14 @@ fn main() {
 
     let hook = out.join("hook");
     // Release 8 has no modules, so the compiler lets us add to java.lang.
-    javac.compile(8, &hook, &[HOOK, STUBS].map(PathBuf::from), &[]);
-    let class = hook.join("java/lang/JtrailHook.class");
-    println!("cargo::rustc-env=JTRAIL_HOOK_CLASS={}", class.display());
+    let sources = [HOOK, BINDER, STUBS].map(PathBuf::from);
+    javac.compile(8, &hook, &sources, &[]);
+    for (key, class) in [
+        ("JTRAIL_HOOK_CLASS", "java/lang/JtrailHook.class"),
+        ("JTRAIL_BINDER_CLASS", "jtrail/Binder.class"),
+    ] {
+        println!("cargo::rustc-env={key}={}", hook.join(class).display());
+    }
 
     // Beside the programs, so that people and scripts find it: `target/<profile>/harness`.
     let profile = out

@@ -8,6 +8,7 @@ mod figures;
 mod hprof;
 mod live_aggregated;
 mod live_areas;
+mod live_attach;
 mod live_classes;
 mod live_cli;
 mod live_conversions;

@@ -5,7 +5,7 @@ use crate::buffer::{Exchange, ThreadBuffer, tls};
 use crate::guard;
 use crate::hooks::{ClassSizes, Collections, CompiledCode, Sampler, Snapshots, VirtualTimes};
 use crate::instrument::Classes;
-use crate::jvmti::{Jvmti, ThreadNames};
+use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
 use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crossbeam_channel::Sender;
@@ -33,6 +33,8 @@ pub(crate) struct Agent {
     pub(crate) virtual_times: Option<VirtualTimes>,
     /// Where samples are taken.
     pub(crate) sampler: OnceLock<Sampler>,
+    /// HotSpot's `GetCarrierThread`, where it has that.
+    pub(crate) get_carrier: OnceLock<Option<ExtensionFunction>>,
     pub(crate) now: fn() -> u64,
     announcements: Sender<Announcement>,
     exchange: Exchange,
@@ -77,6 +79,7 @@ impl Agent {
                 .contains(Events::CPU)
                 .then(VirtualTimes::default),
             sampler: OnceLock::new(),
+            get_carrier: OnceLock::new(),
             options,
             jvmti,
             classes: Classes::default(),

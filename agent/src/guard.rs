@@ -14,6 +14,11 @@ pub(crate) fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
 }
 
+/// Lets recording begin.
+pub(crate) fn switch_on() {
+    OFF.store(false, Ordering::Relaxed);
+}
+
 /// Ends recording for good.
 pub(crate) fn switch_off() {
     OFF.store(true, Ordering::Relaxed);

@@ -30,7 +30,8 @@ mod perf;
 mod startup;
 mod writer;
 
-use ::jni::sys::{JNIEnv, JavaVM, jclass, jint};
+use ::jni::sys::{JavaVM, jint};
+use startup::Moment;
 use std::ffi::{CStr, c_char, c_void};
 
 const JNI_OK: jint = 0;
@@ -46,6 +47,27 @@ pub unsafe extern "system" fn Agent_OnLoad(
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
+    // SAFETY: the caller's promise.
+    unsafe { load(vm, options, Moment::Start) }
+}
+
+/// The JVM calls this when the agent is loaded into a running JVM.
+///
+/// # Safety
+/// Only the JVM calls it: `vm` is alive, and `options` null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnAttach(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: the caller's promise.
+    unsafe { load(vm, options, Moment::Attach) }
+}
+
+/// # Safety
+/// `vm` is alive, and `options` null or a C string.
+unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint {
     // A panic is reported by the guard, in one line.
     std::panic::set_hook(Box::new(|_| {}));
     let options = match options.is_null() {
@@ -64,27 +86,13 @@ pub unsafe extern "system" fn Agent_OnLoad(
             return JNI_ERR;
         }
     };
-    // SAFETY: the caller's promise.
-    guard::run("start-up", || match unsafe { startup::load(vm, options) } {
-        startup::Loaded::Go => JNI_OK,
-        startup::Loaded::Refuse => JNI_ERR,
+    guard::run("start-up", || {
+        // SAFETY: the caller's promise.
+        match unsafe { startup::load(vm, options, moment) } {
+            startup::Loaded::Go => JNI_OK,
+            startup::Loaded::Refuse => JNI_ERR,
+        }
     })
-}
-
-/// The JVM calls this when the agent is loaded into a running JVM.
-///
-/// # Safety
-/// Only the JVM calls it.
-#[unsafe(no_mangle)]
-pub unsafe extern "system" fn Agent_OnAttach(
-    _vm: *mut JavaVM,
-    _options: *const c_char,
-    _reserved: *mut c_void,
-) -> jint {
-    log::say(
-        "attaching to a running JVM is not available in this version; start it with -agentpath",
-    );
-    JNI_ERR
 }
 
 /// The JVM calls this when it is done with the agent.
@@ -94,17 +102,4 @@ pub unsafe extern "system" fn Agent_OnAttach(
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
     guard::run("shutdown", startup::unload);
-}
-
-/// The native method `bindNatives` of the hook class, which the JVM finds by this name.
-///
-/// # Safety
-/// Only the JVM calls it.
-#[unsafe(no_mangle)]
-pub unsafe extern "system" fn Java_java_lang_JtrailHook_bindNatives(
-    env: *mut JNIEnv,
-    class: jclass,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { hooks::bind_hook(env, class) };
 }

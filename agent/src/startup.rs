@@ -6,11 +6,12 @@ use crate::clock::{self, Clock, Reading};
 use crate::hooks;
 use crate::instrument::lines::LineCounters;
 use crate::instrument::sites::AllocSites;
+use crate::jni::{self, Vm};
 use crate::jvmti::Jvmti;
 use crate::writer::{self, Output, Setup, Writer};
 use crate::{guard, log};
+use ::jni::sys::JavaVM;
 use crossbeam_channel::unbounded;
-use jni::sys::JavaVM;
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
 use std::io::Write;
 use std::sync::Arc;
@@ -22,21 +23,46 @@ pub(crate) enum Loaded {
     Refuse,
 }
 
+/// When the agent is loaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The JVM starts.
+    Start,
+    /// The JVM runs its program.
+    Attach,
+}
+
 /// Sets the agent up, as the options say.
 ///
 /// # Safety
-/// `vm` is the JVM that is starting.
-pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str) -> Loaded {
+/// `vm` is the JVM.
+pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded {
     let options = match jtrail_options::parse(text, &jtrail_options::read_file) {
         Ok(options) => options,
+        Err(error) if moment == Moment::Attach => {
+            log::say(&match error.is_help() {
+                true => {
+                    "options=help is for the start of a JVM; `jtrail help options` says the same"
+                        .into()
+                }
+                false => error.to_string(),
+            });
+            return Loaded::Refuse;
+        }
         Err(error) => return refuse_options(&error),
     };
     let on_error = options.on_error;
     let is_second = agent::if_loaded().is_some();
+    if !is_second {
+        guard::switch_on(); // an earlier try may have failed
+    }
     let result = match is_second {
-        true => Err("it is loaded twice into one JVM; give one -agentpath only".to_owned()),
+        true => Err(match moment {
+            Moment::Start => "it is loaded twice into one JVM; give one -agentpath only".to_owned(),
+            Moment::Attach => "it is in this JVM already".to_owned(),
+        }),
         // SAFETY: the caller's promise.
-        false => unsafe { set_up(vm, options) },
+        false => unsafe { set_up(vm, options, moment) },
     };
     match result {
         Ok(()) => Loaded::Go,
@@ -73,8 +99,8 @@ fn refuse_options(error: &OptionError) -> Loaded {
 }
 
 /// # Safety
-/// `vm` is the JVM that is starting.
-unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
+/// `vm` is the JVM.
+unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::of(vm) }
         .map_err(|code| format!("this JVM has no tool interface (GetEnv answered {code})"))?;
@@ -97,6 +123,9 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     };
     let output = match output {
         Ok(output) => output,
+        Err(error) if moment == Moment::Attach => {
+            return Err(format!("cannot write {target_name}: {error}"));
+        }
         Err(error) => {
             // Not a mistake in the options; the program matters more.
             log::say(&format!(
@@ -106,7 +135,12 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
             return Ok(());
         }
     };
-    hooks::add_capabilities(jvmti, &options)?;
+    hooks::add_capabilities(jvmti, &options).map_err(|error| match moment {
+        Moment::Start => error,
+        Moment::Attach => {
+            format!("{error}; or it can be had from the start of a JVM only, with -agentpath")
+        }
+    })?;
     // SAFETY: the caller's promise.
     let objects = unsafe { hooks::objects(vm, &options) }?;
     let (empty, supply) = buffer::create_pool(options.buffer_bytes).map_err(|e| {
@@ -156,7 +190,15 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options) -> Result<(), String> {
             AllocSites::new().map_err(|e| format!("no memory for allocation sites: {e}"))?;
         let _ = agent.classes.sites.set(sites); // the first and only time
     }
-    hooks::install(agent).inspect_err(|_| agent.writer.stop())
+    let installed = hooks::install(agent).and_then(|()| match moment {
+        Moment::Start => Ok(()),
+        // SAFETY: the caller's promise.
+        Moment::Attach => match unsafe { jni::env_of(Vm::new(vm)) } {
+            Some(env) => hooks::attached(agent, env),
+            None => Err("the JVM gave no environment".into()),
+        },
+    });
+    installed.inspect_err(|_| agent.writer.stop())
 }
 
 /// Ends the trace, when the JVM did not say before that it ends.

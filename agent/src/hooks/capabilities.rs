@@ -72,10 +72,7 @@ pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capa
         )?;
     }
     if events.contains(Events::DETAILS) {
-        wishes.need(
-            Capability::MaintainOriginalMethodOrder,
-            "keep methods in order",
-        )?;
+        wishes.like(Capability::MaintainOriginalMethodOrder); // not to be had once the JVM runs
     }
     if events.contains(Events::JIT) {
         wishes.need(

@@ -16,27 +16,29 @@ use std::cell::Cell;
 pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) {
     guard::run("the start of the JVM", || {
         let Some(agent) = agent::get() else { return };
-        match crate::jni::define_hook(env) {
-            Ok(()) => agent.classes.open(),
-            Err(error) => {
-                log::say(&format!(
-                    "cannot define the hook class: {error}; the program goes on without calls in the trace"
-                ));
-            }
+        if let Err(error) = open(agent, env) {
+            log::say(&format!(
+                "{error}; the program goes on without calls in the trace"
+            ));
         }
     });
 }
 
-/// The hook class asks for its methods.
-///
-/// # Safety
-/// Called by the JVM as `JtrailHook.bindNatives`.
-pub(crate) unsafe fn bind_hook(env: *mut JNIEnv, class: jclass) {
+/// Puts the hook class in; from then on, classes are rewritten.
+fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+    crate::jni::define_hook(env, bind)
+        .map_err(|error| format!("cannot define the hook class: {error}"))?;
+    agent.classes.open();
+    Ok(())
+}
+
+/// Called by the JVM as `Binder.bindNatives`, in [`open`].
+unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) {
     guard::run("the binding of the hook", || {
         let with_cpu = agent::get().is_some_and(|agent| agent.options.events.contains(Events::CPU));
         let functions = method::hook_functions(with_cpu);
         // SAFETY: these are the hook's functions.
-        if let Err(error) = unsafe { crate::jni::bind_hook(env, class, &functions) } {
+        if let Err(error) = unsafe { crate::jni::bind_hook(env, hook, &functions) } {
             log::say(&format!(
                 "cannot bind the hook class: {error}; tracing is off, the program goes on"
             ));
@@ -49,16 +51,36 @@ pub(crate) unsafe fn bind_hook(env: *mut JNIEnv, class: jclass) {
 pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _thread: jobject) {
     guard::run("the JVM's initialisation", || {
         let Some(agent) = agent::get() else { return };
-        ensure_live(agent, env);
-        if object::is_told_by_jvm(&agent.options) {
-            object::wake(env);
-        }
-        record(agent, buffer(agent, env), Code::InitDone, &[0]);
-        heap::begin(agent, env);
-        if super::rewrites(&agent.options) {
-            class::retransform_early(agent);
-        }
+        begin(agent, env, true);
     });
+}
+
+/// The agent was loaded into a JVM that runs its program.
+///
+/// # Errors
+/// When the hook class can't be defined, as a sentence.
+pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+    if super::rewrites(&agent.options) {
+        open(agent, env)?;
+    }
+    begin(agent, env, false);
+    Ok(())
+}
+
+/// The program can be traced.
+fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
+    ensure_live(agent, env);
+    if object::is_told_by_jvm(&agent.options) {
+        object::wake(env);
+    }
+    let buffer = buffer(agent, env);
+    if starts {
+        record(agent, buffer, Code::InitDone, &[0]);
+    }
+    heap::begin(agent, env);
+    if super::rewrites(&agent.options) {
+        class::retransform_early(agent);
+    }
 }
 
 /// The JVM begins to stop. Other threads may still run Java code; the trace ends here, or has ended shortly before ([`last_frees`]).

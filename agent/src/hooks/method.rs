@@ -88,9 +88,12 @@ fn call<C: Clock>(env: *mut JNIEnv, cpu: impl FnOnce() -> Option<u64>, low: u64)
 fn slow(env: *mut JNIEnv, now: u64, cpu: Option<u64>, low: u64) {
     guard::run("a call", || {
         let Some(agent) = agent::get() else { return };
+        let is_first = agent.buffer_if_any().is_none();
         let Some(buffer) = super::buffer(agent, env) else {
             return;
         };
+        // A virtual thread's time counts from when we first see it.
+        let cpu = cpu.map(|cpu| if is_first { super::cpu::now() } else { cpu });
         write(buffer, now, cpu, low);
     });
 }

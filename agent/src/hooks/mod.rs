@@ -40,7 +40,7 @@ pub(crate) use gc::Collections;
 pub(crate) use heap::Snapshots;
 pub(crate) use jit::CompiledCode;
 pub(crate) use last_frees::Teller;
-pub(crate) use lifecycle::bind_hook;
+pub(crate) use lifecycle::attached;
 pub(crate) use object::{environment as objects, forgets_areas};
 pub(crate) use sampler::Sampler;
 
@@ -176,7 +176,8 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     }
     // SAFETY: null means the running thread, whose environment it is.
     let number = unsafe { agent.name_thread(env, std::ptr::null_mut()) }?;
-    Some(agent.buffer_of(number))
+    // SAFETY: likewise.
+    Some(unsafe { virtual_thread::new_buffer(agent, env, number) })
 }
 
 /// Writes a record with a payload into the running thread's buffer, if it has one and recording goes on.

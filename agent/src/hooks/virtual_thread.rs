@@ -5,7 +5,7 @@
 //! by events of its own, beyond the specification.
 
 use super::{cpu, lifecycle, record};
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, NO_THREAD};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
 use crate::jvmti::Jvmti;
@@ -17,6 +17,8 @@ use std::ffi::c_void;
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
+/// HotSpot's own function beyond the specification.
+const GET_CARRIER_THREAD: &str = "com.sun.hotspot.functions.GetCarrierThread";
 
 /// Switches the events on, where the JVM has them.
 pub(super) fn install(jvmti: Jvmti) {
@@ -91,8 +93,50 @@ fn switch(
         None => None,
     };
     // The carrier has a buffer since its own start, unless it began before the trace.
-    let buffer = agent.native_buffer()?;
+    let buffer = match agent.buffer_if_any() {
+        Some(buffer) => buffer,
+        None if !super::may_record(agent, env) => return None,
+        // SAFETY: the running thread's environment.
+        None => agent.buffer_of(unsafe { carrier(agent, env) }.unwrap_or(NO_THREAD)),
+    };
     Some((agent, buffer, move_to(agent, buffer, number)))
+}
+
+/// A buffer for the running thread, whose number is known: that of its carrier, if it is a virtual one that began before the trace.
+///
+/// # Safety
+/// `env` is the running thread's.
+pub(super) unsafe fn new_buffer(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    number: u32,
+) -> &'static ThreadBuffer {
+    // SAFETY: the caller's promise.
+    let Some(carrier) = (unsafe { carrier(agent, env) }) else {
+        return agent.buffer_of(number);
+    };
+    let buffer = agent.buffer_of(carrier);
+    move_to(agent, buffer, Some(number));
+    buffer
+}
+
+/// The number of the carrier, if the running thread is virtual.
+///
+/// # Safety
+/// `env` is the running thread's.
+unsafe fn carrier(agent: &Agent, env: *mut JNIEnv) -> Option<u32> {
+    let function = *agent.get_carrier.get_or_init(|| {
+        let function = agent.jvmti.extension_function(GET_CARRIER_THREAD);
+        function.unwrap_or_default()
+    });
+    let thread = agent.jvmti.current_thread().ok()?;
+    // SAFETY: the function of that name, and a local reference that the JVM just gave us. Of a platform thread it answers an error.
+    let carrier = unsafe { agent.jvmti.other_thread(function?, thread) }.ok()?;
+    if carrier.is_null() {
+        return None;
+    }
+    // SAFETY: likewise.
+    unsafe { agent.name_thread(env, carrier) }
 }
 
 /// The carrier runs that virtual thread from now on, or none but itself; the answer is which.

@@ -9,7 +9,8 @@ pub(crate) use objects::{
 };
 pub(crate) use threads::{new_thread, park_blocker, with_local_frame};
 
-use jni::objects::{JClass, JClassLoader};
+use jni::objects::{JClass, JClassLoader, JValue};
+use jni::strings::JNIStr;
 use jni::sys::{JNIEnv, JavaVM, JavaVMAttachArgs, jclass, jobject};
 use jni::{EnvUnowned, NativeMethod, Outcome, jni_sig, jni_str};
 use std::ffi::{CStr, c_void};
@@ -17,6 +18,11 @@ use std::ptr;
 
 /// Bytes of `java.lang.JtrailHook`, compiled by the build script.
 const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
+/// Bytes of `jtrail.Binder`, likewise.
+const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
+
+/// The native method of the binder: `(env, binder, hook class)`.
+pub(crate) type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
 
 /// The hook's functions.
 pub(crate) struct HookFunctions {
@@ -63,17 +69,45 @@ fn with<T>(
     }
 }
 
-/// Defines the hook class into the boot loader, and has it bind its methods.
-pub(crate) fn define_hook(env: *mut JNIEnv) -> Result<(), String> {
+/// Defines the hook class into the boot loader, where it is not there from an earlier time, and has `bind` called to bind its methods.
+pub(crate) fn define_hook(env: *mut JNIEnv, bind: Bind) -> Result<(), String> {
     with(env, |env| {
-        let class = env.define_class(
-            Some(jni_str!("java/lang/JtrailHook")),
-            JClassLoader::null(),
-            HOOK_CLASS,
-        )?;
-        env.call_static_method(class, jni_str!("bind"), jni_sig!("()V"), &[])?
-            .v()
+        let hook = define_once(env, jni_str!("java/lang/JtrailHook"), HOOK_CLASS)?;
+        let binder = define_once(env, jni_str!("jtrail/Binder"), BINDER_CLASS)?;
+        // SAFETY: that is the method's signature.
+        let method = unsafe {
+            NativeMethod::from_raw_parts(
+                jni_str!("bindNatives"),
+                jni_str!("(Ljava/lang/Class;)V"),
+                bind as *mut c_void,
+            )
+        };
+        // SAFETY: as above.
+        unsafe { env.register_native_methods(&binder, &[method]) }?;
+        env.call_static_method(
+            binder,
+            jni_str!("bind"),
+            jni_sig!("(Ljava/lang/Class;)V"),
+            &[JValue::Object(&hook)],
+        )?
+        .v()
     })
+}
+
+/// A class of the boot loader, which is defined unless it is there.
+fn define_once<'local>(
+    env: &mut jni::Env<'local>,
+    name: &'static JNIStr,
+    bytes: &[u8],
+) -> Result<JClass<'local>, jni::errors::Error> {
+    let defined = env.define_class(Some(name), JClassLoader::null(), bytes);
+    if defined.is_ok() {
+        return defined;
+    }
+    if env.exception_check() {
+        env.exception_clear();
+    }
+    env.find_class(name)
 }
 
 /// Binds the methods of the hook class.

@@ -195,20 +195,21 @@ impl Jvmti {
         unsafe { self.free(params) };
     }
 
-    /// The virtual thread that runs on a platform thread, as a local reference; null if none does.
+    /// The virtual thread that runs on a platform thread, or the platform thread that a virtual one runs on, as a local reference; null
+    /// if there is none.
     ///
     /// # Safety
-    /// `function` is HotSpot's `GetVirtualThread`, and `carrier` a live reference to a platform thread.
-    pub(crate) unsafe fn mounted_on(
+    /// `function` is HotSpot's `GetVirtualThread` or `GetCarrierThread`, and `thread` a live reference to a thread.
+    pub(crate) unsafe fn other_thread(
         self,
         function: ExtensionFunction,
-        carrier: jobject,
+        thread: jobject,
     ) -> Result<jobject> {
-        let mut thread: jobject = ptr::null_mut();
-        // SAFETY: the caller's promise; `thread` takes the answer.
-        check("GetVirtualThread", unsafe {
-            function(self.0, carrier, &raw mut thread)
+        let mut other: jobject = ptr::null_mut();
+        // SAFETY: the caller's promise; `other` takes the answer.
+        check("an extension function", unsafe {
+            function(self.0, thread, &raw mut other)
         })?;
-        Ok(thread)
+        Ok(other)
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! | Module | Holds |
 //! |---|---|
+//! | `attach` | has a running JVM load the agent |
 //! | `cmd` | the verbs: their arguments, and what each does |
+//! | `agent` | the agent's library and options, for verbs that start it |
 //! | `analysis` | sums over a trace's events, without input or output |
 //! | `input` | opens a trace, drives its decoder, shows progress |
 //! | `output` | figures as table, TSV or JSON |
@@ -16,7 +18,9 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
 pub mod analysis;
+mod attach;
 mod cmd;
 mod input;
 mod output;
@@ -47,6 +51,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Verb {
     Run(cmd::run::Args),
+    Attach(cmd::attach::Args),
     Report(cmd::report::Args),
     Dump(cmd::dump::Args),
     Convert(cmd::convert::Args),
@@ -100,6 +105,7 @@ pub fn main_with(
     let mut streams = Streams { out, err };
     let result = match cli.verb {
         Verb::Run(args) => cmd::run::run(args, &mut streams),
+        Verb::Attach(args) => cmd::attach::run(args, &mut streams),
         Verb::Report(args) => cmd::report::run(&args, &mut streams),
         Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
         Verb::Convert(args) => cmd::convert::run(&args, &mut streams),

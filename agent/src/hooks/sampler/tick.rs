@@ -126,7 +126,7 @@ impl Tick {
             return None;
         }
         // SAFETY: the function is the one of that name; the thread is a local reference that the JVM just gave us.
-        let thread = unsafe { jvmti.mounted_on(function, stack.thread) }.ok()?;
+        let thread = unsafe { jvmti.other_thread(function, stack.thread) }.ok()?;
         (!thread.is_null()).then_some(thread)
     }
 

@@ -1,5 +1,6 @@
 //! The verbs: for each its arguments, and what it does.
 
+pub(crate) mod attach;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod dump;

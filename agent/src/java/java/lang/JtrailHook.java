@@ -10,25 +10,10 @@ import jdk.internal.misc.Unsafe;
 public final class JtrailHook {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     /** Address of the line counters, 64 bits each; 0 without any. */
-    private static final long LINES;
-
-    static {
-        bindNatives();
-        LINES = lineCounters();
-    }
+    private static final long LINES = lineCounters();
 
     private JtrailHook() {
     }
-
-    /** Has the class initialised. */
-    static void bind() {
-    }
-
-    /**
-     * Binds the other methods; found by its name in the agent's library. The JVM prints a warning when native code binds methods of
-     * java.base on its own account, and none when a class of java.base asks for it, as here.
-     */
-    private static native void bindNatives();
 
     private static native long lineCounters();
 

@@ -1,10 +1,10 @@
-//! Finds the agent, puts it into a command, and runs that.
+//! Puts the agent into a command, and runs that.
 
-use anyhow::{Context, anyhow, bail};
-use std::env::{self, consts};
+use anyhow::{anyhow, bail};
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
 /// The variable that every JVM reads.
@@ -16,34 +16,6 @@ pub(super) fn is_java(program: &OsStr) -> bool {
         Path::new(program).file_stem().and_then(OsStr::to_str),
         Some("java" | "javaw")
     )
-}
-
-/// The agent's library: as given, by `JTRAIL_AGENT`, or beside this program.
-pub(super) fn find_agent(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let named = given.map(|p| (p, "--agent")).or_else(|| {
-        let path = env::var_os("JTRAIL_AGENT").filter(|p| !p.is_empty())?;
-        Some((PathBuf::from(path), "JTRAIL_AGENT"))
-    });
-    if let Some((path, by)) = named {
-        return path
-            .canonicalize()
-            .with_context(|| format!("no agent at {} (named by {by})", path.display()));
-    }
-    let name = format!("{}jtrail{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
-    let program = env::current_exe()
-        .and_then(|p| p.canonicalize())
-        .context("can't find out where this program is; name the agent with --agent")?;
-    let folder = program.parent().unwrap_or(Path::new("/"));
-    let places = [folder.join(&name), folder.join("../lib").join(&name)];
-    places
-        .iter()
-        .find_map(|p| p.canonicalize().ok())
-        .ok_or_else(|| {
-            anyhow!(
-                "no {name} in {} or its ../lib; name it with --agent or JTRAIL_AGENT",
-                folder.display()
-            )
-        })
 }
 
 /// `-agentpath:PATH=OPTIONS`

@@ -7,8 +7,8 @@ use std::ffi::OsStr;
 
 /// Keys and values in the order given: it matters for `include` and `exclude`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct AgentOptions {
-    pub(super) pairs: Vec<(String, String)>,
+pub(crate) struct AgentOptions {
+    pub(crate) pairs: Vec<(String, String)>,
 }
 
 impl clap::Args for AgentOptions {

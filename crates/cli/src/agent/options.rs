@@ -1,0 +1,142 @@
+//! The text of options that the agent is given.
+
+use super::AgentOptions;
+use anyhow::{Context, anyhow};
+use jtrail_options::{OutputFormat, escape};
+use std::path::Path;
+
+/// What a trace is called when nobody says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Naming {
+    /// `trace.trcbin`
+    Plain,
+    /// `trace-%p.trcbin`, where several JVMs may write one.
+    WithPid,
+}
+
+/// The agent's option text: what was given, and what the command line itself settles: the format, and where the file is. Validated.
+pub(crate) fn option_text(
+    given: AgentOptions,
+    naming: Naming,
+) -> anyhow::Result<(String, jtrail_options::Options)> {
+    let mut pairs = given.pairs;
+    if !pairs.iter().any(|(key, _)| key == "format") {
+        pairs.insert(
+            0,
+            ("format".to_owned(), OutputFormat::Binary.word().to_owned()),
+        );
+    }
+    let here = std::env::current_dir().context("the current directory is gone")?;
+    let here = here
+        .to_str()
+        .ok_or_else(|| anyhow!("the current directory's name is not UTF-8"))?;
+    let options = validate(&pairs)?;
+    match pairs.iter_mut().find(|(key, _)| key == "file") {
+        Some((_, file)) => *file = absolute(here, file),
+        None if options.format != OutputFormat::None => {
+            let name = match naming {
+                Naming::Plain => options.file.text().to_owned(),
+                Naming::WithPid => format!("trace-%p.{}", options.format.extension()),
+            };
+            pairs.push(("file".to_owned(), absolute(here, &name)));
+        }
+        None => {}
+    }
+    for (key, path) in &mut pairs {
+        if matches!(key.as_str(), "filters" | "options") && Path::new(path.as_str()).is_relative() {
+            *path = format!("{here}/{path}");
+        }
+    }
+    let options = validate(&pairs)?;
+    Ok((join(&pairs), options))
+}
+
+fn join(pairs: &[(String, String)]) -> String {
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(key, value)| format!("{key}={}", escape(value)))
+        .collect();
+    pairs.join(",")
+}
+
+fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Options> {
+    jtrail_options::parse(&join(pairs), &jtrail_options::read_file).map_err(|error| {
+        match error.key() {
+            Some(key) => anyhow!("--{key}: {}", error.problem()),
+            None => anyhow!("{error}"),
+        }
+    })
+}
+
+/// A file pattern that does not depend on the program's current directory.
+fn absolute(here: &str, file: &str) -> String {
+    if file == "-" || file.is_empty() || Path::new(file).is_absolute() {
+        return file.to_owned();
+    }
+    format!("{}/{file}", here.replace('%', "%%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(pairs: &[(&str, &str)], direct: bool) -> Result<String, String> {
+        let pairs = pairs
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect();
+        let here = std::env::current_dir().expect("there is one");
+        let naming = match direct {
+            true => Naming::Plain,
+            false => Naming::WithPid,
+        };
+        option_text(AgentOptions { pairs }, naming)
+            .map(|(text, _)| text.replace(here.to_str().expect("UTF-8"), "HERE"))
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn format_and_file_are_settled() {
+        for (pairs, direct, expected) in [
+            (&[][..], true, "format=binary,file=HERE/trace.trcbin"),
+            (&[], false, "format=binary,file=HERE/trace-%p.trcbin"),
+            (
+                &[("format", "xml")],
+                true,
+                "format=xml,file=HERE/trace.trcxml",
+            ),
+            (&[("format", "none")], true, "format=none"),
+            (&[("file", "-")], true, "format=binary,file=-"),
+            (&[("file", "a,b")], true, "format=binary,file=\"HERE/a,b\""),
+            (&[("file", "/x/%p")], false, "format=binary,file=/x/%p"),
+            (
+                &[("exclude", "a.*"), ("include", "b.*")],
+                true,
+                "format=binary,exclude=a.*,include=b.*,file=HERE/trace.trcbin",
+            ),
+        ] {
+            assert_eq!(text(pairs, direct), Ok(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn wrong_options_name_the_argument() {
+        for (pairs, expected) in [
+            (
+                [("format", "binry")],
+                "--format: no such value \"binry\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none; did you mean \"binary\"?",
+            ),
+            (
+                [("clock", "tick")],
+                "--clock: \"tick\" is not available in this version",
+            ),
+            ([("file", "")], "--file: the path is missing"),
+            (
+                [("buffer", "1k")],
+                "--buffer: \"1k\" is out of bounds; allowed is 1m to 64g",
+            ),
+        ] {
+            assert_eq!(text(&pairs, true), Err(expected.to_owned()));
+        }
+    }
+}

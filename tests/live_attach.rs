@@ -1,0 +1,191 @@
+//! The agent comes while the program runs.
+
+use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::live_cli::jtrail;
+use jtrail_testkit::{Jdk, Output, Running, temp_dir};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A program that is ready for the agent, and its input.
+fn ready(jdk: &Jdk) -> Running {
+    let mut running = program(jdk, "harness.Attached").spawn().expect("it starts");
+    running.wait_ready();
+    running
+}
+
+/// `jtrail attach` with these options: what it says, if it works.
+fn attach(running: &Running, options: &[&str]) -> Result<String, String> {
+    let (pid, agent) = (running.pid().to_string(), agent());
+    let first = ["attach", &pid, "--agent", agent.to_str().expect("text")];
+    let args: Vec<&str> = first.iter().chain(options).copied().collect();
+    let (code, out, err) = jtrail(&args);
+    match format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS) {
+        true => Ok(out + &err),
+        false => Err(err),
+    }
+}
+
+/// Has the program do its work so many times, and end.
+fn work(mut running: Running, times: usize) -> Output {
+    let mut input = running.stdin();
+    for _ in 0..times {
+        input.write_all(b"work\n").expect("it reads");
+    }
+    drop(input);
+    let output = running.wait().expect("it ends");
+    output.assert_exit(0);
+    output
+}
+
+fn options<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let (_, excluded) = FILTER.split_once('=').expect("a rule");
+    let (first, second) = excluded.split_once(",exclude=").expect("two rules");
+    let mut all = vec!["--file", file, "--exclude", first, "--exclude", second];
+    all.extend(more);
+    all
+}
+
+fn path(folder: &Path) -> String {
+    folder.join("trace").to_str().expect("text").to_owned()
+}
+
+/// Calls that begin after the agent has come are all there, on threads that were there and on new ones; those
+/// that began before are not.
+#[test]
+fn calls_are_exact_from_then_on() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for more in [
+            &[][..],
+            &[
+                "--events",
+                "methods+threads+gc+alloc+free+monitors+jit+cpu+lines+mounts",
+            ],
+            &[
+                "--format",
+                "xml",
+                "--events",
+                "methods+threads+samples+heap+details",
+            ],
+        ] {
+            let folder = temp_dir();
+            let file = path(folder.path());
+            let running = ready(&jdk);
+            let said = attach(&running, &options(&file, more)).expect("it is taken");
+            assert!(said.contains("records into"), "{said}");
+            let output = work(running, 3);
+            let trace = Trace::read(Path::new(&file)).unwrap_or_else(|e| panic!("{e}\n{output}"));
+            trace.assert_sound(&output);
+            output.counts().assert_matches(
+                &trace.calls,
+                &trace.uncovered,
+                &["harness.Attached"],
+                &["harness.Expect", "$$"],
+            );
+            // Threads that were there before: the calls are theirs, and not their carriers'.
+            let has_work = |name: &str| {
+                let thread = trace.thread(name);
+                thread
+                    .steps
+                    .iter()
+                    .any(|(_, key)| key == "harness.Attached.work(I)I")
+            };
+            assert!(has_work("main") && has_work("Thread-0"), "{}", jdk.feature);
+            let carriers = trace
+                .threads
+                .iter()
+                .filter(|t| t.name.starts_with("ForkJoinPool"));
+            for carrier in carriers {
+                assert!(carrier.steps.is_empty(), "{}", carrier.name);
+            }
+            assert!(!trace.kinds.contains(&"runtime_init_done"));
+        }
+    }
+}
+
+/// The program does not notice that an agent has come.
+#[test]
+fn the_program_does_the_same() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let alone = work(ready(&jdk), 2);
+        let folder = temp_dir();
+        let file = path(folder.path());
+        let running = ready(&jdk);
+        attach(&running, &options(&file, &[])).expect("it is taken");
+        let traced = work(running, 2);
+        assert_eq!(alone.stdout, traced.stdout);
+        let own = |line: &&str| !line.starts_with("WARNING: ") && !line.contains("Agent");
+        let rest: Vec<&str> = traced.stderr.lines().filter(own).collect();
+        assert_eq!(rest, alone.stderr.lines().collect::<Vec<_>>(), "{traced}");
+    }
+}
+
+/// What is refused leaves nothing behind: the next try works.
+#[test]
+fn what_can_not_be_had_is_refused() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = temp_dir();
+        let file = path(folder.path());
+        let running = ready(&jdk);
+        let unwritable = folder.path().join("none/trace");
+        let unwritable = unwritable.to_str().expect("text");
+        for (file, more, expected) in [
+            (
+                &*file,
+                &["--events", "exceptions"][..],
+                "events=exceptions can only be had from the start",
+            ),
+            (
+                &file,
+                &["--events", "parks"],
+                "events=parks can only be had from the start",
+            ),
+            (
+                &file,
+                &["--engine", "jvmti"],
+                "engine=jvmti can only be had from the start",
+            ),
+            (&file, &["--events", "calls"], "--events: "),
+            (unwritable, &[], "on the program's standard error"),
+        ] {
+            let error = attach(&running, &options(file, more)).expect_err("it is refused");
+            assert!(error.contains(expected), "{error}");
+            assert!(!Path::new(file).exists());
+        }
+        attach(&running, &options(&file, &[])).expect("it is taken");
+        let output = work(running, 1);
+        assert!(
+            output
+                .stderr
+                .contains(&format!("jtrail: cannot write {unwritable}: ")),
+            "{output}"
+        );
+        Trace::read(Path::new(&file))
+            .expect("sound")
+            .assert_sound(&output);
+    }
+}
+
+/// A second agent is refused, and the first one goes on.
+#[test]
+fn one_agent_at_a_time() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = temp_dir();
+        let file = path(folder.path());
+        let running = ready(&jdk);
+        attach(&running, &options(&file, &[])).expect("it is taken");
+        let other = folder.path().join("other");
+        let other = other.to_str().expect("text");
+        let error = attach(&running, &options(other, &[])).expect_err("there is one");
+        assert!(error.contains("on the program's standard error"), "{error}");
+        let output = work(running, 1);
+        assert!(
+            output.stderr.contains("jtrail: it is in this JVM already"),
+            "{output}"
+        );
+        assert!(!Path::new(other).exists());
+        let trace = Trace::read(Path::new(&file)).expect("sound");
+        trace.assert_sound(&output);
+        assert_eq!(trace.calls["harness.Attached.round(Ljava/util/List;Z)V"], 1);
+    }
+}
