@@ -1,6 +1,10 @@
+import java.util.concurrent.CountDownLatch;
+
 /** Daemon threads make garbage and have it collected, and do not stop when the program ends. */
 public class Litter {
     static volatile Object last;
+    /** Collections that have happened for sure. */
+    static final CountDownLatch COLLECTIONS = new CountDownLatch(6);
 
     public static void main(String[] args) throws Exception {
         for (int t = 0; t < 3; t++) {
@@ -12,12 +16,14 @@ public class Litter {
                     }
                     last = all;
                     System.gc();
+                    COLLECTIONS.countDown();
                 }
             });
             thread.setDaemon(true);
             thread.start();
         }
-        Thread.sleep(300);
+        COLLECTIONS.await();
+        Thread.sleep(100);
         switch (args[0]) {
             case "exit":
                 System.exit(0);

@@ -87,7 +87,13 @@ public final class Endings {
             case "exit-thread":
                 main.count(START, 1).count("exit(I)V", 1).count("sleep()V", 1).prefix("lambda$main$", 1);
                 Expect.print();
-                start("exiting", false, () -> exit(4));
+                Thread caller = Thread.currentThread();
+                start("exiting", false, () -> {
+                    while (caller.getState() != Thread.State.TIMED_WAITING) {
+                        Thread.yield();
+                    }
+                    exit(4);
+                });
                 sleep();
                 break;
             case "halt":
