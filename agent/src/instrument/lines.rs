@@ -43,6 +43,12 @@ impl LineCounters {
             .ok()
     }
 
+    /// What all counters in use say.
+    pub(crate) fn all(&self) -> Vec<u64> {
+        let used = self.next.load(Ordering::Relaxed);
+        (0..used).map(|number| self.count(number)).collect()
+    }
+
     /// What a counter says.
     pub(crate) fn count(&self, number: u32) -> u64 {
         let counter = self.counters.get(number as usize);

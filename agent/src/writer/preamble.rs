@@ -12,6 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const AGENT_NAME: &str = "jtrail";
 
 /// Identities that later events refer to.
+#[derive(Default)]
 pub(crate) struct Identity {
     pub(crate) agent_id: String,
 }

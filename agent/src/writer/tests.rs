@@ -1,6 +1,7 @@
 //! Buffers, streams, merge and translation together, without a JVM: threads record made-up calls, and what
 //! comes out must be what they did.
 
+mod pause;
 mod threads;
 
 use super::announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
@@ -255,6 +256,8 @@ impl Encode for Lines {
             Event::ThreadName(e) => format!("name {} {}\n", e.thread, e.name),
             Event::ThreadEnd(e) => format!("end {}\n", e.thread),
             Event::Custom(e) => format!("{}\n", e.body),
+            Event::TracePause(_) => "pause\n".to_owned(),
+            Event::TraceResume(_) => "resume\n".to_owned(),
             _ => return,
         };
         out.extend(line.bytes());

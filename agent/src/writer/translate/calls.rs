@@ -2,14 +2,26 @@
 
 use super::{Translator, slot};
 use jtrail_classfile::SuperMarks;
-use jtrail_model::{Event, MethodEnter, MethodLeave, Timestamp};
+use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
 /// An open call.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) method: u32,
     ticket: u32,
-    phase: Phase,
+    pub(super) phase: Phase,
+    /// It began while collection paused: the trace does not know it.
+    is_hidden: bool,
+}
+
+impl Call {
+    pub(super) fn hide(&mut self) {
+        self.is_hidden = true;
+    }
+
+    pub(super) fn is_hidden(&self) -> bool {
+        self.is_hidden
+    }
 }
 
 /// How far a constructor came, as its marks tell.
@@ -30,6 +42,9 @@ impl Translator {
             self.totals.lost += 1;
             return;
         };
+        if self.paused.is_some() {
+            return self.hide_call(number, method);
+        }
         slot(&mut self.methods, method).entered += 1;
         if self.settings.aggregate {
             return self.add_call(number, time, method);
@@ -41,8 +56,9 @@ impl Translator {
             method,
             ticket: state.ticket,
             phase: Phase::Begun,
+            is_hidden: false,
         });
-        let (ticket, depth) = (state.ticket, state.calls.len());
+        let (ticket, depth) = (state.ticket, state.calls.len() - state.hidden as usize);
         let cpu_time = state.cpu;
         let event = Event::MethodEnter(MethodEnter {
             thread,
@@ -64,10 +80,24 @@ impl Translator {
             method,
             ticket: 0,
             phase: Phase::Begun,
+            is_hidden: false,
         });
         let cpu = thread.cpu;
         let tree = thread.tree.get_or_insert_default();
         tree.enter(method, time, cpu);
+    }
+
+    /// A call begins while collection pauses.
+    #[cold]
+    fn hide_call(&mut self, number: u32, method: u32) {
+        let thread = self.thread(number);
+        thread.calls.push(Call {
+            method,
+            ticket: 0,
+            phase: Phase::Begun,
+            is_hidden: true,
+        });
+        thread.hidden += 1;
     }
 
     #[inline]
@@ -97,25 +127,47 @@ impl Translator {
                 return;
             };
             let is_last = self.thread(number).calls.len() == keep;
-            let cpu_time = self.thread(number).cpu;
-            if let Some(tree) = &mut self.thread(number).tree {
-                tree.leave(time, cpu_time);
+            let paused = self.paused;
+            let state = self.thread(number);
+            if call.is_hidden {
+                state.hidden -= 1;
                 continue;
             }
-            let (method, class) = self.method(call.method, time);
-            let event = Event::MethodLeave(MethodLeave {
-                thread,
-                time,
-                method,
-                class,
-                ticket: call.ticket,
-                cpu_time,
-                by_exception: by_exception || !is_last,
-            });
-            self.encoder.event(&event, &mut self.out);
-            self.totals.leaves += 1;
+            let cpu_time = state.cpu;
+            if let Some(tree) = &mut state.tree {
+                tree.leave(paused.unwrap_or(time), cpu_time);
+                continue;
+            }
+            if paused.is_some() {
+                state.gone.push(call);
+                continue;
+            }
+            self.write_leave(thread, time, call, cpu_time, by_exception || !is_last);
             self.totals.repaired += u64::from(!is_last);
         }
+    }
+
+    #[inline]
+    pub(super) fn write_leave(
+        &mut self,
+        thread: ThreadId,
+        time: Timestamp,
+        call: Call,
+        cpu_time: Duration,
+        by_exception: bool,
+    ) {
+        let (method, class) = self.method(call.method, time);
+        let event = Event::MethodLeave(MethodLeave {
+            thread,
+            time,
+            method,
+            class,
+            ticket: call.ticket,
+            cpu_time,
+            by_exception,
+        });
+        self.encoder.event(&event, &mut self.out);
+        self.totals.leaves += 1;
     }
 
     /// The open call of `method` that an event of its own can belong to: the innermost, less those

@@ -17,6 +17,11 @@ impl Translator {
 
     /// Writes what has been counted so far.
     pub(crate) fn tell_lines(&mut self, counters: &LineCounters, time: Timestamp) {
+        let before = std::mem::take(&mut self.lines_before);
+        let count = |counter: u32| {
+            let before = before.get(counter as usize).copied();
+            counters.count(counter).saturating_sub(before.unwrap_or(0))
+        };
         for number in 0..self.methods.len() as u32 {
             let method = &self.methods[number as usize];
             if method.counters.is_empty() {
@@ -24,14 +29,14 @@ impl Translator {
             }
             let mut lines: Vec<LineCount> = Vec::with_capacity(method.counters.len());
             for (line, counter) in &method.counters {
-                let count = counters.count(*counter);
+                let count = count(*counter);
                 match lines.last_mut() {
                     Some(last) if last.line == *line => last.count += count,
                     _ => lines.push(LineCount { line: *line, count }),
                 }
             }
             // Without records of calls, the first instruction tells them, as long as nothing jumps back to it.
-            let at_entry = || method.entry_counter.map_or(0, |c| counters.count(c));
+            let at_entry = || method.entry_counter.map_or(0, count);
             let calls = match method.entered {
                 0 => at_entry(),
                 calls => calls,
@@ -44,5 +49,6 @@ impl Translator {
                 lines,
             }));
         }
+        self.lines_before = before;
     }
 }

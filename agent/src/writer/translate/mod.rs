@@ -9,6 +9,7 @@ mod classes;
 mod collections;
 mod lines;
 mod objects;
+mod pause;
 mod sites;
 mod snapshot;
 mod stacks;
@@ -18,6 +19,8 @@ use super::announce::{ClassInfo, MethodInfo, ThreadInfo};
 use super::stream::Sink;
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
+pub(crate) use pause::OpenCalls;
+
 use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
@@ -66,6 +69,10 @@ pub(crate) struct Translator {
     totals: Totals,
     /// Snapshots taken on request.
     snapshots: u64,
+    /// Since when collection pauses.
+    paused: Option<Timestamp>,
+    /// What the counters of lines said when the trace began.
+    lines_before: Vec<u64>,
 }
 
 /// One counter for all kinds of things, as TPTP has it.
@@ -95,6 +102,10 @@ struct Thread {
     /// It waits on a monitor.
     is_waiting: bool,
     calls: Vec<Call>,
+    /// How many of them began while collection paused.
+    hidden: u32,
+    /// Calls that were left while it does, innermost first.
+    gone: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<Tree>>,
     /// Names of records to come.
@@ -158,6 +169,8 @@ impl Translator {
             settings,
             totals: Totals::default(),
             snapshots: 0,
+            paused: None,
+            lines_before: Vec::new(),
         }
     }
 
@@ -210,6 +223,11 @@ impl Translator {
 
     /// Writes what stands behind all events but the closing ones.
     pub(crate) fn totals(&mut self, time: Timestamp) {
+        if let Some(since) = self.paused {
+            for number in 0..self.threads.len() as u32 {
+                self.write_gone(number, since);
+            }
+        }
         for number in 0..self.threads.len() as u32 {
             if let Some(thread) = &mut self.threads[number as usize]
                 && let Some(tree) = thread.tree.take()
@@ -223,7 +241,8 @@ impl Translator {
             true => &[],
             false => &self.threads[..],
         };
-        self.totals.open = calls.iter().flatten().map(|t| t.calls.len() as u64).sum();
+        let open = |thread: &Thread| thread.calls.len() as u64 - u64::from(thread.hidden);
+        self.totals.open = calls.iter().flatten().map(|t| open(t)).sum();
         self.note(&Note::Totals(self.totals));
     }
 
@@ -332,6 +351,9 @@ impl Sink for Translator {
     }
 
     fn coded(&mut self, number: u32, ticks: u64, code: Code, payload: &[u64]) {
+        if self.paused.is_some() && self.is_left_out(ticks, code, payload) {
+            return;
+        }
         let first = payload[0];
         let value = first as u32;
         match code {

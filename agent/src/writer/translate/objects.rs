@@ -13,12 +13,12 @@ use jtrail_model::{
 #[derive(Default)]
 pub(super) struct Objects {
     /// By number: whether the trace holds a definition.
-    defined: NumberSet,
+    pub(super) defined: NumberSet,
     /// For each collection, how many objects had numbers when it began: numbers grow with time, so this tells an
     /// object's age.
     collections: Vec<u64>,
     /// The heap dump being written.
-    dump: HeapDumpId,
+    pub(super) dump: HeapDumpId,
 }
 
 impl Objects {
@@ -73,7 +73,7 @@ impl Translator {
         (id, kind_of(&self.classes[number as usize].info.name))
     }
 
-    fn define_object(&mut self, object: u64, class: u32, size: u64, time: Timestamp) {
+    pub(super) fn define_object(&mut self, object: u64, class: u32, size: u64, time: Timestamp) {
         if !self.objects.define(object) {
             return;
         }

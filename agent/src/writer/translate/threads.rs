@@ -146,6 +146,9 @@ impl Translator {
             self.close(number, ticks, 0, true);
             self.totals.repaired += 1; // `close` took the outermost for a real leave
         }
+        if let Some(since) = self.paused {
+            self.write_gone(number, since);
+        }
         if let Some(tree) = self.thread(number).tree.take()
             && let Some((thread, time)) = self.at(number, ticks)
         {

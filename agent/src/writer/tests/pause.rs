@@ -1,0 +1,263 @@
+//! Collection pauses and goes on, and traces follow each other.
+
+use super::*;
+use crate::writer::{Action, NextTrace, Output, Setup, Writer};
+use jtrail_formats::{Checker, Item, Reader};
+use jtrail_model::Timestamp;
+use jtrail_options::{Options, Target};
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Calls by the names of their methods, less definitions.
+fn lines(translator: &mut Translator) -> Vec<String> {
+    let text = String::from_utf8(std::mem::take(&mut translator.out)).expect("text");
+    let lines = text.lines().filter(|line| !line.starts_with("def "));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn calls_around_a_pause() {
+    let mut translator = translator();
+    translator.enter(1, 1, RUN); // stays open over the pause
+    translator.enter(1, 2, BASE); // ends in it
+    translator.pause(Timestamp(3));
+    translator.leave(1, 4, BASE);
+    translator.enter(1, 5, BASE); // begins and ends in it
+    translator.leave(1, 6, BASE);
+    translator.enter(1, 7, RUN); // begins in it
+    translator.resume(Timestamp(8));
+    translator.enter(1, 9, BASE);
+    translator.leave(1, 10, BASE);
+    translator.leave(1, 11, RUN);
+    translator.leave(1, 12, RUN);
+    let ids: Vec<String> = lines(&mut translator);
+    let shape: Vec<&str> = ids
+        .iter()
+        .map(|line| line.split(' ').next().expect("a word"))
+        .collect();
+    assert_eq!(
+        shape,
+        ["thread", ">", ">", "pause", "<", "resume", ">", "<", "<"]
+    );
+    let words = |at: usize| ids[at].split(' ').collect::<Vec<_>>();
+    assert_eq!(words(2)[1], words(4)[1], "the call that ended in the pause");
+    assert_eq!(words(6)[2], "2", "the depth is without hidden calls");
+    assert_eq!(words(1)[1], words(8)[1]);
+}
+
+#[test]
+fn a_trace_that_ends_in_a_pause_has_what_ended_before() {
+    let mut translator = translator();
+    translator.enter(1, 1, RUN);
+    translator.enter(1, 2, BASE);
+    translator.pause(Timestamp(3));
+    translator.leave(1, 4, BASE);
+    translator.totals(Timestamp(5));
+    let lines = lines(&mut translator);
+    let leaves = lines.iter().filter(|line| line.starts_with("< ")).count();
+    assert_eq!(leaves, 1);
+    let Some(Note::Totals(totals)) = lines.last().and_then(|line| Note::parse(line)) else {
+        panic!("{lines:?}");
+    };
+    assert_eq!((totals.enters, totals.leaves, totals.open), (2, 1, 1));
+}
+
+#[test]
+fn ends_of_what_began_before_a_pause_are_told() {
+    let mut translator = translator();
+    translator.coded(1, 1, Code::MonitorContendedEnter, &[0, 0]);
+    translator.pause(Timestamp(2));
+    translator.coded(1, 3, Code::MonitorContendedEntered, &[0, 0]);
+    translator.coded(1, 4, Code::MonitorWait, &[0, 0]);
+    translator.resume(Timestamp(5));
+    translator.coded(1, 6, Code::MonitorWaited, &[0, 0]);
+    translator.totals(Timestamp(7));
+    let lines = lines(&mut translator);
+    let Some(Note::Totals(totals)) = lines.last().and_then(|line| Note::parse(line)) else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(totals.monitors, 2, "the first enter and its end");
+}
+
+/// A writer of its own, with a thread that records.
+struct Bench {
+    folder: tempfile::TempDir,
+    writer: Writer,
+    buffer: *mut ThreadBuffer,
+}
+
+fn options() -> Arc<Options> {
+    let none = |path: &str| Err(std::io::Error::other(path.to_owned()));
+    Arc::new(jtrail_options::parse("format=binary", &none).expect("options"))
+}
+
+fn target(path: PathBuf) -> (Output, String) {
+    let name = path.display().to_string();
+    (Output::open(&Target::Path(path)).expect("it opens"), name)
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (empty, supply) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
+        let (full_sender, full) = unbounded();
+        let (announce, announcements) = unbounded();
+        let (output, target) = target(folder.path().join("0"));
+        let writer = Writer::start(Setup {
+            options: options(),
+            output: Some(output),
+            target,
+            now: System::now,
+            loaded: Reading::take(System::now),
+            announcements,
+            full,
+            empty,
+        });
+        let writer = writer.expect("a thread");
+        let exchange = Exchange {
+            empty: supply,
+            full: full_sender,
+            when_full: WhenFull::Block,
+        };
+        let (handle, buffer) = BufferHandle::share(ThreadBuffer::new(1, 1, exchange));
+        let method = |number, name: &str| MethodInfo {
+            number,
+            name: name.into(),
+            descriptor: "()V".into(),
+            ..MethodInfo::default()
+        };
+        for announcement in [
+            Announcement::Thread(Box::new(ThreadInfo {
+                number: 1,
+                name: "main".into(),
+                ..ThreadInfo::default()
+            })),
+            Announcement::Class(ClassInfo {
+                number: 0,
+                name: "a.B".into(),
+                ..ClassInfo::default()
+            }),
+            Announcement::Methods {
+                class: 0,
+                methods: vec![method(BASE, "base"), method(RUN, "run")],
+            },
+            Announcement::Buffer(Box::new(handle)),
+        ] {
+            announce.send(announcement).expect("the writer is there");
+        }
+        writer.live(System::now());
+        Self {
+            folder,
+            writer,
+            buffer,
+        }
+    }
+
+    fn record(&self, low: u64) {
+        let now = System::now();
+        // SAFETY: the buffer is this thread's own, until `end`.
+        unsafe {
+            let buffer = &*self.buffer;
+            assert!(buffer.try_record(now, low) || buffer.record(now, low));
+        }
+    }
+
+    fn act(&self, action: Action) {
+        assert!(self.writer.act(System::now(), action));
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn next(&self, name: &str) -> NextTrace {
+        let (output, target) = target(self.path(name));
+        NextTrace {
+            options: options(),
+            output,
+            target,
+        }
+    }
+
+    fn end(self) -> tempfile::TempDir {
+        // SAFETY: the last use of the buffer.
+        unsafe { ThreadBuffer::finish(self.buffer) };
+        self.writer.stop();
+        self.folder
+    }
+}
+
+/// Calls of a trace, `>run` and `<run`, and what else there is of interest. It is sound.
+fn calls(file: &Path) -> Vec<String> {
+    let mut reader = Reader::new(File::open(file).expect("there")).expect("a trace");
+    let (mut checker, mut names, mut calls) = (Checker::default(), HashMap::new(), Vec::new());
+    reader
+        .for_each(|item| {
+            let Item::Event { offset, event } = item else {
+                panic!("{item:?}");
+            };
+            checker.event(offset, &event);
+            match event {
+                Event::MethodDef(e) => _ = names.insert(e.method, e.name.into_owned()),
+                Event::MethodEnter(e) => calls.push(format!(">{}", names[&e.method])),
+                Event::MethodLeave(e) => calls.push(format!("<{}", names[&e.method])),
+                Event::TracePause(_) => calls.push("pause".into()),
+                Event::TraceResume(_) => calls.push("resume".into()),
+                Event::TraceEnd(_) => calls.push("end".into()),
+                Event::Custom(e) if Note::parse(&e.body).is_none() => calls.push(e.body.into()),
+                _ => {}
+            }
+            ControlFlow::<()>::Continue(())
+        })
+        .expect("sound");
+    let findings = checker.finish().findings;
+    assert!(findings.is_empty(), "{findings:?}");
+    calls
+}
+
+#[test]
+fn traces_follow_each_other() {
+    let bench = Bench::new();
+    bench.record(record::enter(RUN));
+    bench.record(record::enter(BASE));
+    bench.act(Action::Mark("here".into()));
+    bench.act(Action::Rotate(bench.next("1"))); // both calls go on there
+    bench.record(record::leave(BASE));
+    bench.act(Action::Pause);
+    bench.record(record::enter(BASE));
+    bench.record(record::leave(BASE));
+    bench.act(Action::Resume);
+    bench.record(record::enter(BASE));
+    bench.act(Action::End);
+    bench.record(record::leave(BASE));
+    bench.record(record::enter(BASE)); // in no trace
+    bench.act(Action::Begin(bench.next("2")));
+    bench.record(record::leave(BASE)); // began before
+    bench.record(record::enter(BASE));
+    bench.record(record::leave(BASE));
+    bench.record(record::leave(RUN)); // likewise
+    let folder = bench.end();
+    let file = |name: &str| calls(&folder.path().join(name));
+    assert_eq!(file("0"), [">run", ">base", "here", "end"]);
+    assert_eq!(
+        file("1"),
+        [">run", ">base", "<base", "pause", "resume", ">base", "end"]
+    );
+    assert_eq!(file("2"), [">base", "<base", "end"]);
+}
+
+#[test]
+fn what_has_ended_can_be_ended_again() {
+    let bench = Bench::new();
+    bench.act(Action::End);
+    bench.act(Action::End);
+    bench.act(Action::Pause);
+    bench.act(Action::Mark("nowhere".into()));
+    bench.act(Action::Rotate(bench.next("1")));
+    bench.record(record::enter(RUN));
+    bench.record(record::leave(RUN));
+    let folder = bench.end();
+    assert_eq!(calls(&folder.path().join("0")), ["end"]);
+    assert_eq!(calls(&folder.path().join("1")), [">run", "<run", "end"]);
+}

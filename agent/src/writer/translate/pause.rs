@@ -1,0 +1,178 @@
+//! Collection pauses, and goes on; or goes on in another trace.
+//!
+//! While it pauses, the stacks of threads are kept up, and nothing is written but definitions, what ends, and what happens to threads and
+//! classes. Behind the pause, the calls that were left meanwhile are left at the time of the pause; those that began meanwhile are
+//! hidden, and so are their leaves.
+
+use super::calls::Call;
+use super::{Ids, Settings, Translator};
+use crate::buffer::record::{self, Code};
+use jtrail_formats::Encode;
+use jtrail_model::{
+    ClassId, Event, HeapDumpId, MethodId, ThreadId, Timestamp, Totals, TracePause, TraceResume,
+};
+
+/// What becomes of calls that are open when a trace begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OpenCalls {
+    /// They are entered anew.
+    Enter,
+    /// They are not in the trace, and neither are their leaves.
+    Hide,
+}
+
+/// An encoder that writes nothing.
+struct Silent;
+
+impl Encode for Silent {
+    fn begin(&mut self, _: &mut Vec<u8>) {}
+    fn event(&mut self, _: &Event<'_>, _: &mut Vec<u8>) {}
+    fn end(&mut self, _: &mut Vec<u8>) {}
+}
+
+impl Translator {
+    /// From now on, and until [`Self::resume`], calls and most other events are not written.
+    pub(crate) fn pause(&mut self, time: Timestamp) {
+        if self.paused.is_none() {
+            self.paused = Some(time);
+            self.event(&Event::TracePause(TracePause { time }));
+        }
+    }
+
+    /// Collection goes on.
+    pub(crate) fn resume(&mut self, time: Timestamp) {
+        let Some(since) = self.paused else { return };
+        for number in 0..self.threads.len() as u32 {
+            self.write_gone(number, since);
+        }
+        self.paused = None;
+        let time = time.max(since);
+        self.event(&Event::TraceResume(TraceResume { time }));
+    }
+
+    /// Leaves that came while collection paused.
+    pub(super) fn write_gone(&mut self, number: u32, time: Timestamp) {
+        let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
+            return;
+        };
+        let (id, cpu) = (thread.id, thread.cpu);
+        for call in std::mem::take(&mut thread.gone) {
+            self.write_leave(id, time, call, cpu, false);
+        }
+    }
+
+    /// Whether a record has no place in the trace because collection pauses.
+    pub(super) fn is_left_out(&mut self, ticks: u64, code: Code, payload: &[u64]) -> bool {
+        let time = Timestamp(self.timeline.at(ticks));
+        let (object, class) = record::object_parts(payload[0]);
+        match code {
+            Code::Alloc | Code::AllocAt => {
+                // It may be mentioned later.
+                if object != 0 {
+                    self.define_object(object, class, payload[1], time);
+                }
+                true
+            }
+            Code::GcStart => {
+                self.objects.collection(payload[0]);
+                true
+            }
+            Code::HeapDump => {
+                self.objects.leave_dump_out();
+                true
+            }
+            // A snapshot that began before the pause is written to its end.
+            Code::HeapObject if self.objects.is_dump_left_out() => {
+                self.define_object(object, class, payload[1], time);
+                true
+            }
+            Code::HeapRoot | Code::HeapReference | Code::HeapDumpEnd => {
+                self.objects.is_dump_left_out()
+            }
+            Code::AllocSite
+            | Code::AllocMany
+            | Code::MonitorContendedEnter
+            | Code::MonitorWait
+            | Code::Park
+            | Code::Throw
+            | Code::Catch
+            | Code::Sample => true,
+            _ => false,
+        }
+    }
+
+    /// Another trace begins. What is known of threads, classes and methods stays known, and is told anew before its first use; line
+    /// counters count from here.
+    pub(crate) fn restart(
+        &mut self,
+        encoder: Box<dyn Encode>,
+        settings: Settings,
+        calls: OpenCalls,
+    ) {
+        (self.encoder, self.settings) = (encoder, settings);
+        self.out.clear();
+        self.ids = Ids::default();
+        self.totals = Totals::default();
+        self.collecting = false;
+        self.paused = None;
+        self.objects.forget_definitions();
+        if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
+            self.lines_before = counters.all();
+        }
+        for thread in self.threads.iter_mut().flatten() {
+            thread.id = ThreadId::NONE;
+            thread.tree = None;
+            thread.gone.clear();
+            if calls == OpenCalls::Hide {
+                thread.calls.iter_mut().for_each(Call::hide);
+            }
+            thread.hidden = thread.calls.iter().filter(|call| call.is_hidden()).count() as u32;
+            (thread.is_blocked, thread.is_waiting, thread.parks) = (false, false, 0);
+        }
+        for class in &mut self.classes {
+            class.id = ClassId::NONE;
+        }
+        for method in &mut self.methods {
+            (method.id, method.class_id, method.entered) = (MethodId::NONE, ClassId::NONE, 0);
+        }
+    }
+
+    /// Enters the calls that are open when a trace goes on where another one ended.
+    pub(crate) fn enter_open_calls(&mut self, ticks: u64) {
+        for number in 0..self.threads.len() as u32 {
+            let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
+                continue;
+            };
+            thread.hidden = 0;
+            for call in std::mem::take(&mut thread.calls) {
+                self.entered(number, ticks, call.method);
+                if let Some(entered) = self.thread(number).calls.last_mut() {
+                    entered.phase = call.phase;
+                }
+            }
+        }
+    }
+
+    /// The trace is over. Stacks are kept up until the next one begins, and nothing is written.
+    pub(crate) fn go_silent(&mut self) {
+        self.encoder = Box::new(Silent);
+        self.out.clear();
+        self.paused.get_or_insert_default();
+    }
+}
+
+impl super::objects::Objects {
+    fn leave_dump_out(&mut self) {
+        self.dump = HeapDumpId::NONE;
+    }
+
+    fn is_dump_left_out(&self) -> bool {
+        self.dump == HeapDumpId::NONE
+    }
+
+    /// Another trace begins.
+    fn forget_definitions(&mut self) {
+        self.defined = Default::default();
+        self.dump = HeapDumpId::NONE;
+    }
+}
