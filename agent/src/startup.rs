@@ -27,7 +27,8 @@ pub(crate) enum Loaded {
 /// # Safety
 /// `vm` is the JVM that is starting.
 pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str) -> Loaded {
-    let options = match jtrail_options::parse(text, &jtrail_options::read_file) {
+    let options = jtrail_options::parse(text, &jtrail_options::read_file);
+    let options = match options.and_then(Options::available) {
         Ok(options) => options,
         Err(error) => return refuse_options(&error),
     };

@@ -401,3 +401,48 @@ fn what_is_not_known_is_an_error() {
     let bad = Request::parse(b"<burst id='7'/>").expect_err("it says nothing");
     assert_eq!(bad.id.as_deref(), Some("7"));
 }
+
+/// Every example of bytes in the specification is a frame, and what is in it is understood.
+#[test]
+fn the_specifications_examples_are_right() {
+    use jtrail_control::frame::{Decoder, FrameKind};
+    let text = include_str!("../../../docs/control.md");
+    let (mut commands, mut answers) = (0, 0);
+    for line in text.lines().filter(|line| line.starts_with("4A 54 ")) {
+        let (hex, document) = line.split_once("   ").expect("bytes and text");
+        let byte = |hex| u8::from_str_radix(hex, 16).expect("a byte");
+        let mut bytes: Vec<u8> = hex.split(' ').map(byte).collect();
+        if bytes.len() == frame::HEADER {
+            bytes.extend_from_slice(document.trim().as_bytes());
+        }
+        let mut decoder = match bytes[2] {
+            1 => Decoder::for_agent(),
+            _ => Decoder::for_client(),
+        };
+        decoder.feed(&bytes);
+        let frame = decoder.next_frame().expect(line).expect(line);
+        assert!(!decoder.is_within_frame(), "{line}");
+        if frame.kind == FrameKind::Command {
+            commands += 1;
+            let request = Request::parse(&frame.payload).expect(line);
+            assert_eq!(request.to_bytes(), frame.payload);
+        } else {
+            answers += 1;
+            let reply = Reply::parse(&frame.payload).expect(line);
+            assert_eq!(reply.to_bytes(), frame.payload);
+        }
+    }
+    assert_eq!((commands, answers), (2, 4));
+    for line in text
+        .lines()
+        .filter(|line| line.starts_with("<start ") || line.starts_with("<setFilters "))
+    {
+        Request::parse(line.as_bytes()).expect(line);
+    }
+    let status = text
+        .lines()
+        .find(|line| line.starts_with("<status "))
+        .expect("an example");
+    let reply = Reply::parse(status.as_bytes()).expect("understood");
+    assert_eq!(String::from_utf8(reply.to_bytes()).expect("UTF-8"), status);
+}

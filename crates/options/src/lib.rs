@@ -56,7 +56,7 @@ pub use file::{FilePattern, Target};
 pub use filter::{ClassVerdict, Filter, Rule};
 pub use item::escape;
 pub use keys::{KEYS, KeyInfo, help};
-pub use options::Options;
+pub use options::{Control, Options, TraceChange};
 pub use pattern::Pattern;
 pub use set::{Events, HeapMoments};
 pub use value::{

@@ -100,6 +100,12 @@ fn option_text(
             *path = format!("{here}/{path}");
         }
     }
+    if let Some((_, path)) = pairs
+        .iter_mut()
+        .find(|(key, path)| key == "control" && path != "off")
+    {
+        *path = absolute(here, path);
+    }
     let options = validate(&pairs)?;
     Ok((join(&pairs), options))
 }
@@ -113,11 +119,11 @@ fn join(pairs: &[(String, String)]) -> String {
 }
 
 fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Options> {
-    jtrail_options::parse(&join(pairs), &jtrail_options::read_file).map_err(|error| {
-        match error.key() {
-            Some(key) => anyhow!("--{key}: {}", error.problem()),
-            None => anyhow!("{error}"),
-        }
+    let options = jtrail_options::parse(&join(pairs), &jtrail_options::read_file);
+    let options = options.and_then(jtrail_options::Options::available);
+    options.map_err(|error| match error.key() {
+        Some(key) => anyhow!("--{key}: {}", error.problem()),
+        None => anyhow!("{error}"),
     })
 }
 
