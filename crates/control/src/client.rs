@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 #[non_exhaustive]
 pub enum ClientError {
     /// There is no connection, or it broke.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// The agent closed the connection.
     #[error("the agent has closed the connection")]
@@ -28,7 +28,7 @@ pub enum ClientError {
     #[error("{0}")]
     Refused(Failure),
     /// What came is no frame.
-    #[error("what answers is no jtrail agent: {0}")]
+    #[error("what answers is no jtrail agent")]
     Frame(#[from] FrameError),
     /// What came is no answer.
     #[error(transparent)]

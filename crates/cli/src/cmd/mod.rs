@@ -2,7 +2,11 @@
 
 pub(crate) mod compare;
 pub(crate) mod convert;
+#[cfg(unix)]
+pub(crate) mod ctl;
 pub(crate) mod dump;
 pub(crate) mod report;
 pub(crate) mod run;
+#[cfg(unix)]
+pub(crate) mod stream;
 pub(crate) mod verify;

@@ -128,7 +128,7 @@ fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Option
 }
 
 /// A file pattern that does not depend on the program's current directory.
-fn absolute(here: &str, file: &str) -> String {
+pub(crate) fn absolute(here: &str, file: &str) -> String {
     if file == "-" || file.is_empty() || Path::new(file).is_absolute() {
         return file.to_owned();
     }
