@@ -51,7 +51,8 @@ pub trait Agent {
     /// Ends the trace, and answers when all of it is written. Called when there is one.
     ///
     /// # Errors
-    /// It could not be written to its end.
+    /// It could not be written to its end. There is none any more then, and the agent tells so with
+    /// [`EndReason::Failure`](crate::EndReason::Failure).
     fn stop(&mut self) -> Result<Ended, Failure>;
 
     /// Records nothing until [`Self::resume`]. Called when recording.

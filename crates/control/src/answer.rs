@@ -1,4 +1,7 @@
 //! What the agent answers, and what it tells unasked.
+//!
+//! A client passes over attributes and elements that it does not know: a later agent may say more. Texts that come from
+//! elsewhere are cut when they are written, so that every document fits into a frame.
 
 use crate::command::{Destination, SnapshotKind};
 use crate::part::{ErrorCode, Failure, Part, Size, Value, words};
@@ -195,9 +198,6 @@ impl From<Failure> for Unreadable {
     }
 }
 
-const TRACE: [&str; 3] = ["format", "to", "file"];
-const FIGURES: [&str; 4] = ["elapsed", "events", "lost", "bytes"];
-
 impl Trace {
     fn write(&self, element: Element) -> Element {
         element
@@ -237,11 +237,6 @@ impl Ended {
             },
         })
     }
-
-    fn of_child(place: String, child: &Element) -> Result<Self, Failure> {
-        let attributes = [&TRACE[..], &FIGURES].concat();
-        Self::read(&Part::new(child, place, &attributes, &[])?.without_text()?)
-    }
 }
 
 impl Status {
@@ -270,17 +265,16 @@ impl Status {
 
     fn read(part: &Part<'_>) -> Result<Self, Failure> {
         let (mut trace, mut counts, mut losses) = (None, Vec::new(), Vec::new());
-        for (place, child) in part.children() {
-            if child.name == "trace" {
-                trace = Some(Ended::of_child(place, child)?);
-                continue;
-            }
-            let list = if child.name == "count" {
-                &mut counts
-            } else {
-                &mut losses
+        for child in part.children() {
+            let list = match child.element.name.as_str() {
+                "trace" => {
+                    trace = Some(Ended::read(&child)?);
+                    continue;
+                }
+                "count" => &mut counts,
+                "loss" => &mut losses,
+                _ => continue,
             };
-            let child = Part::new(child, place, &["kind", "events"], &[])?.without_text()?;
             let kind = child.needed("kind")?.to_owned();
             list.push((kind, child.needed_as("events", Value::read)?));
         }
@@ -301,12 +295,19 @@ impl Status {
     }
 }
 
+/// Most bytes of a text that the agent writes.
+const LONGEST_TEXT: usize = 4096;
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST_TEXT)]
+}
+
 fn failure_element(failure: &Failure) -> Element {
-    let place = (!failure.place.is_empty()).then_some(&failure.place);
+    let place = (!failure.place.is_empty()).then(|| cut(&failure.place));
     Element::new("error")
         .with("code", failure.code)
         .with_some("where", place)
-        .with_child(Element::new("message").with_text(&failure.message))
+        .with_child(Element::new("message").with_text(cut(&failure.message)))
 }
 
 fn failure(part: &Part<'_>) -> Result<Failure, Failure> {
@@ -314,14 +315,10 @@ fn failure(part: &Part<'_>) -> Result<Failure, Failure> {
         let found = ErrorCode::ALL.into_iter().find(|code| code.word() == word);
         found.ok_or_else(|| "no such code".to_owned())
     })?;
-    let [message] = part.element.children.as_slice() else {
-        return Err(part.invalid("message", "there must be one"));
-    };
-    let message = Part::new(message, "error/message".to_owned(), &[], &[])?;
     Ok(Failure {
         code,
         place: part.text("where").unwrap_or_default(),
-        message: message.element.text.clone(),
+        message: part.needed_child("message")?.element.text.clone(),
     })
 }
 
@@ -350,60 +347,31 @@ impl Answer {
     }
 
     fn read(root: &Element) -> Result<Self, Failure> {
-        let part = |attributes: &[&str], children: &[&str]| {
-            let attributes = [&["id"], attributes].concat();
-            Part::new(root, root.name.clone(), &attributes, children)?.without_text()
-        };
-        match root.name.as_str() {
+        let part = Part::root(root);
+        Ok(match root.name.as_str() {
             "enabledOutputFormat" => {
-                let part = part(&[], &["format"])?;
-                let [child] = root.children.as_slice() else {
-                    return Err(part.invalid("format", "there must be one"));
-                };
-                let child = Part::new(child, "enabledOutputFormat/format".to_owned(), &[], &[])?;
+                let format = part.needed_child("format")?.element.text.trim();
                 let wrong = |problem| part.invalid("format", problem);
-                let format = OutputFormat::parse(child.element.text.trim()).map_err(wrong)?;
-                Ok(Self::EnabledOutputFormat(format))
+                Self::EnabledOutputFormat(OutputFormat::parse(format).map_err(wrong)?)
             }
-            "done" => part(&[], &[]).map(|_| Self::Done),
-            "started" => Trace::read(&part(&TRACE, &[])?).map(Self::Started),
-            "ended" => Ended::read(&part(&[&TRACE[..], &FIGURES].concat(), &[])?).map(Self::Ended),
-            "rotated" => {
-                let part = part(&[], &["ended", "started"])?;
-                let children: Vec<_> = part.children().collect();
-                match &children[..] {
-                    [(one, ended), (two, started)]
-                        if ended.name == "ended" && started.name == "started" =>
-                    {
-                        let ended = Ended::of_child(one.clone(), ended)?;
-                        let started = Part::new(started, two.clone(), &TRACE, &[])?;
-                        let started = Trace::read(&started.without_text()?)?;
-                        Ok(Self::Rotated { ended, started })
-                    }
-                    _ => Err(part.invalid("ended", "it must be there, and started behind it")),
-                }
-            }
-            "snapshot" => {
-                let part = part(&["kind", "file"], &[])?;
-                Ok(Self::Snapshot {
-                    kind: part.needed_as("kind", SnapshotKind::parse)?,
-                    file: part.text("file"),
-                })
-            }
-            "filters" => Ok(Self::Filters {
-                retransformed: part(&["retransformed"], &[])?
-                    .needed_as("retransformed", Value::read)?,
-            }),
-            "status" => {
-                let attributes = [
-                    "state", "pid", "version", "uptime", "buffer", "buffered", "overhead",
-                    "clients", "stream",
-                ];
-                Status::read(&part(&attributes, &["trace", "count", "loss"])?).map(Self::Status)
-            }
-            "error" => failure(&part(&["code", "where"], &["message"])?).map(Self::Error),
-            _ => Err(unknown(root)),
-        }
+            "done" => Self::Done,
+            "started" => Self::Started(Trace::read(&part)?),
+            "ended" => Self::Ended(Ended::read(&part)?),
+            "rotated" => Self::Rotated {
+                ended: Ended::read(&part.needed_child("ended")?)?,
+                started: Trace::read(&part.needed_child("started")?)?,
+            },
+            "snapshot" => Self::Snapshot {
+                kind: part.needed_as("kind", SnapshotKind::parse)?,
+                file: part.text("file"),
+            },
+            "filters" => Self::Filters {
+                retransformed: part.needed_as("retransformed", Value::read)?,
+            },
+            "status" => Self::Status(Status::read(&part)?),
+            "error" => Self::Error(failure(&part)?),
+            _ => return Err(unknown(root)),
+        })
     }
 }
 
@@ -456,12 +424,14 @@ impl Notice {
                 ended,
                 message,
             } => {
-                let message = (!message.is_empty()).then_some(message);
+                let message = (!message.is_empty()).then(|| cut(message));
                 let element = Element::new("traceEnded").with("reason", reason);
                 ended.write(element).with_some("message", message)
             }
             Self::State(state) => Element::new("state").with("state", state),
-            Self::StreamLost { message } => Element::new("streamLost").with("message", message),
+            Self::StreamLost { message } => {
+                Element::new("streamLost").with("message", cut(message))
+            }
             Self::Ending(reason) => Element::new("ending").with("reason", reason),
         };
         element.to_bytes()
@@ -473,24 +443,19 @@ impl Notice {
     /// What is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
         let root = tree(bytes)?;
-        let part = |attributes: &[&str]| {
-            Part::new(&root, root.name.clone(), attributes, &[])?.without_text()
-        };
+        let part = Part::root(&root);
         Ok(match root.name.as_str() {
-            "traceStarted" => Self::TraceStarted(Trace::read(&part(&TRACE)?)?),
-            "traceEnded" => {
-                let part = part(&[&TRACE[..], &FIGURES, &["reason", "message"]].concat())?;
-                Self::TraceEnded {
-                    reason: part.needed_as("reason", EndReason::parse)?,
-                    ended: Ended::read(&part)?,
-                    message: part.text("message").unwrap_or_default(),
-                }
-            }
-            "state" => Self::State(part(&["state"])?.needed_as("state", State::parse)?),
-            "streamLost" => Self::StreamLost {
-                message: part(&["message"])?.needed("message")?.to_owned(),
+            "traceStarted" => Self::TraceStarted(Trace::read(&part)?),
+            "traceEnded" => Self::TraceEnded {
+                reason: part.needed_as("reason", EndReason::parse)?,
+                ended: Ended::read(&part)?,
+                message: part.text("message").unwrap_or_default(),
             },
-            "ending" => Self::Ending(part(&["reason"])?.needed_as("reason", EndReason::parse)?),
+            "state" => Self::State(part.needed_as("state", State::parse)?),
+            "streamLost" => Self::StreamLost {
+                message: part.needed("message")?.to_owned(),
+            },
+            "ending" => Self::Ending(part.needed_as("reason", EndReason::parse)?),
             _ => return Err(unknown(&root).into()),
         })
     }

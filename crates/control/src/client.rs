@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Notice, Reply, Unreadable};
 use crate::command::{Command, Request};
 use crate::frame::{Decoder, FrameError, FrameKind, LARGEST_DOCUMENT, encode};
-use crate::part::Failure;
+use crate::part::{ErrorCode, Failure};
 use crate::socket::{connect_to_path, connect_to_process};
 use jtrail_options::OutputFormat;
 use std::io::{self, Read, Write};
@@ -59,20 +59,20 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the agent of a process. Each call waits at most `timeout`.
+    /// Connects to the agent of a process. A call fails when nothing comes for `timeout`.
     ///
     /// # Errors
     /// There is no such process, no agent listens, or another user's does.
     pub fn of_process(pid: u32, timeout: Duration) -> Result<Self, ClientError> {
-        Self::new(connect_to_process(pid)?, timeout)
+        Self::new(connect_to_process(pid, timeout)?, timeout)
     }
 
-    /// Connects to the agent whose socket is at a path. Each call waits at most `timeout`.
+    /// Connects to the agent whose socket is at a path. A call fails when nothing comes for `timeout`.
     ///
     /// # Errors
     /// Nobody listens there, or another user does.
     pub fn of_socket(path: &Path, timeout: Duration) -> Result<Self, ClientError> {
-        Self::new(connect_to_path(path)?, timeout)
+        Self::new(connect_to_path(path, timeout)?, timeout)
     }
 
     fn new(socket: UnixStream, timeout: Duration) -> Result<Self, ClientError> {
@@ -159,7 +159,12 @@ impl Client {
             if let Some(frame) = self.decoder.next_frame()? {
                 return Ok(Some(match frame.kind {
                     FrameKind::Data => Incoming::Data(frame.payload),
-                    FrameKind::Notice => Incoming::Notice(Notice::parse(&frame.payload)?),
+                    FrameKind::Notice => match Notice::parse(&frame.payload) {
+                        Ok(notice) => Incoming::Notice(notice),
+                        // A later agent has more to tell.
+                        Err(e) if e.0.code == ErrorCode::Unrecognized => continue,
+                        Err(e) => return Err(e.into()),
+                    },
                     _ => Incoming::Reply(Reply::parse(&frame.payload)?),
                 }));
             }

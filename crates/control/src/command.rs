@@ -309,15 +309,11 @@ fn file(part: &Part<'_>) -> Result<Option<String>, Failure> {
 }
 
 fn output_format(part: &Part<'_>) -> Result<Command, Failure> {
-    let [child] = part.element.children.as_slice() else {
+    if part.element.children.len() != 1 {
         return Err(part.invalid("format", "there must be one"));
-    };
-    let place = format!("{}/format", part.element.name);
-    let format = Part::new(child, place, &[], &[])?
-        .element
-        .text
-        .trim()
-        .to_owned();
+    }
+    let format = part.needed_child("format")?.of(&[], &[])?.element;
+    let format = format.text.trim().to_owned();
     Ok(Command::SetOutputFormat { format })
 }
 
@@ -362,17 +358,19 @@ fn burst(part: &Part<'_>) -> Result<BurstLimit, Failure> {
 /// The rules of an element, each of which the options would take.
 fn patterns(part: &Part<'_>) -> Result<Vec<(bool, String)>, Failure> {
     let mut patterns = Vec::new();
+    // What is wrong with each, if something is.
     let mut places = Vec::new();
-    for (place, child) in part.children() {
-        let rule = Part::new(child, place.clone(), &["pattern"], &[])?.without_text()?;
-        patterns.push((child.name == "include", rule.needed("pattern")?.to_owned()));
-        places.push(place);
+    for rule in part.children() {
+        let rule = rule.of(&["pattern"], &[])?.without_text()?;
+        let include = rule.element.name == "include";
+        patterns.push((include, rule.needed("pattern")?.to_owned()));
+        places.push(rule.invalid("@pattern", ""));
     }
     match Filter::from_patterns(&patterns) {
         Ok(_) => Ok(patterns),
-        Err((n, problem)) => {
-            let place = format!("{}/@pattern", places[n]);
-            Err(Failure::at(ErrorCode::Invalid, place, problem))
-        }
+        Err((n, message)) => Err(Failure {
+            message,
+            ..places.swap_remove(n)
+        }),
     }
 }

@@ -231,3 +231,126 @@ impl std::fmt::Debug for DataStream {
         f.debug_struct("DataStream").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+    /// A socket with room for so many bytes.
+    #[derive(Clone, Default)]
+    struct Narrow {
+        room: Arc<AtomicUsize>,
+        closed: Arc<AtomicBool>,
+        sent: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Wire for Narrow {
+        fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+            let n = bytes.len().min(self.room.load(SeqCst)).min(1_000);
+            if n == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.room.fetch_sub(n, SeqCst);
+            self.sent
+                .lock()
+                .expect("no panic")
+                .extend_from_slice(&bytes[..n]);
+            Ok(n)
+        }
+
+        fn wait(&self, at_most: Duration) -> io::Result<()> {
+            std::thread::sleep(at_most.min(Duration::from_millis(1)));
+            Ok(())
+        }
+
+        fn close(&self) {
+            self.closed.store(true, SeqCst);
+        }
+    }
+
+    fn narrow(room: usize) -> (Narrow, Arc<Outbox>) {
+        let wire = Narrow::default();
+        wire.room.store(room, SeqCst);
+        (wire.clone(), Outbox::new(Box::new(wire)))
+    }
+
+    #[test]
+    fn frames_stay_whole_whoever_sends_them() {
+        let (wire, outbox) = narrow(100_000);
+        let mut stream = DataStream::new(Arc::clone(&outbox), Duration::from_secs(10));
+        let writer = std::thread::spawn(move || stream.write_all(&[7; 300_000]));
+        // Documents come between, while there is no room and while there is.
+        while wire.room.load(SeqCst) > 0 {
+            std::thread::yield_now();
+        }
+        outbox.put(FrameKind::Notice, b"<a/>");
+        assert!(outbox.is_waiting());
+        wire.room.store(10_000_000, SeqCst);
+        writer.join().expect("no panic").expect("all is out");
+        outbox.put(FrameKind::Answer, b"<b/>");
+        let mut decoder = frame::Decoder::for_client();
+        decoder.feed(&wire.sent.lock().expect("no panic"));
+        let (mut data, mut documents) = (0, Vec::new());
+        while let Some(frame) = decoder.next_frame().expect("frames") {
+            match frame.kind {
+                FrameKind::Data => data += frame.payload.len(),
+                _ => documents.push(frame.payload),
+            }
+        }
+        assert_eq!(
+            (data, documents),
+            (300_000, vec![b"<a/>".to_vec(), b"<b/>".to_vec()])
+        );
+    }
+
+    #[test]
+    fn a_write_waits_as_long_as_it_is_told() {
+        for (patience, last) in [(50, None), (100_000, Some(50))] {
+            let (wire, outbox) = narrow(10);
+            let mut stream = DataStream::new(outbox, Duration::from_millis(patience));
+            if let Some(last) = last {
+                stream.finish_within(Duration::from_millis(last));
+            }
+            let begun = Instant::now();
+            let error = stream.write_all(b"data").expect_err("no room");
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            assert!((40..20_000).contains(&begun.elapsed().as_millis()));
+            assert!(wire.closed.load(SeqCst));
+            let error = stream.write_all(b"data").expect_err("closed");
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        }
+    }
+
+    #[test]
+    fn who_does_not_read_is_cut_off() {
+        let (wire, outbox) = narrow(0);
+        let document = vec![b'x'; 60_000];
+        let mut put = 0;
+        while !wire.closed.load(SeqCst) {
+            outbox.put(FrameKind::Notice, &document);
+            put += document.len();
+            assert!(put < 2 * MOST_WAITING);
+        }
+        assert!(put > MOST_WAITING);
+        assert_eq!(
+            outbox.closed().as_deref(),
+            Some("it does not read what it is told")
+        );
+        assert!(!outbox.is_waiting());
+    }
+
+    #[test]
+    fn last_words_are_sent_before_the_end() {
+        let (wire, outbox) = narrow(0);
+        outbox.put(FrameKind::Notice, b"<a/>");
+        outbox.finish();
+        outbox.put(FrameKind::Notice, b"<too-late/>");
+        assert!(!wire.closed.load(SeqCst));
+        wire.room.store(100, SeqCst);
+        outbox.flush();
+        assert!(wire.closed.load(SeqCst));
+        assert!(wire.sent.lock().expect("no panic").ends_with(b"<a/>"));
+    }
+}

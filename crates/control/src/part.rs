@@ -102,6 +102,12 @@ pub(crate) struct Part<'e> {
 }
 
 impl<'e> Part<'e> {
+    /// The root of a document of the agent, which may hold more than is known.
+    pub(crate) fn root(element: &'e Element) -> Self {
+        let place = element.name.clone();
+        Self { element, place }
+    }
+
     /// The element, if it has no attributes and children but these, and no text unless that is allowed.
     pub(crate) fn new(
         element: &'e Element,
@@ -148,10 +154,25 @@ impl<'e> Part<'e> {
         )
     }
 
-    /// The children, each with its place: `start/include[2]`.
-    pub(crate) fn children(&self) -> impl Iterator<Item = (String, &'e Element)> {
+    /// The children, each with its place: `start/include[2]`. What they hold was not looked at.
+    pub(crate) fn children(&self) -> impl Iterator<Item = Self> {
         let children = self.element.children.iter().enumerate();
-        children.map(|(n, c)| (format!("{}/{}[{}]", self.place, c.name, n + 1), c))
+        children.map(|(n, element)| Self {
+            element,
+            place: format!("{}/{}[{}]", self.place, element.name, n + 1),
+        })
+    }
+
+    /// The first child of a name.
+    pub(crate) fn needed_child(&self, name: &str) -> Result<Self, Failure> {
+        let mut found = self.children().filter(|child| child.element.name == name);
+        let missing = || self.invalid(name, "the element is missing");
+        found.next().ok_or_else(missing)
+    }
+
+    /// This part, if it has no attributes and children but these.
+    pub(crate) fn of(self, attributes: &[&str], children: &[&str]) -> Result<Self, Failure> {
+        Self::new(self.element, self.place, attributes, children)
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&'e str> {

@@ -19,7 +19,7 @@
 use crate::agent::{Agent, Sink, TraceRequest};
 use crate::answer::{Answer, EndReason, Notice, Reply, State, StreamUse};
 use crate::command::{BadRequest, Command, Destination, Request, Start, unrecognized};
-use crate::frame::{Decoder, FrameKind};
+use crate::frame::{Decoder, FrameKind, LARGEST_DOCUMENT};
 use crate::outbox::{DataStream, Outbox, Wire};
 use crate::part::{ErrorCode, Failure};
 use jtrail_options::{BurstLimit, Compat, OutputFormat, duration_text};
@@ -196,12 +196,20 @@ impl<A: Agent> Server<A> {
         Some(id)
     }
 
-    /// A client has sent bytes, at most 64 KiB. Answers follow at once.
+    /// A client has sent bytes, at most 64 KiB. Answers follow at once, unless too many of them wait to be read.
     pub fn received(&mut self, id: ClientId, bytes: &[u8], now: Instant) {
         if let Some(client) = self.client(id).filter(|c| !c.refused) {
             client.decoder.feed(bytes);
         }
-        while let Some(client) = self.client(id).filter(|c| !c.refused) {
+        self.carry_out(id, now);
+    }
+
+    /// Carries out the commands that are there, as long as the client reads what it is answered.
+    fn carry_out(&mut self, id: ClientId, now: Instant) {
+        while let Some(client) = self
+            .client(id)
+            .filter(|c| !c.refused && !c.outbox.is_full())
+        {
             match client.decoder.next_frame() {
                 Ok(None) => {
                     let within = client.decoder.is_within_frame();
@@ -244,8 +252,16 @@ impl<A: Agent> Server<A> {
         self.tell(&Notice::StreamLost { message });
     }
 
-    /// Time passes: who leaves half a frame for too long is sent away. Waiting bytes are sent.
+    /// Time passes, or a client can take more: waiting bytes are sent, and commands that had to wait for that are carried
+    /// out. Who leaves half a frame for too long is sent away.
     pub fn tick(&mut self, now: Instant) {
+        for client in &self.clients {
+            client.outbox.flush();
+        }
+        let ids: Vec<ClientId> = self.clients.iter().map(|c| c.id).collect();
+        for id in ids {
+            self.carry_out(id, now);
+        }
         let time = self.settings.frame_time;
         let late: Vec<ClientId> = self
             .clients
@@ -266,7 +282,6 @@ impl<A: Agent> Server<A> {
             );
         }
         for client in &mut self.clients {
-            client.outbox.flush();
             let since = client
                 .refused
                 .then(|| *client.refused_since.get_or_insert(now));
@@ -553,7 +568,13 @@ impl<A: Agent> Server<A> {
 }
 
 fn answer(outbox: &Outbox, id: Option<String>, answer: Answer) {
-    outbox.put(FrameKind::Answer, &Reply { id, answer }.to_bytes());
+    let mut reply = Reply { id, answer };
+    let mut document = reply.to_bytes();
+    if document.len() > LARGEST_DOCUMENT {
+        reply.answer = Answer::Error(Failure::new(ErrorCode::Failed, "the answer is too large"));
+        document = reply.to_bytes();
+    }
+    outbox.put(FrameKind::Answer, &document);
 }
 
 fn state(message: &str) -> Failure {

@@ -8,15 +8,20 @@
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::geteuid;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
+
+/// How long a socket that is there already may take to show that it is alive.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Name of the folder in a runtime directory.
 const FOLDER: &str = "jtrail";
@@ -244,6 +249,28 @@ fn peer(_: &UnixStream) -> io::Result<u32> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
+/// Connects, and waits at most that long for a server that is slow to take the connection.
+fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = net::socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    // At least something: 0 would mean for ever.
+    let timeout = timeout.max(Duration::from_millis(1));
+    net::sockopt::set_socket_timeout(&socket, Timeout::Send, Some(timeout))?;
+    match net::connect(&socket, &address) {
+        Ok(()) => Ok(UnixStream::from(socket)),
+        Err(Errno::AGAIN) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "it takes no connections",
+        )),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     let found = match stat(path) {
         Ok(found) => found,
@@ -256,7 +283,7 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     if found.st_uid != uid {
         return Err(refused(path, "is a socket of another user"));
     }
-    match UnixStream::connect(path) {
+    match connect(path, LOOK) {
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
             fs::unlink(path).map_err(about(path))
         }
@@ -272,7 +299,7 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] if no agent listens; what listens is not of the process's user.
-pub(crate) fn connect_to_process(pid: u32) -> io::Result<UnixStream> {
+pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<UnixStream> {
     let process = PathBuf::from(format!("/proc/{pid}"));
     let owner = fs::stat(&process).map_err(|error| match error {
         Errno::NOENT => io::Error::new(
@@ -284,10 +311,15 @@ pub(crate) fn connect_to_process(pid: u32) -> io::Result<UnixStream> {
     let mut tried = Vec::new();
     for folder in environment_folders(owner.st_uid) {
         let path = folder.join(socket_name(pid));
-        match UnixStream::connect(&path) {
+        match connect(&path, timeout) {
             // The folder for temporary files is everybody's, so anybody could have made this one.
             Ok(stream) => return of_user(stream, owner.st_uid, &path),
-            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::TimedOut
+                ) =>
+            {
                 return Err(io::Error::new(e.kind(), format!("{}: {e}", path.display())));
             }
             Err(_) => tried.push(path.display().to_string()),
@@ -301,8 +333,8 @@ pub(crate) fn connect_to_process(pid: u32) -> io::Result<UnixStream> {
 }
 
 /// Connects to the agent whose socket is at a path.
-pub(crate) fn connect_to_path(path: &Path) -> io::Result<UnixStream> {
-    let stream = UnixStream::connect(path)
+pub(crate) fn connect_to_path(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
+    let stream = connect(path, timeout)
         .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
     let own = geteuid().as_raw();
     if own == 0 {
@@ -323,6 +355,8 @@ mod tests {
     use super::*;
     use std::fs::{create_dir, set_permissions, write};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    const SOON: Duration = Duration::from_millis(200);
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir().expect("a folder")
@@ -388,11 +422,12 @@ mod tests {
         };
         let first = runtime.path().join("jtrail");
         assert_eq!(found(Some(runtime.path())), [first, last.clone()]);
-        assert_eq!(found(None), [last.clone()]);
-        assert_eq!(found(Some(Path::new("relative"))), [last.clone()]);
-        assert_eq!(found(Some(&runtime.path().join("missing"))), [last.clone()]);
+        let only = [last];
+        assert_eq!(found(None), only);
+        assert_eq!(found(Some(Path::new("relative"))), only);
+        assert_eq!(found(Some(&runtime.path().join("missing"))), only);
         set_mode(runtime.path(), 0o777);
-        assert_eq!(found(Some(runtime.path())), [last]);
+        assert_eq!(found(Some(runtime.path())), only);
     }
 
     #[test]
@@ -401,7 +436,7 @@ mod tests {
         let path = base.path().join("1.sock");
         let listener = Listener::bind(&path).expect("bound");
         assert_eq!(path.metadata().expect("there").mode() & 0o7777, 0o600);
-        let client = connect_to_path(&path).expect("connected");
+        let client = connect_to_path(&path, SOON).expect("connected");
         assert!(listener.accept().expect("ours").is_some());
         assert!(listener.accept().expect("nobody").is_none());
         drop((client, listener));
@@ -430,6 +465,26 @@ mod tests {
     }
 
     #[test]
+    fn one_that_takes_no_connections_is_alive_and_not_waited_for() {
+        let base = folder();
+        let path = base.path().join("1.sock");
+        let listener = Listener::bind(&path).expect("bound");
+        // Nobody accepts, so at some time no more can wait.
+        let mut waiting = Vec::new();
+        let error = loop {
+            match connect_to_path(&path, SOON) {
+                Ok(stream) => waiting.push(stream),
+                Err(error) => break error,
+            }
+            assert!(waiting.len() < 10_000);
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let error = Listener::bind(&path).expect_err("in use");
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        drop(listener);
+    }
+
+    #[test]
     fn what_is_no_socket_of_ours_stays() {
         let base = folder();
         let path = base.path().join("1.sock");
@@ -448,10 +503,10 @@ mod tests {
 
     #[test]
     fn processes_without_an_agent_are_told() {
-        let message = problem(connect_to_process(std::process::id()));
+        let message = problem(connect_to_process(std::process::id(), SOON));
         assert!(message.contains("nobody listens at"), "{message}");
         assert_eq!(
-            problem(connect_to_process(u32::MAX - 7)),
+            problem(connect_to_process(u32::MAX - 7, SOON)),
             "there is no process 4294967288"
         );
     }

@@ -313,7 +313,7 @@ fn what_is_not_known_is_an_error() {
         ),
         (
             "<setOutputFormat><format x='1'>xml</format></setOutputFormat>",
-            "invalid|setOutputFormat/format/@x|no such attribute",
+            "invalid|setOutputFormat/format[1]/@x|no such attribute",
         ),
         (
             "<start to='socket'/>",
@@ -400,6 +400,49 @@ fn what_is_not_known_is_an_error() {
     );
     let bad = Request::parse(b"<burst id='7'/>").expect_err("it says nothing");
     assert_eq!(bad.id.as_deref(), Some("7"));
+}
+
+#[test]
+fn a_later_agent_may_say_more() {
+    let said = "<done id='1' more='1'><more/></done>";
+    let reply = Reply::parse(said.as_bytes()).expect("understood");
+    assert_eq!(
+        (reply.id.as_deref(), reply.answer),
+        (Some("1"), Answer::Done)
+    );
+    let notice = Notice::parse(b"<state state='paused' since='1s'/>");
+    assert_eq!(notice, Ok(Notice::State(State::Paused)));
+    let news = Notice::parse(b"<news/>").expect_err("not known");
+    assert_eq!(news.0.code, ErrorCode::Unrecognized);
+}
+
+/// Whatever an answer repeats, it fits into a frame.
+#[test]
+fn long_names_make_short_answers() {
+    let long = "x".repeat(frame::LARGEST_DOCUMENT - 40);
+    for document in [
+        format!("<{long}/>"),
+        format!("<stop {long}='1'/>"),
+        format!("<start><{long}/></start>"),
+        format!("<start events='{long}'/>"),
+        format!("<start format='{long}'/>"),
+        format!("<setFilters><include pattern='{long}/'/></setFilters>"),
+        format!("<stop>&{long};</stop>"),
+    ] {
+        let failure = Request::parse(document.as_bytes())
+            .expect_err("wrong")
+            .failure;
+        let answer = Answer::Error(failure);
+        let reply = Reply {
+            id: Some("<".repeat(LONGEST_ID)),
+            answer,
+        };
+        let bytes = reply.to_bytes();
+        assert!(bytes.len() < 10_000, "{}", bytes.len());
+        assert!(Reply::parse(&bytes).is_ok());
+    }
+    let message = "&".repeat(1 << 20);
+    assert!(Notice::StreamLost { message }.to_bytes().len() < frame::LARGEST_DOCUMENT);
 }
 
 /// Every example of bytes in the specification is a frame, and what is in it is understood.

@@ -564,6 +564,77 @@ fn who_never_reads_answers_is_not_listened_to() {
     }
     let mut other = served.client();
     call(&mut other, Command::Status).expect("others are served");
+    // When it reads, all are carried out.
+    let mut decoder = jtrail_control::frame::Decoder::for_client();
+    let mut piece = vec![0; 64 << 10];
+    let mut answers = 0;
+    while answers < sent / frame.len() {
+        let n = socket.read(&mut piece).expect("more");
+        assert!(n > 0, "{answers} answers");
+        decoder.feed(&piece[..n]);
+        while decoder.next_frame().expect("frames").is_some() {
+            answers += 1;
+        }
+    }
+}
+
+/// Another user's process connects, though the modes would let it, and is sent away.
+#[test]
+fn other_users_are_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can be another user");
+        return;
+    }
+    let served = served();
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("ours");
+    };
+    mode(served.folder.path(), 0o755);
+    mode(&served.socket, 0o666);
+    let script = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n\
+                  try:\n    s.sendall(b'JT\\x01\\0\\x09\\0\\0\\0<status/>')\n    print(s.recv(100))\n\
+                  except ConnectionError:\n    print(b'')";
+    for _ in 0..3 {
+        let mut python = std::process::Command::new("python3");
+        let Ok(output) = python
+            .args(["-c", script])
+            .arg(&served.socket)
+            .uid(12_345)
+            .gid(12_345)
+            .output()
+        else {
+            eprintln!("skipped: no python3");
+            return;
+        };
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "b''\n");
+    }
+    call(&mut served.client(), Command::Status).expect("root is served");
+    let log = served.log.lock().expect("no panic").clone();
+    assert_eq!(
+        log,
+        ["a connection of the user with number 12345 was refused"]
+    );
+}
+
+/// A program that the JVM starts gets none of the sockets.
+#[test]
+fn children_do_not_hold_the_sockets() {
+    let served = served();
+    let mut client = served.client();
+    call(&mut client, Command::Status).expect("connected");
+    let mut child = std::process::Command::new("ls");
+    let output = child
+        .args(["-l", "/proc/self/fd"])
+        .stdin(std::process::Stdio::null())
+        .output();
+    let listed = String::from_utf8(output.expect("ls").stdout).expect("UTF-8");
+    assert!(
+        listed.contains("/dev/null") && !listed.contains("socket:"),
+        "{listed}"
+    );
 }
 
 /// Sends bytes, and answers all that comes back until the connection ends.
