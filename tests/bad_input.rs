@@ -127,7 +127,8 @@ fn wrong_options_are_told_by_parser_and_command_line() {
         let folder = folder_of(file, row.0);
         let read =
             |path: &str| jtrail_options::read_file(&folder.path().join(path).display().to_string());
-        let Err(error) = jtrail_options::parse(text, &read) else {
+        let options = jtrail_options::parse(text, &read);
+        let Err(error) = options.and_then(jtrail_options::Options::available) else {
             failures.check(false, || format!("{text:?} {:?} is taken", row.0));
             continue;
         };

@@ -37,7 +37,8 @@ pub(crate) enum Moment {
 /// # Safety
 /// `vm` is the JVM.
 pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded {
-    let options = match jtrail_options::parse(text, &jtrail_options::read_file) {
+    let options = jtrail_options::parse(text, &jtrail_options::read_file);
+    let options = match options.and_then(Options::available) {
         Ok(options) => options,
         Err(error) if moment == Moment::Attach => {
             log::say(&match error.is_help() {

@@ -1,4 +1,4 @@
-//! What the fuzz targets demand of the readers. `scripts/fuzz` runs them.
+//! What the fuzz targets demand of the readers, and of the command channel. `scripts/fuzz` runs them.
 //!
 //! Whatever the bytes, a reader neither panics nor hangs, and keeps its promises:
 //!
@@ -17,6 +17,9 @@
 mod decoding;
 #[path = "../../crates/formats/tests/common/memory.rs"]
 mod memory;
+#[path = "../../crates/control/tests/common/promises.rs"]
+#[allow(unreachable_pub, reason = "the tests share it")]
+mod promises;
 
 pub use memory::bounded;
 
@@ -30,6 +33,13 @@ fn chosen(data: &[u8], below: usize) -> usize {
     let mut hasher = DefaultHasher::new();
     data.hash(&mut hasher);
     hasher.finish() as usize % below
+}
+
+/// Sends the bytes to the command channel.
+pub fn control(data: &[u8]) {
+    bounded(data.len(), || {
+        promises::keep(data, chosen(data, data.len() + 1))
+    });
 }
 
 /// Decodes the bytes as a trace in `format`, in one piece and in several, and checks the events.

@@ -57,6 +57,10 @@ enum Verb {
     Convert(cmd::convert::Args),
     Verify(cmd::verify::Args),
     Compare(cmd::compare::Args),
+    #[cfg(unix)]
+    Ctl(cmd::ctl::Args),
+    #[cfg(unix)]
+    Stream(cmd::stream::Args),
     /// Print the completion script of a shell
     Completions {
         /// The shell
@@ -111,6 +115,10 @@ pub fn main_with(
         Verb::Convert(args) => cmd::convert::run(&args, &mut streams),
         Verb::Verify(args) => cmd::verify::run(&args, &mut streams),
         Verb::Compare(args) => cmd::compare::run(&args, &mut streams),
+        #[cfg(unix)]
+        Verb::Ctl(args) => cmd::ctl::run(args, &mut streams),
+        #[cfg(unix)]
+        Verb::Stream(args) => cmd::stream::run(args, &mut streams),
         Verb::Completions { shell } => completions(shell, streams.out),
         Verb::Man => manual(streams.out),
     };

@@ -20,6 +20,12 @@ mod reader;
 pub mod tptp;
 pub mod tracelog;
 
+/// The strict XML tokenizer of the text formats, for other documents of ours.
+pub mod markup {
+    pub use crate::tptp::xml::scan::{Attribute, Markup, Scanner, Tag, Wrong, text, white_space};
+    pub use crate::tptp::xml::value::write_text;
+}
+
 pub use check::*;
 pub use codec::*;
 pub use detect::*;

@@ -26,7 +26,11 @@ pub enum Target {
 }
 
 impl FilePattern {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the value of the option `file`.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("the path is missing".to_owned());
         }

@@ -78,6 +78,18 @@ impl Filter {
         self.jdk_too || !jdk
     }
 
+    /// The rules of `include` (true) and `exclude` values, in the order given, as the options have them.
+    ///
+    /// # Errors
+    /// Which value is wrong, and a sentence that says why.
+    pub fn from_patterns(patterns: &[(bool, String)]) -> Result<Self, (usize, String)> {
+        let mut rules = Vec::new();
+        for (n, (include, value)) in patterns.iter().enumerate() {
+            push_rules(&mut rules, value, *include).map_err(|problem| (n, problem))?;
+        }
+        Ok(Self::from_rules(rules))
+    }
+
     /// The rules of a TPTP filter file. None fits: traced, as its specification says.
     pub(crate) fn from_file(rules: Vec<Rule>) -> Self {
         Self {

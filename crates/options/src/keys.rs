@@ -1,7 +1,8 @@
 //! The table of keys. Parser, help, command line and manual are made from it.
 
 use crate::value::{
-    AllocMode, BOOLEANS, Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
+    AllocMode, BOOLEANS, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
+    Server,
 };
 use std::fmt::Write;
 
@@ -196,6 +197,45 @@ pub const KEYS: &[KeyInfo] = &[
         ..KEY
     },
     KeyInfo {
+        key: "server",
+        values: "standalone | enabled | controlled | application",
+        words: Server::WORDS,
+        default: "standalone",
+        help: "Who begins and ends the trace: nobody, a client that may come, a client that the program waits for, \
+               the program itself. Not yet available but standalone",
+        ..KEY
+    },
+    KeyInfo {
+        key: "control",
+        values: "path with the letters of file, or off",
+        default: "off with server=standalone, else PID.sock in the user's runtime directory",
+        help: "Socket of the command channel; a path alone means server=enabled. Not yet available but off",
+        ..KEY
+    },
+    KeyInfo {
+        key: "wait",
+        values: "time like 500us, 10ms, 2s, 1m or 1h",
+        default: "1m",
+        help: "With server=controlled: how long the program waits for the client",
+        ..KEY
+    },
+    KeyInfo {
+        key: "compat",
+        values: "current | pre45",
+        words: Compat::WORDS,
+        default: "current",
+        help: "How it answers clients: as this version, or as TPTP's before 4.5. Not yet available but current",
+        ..KEY
+    },
+    KeyInfo {
+        key: "burst",
+        values: "call:METHOD[:N], slow:METHOD:TIME, exception:CLASS, at:TIME or every:TIME, and /TIME or /EVENTS",
+        default: "none; a burst without limit takes 10s",
+        help: "Record only when this happens, and for a while. Not yet available",
+        repeatable: true,
+        ..KEY
+    },
+    KeyInfo {
         key: "onerror",
         values: "stop | continue",
         words: OnError::WORDS,
@@ -206,7 +246,7 @@ pub const KEYS: &[KeyInfo] = &[
 ];
 
 /// Keys that are planned: they answer "not available in this version" instead of "unknown".
-pub(crate) const LATER_KEYS: &[&str] = &["min", "start", "burst", "server", "control"];
+pub(crate) const LATER_KEYS: &[&str] = &["min", "start"];
 
 /// The key or its alias.
 pub(crate) fn find(key: &str) -> Option<&'static KeyInfo> {

@@ -28,6 +28,7 @@
 //! | `set` | sets of words: events, moments of heap snapshots |
 //! | `item` | text to key and value |
 //! | `pattern`, `filter` | class and method patterns; which method is traced |
+//! | `burst` | when something is recorded, and for how long |
 //! | `format` | what each format of a trace has a place for |
 //! | `file` | the output file's name and its `%` letters |
 //! | `options` | the result, and the parser of our own spelling |
@@ -36,6 +37,7 @@
 
 #![forbid(unsafe_code)]
 
+mod burst;
 mod error;
 mod file;
 mod filter;
@@ -48,16 +50,18 @@ mod set;
 mod tptp;
 mod value;
 
+pub use burst::{Burst, BurstLimit, Trigger};
 pub use error::OptionError;
 pub use file::{FilePattern, Target};
 pub use filter::{ClassVerdict, Filter, Rule};
 pub use item::escape;
 pub use keys::{KEYS, KeyInfo, help};
-pub use options::Options;
+pub use options::{Control, Options, TraceChange};
 pub use pattern::Pattern;
 pub use set::{Events, HeapMoments};
 pub use value::{
-    AllocMode, Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow, parse_size,
+    AllocMode, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow, Server,
+    duration_text, parse_duration, parse_size, size_text,
 };
 
 use std::fs::File;

@@ -1,5 +1,6 @@
 //! The options as a whole, and the parser of our own spelling.
 
+use crate::burst::Burst;
 use crate::error::{OptionError, did_you_mean, quoted};
 use crate::file::FilePattern;
 use crate::filter::{Filter, push_rules};
@@ -8,8 +9,9 @@ use crate::keys::{KEYS, LATER_KEYS, find, help};
 use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
-    AllocMode, Clock, Engine, MlpdVersion, OnError, OutputFormat, Overflow, interval_text,
-    parse_boolean, parse_buffer, parse_interval, parse_stack_depth, size_text,
+    AllocMode, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow, Server,
+    duration_text, interval_text, not_available, parse_boolean, parse_buffer, parse_duration,
+    parse_interval, parse_stack_depth, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -59,6 +61,16 @@ pub struct Options {
     pub visual_studio: bool,
     /// The least time between two lines of CPU time, 1 ms to 1 h, in whole milliseconds ([`OutputFormat::TraceLog`]).
     pub cpu_interval: Duration,
+    /// Who begins and ends the trace.
+    pub server: Server,
+    /// The socket of the command channel. Never [`Control::Path`] with [`Server::Standalone`], which has none.
+    pub control: Control,
+    /// How long the program waits for a client ([`Server::Controlled`]).
+    pub wait: Duration,
+    /// As which version it answers clients.
+    pub compat: Compat,
+    /// When something is recorded, and for how long; none means from the start.
+    pub bursts: Vec<Burst>,
     /// What happens when the trace can't be set up.
     pub on_error: OnError,
     /// Write the filter rules into the trace (TPTP message 1007).
@@ -75,6 +87,44 @@ pub struct Options {
     pub options_file: Option<String>,
     /// Lines of the options file: key and value as written.
     pub file_options: Vec<(String, String)>,
+    /// What the agent does not do yet, of what is asked for.
+    pub(crate) not_yet: Option<OptionError>,
+}
+
+/// Where the socket of the command channel is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Control {
+    /// Where it always is, if there is a command channel.
+    #[default]
+    Usual,
+    /// There is none.
+    Off,
+    /// There.
+    Path(FilePattern),
+}
+
+impl Control {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            "-" => Err("a socket has a path".to_owned()),
+            _ => FilePattern::parse(text).map(Self::Path),
+        }
+    }
+}
+
+/// What another trace of the same agent shall be, where it differs. None of it changes nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TraceChange {
+    /// Its format.
+    pub format: Option<OutputFormat>,
+    /// Name of its file.
+    pub file: Option<String>,
+    /// Value of `events`. With another format and without this, what was asked for is recorded as far as the format has
+    /// a place for it.
+    pub events: Option<String>,
+    /// Values of `include` (true) and `exclude`, in place of all filters.
+    pub patterns: Vec<(bool, String)>,
 }
 
 impl Options {
@@ -101,6 +151,11 @@ impl Options {
             every_sample: false,
             visual_studio: false,
             cpu_interval: Duration::from_millis(10),
+            server: Server::default(),
+            control: Control::default(),
+            wait: Duration::from_secs(60),
+            compat: Compat::default(),
+            bursts: Vec::new(),
             on_error: OnError::default(),
             write_filters: true,
             write_options: true,
@@ -109,7 +164,50 @@ impl Options {
             filters_file: None,
             options_file: None,
             file_options: Vec::new(),
+            not_yet: None,
         }
+    }
+
+    /// The options, if the agent of this version does all that they ask for.
+    ///
+    /// # Errors
+    /// What it does not do yet.
+    pub fn available(mut self) -> Result<Self, OptionError> {
+        match self.not_yet.take() {
+            Some(error) => Err(error.with_continue(self.on_error == OnError::Continue)),
+            None => Ok(self),
+        }
+    }
+
+    /// The options of another trace.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong, or what does not go together.
+    pub fn changed(&self, change: &TraceChange) -> Result<Self, String> {
+        let mut options = self.clone();
+        let asked = self.events.union(self.no_place);
+        if let Some(format) = change.format {
+            options.format = format;
+            options.file = FilePattern::default_for(format);
+        }
+        if let Some(file) = &change.file {
+            options.file = FilePattern::parse(file)?;
+        }
+        options.events = match &change.events {
+            Some(text) => Events::parse(text, options.format.default_events())?,
+            None => asked,
+        };
+        if !change.patterns.is_empty() {
+            let wrong = |(_, problem)| problem;
+            options.filter = Filter::from_patterns(&change.patterns).map_err(wrong)?;
+            options.patterns.clone_from(&change.patterns);
+            options.filters_file = None;
+        }
+        place_events(&mut options, change.events.as_deref() == Some("all"))?;
+        without_rewriting(&options)?;
+        without_identity(&options)?;
+        has_place_for_sums(&options)?;
+        Ok(options)
     }
 
     /// Whether allocations are seen by hooks where code creates objects.
@@ -153,6 +251,19 @@ impl Options {
             }
             _ => {}
         }
+        if self.server != Server::Standalone {
+            add("server", self.server.word());
+            add("wait", &duration_text(self.wait));
+            add("compat", self.compat.word());
+        }
+        match &self.control {
+            Control::Usual => {}
+            Control::Off => add("control", "off"),
+            Control::Path(path) => add("control", path.text()),
+        }
+        for burst in &self.bursts {
+            add("burst", &burst.to_string());
+        }
         add("onerror", self.on_error.word());
         out.extend(self.file_options.iter().cloned());
         out
@@ -172,6 +283,8 @@ pub(crate) fn parse(
     let mut events = None;
     let mut alloc_at = 0;
     let mut details_at = 0;
+    let mut control_at = 0;
+    let mut server_given = false;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -222,6 +335,31 @@ pub(crate) fn parse(
             "clock" => options.clock = Clock::parse(value).map_err(wrong)?,
             "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
             "buffer" => options.buffer_bytes = parse_buffer(value).map_err(wrong)?,
+            "server" => {
+                options.server = Server::parse(value).map_err(wrong)?;
+                server_given = true;
+                if options.server != Server::Standalone {
+                    later(&mut options, &item);
+                }
+            }
+            "control" => {
+                options.control = Control::parse(value).map_err(wrong)?;
+                control_at = item.value_at;
+                if options.control != Control::Off {
+                    later(&mut options, &item);
+                }
+            }
+            "wait" => options.wait = parse_duration(value).map_err(wrong)?,
+            "compat" => {
+                options.compat = Compat::parse(value).map_err(wrong)?;
+                if options.compat != Compat::Current {
+                    later(&mut options, &item);
+                }
+            }
+            "burst" => {
+                options.bursts.push(Burst::parse(value).map_err(wrong)?);
+                later(&mut options, &item);
+            }
             "onerror" => options.on_error = OnError::parse(value).map_err(wrong)?,
             other => return Err(OptionError::at(other, item.key_at, "not handled")),
         }
@@ -236,18 +374,47 @@ pub(crate) fn parse(
     place_events(&mut options, text == "all").map_err(wrong)?;
     without_rewriting(&options).map_err(wrong)?;
     without_identity(&options).map_err(|e| OptionError::at("alloc", alloc_at, e))?;
-    if !options.exec_details && !options.format.has_sums_of_calls() {
-        let problem = format!(
-            "{} has no place for calls that are added up",
-            options.format
-        );
-        return Err(OptionError::at("execdetails", details_at, problem));
-    }
+    has_place_for_sums(&options).map_err(|e| OptionError::at("execdetails", details_at, e))?;
+    socket(&mut options, server_given).map_err(|e| OptionError::at("control", control_at, e))?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);
     }
     Ok(options)
+}
+
+/// Notes that the agent does not do this yet, unless something else was noted before.
+fn later(options: &mut Options, item: &Item<'_>) {
+    let problem = not_available(&item.value);
+    let error = || OptionError::at(item.key, item.value_at, problem);
+    options.not_yet.get_or_insert_with(error);
+}
+
+/// Brings `server` and `control` together: who names a socket wants clients.
+fn socket(options: &mut Options, server_given: bool) -> Result<(), String> {
+    match (&options.control, options.server) {
+        (Control::Path(_), Server::Standalone) if server_given => {
+            Err("server=standalone has no command channel".to_owned())
+        }
+        (Control::Path(_), Server::Standalone) => {
+            options.server = Server::Enabled;
+            Ok(())
+        }
+        (Control::Off, server @ (Server::Enabled | Server::Controlled)) => {
+            Err(format!("server={server} needs the command channel"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn has_place_for_sums(options: &Options) -> Result<(), String> {
+    if options.exec_details || options.format.has_sums_of_calls() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has no place for calls that are added up",
+        options.format
+    ))
 }
 
 /// The key's proper name, if there is such a key and it was not there before.

@@ -120,7 +120,10 @@ impl Events {
     ];
 
     /// Reads `a+b` (these), `+a+b` (these and the default ones), `all`. Who wants frees gets allocations.
-    pub(crate) fn parse(text: &str, default: Self) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// A sentence that says which words there are.
+    pub fn parse(text: &str, default: Self) -> Result<Self, String> {
         let (begin, words) = match text.strip_prefix('+') {
             Some(words) => (default, words),
             None => (Self(0), text),

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Values hold neither comma nor semicolon, and there is no quoting. One profiler at least is
-//! needed; what several record adds up. Of the words of `server`, this version has `standalone`.
+//! needed; what several record adds up. The words of `server` are those of our own option.
 //! Without a filter file, the application's classes are traced and the JDK's are not, as in our own
 //! spelling.
 //!
@@ -35,7 +35,9 @@ use crate::keys::help;
 use crate::options::Options;
 use crate::pattern::Pattern;
 use crate::set::Events;
-use crate::value::{BOOLEANS, OnError, OutputFormat, no_such_value, not_available, parse_boolean};
+use crate::value::{
+    BOOLEANS, OnError, OutputFormat, Server, no_such_value, not_available, parse_boolean,
+};
 use std::io;
 
 const AGENT: &str = "JPIAgent";
@@ -112,7 +114,12 @@ pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, Opti
                 return Err(unknown(key, at, keys));
             }
             match key {
-                "server" => server(value).map_err(wrong)?,
+                "server" => {
+                    options.server = Server::parse(value).map_err(&wrong)?;
+                    if options.server != Server::Standalone {
+                        options.not_yet = Some(wrong(not_available(value)));
+                    }
+                }
                 "file" => file = Some(FilePattern::parse(value).map_err(wrong)?),
                 "format" => options.format = format(value).map_err(wrong)?,
                 "filters" => {
@@ -168,14 +175,6 @@ fn profiler(name: &str, at: usize) -> Result<&'static Profiler, OptionError> {
         let list = allowed(name, &PROFILERS.each_ref().map(|p| p.0));
         OptionError::text(at, format!("no such profiler {}{list}", quoted(name)))
     })
-}
-
-fn server(value: &str) -> Result<(), String> {
-    match value {
-        "standalone" => Ok(()),
-        "enabled" | "controlled" | "application" => Err(not_available(value)),
-        _ => Err(no_such_value(value, &["standalone"])),
-    }
 }
 
 fn format(value: &str) -> Result<OutputFormat, String> {

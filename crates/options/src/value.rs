@@ -24,7 +24,11 @@ macro_rules! words {
                 }
             }
 
-            pub(crate) fn parse(word: &str) -> Result<Self, String> {
+            /// The case with this word.
+            ///
+            /// # Errors
+            /// A sentence that says which words there are, or that a later version will know this one.
+            pub fn parse(word: &str) -> Result<Self, String> {
                 const LATER: &[&str] = $later;
                 match word {
                     $($word => Ok(Self::$case),)*
@@ -127,6 +131,32 @@ words! {
     } later &[]
 }
 
+words! {
+    /// Who begins and ends the trace.
+    Server {
+        /// It is recorded from the start, and there is no command channel.
+        #[default]
+        Standalone = "standalone",
+        /// It is recorded from the start, and a client may come.
+        Enabled = "enabled",
+        /// The program waits for a client before its `main`.
+        Controlled = "controlled",
+        /// The program itself starts and stops it.
+        Application = "application",
+    } later &[]
+}
+
+words! {
+    /// As which version of the agent it behaves towards clients.
+    Compat {
+        /// As this one.
+        #[default]
+        Current = "current",
+        /// As TPTP's before 4.5: it does not know `setOutputFormat`.
+        Pre45 = "pre45",
+    } later &[]
+}
+
 pub(crate) fn not_available(word: &str) -> String {
     format!("{} is not available in this version", quoted(word))
 }
@@ -165,7 +195,7 @@ pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
 }
 
 /// Of digits only: `parse` alone takes a sign too.
-fn number<N: std::str::FromStr>(digits: &str) -> Option<N> {
+pub(crate) fn number<N: std::str::FromStr>(digits: &str) -> Option<N> {
     let all = digits.bytes().all(|b| b.is_ascii_digit());
     all.then(|| digits.parse().ok()).flatten()
 }
@@ -173,27 +203,24 @@ fn number<N: std::str::FromStr>(digits: &str) -> Option<N> {
 /// Shortest and longest `interval`.
 const INTERVAL_LIMITS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(3600));
 
+/// Units of a time, and their ns.
+const UNITS: &[(&str, u64)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// The units that an `interval` has: ms, s, m.
+const INTERVAL_UNITS: &[(&str, u64)] = UNITS.split_at(5).0.split_at(2).1;
+
 /// Reads `10ms`, `2s`, `1m`.
 pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
-    const LIKE: &str = "write it like 10ms, 2s or 1m";
-    if text.is_empty() {
-        return Err(format!("the value is missing; {LIKE}"));
-    }
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        _ => 0,
-    };
-    if unit == 0 || digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("{} is not a time; {LIKE}", quoted(text)));
-    }
+    let time = parse_time(text, INTERVAL_UNITS, "write it like 10ms, 2s or 1m")?;
     let (shortest, longest) = INTERVAL_LIMITS;
-    number::<u64>(digits)
-        .and_then(|n| n.checked_mul(unit))
-        .map(Duration::from_millis)
-        .filter(|d| (shortest..=longest).contains(d))
+    time.filter(|d| (shortest..=longest).contains(d))
         .ok_or_else(|| {
             format!(
                 "{} is out of bounds; allowed is {} to {}",
@@ -204,15 +231,50 @@ pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
         })
 }
 
-/// A time of whole milliseconds with the largest unit that divides it: `10ms`.
-pub(crate) fn interval_text(time: Duration) -> String {
-    let ms = time.as_millis();
-    for (unit, size) in [("m", 60_000), ("s", 1_000)] {
-        if ms != 0 && ms.is_multiple_of(size) {
-            return format!("{}{unit}", ms / size);
-        }
+/// Reads a time such as `250us`, `10ms`, `2s`, `1m`, `1h`: a whole number of `ns`, `us`, `ms`, `s`, `m` or `h`.
+///
+/// # Errors
+/// A sentence that says what is wrong: no such number or unit, or more than 64 bits of ns.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    parse_time(text, UNITS, "write it like 500us, 10ms, 2s or 1m")?
+        .ok_or_else(|| format!("{} is too long", quoted(text)))
+}
+
+/// The time, or none where it has more than 64 bits of ns.
+fn parse_time(text: &str, units: &[(&str, u64)], like: &str) -> Result<Option<Duration>, String> {
+    if text.is_empty() {
+        return Err(format!("the value is missing; {like}"));
     }
-    format!("{ms}ms")
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let unit = units
+        .iter()
+        .find(|(unit, _)| *unit == &text[digits.len()..]);
+    match unit {
+        Some((_, ns)) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            Ok(number::<u64>(digits)
+                .and_then(|n| n.checked_mul(*ns))
+                .map(Duration::from_nanos))
+        }
+        _ => Err(format!("{} is not a time; {like}", quoted(text))),
+    }
+}
+
+/// A time of whole milliseconds with the largest unit that divides it, up to minutes: `10ms`.
+pub(crate) fn interval_text(time: Duration) -> String {
+    time_text(time, INTERVAL_UNITS)
+}
+
+/// A time with the largest unit that divides it: `1500us`. [`parse_duration`] reads it back, if it has
+/// no more than 64 bits of ns (584 years); a longer one is cut to that.
+pub fn duration_text(time: Duration) -> String {
+    time_text(time, UNITS)
+}
+
+fn time_text(time: Duration, units: &[(&str, u64)]) -> String {
+    let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let divides = |(_, size): &&(&str, u64)| ns != 0 && ns.is_multiple_of(*size);
+    let (unit, size) = units.iter().rev().find(divides).unwrap_or(&units[0]);
+    format!("{}{unit}", ns / size)
 }
 
 /// Smallest and largest `buffer`, in bytes.
@@ -255,8 +317,8 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{} is too large", quoted(text)))
 }
 
-/// A size with the largest unit that divides it: `64m`.
-pub(crate) fn size_text(bytes: u64) -> String {
+/// A size with the largest unit that divides it: `64m`. [`parse_size`] reads it back.
+pub fn size_text(bytes: u64) -> String {
     for (unit, shift) in [("g", 30), ("m", 20), ("k", 10)] {
         if bytes != 0 && bytes.is_multiple_of(1 << shift) {
             return format!("{}{unit}", bytes >> shift);
@@ -300,6 +362,48 @@ mod tests {
             assert_eq!(interval_text(time), text);
         }
         assert_eq!(parse_interval("3600s"), Ok(INTERVAL_LIMITS.1));
+    }
+
+    #[test]
+    fn durations() {
+        for (text, ns) in [
+            ("0ns", 0),
+            ("1ns", 1),
+            ("500us", 500_000),
+            ("1500ms", 1_500_000_000),
+            ("1h", 3_600_000_000_000),
+            ("18446744073709551615ns", u64::MAX),
+        ] {
+            let time = Duration::from_nanos(ns);
+            assert_eq!(parse_duration(text), Ok(time), "{text}");
+            assert_eq!(duration_text(time), text);
+        }
+        assert_eq!(duration_text(Duration::MAX), "18446744073709551615ns");
+        for (text, problem) in [
+            (
+                "",
+                "the value is missing; write it like 500us, 10ms, 2s or 1m",
+            ),
+            (
+                "5",
+                "\"5\" is not a time; write it like 500us, 10ms, 2s or 1m",
+            ),
+            (
+                "ms",
+                "\"ms\" is not a time; write it like 500us, 10ms, 2s or 1m",
+            ),
+            (
+                "+5s",
+                "\"+5s\" is not a time; write it like 500us, 10ms, 2s or 1m",
+            ),
+            (
+                "1d",
+                "\"1d\" is not a time; write it like 500us, 10ms, 2s or 1m",
+            ),
+            ("9999999999h", "\"9999999999h\" is too long"),
+        ] {
+            assert_eq!(parse_duration(text), Err(problem.to_owned()), "{text}");
+        }
     }
 
     #[test]

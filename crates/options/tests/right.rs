@@ -1,8 +1,8 @@
 //! Texts that are right, and what they mean.
 
 use jtrail_options::{
-    AllocMode, ClassVerdict, Engine, Events, HeapMoments, KEYS, MlpdVersion, OnError, Options,
-    OutputFormat, Overflow, parse,
+    AllocMode, Burst, ClassVerdict, Compat, Control, Engine, Events, HeapMoments, KEYS,
+    MlpdVersion, OnError, Options, OutputFormat, Overflow, Server, TraceChange, parse,
 };
 use std::io;
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn nothing_means_the_defaults() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=call:com.acme.Foo.bar:3/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -88,6 +88,12 @@ fn every_key_is_taken() {
     assert!(options.every_sample && options.visual_studio);
     assert_eq!(options.cpu_interval, Duration::from_secs(3));
     assert_eq!(options.on_error, OnError::Continue);
+    assert_eq!(options.server, Server::Controlled);
+    assert!(matches!(&options.control, Control::Path(path) if path.text() == "%p.sock"));
+    assert_eq!(options.wait, Duration::from_secs(5));
+    assert_eq!(options.compat, Compat::Pre45);
+    let bursts: Vec<String> = options.bursts.iter().map(Burst::to_string).collect();
+    assert_eq!(bursts, ["at:1s/10s", "call:com.acme.Foo#bar:3/500"]);
     assert_eq!(options.text, text);
     let rules: Vec<_> = options
         .filter
@@ -454,4 +460,75 @@ fn hostile_text_is_only_an_error() {
             assert!(!error.to_string().contains('\n'), "{text:?}");
         }
     }
+}
+
+#[test]
+fn who_names_a_socket_wants_clients() {
+    let options = ok("control=/run/x.sock");
+    assert_eq!(options.server, Server::Enabled);
+    assert!(pairs(&options).contains(&"control=/run/x.sock".to_owned()));
+    let options = ok("server=enabled");
+    assert_eq!(options.control, Control::Usual);
+    assert!(pairs(&options).contains(&"server=enabled".to_owned()));
+    let options = ok("control=off");
+    assert_eq!(options.server, Server::Standalone);
+}
+
+#[test]
+fn another_trace_has_options_of_its_own() {
+    let first = ok("format=mlpd,file=a.mlpd,events=+alloc+lines,include=com.acme.*,buffer=2m");
+    assert_eq!(first.no_place, Events::LINES);
+    let same = first.changed(&TraceChange::default()).expect("right");
+    assert_eq!(same, first);
+    let change = TraceChange {
+        format: Some(OutputFormat::Binary),
+        ..TraceChange::default()
+    };
+    let second = first.changed(&change).expect("right");
+    assert_eq!(second.file.text(), "trace.trcbin");
+    assert!(second.events.contains(Events::LINES.union(Events::ALLOC)));
+    assert_eq!(
+        (second.no_place, second.buffer_bytes),
+        (Events::NONE, 2 << 20)
+    );
+    assert_eq!(second.filter, first.filter);
+    let change = TraceChange {
+        file: Some("%p.out".to_owned()),
+        events: Some("gc".to_owned()),
+        patterns: vec![(false, "com.acme.*".to_owned())],
+        ..TraceChange::default()
+    };
+    let third = first.changed(&change).expect("right");
+    assert_eq!((third.file.text(), third.events), ("%p.out", Events::GC));
+    assert_eq!(
+        third.filter.class("com.acme.Foo", false),
+        ClassVerdict::None
+    );
+    let wrong = |change: TraceChange| first.changed(&change).expect_err("wrong");
+    let events = Some("parks".to_owned());
+    assert_eq!(
+        wrong(TraceChange {
+            events,
+            ..TraceChange::default()
+        }),
+        "mlpd has no place for parks, and nothing else is asked for"
+    );
+    let file = Some("%x".to_owned());
+    assert!(
+        wrong(TraceChange {
+            file,
+            ..TraceChange::default()
+        })
+        .contains("is not known")
+    );
+    let added_up = ok("execdetails=false");
+    let format = Some(OutputFormat::Mlpd);
+    let change = TraceChange {
+        format,
+        ..TraceChange::default()
+    };
+    assert_eq!(
+        added_up.changed(&change).expect_err("no place"),
+        "mlpd has no place for calls that are added up"
+    );
 }

@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, server, control, wait, compat, burst, onerror",
         ),
         (
             "min=1ms",
@@ -58,15 +58,41 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "burst=5",
-            "option burst at byte 0: not available in this version",
+            r#"option burst at byte 6: no such value "5"; allowed are call, slow, exception, at, every"#,
         ),
         (
-            "server=standalone",
-            "option server at byte 0: not available in this version",
+            "burst=at:1s,burst=slow:a.B.c",
+            "option burst at byte 18: a time is missing behind the method: slow:METHOD:TIME",
         ),
         (
-            "control=on",
-            "option control at byte 0: not available in this version",
+            "server=stand",
+            r#"option server at byte 7: no such value "stand"; allowed are standalone, enabled, controlled, application; did you mean "standalone"?"#,
+        ),
+        (
+            "server=standalone,control=x.sock",
+            "option control at byte 26: server=standalone has no command channel",
+        ),
+        (
+            "control=off,server=enabled",
+            "option control at byte 8: server=enabled needs the command channel",
+        ),
+        (
+            "server=controlled,control=off",
+            "option control at byte 26: server=controlled needs the command channel",
+        ),
+        ("control=", "option control at byte 8: the path is missing"),
+        ("control=-", "option control at byte 8: a socket has a path"),
+        (
+            "control=a%x",
+            r#"option control at byte 8: "%x" is not known; there are %p (process id), %t (time), %h (host), %% (percent sign)"#,
+        ),
+        (
+            "wait=5",
+            r#"option wait at byte 5: "5" is not a time; write it like 500us, 10ms, 2s or 1m"#,
+        ),
+        (
+            "compat=45",
+            r#"option compat at byte 7: no such value "45"; allowed are current, pre45"#,
         ),
         ("xml", r#"options at byte 0: "xml" is not key=value"#),
         (
@@ -663,12 +689,8 @@ fn wrong_options_say_what_is_wrong() {
             "options at byte 26: no profiler is named; write for instance JPIAgent:server=standalone;CGProf",
         ),
         (
-            "JPIAgent:server=enabled;CGProf",
-            r#"option server at byte 16: "enabled" is not available in this version"#,
-        ),
-        (
             "JPIAgent:server=stand;CGProf",
-            r#"option server at byte 16: no such value "stand"; allowed is standalone; did you mean "standalone"?"#,
+            r#"option server at byte 16: no such value "stand"; allowed are standalone, enabled, controlled, application; did you mean "standalone"?"#,
         ),
         (
             "JPIAgent:;CGProf",
@@ -764,5 +786,50 @@ fn wrong_options_say_what_is_wrong() {
             text.starts_with("JPIAgent"),
             "{text}"
         );
+    }
+}
+
+/// What is right, and the agent does not do yet, is refused in one line.
+#[test]
+fn what_comes_later_is_refused() {
+    for (text, expected) in [
+        (
+            "format=xml,server=enabled",
+            r#"option server at byte 18: "enabled" is not available in this version"#,
+        ),
+        (
+            "server=controlled,wait=5s",
+            r#"option server at byte 7: "controlled" is not available in this version"#,
+        ),
+        (
+            "server=application,control=off",
+            r#"option server at byte 7: "application" is not available in this version"#,
+        ),
+        (
+            "control=/run/x.sock",
+            r#"option control at byte 8: "/run/x.sock" is not available in this version"#,
+        ),
+        (
+            "compat=pre45",
+            r#"option compat at byte 7: "pre45" is not available in this version"#,
+        ),
+        (
+            "burst=at:1s,onerror=continue",
+            r#"option burst at byte 6: "at:1s" is not available in this version"#,
+        ),
+        (
+            "JPIAgent:server=enabled;CGProf",
+            r#"option server at byte 16: "enabled" is not available in this version"#,
+        ),
+    ] {
+        let options = jtrail_options::parse(text, &read).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let error = options.available().expect_err(text);
+        assert_eq!(error.to_string(), expected);
+        let goes_on = text.contains("onerror=continue") || text.starts_with("JPIAgent");
+        assert_eq!(error.continue_wanted(), goes_on, "{text}");
+    }
+    for text in ["", "server=standalone,control=off,compat=current,wait=1h"] {
+        let options = jtrail_options::parse(text, &read).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert!(options.available().is_ok(), "{text}");
     }
 }

@@ -47,6 +47,12 @@ pub(crate) fn option_text(
             *path = format!("{here}/{path}");
         }
     }
+    if let Some((_, path)) = pairs
+        .iter_mut()
+        .find(|(key, path)| key == "control" && path != "off")
+    {
+        *path = absolute(here, path);
+    }
     let options = validate(&pairs)?;
     Ok((join(&pairs), options))
 }
@@ -60,16 +66,16 @@ fn join(pairs: &[(String, String)]) -> String {
 }
 
 fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Options> {
-    jtrail_options::parse(&join(pairs), &jtrail_options::read_file).map_err(|error| {
-        match error.key() {
-            Some(key) => anyhow!("--{key}: {}", error.problem()),
-            None => anyhow!("{error}"),
-        }
+    let options = jtrail_options::parse(&join(pairs), &jtrail_options::read_file);
+    let options = options.and_then(jtrail_options::Options::available);
+    options.map_err(|error| match error.key() {
+        Some(key) => anyhow!("--{key}: {}", error.problem()),
+        None => anyhow!("{error}"),
     })
 }
 
 /// A file pattern that does not depend on the program's current directory.
-fn absolute(here: &str, file: &str) -> String {
+pub(crate) fn absolute(here: &str, file: &str) -> String {
     if file == "-" || file.is_empty() || Path::new(file).is_absolute() {
         return file.to_owned();
     }

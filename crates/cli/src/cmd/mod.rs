@@ -3,7 +3,11 @@
 pub(crate) mod attach;
 pub(crate) mod compare;
 pub(crate) mod convert;
+#[cfg(unix)]
+pub(crate) mod ctl;
 pub(crate) mod dump;
 pub(crate) mod report;
 pub(crate) mod run;
+#[cfg(unix)]
+pub(crate) mod stream;
 pub(crate) mod verify;

@@ -17,7 +17,7 @@ mod encode;
 mod names;
 pub(crate) mod scan;
 mod tally;
-mod value;
+pub(crate) mod value;
 
 pub use decode::Decoder;
 pub use encode::Encoder;

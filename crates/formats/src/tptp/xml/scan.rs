@@ -19,39 +19,50 @@ const LONGEST_REFERENCE: usize = 32;
 
 /// A piece of markup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Markup<'a> {
+pub enum Markup<'a> {
     /// `<name …>` or `<name …/>`
     Start(Tag<'a>),
     /// `</name>`
-    End { name: &'a str },
+    End {
+        /// Its name.
+        name: &'a str,
+    },
     /// `<?xml …?>`; what stands in it is like attributes.
-    Declaration { text: &'a str },
+    Declaration {
+        /// All of it but its end.
+        text: &'a str,
+    },
     /// A comment or a processing instruction.
     Passed,
 }
 
 /// A start tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Tag<'a> {
+pub struct Tag<'a> {
     /// All of it.
-    pub(crate) text: &'a str,
-    pub(crate) name: &'a str,
+    pub text: &'a str,
+    /// Its name.
+    pub name: &'a str,
     /// It is the whole element.
-    pub(crate) empty: bool,
+    pub empty: bool,
 }
 
 /// An attribute, its value without references.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Attribute<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) value: Cow<'a, str>,
+pub struct Attribute<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its value.
+    pub value: Cow<'a, str>,
 }
 
 /// Why the input is refused, and how many bytes into it.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Wrong {
-    pub(crate) at: usize,
-    pub(crate) message: Cow<'static, str>,
+pub struct Wrong {
+    /// Bytes before the fault.
+    pub at: usize,
+    /// A sentence.
+    pub message: Cow<'static, str>,
 }
 
 /// What a scan answers: `Ok(None)` when the input ends too early to say.
@@ -76,7 +87,7 @@ macro_rules! part {
 
 /// The tokenizer. It keeps where the attributes of the last tag are.
 #[derive(Debug, Default)]
-pub(crate) struct Scanner {
+pub struct Scanner {
     attributes: Vec<Span>,
 }
 
@@ -115,14 +126,17 @@ fn is(byte: u8, class: u8) -> bool {
 }
 
 /// Number of white space bytes at the begin of `input`.
-pub(crate) fn white_space(input: &[u8]) -> usize {
+pub fn white_space(input: &[u8]) -> usize {
     let other = |b: &u8| !matches!(b, b' ' | b'\t' | b'\n' | b'\r');
     input.iter().position(other).unwrap_or(input.len())
 }
 
 impl Scanner {
-    /// Finds the markup at the begin of `input`, and the number of its bytes.
-    pub(crate) fn scan<'a>(&mut self, input: &'a [u8]) -> Scanned<(Markup<'a>, usize)> {
+    /// Finds the markup at the begin of `input`, and the number of its bytes; none if the input ends within it.
+    ///
+    /// # Errors
+    /// What is not allowed, and its place.
+    pub fn scan<'a>(&mut self, input: &'a [u8]) -> Scanned<(Markup<'a>, usize)> {
         self.attributes.clear();
         match *input {
             [] | [b'<'] => Ok(None),
@@ -135,7 +149,7 @@ impl Scanner {
     }
 
     /// The attributes of the tag that was found last, whose text is handed in again.
-    pub(crate) fn attributes<'a>(&self, text: &'a str) -> impl Iterator<Item = Attribute<'a>> {
+    pub fn attributes<'a>(&self, text: &'a str) -> impl Iterator<Item = Attribute<'a>> {
         let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
         self.attributes.iter().map(move |span| {
             let value = part(&span.value);
@@ -361,8 +375,11 @@ fn characters(bytes: &[u8]) -> Result<&str, Wrong> {
     Ok(text)
 }
 
-/// The text at the begin of `input`, up to a `<` that is there, with its references expanded.
-pub(crate) fn text(input: &[u8]) -> Result<String, Wrong> {
+/// The text of `input`, which has no `<`, with its references expanded and its white space as blanks.
+///
+/// # Errors
+/// What is not allowed, and its place.
+pub fn text(input: &[u8]) -> Result<String, Wrong> {
     let text = characters(input)?;
     let mut at = 0;
     while let Some(length) = input[at..].iter().position(|&b| b == b'&') {

@@ -134,7 +134,7 @@ const CLASS: [u8; 256] = {
 };
 
 /// Appends text for an attribute in double quotes. A character that XML forbids becomes U+FFFD.
-pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
+pub fn write_text(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let mut copied = 0;
     let mut at = 0;

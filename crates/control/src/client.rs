@@ -1,0 +1,195 @@
+//! The client's side: blocking calls with timeouts.
+
+use crate::answer::{Answer, Notice, Reply, Unreadable};
+use crate::command::{Command, Request};
+use crate::frame::{Decoder, FrameError, FrameKind, LARGEST_DOCUMENT, encode};
+use crate::part::{ErrorCode, Failure};
+use crate::socket::{connect_to_path, connect_to_process};
+use jtrail_options::OutputFormat;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Why a call has failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// There is no connection, or it broke.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The agent closed the connection.
+    #[error("the agent has closed the connection")]
+    Closed,
+    /// There was no answer in time.
+    #[error("the agent did not answer within {0:?}")]
+    TimedOut(Duration),
+    /// The agent refused the command, or could not do it.
+    #[error("{0}")]
+    Refused(Failure),
+    /// What came is no frame.
+    #[error("what answers is no jtrail agent")]
+    Frame(#[from] FrameError),
+    /// What came is no answer.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// The command is too large to be sent.
+    #[error("the command has {0} bytes, at most {LARGEST_DOCUMENT} are allowed")]
+    TooLarge(usize),
+}
+
+/// What the agent sends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Incoming {
+    /// An answer to a command.
+    Reply(Reply),
+    /// Something it tells unasked.
+    Notice(Notice),
+    /// Bytes of the trace.
+    Data(Vec<u8>),
+}
+
+/// A connection to an agent.
+#[derive(Debug)]
+pub struct Client {
+    socket: UnixStream,
+    decoder: Decoder,
+    timeout: Duration,
+    next: u64,
+}
+
+impl Client {
+    /// Connects to the agent of a process. A call fails when nothing comes for `timeout`.
+    ///
+    /// # Errors
+    /// There is no such process, no agent listens, or another user's does.
+    pub fn of_process(pid: u32, timeout: Duration) -> Result<Self, ClientError> {
+        Self::new(connect_to_process(pid, timeout)?, timeout)
+    }
+
+    /// Connects to the agent whose socket is at a path. A call fails when nothing comes for `timeout`.
+    ///
+    /// # Errors
+    /// Nobody listens there, or another user does.
+    pub fn of_socket(path: &Path, timeout: Duration) -> Result<Self, ClientError> {
+        Self::new(connect_to_path(path, timeout)?, timeout)
+    }
+
+    fn new(socket: UnixStream, timeout: Duration) -> Result<Self, ClientError> {
+        socket.set_write_timeout(Some(timeout.max(Duration::from_millis(1))))?;
+        Ok(Self {
+            socket,
+            decoder: Decoder::for_client(),
+            timeout,
+            next: 1,
+        })
+    }
+
+    /// Asks, and waits for the answer. What else comes meanwhile goes to `other`.
+    ///
+    /// # Errors
+    /// There is no answer, or it is an error.
+    pub fn call(
+        &mut self,
+        command: Command,
+        mut other: impl FnMut(Incoming) -> io::Result<()>,
+    ) -> Result<Answer, ClientError> {
+        let id = self.send(command)?;
+        loop {
+            match self.receive(self.timeout)? {
+                None => return Err(ClientError::TimedOut(self.timeout)),
+                Some(Incoming::Reply(reply)) if reply.id.as_ref() == Some(&id) => {
+                    return answered(reply);
+                }
+                // Without an id: the agent could not read the command, or sends us away.
+                Some(Incoming::Reply(reply @ Reply { id: None, .. })) => return answered(reply),
+                Some(incoming) => other(incoming)?,
+            }
+        }
+    }
+
+    /// Asks for a format of the data, and answers the one that they will have: XML where the agent does not know the command
+    /// or gives another answer.
+    ///
+    /// # Errors
+    /// There is no answer at all.
+    pub fn set_output_format(&mut self, format: OutputFormat) -> Result<OutputFormat, ClientError> {
+        let format = format.word().to_owned();
+        match self.call(Command::SetOutputFormat { format }, |_| Ok(())) {
+            Ok(Answer::EnabledOutputFormat(format)) => Ok(format),
+            Ok(_) | Err(ClientError::Refused(_) | ClientError::Unreadable(_)) => {
+                Ok(OutputFormat::Xml)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a command, and answers the `id` that its answer will have.
+    ///
+    /// # Errors
+    /// It can't be sent.
+    pub fn send(&mut self, command: Command) -> Result<String, ClientError> {
+        let id = self.next.to_string();
+        self.next += 1;
+        let request = Request {
+            id: Some(id.clone()),
+            command,
+        };
+        let document = request.to_bytes();
+        if document.len() > LARGEST_DOCUMENT {
+            return Err(ClientError::TooLarge(document.len()));
+        }
+        let mut frame = Vec::new();
+        encode(FrameKind::Command, &document, &mut frame);
+        // The agent may have said why it closed the connection, which says more than that it is closed.
+        match self.socket.write_all(&frame) {
+            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e.into()),
+            _ => Ok(id),
+        }
+    }
+
+    /// Waits for what comes next, at most `time`; none if nothing came.
+    ///
+    /// # Errors
+    /// The connection has ended, or what came is not understood.
+    pub fn receive(&mut self, time: Duration) -> Result<Option<Incoming>, ClientError> {
+        let start = Instant::now();
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            if let Some(frame) = self.decoder.next_frame()? {
+                return Ok(Some(match frame.kind {
+                    FrameKind::Data => Incoming::Data(frame.payload),
+                    FrameKind::Notice => match Notice::parse(&frame.payload) {
+                        Ok(notice) => Incoming::Notice(notice),
+                        // A later agent has more to tell.
+                        Err(e) if e.0.code == ErrorCode::Unrecognized => continue,
+                        Err(e) => return Err(e.into()),
+                    },
+                    _ => Incoming::Reply(Reply::parse(&frame.payload)?),
+                }));
+            }
+            let left = time.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.socket.set_read_timeout(Some(left))?;
+            match self.socket.read(&mut piece) {
+                Ok(0) => return Err(ClientError::Closed),
+                Ok(n) => self.decoder.feed(&piece[..n]),
+                Err(e) => match e.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => return Ok(None),
+                    io::ErrorKind::Interrupted => {}
+                    io::ErrorKind::ConnectionReset => return Err(ClientError::Closed),
+                    _ => return Err(e.into()),
+                },
+            }
+        }
+    }
+}
+
+fn answered(reply: Reply) -> Result<Answer, ClientError> {
+    match reply.answer {
+        Answer::Error(failure) => Err(ClientError::Refused(failure)),
+        answer => Ok(answer),
+    }
+}

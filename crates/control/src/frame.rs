@@ -1,0 +1,230 @@
+//! Frames: what goes over the wire.
+//!
+//! ```text
+//! frame = 'J' 'T' kind:u8 0:u8 length:u32 payload
+//! ```
+//!
+//! `length` is little-endian and counts the payload. Commands, answers and notices are XML documents, data are bytes
+//! of a trace. A header is judged as soon as it is there, so what is refused is never stored.
+
+use std::fmt;
+
+/// Bytes of a frame's header.
+pub const HEADER: usize = 8;
+/// Most bytes of a command, an answer or a notice.
+pub const LARGEST_DOCUMENT: usize = 64 << 10;
+/// Most bytes of a trace in one frame.
+pub const LARGEST_DATA: usize = 256 << 10;
+
+const MAGIC: [u8; 2] = *b"JT";
+
+/// What a frame carries.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum FrameKind {
+    /// Client to agent: a [`Command`](crate::Command).
+    Command = 1,
+    /// Agent to client: the [`Answer`](crate::Answer) to a command.
+    Answer = 2,
+    /// Agent to client: bytes of the trace.
+    Data = 3,
+    /// Agent to client, unasked: a [`Notice`](crate::Notice).
+    Notice = 4,
+}
+
+impl FrameKind {
+    fn of(byte: u8) -> Option<Self> {
+        [Self::Command, Self::Answer, Self::Data, Self::Notice]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
+    }
+
+    /// Most bytes of its payload.
+    pub const fn limit(self) -> usize {
+        match self {
+            Self::Data => LARGEST_DATA,
+            Self::Command | Self::Answer | Self::Notice => LARGEST_DOCUMENT,
+        }
+    }
+}
+
+impl fmt::Display for FrameKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Command => "a command",
+            Self::Answer => "an answer",
+            Self::Data => "data",
+            Self::Notice => "a notice",
+        })
+    }
+}
+
+/// A frame that has arrived.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// What it carries.
+    pub kind: FrameKind,
+    /// Within the limit of its kind.
+    pub payload: Vec<u8>,
+}
+
+/// Appends a frame. It must be within the limit of its kind.
+///
+/// # Panics
+/// When the payload is larger than [`FrameKind::limit`].
+pub fn encode(kind: FrameKind, payload: &[u8], out: &mut Vec<u8>) {
+    assert!(payload.len() <= kind.limit(), "{kind} is too large");
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&[kind as u8, 0]);
+    // Within the limit, so it fits.
+    out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    out.extend_from_slice(payload);
+}
+
+/// Why bytes are no frames. Nothing behind that place can be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{fault} in the frame at byte {at}")]
+pub struct FrameError {
+    /// Bytes of the connection before the frame.
+    pub at: u64,
+    /// What is wrong.
+    pub fault: FrameFault,
+}
+
+/// What is wrong with a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameFault {
+    /// It does not begin with `JT`.
+    Magic,
+    /// No such kind, or one that this side never gets.
+    Kind(u8),
+    /// The fourth byte is not 0.
+    Reserved(u8),
+    /// The payload is larger than its kind allows.
+    Size {
+        /// What it carries.
+        kind: FrameKind,
+        /// Bytes of its payload.
+        length: u32,
+    },
+}
+
+impl fmt::Display for FrameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Magic => f.write_str("JT is missing"),
+            Self::Kind(kind) => write!(f, "kind {kind} is not expected"),
+            Self::Reserved(byte) => write!(f, "the fourth byte is {byte}, not 0"),
+            Self::Size { kind, length } => {
+                write!(
+                    f,
+                    "{length} bytes for {kind}, at most {} are allowed",
+                    kind.limit()
+                )
+            }
+        }
+    }
+}
+
+/// Bytes to frames, whatever pieces the bytes come in.
+///
+/// It stores no more than what was fed since the last frame was taken: take frames until there is none before
+/// the next bytes are fed, and feed pieces of bounded size.
+#[derive(Debug)]
+pub struct Decoder {
+    expected: &'static [FrameKind],
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were taken.
+    taken: usize,
+    /// Bytes of the connection before the buffer.
+    before: u64,
+    failed: Option<FrameError>,
+}
+
+impl Decoder {
+    /// Takes what a client sends.
+    pub fn for_agent() -> Self {
+        Self::new(&[FrameKind::Command])
+    }
+
+    /// Takes what an agent sends.
+    pub fn for_client() -> Self {
+        Self::new(&[FrameKind::Answer, FrameKind::Data, FrameKind::Notice])
+    }
+
+    fn new(expected: &'static [FrameKind]) -> Self {
+        Self {
+            expected,
+            buffer: Vec::new(),
+            taken: 0,
+            before: 0,
+            failed: None,
+        }
+    }
+
+    /// Takes bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if self.failed.is_some() {
+            return; // nothing will be read any more
+        }
+        self.buffer.drain(..self.taken);
+        self.before += self.taken as u64;
+        self.taken = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next frame, or none if more bytes are needed.
+    ///
+    /// # Errors
+    /// What is wrong with the next frame. The answer stays the same from then on.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.frame().map_err(|fault| {
+            let at = self.before + self.taken as u64;
+            let error = FrameError { at, fault };
+            self.failed = Some(error);
+            self.buffer = Vec::new();
+            error
+        })
+    }
+
+    /// Whether a part of a frame is there, and its rest is missing.
+    pub fn is_within_frame(&self) -> bool {
+        self.failed.is_none() && self.taken < self.buffer.len()
+    }
+
+    fn frame(&mut self) -> Result<Option<Frame>, FrameFault> {
+        let rest = &self.buffer[self.taken..];
+        let begun = rest.len().min(MAGIC.len());
+        if rest[..begun] != MAGIC[..begun] {
+            return Err(FrameFault::Magic);
+        }
+        let Some(&byte) = rest.get(2) else {
+            return Ok(None);
+        };
+        let kind = FrameKind::of(byte)
+            .filter(|kind| self.expected.contains(kind))
+            .ok_or(FrameFault::Kind(byte))?;
+        match rest.get(3) {
+            None => return Ok(None),
+            Some(0) => {}
+            Some(&byte) => return Err(FrameFault::Reserved(byte)),
+        }
+        let Some(&[a, b, c, d]) = rest.get(4..HEADER) else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes([a, b, c, d]);
+        let size = usize::try_from(length).unwrap_or(usize::MAX);
+        if size > kind.limit() {
+            return Err(FrameFault::Size { kind, length });
+        }
+        let Some(payload) = rest.get(HEADER..HEADER + size) else {
+            return Ok(None);
+        };
+        let payload = payload.to_vec();
+        self.taken += HEADER + size;
+        Ok(Some(Frame { kind, payload }))
+    }
+}

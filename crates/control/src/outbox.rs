@@ -1,0 +1,356 @@
+//! What waits to be sent to one client.
+//!
+//! Two threads send to the client that has the data stream: the channel's own (answers, notices) and the trace's
+//! writer (data). Each puts whole frames behind what waits, and sends as much as the socket takes, whoever put it
+//! there. So a writer gets its data out without the channel's thread, which may be waiting for the writer just then.
+
+use crate::frame::{self, FrameKind};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The sending side of a connection.
+pub trait Wire: Send + Sync {
+    /// Sends some of the bytes, and answers how many.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] when it takes none now; everything else ends the connection.
+    fn send(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Waits until bytes may be sent, at most for a time.
+    ///
+    /// # Errors
+    /// When waiting fails, which ends the connection.
+    fn wait(&self, at_most: Duration) -> io::Result<()>;
+
+    /// Ends the connection, also its receiving side.
+    fn close(&self);
+}
+
+/// Bytes that may wait for a client that does not read its answers and notices.
+const MOST_WAITING: usize = 1 << 20;
+/// Bytes that may wait before no more commands are read.
+const ENOUGH_WAITING: usize = 64 << 10;
+
+pub(crate) struct Outbox {
+    wire: Box<dyn Wire>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    sent: usize,
+    /// The connection ends when all is sent.
+    ending: bool,
+    /// Why the connection has ended.
+    closed: Option<String>,
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+}
+
+impl Outbox {
+    pub(crate) fn new(wire: Box<dyn Wire>) -> Arc<Self> {
+        Arc::new(Self {
+            wire,
+            waiting: Mutex::default(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing panics while it is held.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a document there, and sends what can be sent. A client that lets too much wait is cut off.
+    pub(crate) fn put(&self, kind: FrameKind, document: &[u8]) {
+        let mut waiting = self.lock();
+        if waiting.closed.is_some() || waiting.ending {
+            return;
+        }
+        if waiting.len() + document.len() > MOST_WAITING {
+            self.end(&mut waiting, "it does not read what it is told");
+            return;
+        }
+        frame::encode(kind, document, &mut waiting.bytes);
+        self.send(&mut waiting);
+    }
+
+    /// Sends one frame of data, and answers when all of it is out.
+    pub(crate) fn put_data(&self, data: &[u8], deadline: Instant) -> io::Result<()> {
+        let mut put = false;
+        loop {
+            {
+                let mut waiting = self.lock();
+                if !put && !waiting.ending && waiting.closed.is_none() {
+                    frame::encode(FrameKind::Data, data, &mut waiting.bytes);
+                    put = true;
+                }
+                self.send(&mut waiting);
+                if put && waiting.len() == 0 && waiting.closed.is_none() {
+                    return Ok(());
+                }
+                if let Some(reason) = &waiting.closed {
+                    return Err(io::Error::new(io::ErrorKind::BrokenPipe, reason.clone()));
+                }
+                if !put {
+                    let message = "the connection is ending";
+                    return Err(io::Error::new(io::ErrorKind::BrokenPipe, message));
+                }
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let message = "it takes its data too slowly";
+                self.end(&mut self.lock(), message);
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            if let Err(error) = self.wire.wait(left) {
+                self.end(&mut self.lock(), &error.to_string());
+                return Err(error);
+            }
+        }
+    }
+
+    /// Sends what can be sent now.
+    pub(crate) fn flush(&self) {
+        self.send(&mut self.lock());
+    }
+
+    /// Whether something waits to be sent.
+    pub(crate) fn is_waiting(&self) -> bool {
+        let waiting = self.lock();
+        waiting.len() > 0 && waiting.closed.is_none()
+    }
+
+    /// Whether so much waits that no more should be asked for.
+    pub(crate) fn is_full(&self) -> bool {
+        self.lock().len() > ENOUGH_WAITING
+    }
+
+    /// Ends the connection when all is sent.
+    pub(crate) fn finish(&self) {
+        let mut waiting = self.lock();
+        waiting.ending = true;
+        self.send(&mut waiting);
+    }
+
+    /// Ends the connection now.
+    pub(crate) fn close(&self, reason: &str) {
+        self.end(&mut self.lock(), reason);
+    }
+
+    /// Why the connection has ended, if it has.
+    pub(crate) fn closed(&self) -> Option<String> {
+        self.lock().closed.clone()
+    }
+
+    fn send(&self, waiting: &mut Waiting) {
+        while waiting.closed.is_none() && waiting.len() > 0 {
+            match self.wire.send(&waiting.bytes[waiting.sent..]) {
+                Ok(0) => self.end(waiting, "it takes no more"),
+                Ok(n) => waiting.sent += n,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => self.end(waiting, &e.to_string()),
+            }
+        }
+        if waiting.len() == 0 {
+            waiting.bytes.clear();
+            waiting.sent = 0;
+            if waiting.ending {
+                self.end(waiting, "it was sent away");
+            }
+        } else if waiting.sent > ENOUGH_WAITING {
+            let sent = std::mem::take(&mut waiting.sent);
+            waiting.bytes.drain(..sent);
+        }
+    }
+
+    fn end(&self, waiting: &mut Waiting, reason: &str) {
+        if waiting.closed.is_none() {
+            waiting.closed = Some(reason.to_owned());
+            waiting.bytes = Vec::new();
+            waiting.sent = 0;
+            self.wire.close();
+        }
+    }
+}
+
+/// Bytes of the trace in a frame, at most. One that is larger would only make the client wait.
+const DATA: usize = 64 << 10;
+
+/// Where a trace for a client is written: each write becomes a frame of data.
+///
+/// A write waits for a client that is slow, up to [`Settings::patience`](crate::Settings::patience) for each 64 KiB. Then
+/// the client is cut off, and the write fails, as it does when the client has gone away.
+#[derive(Clone)]
+pub struct DataStream {
+    outbox: Arc<Outbox>,
+    patience: Duration,
+    last: Option<Instant>,
+}
+
+impl DataStream {
+    pub(crate) fn new(outbox: Arc<Outbox>, patience: Duration) -> Self {
+        Self {
+            outbox,
+            patience,
+            last: None,
+        }
+    }
+
+    /// From now on, all writes together wait no longer than `time`. For a program that wants to end.
+    pub fn finish_within(&mut self, time: Duration) {
+        self.last = Instant::now().checked_add(time);
+    }
+}
+
+impl io::Write for DataStream {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let part = &data[..data.len().min(DATA)];
+        if part.is_empty() {
+            return Ok(0);
+        }
+        let deadline = Instant::now() + self.patience;
+        let deadline = self.last.map_or(deadline, |last| last.min(deadline));
+        self.outbox.put_data(part, deadline)?;
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(()) // a write answers when all is out
+    }
+}
+
+impl std::fmt::Debug for DataStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DataStream").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+    /// A socket with room for so many bytes.
+    #[derive(Clone, Default)]
+    struct Narrow {
+        room: Arc<AtomicUsize>,
+        closed: Arc<AtomicBool>,
+        sent: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Wire for Narrow {
+        fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+            let n = bytes.len().min(self.room.load(SeqCst)).min(1_000);
+            if n == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.room.fetch_sub(n, SeqCst);
+            self.sent
+                .lock()
+                .expect("no panic")
+                .extend_from_slice(&bytes[..n]);
+            Ok(n)
+        }
+
+        fn wait(&self, at_most: Duration) -> io::Result<()> {
+            std::thread::sleep(at_most.min(Duration::from_millis(1)));
+            Ok(())
+        }
+
+        fn close(&self) {
+            self.closed.store(true, SeqCst);
+        }
+    }
+
+    fn narrow(room: usize) -> (Narrow, Arc<Outbox>) {
+        let wire = Narrow::default();
+        wire.room.store(room, SeqCst);
+        (wire.clone(), Outbox::new(Box::new(wire)))
+    }
+
+    #[test]
+    fn frames_stay_whole_whoever_sends_them() {
+        let (wire, outbox) = narrow(100_000);
+        let mut stream = DataStream::new(Arc::clone(&outbox), Duration::from_secs(10));
+        let writer = std::thread::spawn(move || stream.write_all(&[7; 300_000]));
+        // Documents come between, while there is no room and while there is.
+        while wire.room.load(SeqCst) > 0 {
+            std::thread::yield_now();
+        }
+        outbox.put(FrameKind::Notice, b"<a/>");
+        assert!(outbox.is_waiting());
+        wire.room.store(10_000_000, SeqCst);
+        writer.join().expect("no panic").expect("all is out");
+        outbox.put(FrameKind::Answer, b"<b/>");
+        let mut decoder = frame::Decoder::for_client();
+        decoder.feed(&wire.sent.lock().expect("no panic"));
+        let (mut data, mut documents) = (0, Vec::new());
+        while let Some(frame) = decoder.next_frame().expect("frames") {
+            match frame.kind {
+                FrameKind::Data => data += frame.payload.len(),
+                _ => documents.push(frame.payload),
+            }
+        }
+        assert_eq!(
+            (data, documents),
+            (300_000, vec![b"<a/>".to_vec(), b"<b/>".to_vec()])
+        );
+    }
+
+    #[test]
+    fn a_write_waits_as_long_as_it_is_told() {
+        for (patience, last) in [(50, None), (100_000, Some(50))] {
+            let (wire, outbox) = narrow(10);
+            let mut stream = DataStream::new(outbox, Duration::from_millis(patience));
+            if let Some(last) = last {
+                stream.finish_within(Duration::from_millis(last));
+            }
+            let begun = Instant::now();
+            let error = stream.write_all(b"data").expect_err("no room");
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            assert!((40..20_000).contains(&begun.elapsed().as_millis()));
+            assert!(wire.closed.load(SeqCst));
+            let error = stream.write_all(b"data").expect_err("closed");
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        }
+    }
+
+    #[test]
+    fn who_does_not_read_is_cut_off() {
+        let (wire, outbox) = narrow(0);
+        let document = vec![b'x'; 60_000];
+        let mut put = 0;
+        while !wire.closed.load(SeqCst) {
+            outbox.put(FrameKind::Notice, &document);
+            put += document.len();
+            assert!(put < 2 * MOST_WAITING);
+        }
+        assert!(put > MOST_WAITING);
+        assert_eq!(
+            outbox.closed().as_deref(),
+            Some("it does not read what it is told")
+        );
+        assert!(!outbox.is_waiting());
+    }
+
+    #[test]
+    fn last_words_are_sent_before_the_end() {
+        let (wire, outbox) = narrow(0);
+        outbox.put(FrameKind::Notice, b"<a/>");
+        outbox.finish();
+        outbox.put(FrameKind::Notice, b"<too-late/>");
+        assert!(!wire.closed.load(SeqCst));
+        wire.room.store(100, SeqCst);
+        outbox.flush();
+        assert!(wire.closed.load(SeqCst));
+        assert!(wire.sent.lock().expect("no panic").ends_with(b"<a/>"));
+    }
+}

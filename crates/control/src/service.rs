@@ -1,0 +1,227 @@
+//! A [`Server`] on a socket: one thread that waits for clients and for what they send.
+
+use crate::agent::Agent;
+use crate::answer::EndReason;
+use crate::outbox::Wire;
+use crate::server::{ClientId, Server};
+use crate::socket::Listener;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Bytes read from a client before the next one's turn.
+const PIECE: usize = 64 << 10;
+/// How often half frames and waiting bytes are looked at while there are clients.
+const TICK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 500_000_000,
+};
+/// Pause when no client can be accepted, for instance without descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long clients may take to read the last words.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+struct Socket(UnixStream);
+
+impl Wire for Socket {
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        // No signal: the program's handler is none of our business.
+        Ok(send(
+            &self.0,
+            bytes,
+            SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+        )?)
+    }
+
+    fn wait(&self, at_most: Duration) -> io::Result<()> {
+        let time = Timespec::try_from(at_most).unwrap_or(TICK);
+        match poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn close(&self) {
+        let _ = self.0.shutdown(Shutdown::Both); // it may be gone already
+    }
+}
+
+/// Ends a [`Service`], from any thread. Dropping it does nothing.
+#[derive(Debug)]
+pub struct Stopper(UnixStream);
+
+impl Stopper {
+    /// Has [`Service::run`] return soon.
+    pub fn stop(&self) {
+        let _ = (&self.0).write_all(&[1]); // it has ended already, or was told
+    }
+}
+
+/// A server with its socket.
+pub struct Service<A> {
+    server: Server<A>,
+    listener: Listener,
+    clients: Vec<(ClientId, UnixStream)>,
+    stop: UnixStream,
+    log: Box<dyn Fn(&str) + Send>,
+    /// Refused connections were told of.
+    refusal_told: bool,
+}
+
+impl<A: Agent> Service<A> {
+    /// A service that is ready to [`Self::run`]. `log` is told what users should know, each kind of thing once.
+    ///
+    /// # Errors
+    /// The system has no more descriptors.
+    pub fn new(
+        server: Server<A>,
+        listener: Listener,
+        log: impl Fn(&str) + Send + 'static,
+    ) -> io::Result<(Self, Stopper)> {
+        let (stop, stopper) = UnixStream::pair()?;
+        stop.set_nonblocking(true)?;
+        stopper.set_nonblocking(true)?;
+        let service = Self {
+            server,
+            listener,
+            clients: Vec::new(),
+            stop,
+            log: Box::new(log),
+            refusal_told: false,
+        };
+        Ok((service, Stopper(stopper)))
+    }
+
+    /// Serves clients until a client sends the agent away or [`Stopper::stop`] is called. All connections are closed
+    /// then, and the socket is gone. Answers the agent.
+    ///
+    /// # Errors
+    /// Waiting for clients fails.
+    pub fn run(mut self) -> io::Result<A> {
+        let result = self.serve();
+        if !self.server.is_detached() {
+            self.server.end(EndReason::Shutdown);
+        }
+        self.say_farewell();
+        for (id, _) in std::mem::take(&mut self.clients) {
+            self.server.disconnect(id);
+        }
+        result.map(|()| self.server.into_agent())
+    }
+
+    fn serve(&mut self) -> io::Result<()> {
+        while !self.server.is_detached() {
+            let (stopped, waiting, ready) = self.wait()?;
+            if stopped {
+                let _ = (&self.stop).read(&mut [0; 8]);
+                return Ok(());
+            }
+            let now = Instant::now();
+            for at in ready {
+                self.read(at, now);
+            }
+            self.server.tick(now);
+            // Whoever was cut off shows at its next turn, as its socket is shut down.
+            self.clients.retain(|(id, _)| self.server.has_client(*id));
+            if waiting {
+                self.accept();
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for something to do: whether to stop, whether a client waits, which clients have sent something.
+    fn wait(&self) -> io::Result<(bool, bool, Vec<usize>)> {
+        let mut fds = vec![
+            PollFd::new(&self.stop, PollFlags::IN),
+            PollFd::new(self.listener.socket(), PollFlags::IN),
+        ];
+        for (id, socket) in &self.clients {
+            let mut flags = PollFlags::empty();
+            flags.set(PollFlags::IN, self.server.wants_input(*id));
+            flags.set(PollFlags::OUT, self.server.has_output(*id));
+            fds.push(PollFd::new(socket, flags));
+        }
+        let time = (!self.clients.is_empty()).then_some(&TICK);
+        match poll(&mut fds, time) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok((false, false, Vec::new())),
+            Err(error) => return Err(error.into()),
+        }
+        let something = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let readable = |fd: &PollFd<'_>| {
+            let ends = PollFlags::IN | PollFlags::HUP | PollFlags::ERR;
+            fd.revents().intersects(ends)
+        };
+        let ready = (0..self.clients.len())
+            .filter(|at| readable(&fds[at + 2]))
+            .collect();
+        Ok((something(&fds[0]), something(&fds[1]), ready))
+    }
+
+    fn read(&mut self, at: usize, now: Instant) {
+        let (id, socket) = &self.clients[at];
+        let id = *id;
+        let mut piece = [0; PIECE];
+        match recv(socket, &mut piece, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => self.server.disconnect(id),
+            Ok((n, _)) => self.server.received(id, &piece[..n], now),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => self.server.disconnect(id),
+        }
+    }
+
+    fn accept(&mut self) {
+        loop {
+            match self.listener.accept() {
+                Ok(None) => return,
+                Ok(Some(socket)) => self.welcome(socket),
+                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                    if !std::mem::replace(&mut self.refusal_told, true) {
+                        (self.log)(&e.to_string());
+                    }
+                }
+                Err(_) => {
+                    // It stays readable, so without a pause this would be a busy loop.
+                    std::thread::sleep(PAUSE);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn welcome(&mut self, socket: UnixStream) {
+        // Without another descriptor the client is gone.
+        if let Ok(sending) = socket.try_clone()
+            && let Some(id) = self.server.connect(Box::new(Socket(sending)))
+        {
+            self.clients.push((id, socket));
+        }
+    }
+
+    /// Lets clients read what was said last, for a short while.
+    fn say_farewell(&mut self) {
+        let end = Instant::now() + FAREWELL;
+        loop {
+            self.server.tick(Instant::now());
+            let mut fds: Vec<_> = self
+                .clients
+                .iter()
+                .filter(|(id, _)| self.server.has_output(*id))
+                .map(|(_, socket)| PollFd::new(socket, PollFlags::OUT))
+                .collect();
+            let left = end.saturating_duration_since(Instant::now());
+            if fds.is_empty() || left.is_zero() {
+                return;
+            }
+            let time = Timespec::try_from(left).unwrap_or(TICK);
+            if poll(&mut fds, Some(&time)).is_err_and(|e| e != Errno::INTR) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,513 @@
+//! Where the socket is, and who may use it.
+//!
+//! By default it is `PID.sock` in a folder `jtrail` of the user's runtime directory: `$XDG_RUNTIME_DIR`, else
+//! `/run/user/UID`, each only if it is a folder of ours that nobody else can write to; else in `jtrail-UID` of the
+//! directory for temporary files. The folder must be a real folder of ours with mode 0700: then nobody else can put
+//! anything there, so no path in it can change under our hands. The socket has mode 0600, and who connects
+//! must be of the same user, or root, whatever the modes say.
+
+use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::process::geteuid;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// How long a socket that is there already may take to show that it is alive.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Name of the folder in a runtime directory.
+const FOLDER: &str = "jtrail";
+
+fn refused(path: &Path, why: &str) -> io::Error {
+    let message = format!("{} {why}", path.display());
+    io::Error::new(io::ErrorKind::PermissionDenied, message)
+}
+
+fn about(path: &Path) -> impl Fn(Errno) -> io::Error {
+    move |error| {
+        let error = io::Error::from(error);
+        io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    }
+}
+
+/// What is at the path itself, without following a link.
+fn stat(path: &Path) -> Result<Stat, Errno> {
+    fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+fn mode(stat: &Stat) -> u32 {
+    Mode::from_raw_mode(stat.st_mode).bits() & 0o7777
+}
+
+/// Whether nobody but `uid` and root can put things into the folder, or take others' away from it.
+fn is_safe(stat: &Stat, uid: u32) -> bool {
+    const STICKY: u32 = 0o1000;
+    let owned = stat.st_uid == uid || stat.st_uid == 0;
+    let closed = mode(stat) & 0o022 == 0 || mode(stat) & STICKY != 0;
+    kind(stat) == FileType::Directory && owned && closed
+}
+
+/// Folders that a user's agents may have their sockets in, the preferred one first. `runtime` and `temporary` are
+/// what the environment says.
+fn folders(uid: u32, runtime: Option<&Path>, temporary: &Path) -> Vec<PathBuf> {
+    let ours = |folder: &Path| {
+        let found = stat(folder);
+        found.is_ok_and(|s| s.st_uid == uid && is_safe(&s, uid) && mode(&s) & 0o022 == 0)
+    };
+    let user = PathBuf::from(format!("/run/user/{uid}"));
+    let runtime = runtime
+        .filter(|path| path.is_absolute())
+        .map(Path::to_owned);
+    let mut folders: Vec<PathBuf> = runtime
+        .into_iter()
+        .chain([user])
+        .filter(|folder| ours(folder))
+        .map(|folder| folder.join(FOLDER))
+        .collect();
+    folders.push(temporary.join(format!("{FOLDER}-{uid}")));
+    folders.dedup();
+    folders
+}
+
+fn environment_folders(uid: u32) -> Vec<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    folders(uid, runtime.as_deref(), &std::env::temp_dir())
+}
+
+/// The socket's path for this process, in a folder that is there and ours alone; it is made if need be.
+///
+/// # Errors
+/// The folder can't be made, or is not ours alone.
+pub fn default_path() -> io::Result<PathBuf> {
+    let uid = geteuid().as_raw();
+    let folders = environment_folders(uid);
+    // There is always the one for temporary files.
+    let folder = folders.first().cloned().unwrap_or_default();
+    make_folder(&folder)?;
+    Ok(folder.join(socket_name(std::process::id())))
+}
+
+fn socket_name(pid: u32) -> String {
+    format!("{pid}.sock")
+}
+
+/// Makes a folder for sockets, or checks the one that is there.
+///
+/// # Errors
+/// It can't be made; it is a link or no folder; it is someone else's, or others may use it; or others can put another
+/// one in its place.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    let uid = geteuid().as_raw();
+    let parent = folder.parent().unwrap_or(Path::new("/"));
+    let parent = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    // Links on the way are the user's own affair, what they lead to is not.
+    let above = fs::stat(parent).map_err(about(parent))?;
+    if !is_safe(&above, uid) {
+        return Err(refused(parent, "can be changed by other users"));
+    }
+    match fs::mkdir(folder, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(about(folder)(error)),
+    }
+    // Once open, it is this folder that is looked at, whatever happens to its name.
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let open = fs::open(folder, flags, Mode::empty()).map_err(|error| match error {
+        Errno::NOTDIR | Errno::LOOP => refused(folder, "is not a folder, or is a link to one"),
+        error => about(folder)(error),
+    })?;
+    let found = fs::fstat(&open).map_err(about(folder))?;
+    if found.st_uid != uid {
+        return Err(refused(folder, "belongs to another user"));
+    }
+    if mode(&found) & 0o077 != 0 {
+        let why = format!("has mode {:04o}, and must have 0700", mode(&found));
+        return Err(refused(folder, &why));
+    }
+    Ok(())
+}
+
+/// A socket that clients connect to. Its path is removed when it is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    socket: UnixListener,
+    path: PathBuf,
+    /// Device and inode of the path, so that no other's is removed.
+    identity: (u64, u64),
+}
+
+impl Listener {
+    /// Makes the socket. One at that path which nobody listens to any more is replaced. Its folder must be there, and only we
+    /// or root may write to it, unless it is sticky.
+    ///
+    /// # Errors
+    /// Somebody listens there ([`io::ErrorKind::AddrInUse`]); something else is there, or the folder can be changed by
+    /// other users ([`io::ErrorKind::PermissionDenied`]); the path is too long, or can't be made.
+    pub fn bind(path: &Path) -> io::Result<Self> {
+        let uid = geteuid().as_raw();
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let found = fs::stat(folder).map_err(about(folder))?;
+        if !is_safe(&found, uid) {
+            return Err(refused(folder, "can be changed by other users"));
+        }
+        remove_stale(path, uid)?;
+        let address = SocketAddrUnix::new(path).map_err(about(path))?;
+        // A child of the program must not hold the socket.
+        let socket = net::socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        // Before it has a path, so that there is no moment in which others may connect.
+        fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+        net::bind(&socket, &address).map_err(about(path))?;
+        let listener = Self::listen(socket, path)?;
+        fs::chmod(path, Mode::RUSR | Mode::WUSR).map_err(about(path))?;
+        Ok(listener)
+    }
+
+    fn listen(socket: OwnedFd, path: &Path) -> io::Result<Self> {
+        let found = stat(path).map_err(about(path))?;
+        net::listen(&socket, BACKLOG)?;
+        let socket = UnixListener::from(socket);
+        socket.set_nonblocking(true)?;
+        Ok(Self {
+            socket,
+            path: path.to_owned(),
+            identity: (found.st_dev, found.st_ino),
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn socket(&self) -> &UnixListener {
+        &self.socket
+    }
+
+    /// The next client that waits and may come in; none when nobody waits.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::PermissionDenied`] for one of another user, which is sent away; everything else is the system's.
+    pub fn accept(&self) -> io::Result<Option<UnixStream>> {
+        let client = match self.socket.accept() {
+            Ok((client, _)) => client,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let uid = peer(&client)?;
+        if !may_come_in(uid) {
+            let message = format!("a connection of the user with number {uid} was refused");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+        client.set_nonblocking(true)?;
+        Ok(Some(client))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if stat(&self.path).is_ok_and(|s| (s.st_dev, s.st_ino) == self.identity) {
+            let _ = fs::unlink(&self.path); // there is nobody to tell
+        }
+    }
+}
+
+fn may_come_in(uid: u32) -> bool {
+    uid == 0 || uid == geteuid().as_raw()
+}
+
+/// The user at the other end.
+#[cfg(target_os = "linux")]
+fn peer(stream: &UnixStream) -> io::Result<u32> {
+    Ok(net::sockopt::socket_peercred(stream)?.uid.as_raw())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn peer(_: &UnixStream) -> io::Result<u32> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Connects, and waits at most that long for a server that is slow to take the connection.
+fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = net::socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    // At least something: 0 would mean for ever.
+    let timeout = timeout.max(Duration::from_millis(1));
+    net::sockopt::set_socket_timeout(&socket, Timeout::Send, Some(timeout))?;
+    match net::connect(&socket, &address) {
+        Ok(()) => Ok(UnixStream::from(socket)),
+        Err(Errno::AGAIN) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "it takes no connections",
+        )),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
+    let found = match stat(path) {
+        Ok(found) => found,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(about(path)(error)),
+    };
+    if kind(&found) != FileType::Socket {
+        return Err(refused(path, "is there already, and is no socket"));
+    }
+    if found.st_uid != uid {
+        return Err(refused(path, "is a socket of another user"));
+    }
+    match connect(path, LOOK) {
+        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::unlink(path).map_err(about(path))
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        _ => {
+            let message = format!("{} is in use", path.display());
+            Err(io::Error::new(io::ErrorKind::AddrInUse, message))
+        }
+    }
+}
+
+/// Connects to the agent of a process, at its default path.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] if no agent listens; what listens is not of the process's user.
+pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<UnixStream> {
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let owner = fs::stat(&process).map_err(|error| match error {
+        Errno::NOENT => io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("there is no process {pid}"),
+        ),
+        error => about(&process)(error),
+    })?;
+    let mut tried = Vec::new();
+    for folder in environment_folders(owner.st_uid) {
+        let path = folder.join(socket_name(pid));
+        match connect(&path, timeout) {
+            // The folder for temporary files is everybody's, so anybody could have made this one.
+            Ok(stream) => return of_user(stream, owner.st_uid, &path),
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::TimedOut
+                ) =>
+            {
+                return Err(io::Error::new(e.kind(), format!("{}: {e}", path.display())));
+            }
+            Err(_) => tried.push(path.display().to_string()),
+        }
+    }
+    let message = format!(
+        "the agent of process {pid} has no command channel, or there is no agent: nobody listens at {}",
+        tried.join(" or ")
+    );
+    Err(io::Error::new(io::ErrorKind::NotFound, message))
+}
+
+/// Connects to the agent whose socket is at a path.
+pub(crate) fn connect_to_path(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
+    let stream = connect(path, timeout)
+        .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
+    let own = geteuid().as_raw();
+    if own == 0 {
+        return Ok(stream);
+    }
+    of_user(stream, own, path)
+}
+
+fn of_user(stream: UnixStream, uid: u32, path: &Path) -> io::Result<UnixStream> {
+    match peer(&stream)? {
+        found if found == uid || found == 0 => Ok(stream),
+        _ => Err(refused(path, "is served by another user")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{create_dir, set_permissions, write};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    const SOON: Duration = Duration::from_millis(200);
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        set_permissions(path, PermissionsExt::from_mode(mode)).expect("ours");
+    }
+
+    fn problem<T: std::fmt::Debug>(result: io::Result<T>) -> String {
+        result.expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn the_folder_is_ours_alone() {
+        let base = folder();
+        let path = base.path().join("jtrail");
+        make_folder(&path).expect("made");
+        assert_eq!(path.metadata().expect("there").mode() & 0o7777, 0o700);
+        make_folder(&path).expect("it is there");
+        for mode in [0o701, 0o710, 0o770, 0o777, 0o755] {
+            set_mode(&path, mode);
+            assert!(
+                problem(make_folder(&path)).contains("and must have 0700"),
+                "{mode:o}"
+            );
+        }
+        set_mode(&path, 0o700);
+        let link = base.path().join("link");
+        symlink(&path, &link).expect("a link");
+        assert!(problem(make_folder(&link)).ends_with("is not a folder, or is a link to one"));
+        let file = base.path().join("file");
+        write(&file, "").expect("a file");
+        assert!(problem(make_folder(&file)).ends_with("is not a folder, or is a link to one"));
+        set_mode(base.path(), 0o777);
+        assert!(problem(make_folder(&path)).ends_with("can be changed by other users"));
+        set_mode(base.path(), 0o1777);
+        make_folder(&path).expect("sticky, as the one for temporary files");
+    }
+
+    #[test]
+    fn another_users_folder_is_refused() {
+        if geteuid().as_raw() != 0 {
+            return; // only root can make one
+        }
+        let base = folder();
+        let path = base.path().join("jtrail");
+        create_dir(&path).expect("made");
+        set_mode(&path, 0o700);
+        std::os::unix::fs::chown(&path, Some(12_345), None).expect("root");
+        assert!(problem(make_folder(&path)).ends_with("belongs to another user"));
+    }
+
+    #[test]
+    fn folders_of_the_environment_must_be_ours() {
+        let uid = geteuid().as_raw();
+        let (runtime, temporary) = (folder(), folder());
+        let last = temporary.path().join(format!("jtrail-{uid}"));
+        let found = |runtime: Option<&Path>| {
+            let mut all = folders(uid, runtime, temporary.path());
+            all.retain(|f| !f.starts_with("/run/user"));
+            all
+        };
+        let first = runtime.path().join("jtrail");
+        assert_eq!(found(Some(runtime.path())), [first, last.clone()]);
+        let only = [last];
+        assert_eq!(found(None), only);
+        assert_eq!(found(Some(Path::new("relative"))), only);
+        assert_eq!(found(Some(&runtime.path().join("missing"))), only);
+        set_mode(runtime.path(), 0o777);
+        assert_eq!(found(Some(runtime.path())), only);
+    }
+
+    #[test]
+    fn a_socket_is_private_and_goes_with_its_listener() {
+        let base = folder();
+        let path = base.path().join("1.sock");
+        let listener = Listener::bind(&path).expect("bound");
+        assert_eq!(path.metadata().expect("there").mode() & 0o7777, 0o600);
+        let client = connect_to_path(&path, SOON).expect("connected");
+        assert!(listener.accept().expect("ours").is_some());
+        assert!(listener.accept().expect("nobody").is_none());
+        drop((client, listener));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_live_socket_stays_and_a_stale_one_is_replaced() {
+        let base = folder();
+        let path = base.path().join("1.sock");
+        let first = Listener::bind(&path).expect("bound");
+        let error = Listener::bind(&path).expect_err("in use");
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        assert!(UnixStream::connect(&path).is_ok());
+        drop(first);
+        drop(UnixListener::bind(&path).expect("std leaves the path behind"));
+        assert!(path.exists());
+        let second = Listener::bind(&path).expect("stale");
+        // Another one in its place is not removed with it.
+        std::fs::remove_file(&path).expect("ours");
+        let third = Listener::bind(&path).expect("bound");
+        drop(second);
+        assert!(path.exists());
+        drop(third);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn one_that_takes_no_connections_is_alive_and_not_waited_for() {
+        let base = folder();
+        let path = base.path().join("1.sock");
+        let listener = Listener::bind(&path).expect("bound");
+        // Nobody accepts, so at some time no more can wait.
+        let mut waiting = Vec::new();
+        let error = loop {
+            match connect_to_path(&path, SOON) {
+                Ok(stream) => waiting.push(stream),
+                Err(error) => break error,
+            }
+            assert!(waiting.len() < 10_000);
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let error = Listener::bind(&path).expect_err("in use");
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        drop(listener);
+    }
+
+    #[test]
+    fn what_is_no_socket_of_ours_stays() {
+        let base = folder();
+        let path = base.path().join("1.sock");
+        write(&path, "precious").expect("a file");
+        assert!(problem(Listener::bind(&path)).ends_with("is no socket"));
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), "precious");
+        let link = base.path().join("2.sock");
+        symlink(base.path().join("elsewhere.sock"), &link).expect("a link");
+        assert!(problem(Listener::bind(&link)).ends_with("is no socket"));
+        set_mode(base.path(), 0o777);
+        let other = base.path().join("3.sock");
+        assert!(problem(Listener::bind(&other)).ends_with("can be changed by other users"));
+        assert!(Listener::bind(&base.path().join("no/4.sock")).is_err());
+        assert!(Listener::bind(&base.path().join("x".repeat(200))).is_err());
+    }
+
+    #[test]
+    fn processes_without_an_agent_are_told() {
+        let message = problem(connect_to_process(std::process::id(), SOON));
+        assert!(message.contains("nobody listens at"), "{message}");
+        assert_eq!(
+            problem(connect_to_process(u32::MAX - 7, SOON)),
+            "there is no process 4294967288"
+        );
+    }
+}

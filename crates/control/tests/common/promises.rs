@@ -1,0 +1,240 @@
+//! What the channel keeps to whatever a client sends. The fuzz target uses it too.
+
+use jtrail_control::frame::{Decoder, Frame, FrameError, FrameKind, LARGEST_DOCUMENT, encode};
+use jtrail_control::*;
+use jtrail_options::{BurstLimit, OutputFormat};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The bytes are what a client sends; then each of their lines is sent as a command.
+///
+/// Frames are the same from one piece as from two, cut at `cut`. What is understood is written as it was read. The server
+/// answers each command exactly once, and refuses what is no frame; what it sends can be read.
+pub fn keep(data: &[u8], cut: usize) {
+    let whole = frames(&[data]);
+    let (begin, end) = data.split_at(cut);
+    assert_eq!(frames(&[begin, end]), whole);
+    serve(data, whole.0.len() + usize::from(whole.1.is_some()));
+
+    let mut lines = Vec::new();
+    let mut count = 0;
+    for line in data
+        .split(|&b| b == b'\n')
+        .filter(|line| line.len() <= LARGEST_DOCUMENT)
+    {
+        document(line);
+        encode(FrameKind::Command, line, &mut lines);
+        count += 1;
+    }
+    serve(&lines, count);
+}
+
+fn frames(pieces: &[&[u8]]) -> (Vec<Frame>, Option<FrameError>) {
+    let mut decoder = Decoder::for_agent();
+    let mut frames = Vec::new();
+    for piece in pieces {
+        decoder.feed(piece);
+        loop {
+            match decoder.next_frame() {
+                Ok(Some(frame)) => frames.push(frame),
+                Ok(None) => break,
+                Err(error) => return (frames, Some(error)),
+            }
+        }
+    }
+    (frames, None)
+}
+
+/// What is understood is written as it was read.
+fn document(bytes: &[u8]) {
+    if let Ok(request) = Request::parse(bytes) {
+        assert_eq!(Request::parse(&request.to_bytes()), Ok(request));
+    }
+    if let Ok(reply) = Reply::parse(bytes) {
+        assert_eq!(Reply::parse(&reply.to_bytes()), Ok(reply));
+    }
+    if let Ok(notice) = Notice::parse(bytes) {
+        assert_eq!(Notice::parse(&notice.to_bytes()), Ok(notice));
+    }
+}
+
+/// A client that keeps what it gets.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Wire for Kept {
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn wait(&self, _: Duration) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn close(&self) {}
+}
+
+/// Has a server take the bytes. It gives so many answers, if no client sends the agent away.
+fn serve(data: &[u8], expected: usize) {
+    let kept = Kept::default();
+    let mut server = Server::new(Puppet::default(), Settings::default(), Notifier::default());
+    let id = server
+        .connect(Box::new(kept.clone()))
+        .expect("the first client");
+    let now = Instant::now();
+    for piece in data.chunks(1 << 10) {
+        server.received(id, piece, now);
+    }
+    let detached = server.is_detached();
+    server.disconnect(id);
+    let bytes = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut decoder = Decoder::for_client();
+    decoder.feed(&bytes);
+    let mut answers = 0;
+    while let Some(frame) = decoder
+        .next_frame()
+        .expect("what the server sends are frames")
+    {
+        if frame.kind == FrameKind::Notice {
+            Notice::parse(&frame.payload).expect("a notice");
+        } else {
+            Reply::parse(&frame.payload).expect("an answer");
+            answers += 1;
+        }
+    }
+    assert!(!decoder.is_within_frame());
+    assert!(answers == expected || (detached && answers < expected));
+}
+
+/// An agent that does nothing, and keeps its states right.
+#[derive(Default)]
+struct Puppet {
+    trace: Option<Trace>,
+    paused: bool,
+}
+
+impl Puppet {
+    fn end(&mut self) -> Option<Ended> {
+        let trace = self.trace.take()?;
+        let figures = Figures::default();
+        Some(Ended { trace, figures })
+    }
+}
+
+impl Agent for Puppet {
+    fn state(&self) -> State {
+        match self.trace {
+            None => State::Idle,
+            Some(_) if self.paused => State::Paused,
+            Some(_) => State::Recording,
+        }
+    }
+
+    fn trace(&self) -> Option<Trace> {
+        self.trace.clone()
+    }
+
+    fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
+        assert_eq!(self.state(), State::Idle);
+        let (to, file) = match request.sink {
+            Sink::File(file) => (Destination::File, Some(file.unwrap_or_default())),
+            Sink::Stream(_) => (Destination::Stream, None),
+        };
+        let format = request.format.unwrap_or(OutputFormat::Binary);
+        let trace = Trace { format, to, file };
+        self.paused = false;
+        self.trace = Some(trace.clone());
+        Ok(trace)
+    }
+
+    fn stop(&mut self) -> Result<Ended, Failure> {
+        Ok(self.end().expect("a trace"))
+    }
+
+    fn pause(&mut self) -> Result<(), Failure> {
+        assert_eq!(self.state(), State::Recording);
+        self.paused = true;
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<(), Failure> {
+        assert_eq!(self.state(), State::Paused);
+        self.paused = false;
+        Ok(())
+    }
+
+    fn burst(&mut self, _: BurstLimit, begin: Option<TraceRequest>) -> Result<(), Failure> {
+        match begin {
+            Some(request) => self.start(request).map(|_| ()),
+            None => self.resume(),
+        }
+    }
+
+    fn rotate(
+        &mut self,
+        file: Option<&str>,
+        ended: &mut dyn FnMut(Ended),
+    ) -> Result<Trace, Failure> {
+        let last = self.end().expect("a trace");
+        let mut trace = last.trace.clone();
+        assert!(trace.to == Destination::File || file.is_none());
+        ended(last);
+        trace.file = file.map(str::to_owned).or(trace.file);
+        self.trace = Some(trace.clone());
+        Ok(trace)
+    }
+
+    fn snapshot(&mut self, _: SnapshotKind, file: Option<&str>) -> Result<Option<String>, Failure> {
+        assert_ne!(self.state(), State::Idle);
+        Ok(file.map(str::to_owned))
+    }
+
+    fn force_gc(&mut self) -> Result<(), Failure> {
+        Err(unavailable("no heap"))
+    }
+
+    fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure> {
+        Ok(patterns.len() as u64)
+    }
+
+    fn mark(&mut self, text: &str) -> Result<(), Failure> {
+        assert!(self.state() != State::Idle && !text.is_empty());
+        Ok(())
+    }
+
+    fn status(&self) -> Status {
+        let trace = self.trace.clone().map(|trace| {
+            let figures = Figures::default();
+            Ended { trace, figures }
+        });
+        Status {
+            state: self.state(),
+            pid: 1,
+            version: String::new(),
+            uptime: Duration::ZERO,
+            trace,
+            buffer: 0,
+            buffered: 0,
+            overhead: None,
+            clients: 0,
+            stream: StreamUse::Free,
+            counts: Vec::new(),
+            losses: Vec::new(),
+        }
+    }
+
+    fn stream_lost(&mut self) -> Option<Ended> {
+        let streams = self
+            .trace
+            .as_ref()
+            .is_some_and(|t| t.to == Destination::Stream);
+        streams.then(|| self.end()).flatten()
+    }
+
+    fn detach(&mut self) -> Result<Option<Ended>, Failure> {
+        Ok(self.end())
+    }
+}

@@ -1,0 +1,815 @@
+//! The server and a fake agent over real sockets, with several clients.
+
+mod common;
+
+use common::trace::format;
+use common::{Fake, Served};
+use jtrail_control::frame::{FrameKind, encode};
+use jtrail_control::*;
+use jtrail_formats::{Checker, Item, Reader};
+use jtrail_options::{BurstLimit, Compat, OutputFormat};
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(10);
+
+fn served() -> Served {
+    Served::new(Settings::default())
+}
+
+/// Calls, and lets pass what else comes.
+fn call(client: &mut Client, command: Command) -> Result<Answer, String> {
+    client
+        .call(command, |_| Ok(()))
+        .map_err(|error| match error {
+            ClientError::Refused(failure) => format!("{}: {}", failure.code, failure.message),
+            error => error.to_string(),
+        })
+}
+
+fn take_stream(client: &mut Client) {
+    let take = Command::Stream { release: false };
+    assert_eq!(call(client, take), Ok(Answer::Done));
+}
+
+fn start() -> Command {
+    Command::Start(Start::default())
+}
+
+fn to_file(file: &str) -> Command {
+    Command::Start(Start {
+        to: Some(Destination::File),
+        file: Some(file.to_owned()),
+        ..Start::default()
+    })
+}
+
+/// What comes until a notice says that the trace has ended: its data and that notice.
+fn until_ended(client: &mut Client) -> (Vec<u8>, Notice) {
+    let mut data = Vec::new();
+    loop {
+        match client.receive(LONG).expect("connected").expect("in time") {
+            Incoming::Data(bytes) => data.extend(bytes),
+            Incoming::Notice(notice @ Notice::TraceEnded { .. }) => return (data, notice),
+            Incoming::Notice(_) | Incoming::Reply(_) => {}
+        }
+    }
+}
+
+fn next_notice(client: &mut Client) -> Notice {
+    loop {
+        if let Incoming::Notice(notice) = client.receive(LONG).expect("connected").expect("in time")
+        {
+            return notice;
+        }
+    }
+}
+
+/// The trace is sound, and has calls.
+fn assert_sound(data: &[u8], expected: OutputFormat) {
+    let mut reader = Reader::new(data).expect("a trace");
+    assert_eq!(reader.format(), format(expected));
+    let mut checker = Checker::of(reader.format());
+    let mut remarks = Vec::new();
+    let mut calls = 0;
+    reader
+        .for_each(|item| {
+            match item {
+                Item::Event { offset, event } => {
+                    calls += u32::from(matches!(event, jtrail_model::Event::MethodEnter(_)));
+                    checker.event(offset, &event);
+                }
+                Item::Remark(remark) => remarks.push(remark),
+            }
+            ControlFlow::<()>::Continue(())
+        })
+        .expect("readable");
+    let findings = checker.finish();
+    assert!(remarks.is_empty(), "{remarks:?}");
+    assert_eq!(findings.faults(), 0, "{:?}", findings.findings);
+    assert!(!findings.is_truncated());
+    assert!(calls >= 400, "{calls} calls");
+}
+
+/// Takes the stream, asks for a format if there is one, and reads a trace until it is stopped.
+fn stream(served: &Served, wish: Option<OutputFormat>) -> (OutputFormat, Vec<u8>) {
+    let mut client = served.client();
+    let agreed = wish.map_or(OutputFormat::Xml, |wish| {
+        client.set_output_format(wish).expect("an answer")
+    });
+    take_stream(&mut client);
+    let mut data = Vec::new();
+    let mut keep = |incoming| {
+        if let Incoming::Data(bytes) = incoming {
+            data.extend(bytes);
+        }
+        Ok(())
+    };
+    client.call(start(), &mut keep).expect("started");
+    let end = Instant::now() + Duration::from_millis(30);
+    while Instant::now() < end {
+        if let Some(incoming) = client
+            .receive(Duration::from_millis(10))
+            .expect("connected")
+        {
+            keep(incoming).expect("kept");
+        }
+    }
+    let Answer::Ended(ended) = client.call(Command::Stop, &mut keep).expect("stopped") else {
+        panic!("no end");
+    };
+    assert_eq!(ended.figures.bytes, data.len() as u64);
+    assert_eq!(ended.trace.format, agreed);
+    (agreed, data)
+}
+
+#[test]
+fn an_old_client_says_nothing_and_gets_xml() {
+    let (_, data) = stream(&served(), None);
+    assert_sound(&data, OutputFormat::Xml);
+}
+
+#[test]
+fn an_old_agent_knows_no_format_and_both_use_xml() {
+    let served = Served::new(Settings::default().with_compat(Compat::Pre45));
+    let mut client = served.client();
+    let format = "binary".to_owned();
+    assert_eq!(
+        call(&mut client, Command::SetOutputFormat { format }),
+        Err("unrecognized: unrecognized command".to_owned())
+    );
+    drop(client);
+    let (agreed, data) = stream(&served, Some(OutputFormat::Binary));
+    assert_eq!(agreed, OutputFormat::Xml);
+    assert_sound(&data, OutputFormat::Xml);
+}
+
+#[test]
+fn two_new_ones_use_what_was_agreed() {
+    let served = served();
+    for wish in [
+        OutputFormat::Binary,
+        OutputFormat::Xml,
+        OutputFormat::Jinsight,
+        OutputFormat::Mlpd,
+        OutputFormat::TraceLog,
+    ] {
+        let (agreed, data) = stream(&served, Some(wish));
+        assert_eq!(agreed, wish);
+        assert_sound(&data, wish);
+    }
+}
+
+#[test]
+fn the_format_is_open_until_data_come() {
+    let served = served();
+    let mut client = served.client();
+    let ask = |client: &mut Client, word: &str| {
+        let format = word.to_owned();
+        call(client, Command::SetOutputFormat { format })
+    };
+    let enabled = |format| Ok(Answer::EnabledOutputFormat(format));
+    assert_eq!(ask(&mut client, "binary"), enabled(OutputFormat::Binary));
+    assert_eq!(
+        ask(&mut client, "jinsight"),
+        enabled(OutputFormat::Jinsight)
+    );
+    // What is not known changes nothing.
+    assert_eq!(ask(&mut client, "pcap"), enabled(OutputFormat::Jinsight));
+    assert_eq!(ask(&mut client, "none"), enabled(OutputFormat::Jinsight));
+    take_stream(&mut client);
+    assert_eq!(ask(&mut client, "binary"), enabled(OutputFormat::Binary));
+    call(&mut client, start()).expect("started");
+    assert_eq!(ask(&mut client, "xml"), enabled(OutputFormat::Binary));
+    // The trace is none of another client's.
+    let mut other = served.client();
+    assert_eq!(ask(&mut other, "mlpd"), enabled(OutputFormat::Mlpd));
+    call(&mut client, Command::Stop).expect("stopped");
+    assert_eq!(ask(&mut client, "xml"), enabled(OutputFormat::Xml));
+}
+
+#[test]
+fn start_can_name_format_events_and_filters() {
+    let served = served();
+    let mut client = served.client();
+    take_stream(&mut client);
+    let wishes = Start {
+        format: Some(OutputFormat::Binary),
+        events: Some("+alloc".to_owned()),
+        patterns: vec![(true, "com.acme.*".to_owned())],
+        ..Start::default()
+    };
+    let Ok(Answer::Started(trace)) = call(&mut client, Command::Start(wishes)) else {
+        panic!("not started");
+    };
+    assert_eq!(
+        (trace.format, trace.to),
+        (OutputFormat::Binary, Destination::Stream)
+    );
+    call(&mut client, Command::Stop).expect("stopped");
+    assert_eq!(
+        served.called()[0],
+        "start format=Some(Binary) events=Some(\"+alloc\") patterns=[(true, \"com.acme.*\")]"
+    );
+    let none = Start {
+        format: Some(OutputFormat::None),
+        ..Start::default()
+    };
+    let refused = call(&mut client, Command::Start(none));
+    assert_eq!(
+        refused,
+        Err("invalid: nothing would go to the stream".to_owned())
+    );
+}
+
+#[test]
+fn commands_are_allowed_where_they_make_sense() {
+    let served = served();
+    let mut client = served.client();
+    let refused = |problem: &str| Err(format!("state: {problem}"));
+    let none = refused("there is no trace");
+    let mark = || Command::Mark {
+        text: "a <b>".to_owned(),
+    };
+    let rotate = || Command::Rotate { file: None };
+    let profile = || Command::Snapshot {
+        kind: SnapshotKind::Profile,
+        file: None,
+    };
+    for command in [
+        Command::Stop,
+        Command::Pause,
+        Command::Resume,
+        rotate(),
+        profile(),
+        mark(),
+    ] {
+        assert_eq!(call(&mut client, command), none);
+    }
+    assert_eq!(call(&mut client, Command::ForceGc), Ok(Answer::Done));
+    let patterns = vec![(true, "a.*".to_owned()), (false, "b.*".to_owned())];
+    let filters = || Command::SetFilters {
+        patterns: patterns.clone(),
+    };
+    assert_eq!(
+        call(&mut client, filters()),
+        Ok(Answer::Filters { retransformed: 2 })
+    );
+    assert!(served.called().iter().all(|c| !c.starts_with("stop")));
+
+    assert!(matches!(
+        call(&mut client, to_file("one.trcbin")),
+        Ok(Answer::Started(_))
+    ));
+    assert_eq!(
+        call(&mut client, start()),
+        refused("a trace is under way; stop it first")
+    );
+    assert_eq!(
+        call(&mut client, Command::Resume),
+        refused("it is not paused")
+    );
+    let burst = Command::Burst(BurstLimit::Events(5));
+    assert_eq!(
+        call(&mut client, burst.clone()),
+        refused("it is recording already")
+    );
+    assert_eq!(call(&mut client, Command::Pause), Ok(Answer::Done));
+    assert_eq!(
+        call(&mut client, Command::Pause),
+        refused("it is paused already")
+    );
+    assert_eq!(call(&mut client, mark()), Ok(Answer::Done));
+    assert_eq!(call(&mut client, Command::Resume), Ok(Answer::Done));
+    assert!(matches!(
+        call(&mut client, profile()),
+        Ok(Answer::Snapshot { file: Some(_), .. })
+    ));
+    let heap = Command::Snapshot {
+        kind: SnapshotKind::Heap,
+        file: None,
+    };
+    assert_eq!(
+        call(&mut client, heap),
+        Err("unavailable: the heap is not recorded; start with events=+heap".to_owned())
+    );
+    let Ok(Answer::Rotated { ended, started }) = call(&mut client, rotate()) else {
+        panic!("not rotated");
+    };
+    assert!(ended.trace.file.expect("a file").ends_with("one.trcbin"));
+    assert_ne!(started.file, None);
+    assert!(matches!(
+        call(&mut client, Command::Stop),
+        Ok(Answer::Ended(_))
+    ));
+    assert_eq!(call(&mut client, Command::Stop), none);
+    let file = std::fs::read(served.folder.path().join("one.trcbin")).expect("written");
+    assert_sound(&file, OutputFormat::Binary);
+}
+
+#[test]
+fn status_tells_of_clients_and_stream() {
+    let served = served();
+    let (mut one, mut two) = (served.client(), served.client());
+    let status = |client: &mut Client| match call(client, Command::Status) {
+        Ok(Answer::Status(status)) => status,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        (status(&mut one).clients, status(&mut one).stream),
+        (2, StreamUse::Free)
+    );
+    take_stream(&mut one);
+    assert_eq!(status(&mut one).stream, StreamUse::Yours);
+    assert_eq!(status(&mut two).stream, StreamUse::Taken);
+    assert_eq!(status(&mut two).state, State::Idle);
+    call(&mut two, to_file("x")).expect("started");
+    let found = status(&mut one);
+    assert_eq!(found.state, State::Recording);
+    assert_eq!(found.trace.expect("one").trace.to, Destination::File);
+}
+
+#[test]
+fn the_stream_has_one_owner() {
+    let served = served();
+    let (mut one, mut two) = (served.client(), served.client());
+    let (take, release) = (
+        || Command::Stream { release: false },
+        || Command::Stream { release: true },
+    );
+    take_stream(&mut one);
+    take_stream(&mut one);
+    let busy = Err("busy: another client has the data stream".to_owned());
+    assert_eq!(call(&mut two, take()), busy);
+    let to_stream = || {
+        Command::Start(Start {
+            to: Some(Destination::Stream),
+            ..Start::default()
+        })
+    };
+    assert_eq!(call(&mut two, to_stream()), busy);
+    assert_eq!(
+        call(&mut two, release()),
+        Err("state: this client does not have the data stream".to_owned())
+    );
+    call(&mut one, start()).expect("started");
+    assert_eq!(
+        call(&mut one, release()),
+        Err("state: a trace goes to the stream; stop it first".to_owned())
+    );
+    let rotate = Command::Rotate {
+        file: Some("x".to_owned()),
+    };
+    assert_eq!(
+        call(&mut one, rotate),
+        Err("invalid: the trace goes to the stream, which has no file".to_owned())
+    );
+    // Anybody may stop it; who reads it is told.
+    let Ok(Answer::Ended(_)) = call(&mut two, Command::Stop) else {
+        panic!("not stopped");
+    };
+    let (data, notice) = until_ended(&mut one);
+    assert!(matches!(
+        notice,
+        Notice::TraceEnded {
+            reason: EndReason::Stop,
+            ..
+        }
+    ));
+    assert!(!data.is_empty());
+    assert_eq!(call(&mut one, release()), Ok(Answer::Done));
+    assert_eq!(
+        call(&mut two, to_stream()),
+        Err("state: take the data stream first".to_owned())
+    );
+    take_stream(&mut two);
+}
+
+#[test]
+fn a_rotated_stream_is_parted_by_a_notice() {
+    let served = served();
+    let mut client = served.client();
+    client
+        .set_output_format(OutputFormat::Binary)
+        .expect("an answer");
+    take_stream(&mut client);
+    client.send(start()).expect("sent");
+    client.send(Command::Rotate { file: None }).expect("sent");
+    let (first, notice) = until_ended(&mut client);
+    assert!(matches!(
+        notice,
+        Notice::TraceEnded {
+            reason: EndReason::Rotate,
+            ..
+        }
+    ));
+    client.send(Command::Stop).expect("sent");
+    let (second, _) = until_ended(&mut client);
+    for data in [first, second] {
+        // A batch may be all that there is of a trace.
+        let mut reader = Reader::new(&data[..]).expect("a trace of its own");
+        let mut ended = false;
+        reader
+            .for_each(|item| {
+                if let Item::Event { event, .. } = item {
+                    ended = matches!(event, jtrail_model::Event::AgentDestroy(_));
+                }
+                ControlFlow::<()>::Continue(())
+            })
+            .expect("readable");
+        assert!(ended);
+    }
+}
+
+#[test]
+fn bursts_end_by_themselves() {
+    let served = served();
+    let mut client = served.client();
+    take_stream(&mut client);
+    let burst = || Command::Burst(BurstLimit::Time(Duration::from_millis(30)));
+    client.send(burst()).expect("sent");
+    let (data, notice) = until_ended(&mut client);
+    assert!(matches!(
+        notice,
+        Notice::TraceEnded {
+            reason: EndReason::Burst,
+            ..
+        }
+    ));
+    assert_sound(&data, OutputFormat::Xml);
+
+    call(&mut client, to_file("x")).expect("started");
+    call(&mut client, Command::Pause).expect("paused");
+    let mut seen = Vec::new();
+    client
+        .call(burst(), |incoming| {
+            seen.push(incoming);
+            Ok(())
+        })
+        .expect("a burst");
+    assert_eq!(seen, [Incoming::Notice(Notice::State(State::Recording))]);
+    assert_eq!(next_notice(&mut client), Notice::State(State::Paused));
+    call(&mut client, Command::Stop).expect("stopped");
+}
+
+#[test]
+fn all_clients_are_told_what_happens() {
+    let served = served();
+    let (mut one, mut two) = (served.client(), served.client());
+    call(&mut two, Command::Status).expect("connected");
+    call(&mut one, to_file("x")).expect("started");
+    call(&mut one, Command::Pause).expect("paused");
+    served.notifier.notify(&Notice::Ending(EndReason::Failure));
+    assert!(matches!(next_notice(&mut two), Notice::TraceStarted(_)));
+    assert_eq!(next_notice(&mut two), Notice::State(State::Paused));
+    assert_eq!(next_notice(&mut two), Notice::Ending(EndReason::Failure));
+    call(&mut one, Command::Stop).expect("stopped");
+    assert!(matches!(next_notice(&mut two), Notice::TraceEnded { .. }));
+}
+
+#[test]
+fn detach_ends_everything() {
+    let mut served = served();
+    let (mut one, mut two) = (served.client(), served.client());
+    call(&mut two, Command::Status).expect("connected");
+    call(&mut one, to_file("x")).expect("started");
+    assert_eq!(call(&mut one, Command::Detach), Ok(Answer::Done));
+    assert!(matches!(next_notice(&mut two), Notice::TraceStarted(_)));
+    assert!(matches!(
+        next_notice(&mut two),
+        Notice::TraceEnded {
+            reason: EndReason::Detach,
+            ..
+        }
+    ));
+    assert_eq!(next_notice(&mut two), Notice::Ending(EndReason::Detach));
+    assert!(matches!(two.receive(LONG), Err(ClientError::Closed)));
+    served.join();
+    assert!(!served.socket.exists());
+}
+
+#[test]
+fn who_goes_away_in_mid_stream_harms_nobody() {
+    let served = served();
+    let mut other = served.client();
+    call(&mut other, Command::Status).expect("connected");
+    let mut client = served.client();
+    take_stream(&mut client);
+    call(&mut client, start()).expect("started");
+    assert!(matches!(next_notice(&mut other), Notice::TraceStarted(_)));
+    drop(client);
+    let Notice::TraceEnded { reason, .. } = next_notice(&mut other) else {
+        panic!("no end");
+    };
+    assert_eq!(reason, EndReason::StreamLost);
+    let Notice::StreamLost { message } = next_notice(&mut other) else {
+        panic!("not lost");
+    };
+    assert!(
+        message.starts_with("the client that had the data stream: "),
+        "{message}"
+    );
+    take_stream(&mut other);
+    call(&mut other, start()).expect("started");
+    call(&mut other, Command::Stop).expect("stopped");
+}
+
+#[test]
+fn who_never_reads_is_cut_off() {
+    let patience = Duration::from_millis(200);
+    let served = Served::new(Settings::default().with_patience(patience));
+    let mut other = served.client();
+    let mut client = served.client();
+    take_stream(&mut client);
+    client.send(start()).expect("sent");
+    let begun = Instant::now();
+    // Others are served meanwhile.
+    while begun.elapsed() < Duration::from_millis(100) {
+        call(&mut other, Command::Status).expect("an answer");
+    }
+    loop {
+        match next_notice(&mut other) {
+            Notice::StreamLost { message } => {
+                assert!(
+                    message.ends_with("it takes its data too slowly"),
+                    "{message}"
+                );
+                break;
+            }
+            Notice::TraceStarted(_) | Notice::TraceEnded { .. } => {}
+            notice => panic!("{notice:?}"),
+        }
+    }
+    assert!(begun.elapsed() < LONG);
+    take_stream(&mut other);
+}
+
+#[test]
+fn who_never_reads_answers_is_not_listened_to() {
+    let served = served();
+    let mut socket = UnixStream::connect(&served.socket).expect("connected");
+    socket
+        .set_write_timeout(Some(Duration::from_millis(300)))
+        .expect("a time");
+    let mut frame = Vec::new();
+    encode(FrameKind::Command, b"<status/>", &mut frame);
+    let many = frame.repeat(1_000);
+    let mut sent = 0;
+    // Its commands are read no more once its answers are not.
+    while let Ok(n) = socket.write(&many) {
+        sent += n;
+        assert!(sent < 64 << 20);
+    }
+    let mut other = served.client();
+    call(&mut other, Command::Status).expect("others are served");
+    // When it reads, all are carried out.
+    let mut decoder = jtrail_control::frame::Decoder::for_client();
+    let mut piece = vec![0; 64 << 10];
+    let mut answers = 0;
+    while answers < sent / frame.len() {
+        let n = socket.read(&mut piece).expect("more");
+        assert!(n > 0, "{answers} answers");
+        decoder.feed(&piece[..n]);
+        while decoder.next_frame().expect("frames").is_some() {
+            answers += 1;
+        }
+    }
+}
+
+/// Another user's process connects, though the modes would let it, and is sent away.
+#[test]
+fn other_users_are_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can be another user");
+        return;
+    }
+    let served = served();
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("ours");
+    };
+    mode(served.folder.path(), 0o755);
+    mode(&served.socket, 0o666);
+    let script = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n\
+                  try:\n    s.sendall(b'JT\\x01\\0\\x09\\0\\0\\0<status/>')\n    print(s.recv(100))\n\
+                  except ConnectionError:\n    print(b'')";
+    for _ in 0..3 {
+        let mut python = std::process::Command::new("python3");
+        let Ok(output) = python
+            .args(["-c", script])
+            .arg(&served.socket)
+            .uid(12_345)
+            .gid(12_345)
+            .output()
+        else {
+            eprintln!("skipped: no python3");
+            return;
+        };
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "b''\n");
+    }
+    call(&mut served.client(), Command::Status).expect("root is served");
+    let log = served.log.lock().expect("no panic").clone();
+    assert_eq!(
+        log,
+        ["a connection of the user with number 12345 was refused"]
+    );
+}
+
+/// A program that the JVM starts gets none of the sockets.
+#[test]
+fn children_do_not_hold_the_sockets() {
+    let served = served();
+    let mut client = served.client();
+    call(&mut client, Command::Status).expect("connected");
+    let mut child = std::process::Command::new("ls");
+    let output = child
+        .args(["-l", "/proc/self/fd"])
+        .stdin(std::process::Stdio::null())
+        .output();
+    let listed = String::from_utf8(output.expect("ls").stdout).expect("UTF-8");
+    assert!(
+        listed.contains("/dev/null") && !listed.contains("socket:"),
+        "{listed}"
+    );
+}
+
+/// Sends bytes, and answers all that comes back until the connection ends.
+fn answers(served: &Served, bytes: &[u8]) -> String {
+    let mut socket = UnixStream::connect(&served.socket).expect("connected");
+    socket.set_read_timeout(Some(LONG)).expect("a time");
+    let _ = socket.write_all(bytes); // it may have been enough before
+    let mut answers = Vec::new();
+    let _ = socket.read_to_end(&mut answers); // a reset ends it too
+    String::from_utf8_lossy(&answers).into_owned()
+}
+
+#[test]
+fn garbage_is_answered_and_the_connection_ends() {
+    let served = served();
+    for (bytes, problem) in [
+        (
+            &b"GET / HTTP/1.1\r\n\r\n"[..],
+            "JT is missing in the frame at byte 0",
+        ),
+        (b"JT\x03\0\0\0\0\0", "kind 3 is not expected"),
+        (b"JT\x01\x07", "the fourth byte is 7"),
+        (b"JT\x01\0\0\0\0\x40", "1073741824 bytes for a command"),
+        (
+            b"JT\x01\0\x09\0\0\0<status/>garbage",
+            "JT is missing in the frame at byte 17",
+        ),
+    ] {
+        let found = answers(&served, bytes);
+        assert!(
+            found.contains("<error code=\"frame\">") && found.contains(problem),
+            "{found}"
+        );
+    }
+    let found = answers(&served, &vec![0; 8 << 20]);
+    assert!(found.contains("JT is missing"), "{found}");
+    assert_eq!(served.called(), Vec::<String>::new());
+}
+
+#[test]
+fn wrong_commands_are_answered_and_the_connection_goes_on() {
+    let served = served();
+    let mut socket = UnixStream::connect(&served.socket).expect("connected");
+    socket.set_read_timeout(Some(LONG)).expect("a time");
+    let bombs = [
+        "<a>".repeat(20_000),
+        format!("<a{}/>", " b='1'".repeat(9_000)),
+        "<!DOCTYPE l [<!ENTITY a 'a'><!ENTITY b '&a;&a;'>]><mark text='&b;'/>".to_owned(),
+        "<stop id='9' x=''/>".to_owned(),
+        "<stop>\u{1}</stop>".to_owned(),
+        String::new(),
+    ];
+    for bomb in &bombs {
+        let mut frame = Vec::new();
+        encode(FrameKind::Command, bomb.as_bytes(), &mut frame);
+        socket.write_all(&frame).expect("sent");
+    }
+    let mut frame = Vec::new();
+    encode(FrameKind::Command, b"\xff\xfe<stop/>", &mut frame);
+    encode(FrameKind::Command, b"<status/>", &mut frame);
+    socket.write_all(&frame).expect("sent");
+    let mut decoder = jtrail_control::frame::Decoder::for_client();
+    let mut replies = Vec::new();
+    let mut piece = [0; 4096];
+    while replies.len() < bombs.len() + 2 {
+        while let Some(frame) = decoder.next_frame().expect("frames") {
+            replies.push(Reply::parse(&frame.payload).expect("an answer"));
+        }
+        if replies.len() < bombs.len() + 2 {
+            let n = socket.read(&mut piece).expect("more");
+            decoder.feed(&piece[..n]);
+        }
+    }
+    let last = replies.pop().expect("one");
+    assert!(matches!(last.answer, Answer::Status(_)));
+    for (nth, reply) in replies.iter().enumerate() {
+        let Answer::Error(failure) = &reply.answer else {
+            panic!("{reply:?}");
+        };
+        let expected = if nth == 3 {
+            ErrorCode::Invalid
+        } else {
+            ErrorCode::Malformed
+        };
+        assert_eq!(failure.code, expected, "{failure}");
+        assert_eq!(reply.id.as_deref(), (nth == 3).then_some("9"));
+    }
+}
+
+#[test]
+fn half_a_command_is_not_waited_for() {
+    let served = Served::new(Settings::default().with_frame_time(Duration::from_millis(100)));
+    let begun = Instant::now();
+    let found = answers(&served, b"JT\x01\0\x09\0\0\0<sta");
+    assert!(
+        found.contains("the rest of a frame did not come within 100ms"),
+        "{found}"
+    );
+    assert!(begun.elapsed() < LONG);
+    // One byte after the other, and in time, is slow and right.
+    let mut socket = UnixStream::connect(&served.socket).expect("connected");
+    for byte in b"JT\x01\0\x07\0\0\0<stop/>" {
+        socket.write_all(&[*byte]).expect("sent");
+    }
+    let mut answer = [0; 8];
+    socket.read_exact(&mut answer).expect("an answer");
+    assert_eq!(&answer[..4], b"JT\x02\0");
+}
+
+#[test]
+fn two_hundred_connections_at_once() {
+    let served = served();
+    let mut sockets: Vec<UnixStream> = (0..200)
+        .map(|_| UnixStream::connect(&served.socket).expect("connected"))
+        .collect();
+    let mut frame = Vec::new();
+    encode(FrameKind::Command, b"<status/>", &mut frame);
+    let (mut answered, mut refused) = (0, 0);
+    for socket in &mut sockets {
+        socket.set_read_timeout(Some(LONG)).expect("a time");
+        let _ = socket.write_all(&frame); // one that is refused may be closed
+        let mut answer = [0; 40];
+        let n = socket.read(&mut answer).expect("an answer");
+        let answer = String::from_utf8_lossy(&answer[8..n]);
+        match answer {
+            a if a.starts_with("<status state=\"idle\"") => answered += 1,
+            a if a.starts_with("<error code=\"busy\">") => refused += 1,
+            a => panic!("{a}"),
+        }
+    }
+    assert_eq!((answered, refused), (64, 136));
+    drop(sockets);
+    let mut client = served.client();
+    // The service may not have seen yet that all are gone.
+    let end = Instant::now() + LONG;
+    while call(&mut client, Command::Status).is_err() {
+        assert!(Instant::now() < end);
+        std::thread::sleep(Duration::from_millis(10));
+        client = served.client();
+    }
+}
+
+#[test]
+fn a_stopped_service_says_farewell() {
+    let served = served();
+    let mut client = served.client();
+    call(&mut client, Command::Status).expect("connected");
+    let socket = served.socket.clone();
+    drop(served);
+    assert_eq!(
+        next_notice(&mut client),
+        Notice::Ending(EndReason::Shutdown)
+    );
+    assert!(matches!(client.receive(LONG), Err(ClientError::Closed)));
+    assert!(!socket.exists());
+}
+
+#[test]
+fn a_removed_folder_does_no_harm() {
+    let served = served();
+    let mut client = served.client();
+    call(&mut client, Command::Status).expect("connected");
+    std::fs::remove_dir_all(served.folder.path()).expect("ours");
+    call(&mut client, Command::Status).expect("still there");
+}
+
+#[test]
+fn the_agent_is_given_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let notifier = Notifier::default();
+    let fake = Fake::new(folder.path(), notifier.clone());
+    let server = Server::new(fake, Settings::default(), notifier);
+    let listener = Listener::bind(&folder.path().join("x.sock")).expect("bound");
+    let (service, stopper) = Service::new(server, listener, |_| ()).expect("made");
+    stopper.stop();
+    let fake = service.run().expect("served");
+    assert_eq!(fake.state(), State::Idle);
+}

@@ -1,0 +1,258 @@
+//! Bursts: recording for a while, when something happens.
+//!
+//! ```text
+//! burst   = trigger [ "/" limit ]
+//! trigger = "call:" method [ ":" number ]     when a method is called for the n-th time, 1 without a number
+//!         | "slow:" method ":" time           when a call takes longer than that
+//!         | "exception:" class                when such an exception is thrown
+//!         | "at:" time                        so long after the start
+//!         | "every:" time                     again and again
+//! limit   = time | number                     for that time, or for so many events; 10s without it
+//! ```
+//!
+//! `method` is a pattern as in `include`, `class` one without a method part. The key may be repeated.
+
+use crate::error::quoted;
+use crate::pattern::{Pattern, split_class_method};
+use crate::value::{duration_text, no_such_value, number, parse_duration};
+use std::fmt;
+use std::time::Duration;
+
+/// How long a burst lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BurstLimit {
+    /// That time, not 0.
+    Time(Duration),
+    /// So many events, not 0.
+    Events(u64),
+}
+
+/// What a burst without a limit has.
+const USUAL: BurstLimit = BurstLimit::Time(Duration::from_secs(10));
+
+/// When a burst begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Trigger {
+    /// When a method is called.
+    Call {
+        /// Fits names of classes, as in [`Rule`](crate::Rule).
+        class: Pattern,
+        /// Fits names of methods.
+        method: Pattern,
+        /// At which call, counted from 1.
+        nth: u64,
+    },
+    /// When a call takes longer than a time.
+    Slow {
+        /// Fits names of classes, as in [`Rule`](crate::Rule).
+        class: Pattern,
+        /// Fits names of methods.
+        method: Pattern,
+        /// The time, not 0.
+        longer_than: Duration,
+    },
+    /// When an exception is thrown.
+    Exception {
+        /// Fits names of classes.
+        class: Pattern,
+    },
+    /// So long after the start.
+    At(Duration),
+    /// Again and again, the first time when that time has passed. Not 0.
+    Every(Duration),
+}
+
+/// A burst and what begins it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Burst {
+    /// When it begins.
+    pub trigger: Trigger,
+    /// How long it lasts.
+    pub limit: BurstLimit,
+}
+
+const TRIGGERS: &[&str] = &["call", "slow", "exception", "at", "every"];
+
+impl Burst {
+    /// Reads the value of the option `burst`.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (trigger, limit) = match text.rsplit_once('/') {
+            Some((trigger, limit)) => (trigger, parse_limit(limit)?),
+            None => (text, USUAL),
+        };
+        let (word, rest) = trigger.split_once(':').unwrap_or((trigger, ""));
+        let trigger = match word {
+            "call" => {
+                let (value, nth) = match rest.split_once(':') {
+                    Some((value, nth)) => (value, count(nth)?),
+                    None => (rest, 1),
+                };
+                let (class, method) = method(value)?;
+                Trigger::Call { class, method, nth }
+            }
+            "slow" => {
+                let (value, time) = rest.split_once(':').ok_or_else(|| {
+                    "a time is missing behind the method: slow:METHOD:TIME".to_owned()
+                })?;
+                let (class, method) = method(value)?;
+                let longer_than = some_time(time)?;
+                Trigger::Slow {
+                    class,
+                    method,
+                    longer_than,
+                }
+            }
+            "exception" => match split_class_method(rest)? {
+                (class, None) => Trigger::Exception {
+                    class: Pattern::new(class),
+                },
+                (_, Some(_)) => return Err(format!("{} is not a class", quoted(rest))),
+            },
+            "at" => Trigger::At(parse_duration(rest)?),
+            "every" => Trigger::Every(some_time(rest)?),
+            _ => return Err(no_such_value(word, TRIGGERS)),
+        };
+        if let (Trigger::Every(pause), BurstLimit::Time(time)) = (&trigger, limit)
+            && time >= *pause
+        {
+            return Err(format!(
+                "a burst of {} can't begin every {}; make it shorter",
+                duration_text(time),
+                duration_text(*pause)
+            ));
+        }
+        Ok(Self { trigger, limit })
+    }
+}
+
+fn method(value: &str) -> Result<(Pattern, Pattern), String> {
+    let (class, method) = split_class_method(value)?;
+    Ok((
+        Pattern::new(class),
+        method.map_or_else(Pattern::any, Pattern::new),
+    ))
+}
+
+fn parse_limit(text: &str) -> Result<BurstLimit, String> {
+    if text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() {
+        return count(text).map(BurstLimit::Events);
+    }
+    some_time(text).map(BurstLimit::Time)
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    let n = number(text).filter(|n| *n > 0);
+    n.ok_or_else(|| format!("{} is not a number from 1", quoted(text)))
+}
+
+fn some_time(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err(format!("{} is no time", quoted(text))),
+        time => Ok(time),
+    }
+}
+
+/// As the option has it.
+impl fmt::Display for BurstLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => f.write_str(&duration_text(*time)),
+            Self::Events(events) => write!(f, "{events}"),
+        }
+    }
+}
+
+/// As the option has it, `#` between class and method.
+impl fmt::Display for Burst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.trigger {
+            Trigger::Call { class, method, nth } => write!(f, "call:{class}#{method}:{nth}")?,
+            Trigger::Slow {
+                class,
+                method,
+                longer_than,
+            } => write!(f, "slow:{class}#{method}:{}", duration_text(*longer_than))?,
+            Trigger::Exception { class } => write!(f, "exception:{class}")?,
+            Trigger::At(time) => write!(f, "at:{}", duration_text(*time))?,
+            Trigger::Every(time) => write!(f, "every:{}", duration_text(*time))?,
+        }
+        write!(f, "/{}", self.limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_read_back() {
+        for (text, shown) in [
+            ("call:com.acme.Foo.bar", "call:com.acme.Foo#bar:1/10s"),
+            ("call:com.acme.Foo.bar:100", "call:com.acme.Foo#bar:100/10s"),
+            ("call:com.acme.*/500ms", "call:com.acme.*#*:1/500ms"),
+            ("slow:*.run:2s/1000", "slow:*#run:2s/1000"),
+            (
+                "exception:java.io.*Exception",
+                "exception:java.io.*Exception/10s",
+            ),
+            ("at:0s/1m", "at:0ns/1m"),
+            ("every:1h/250us", "every:1h/250us"),
+            ("every:1s/99999", "every:1s/99999"),
+        ] {
+            let burst = Burst::parse(text).expect(text);
+            assert_eq!(burst.to_string(), shown);
+            assert_eq!(Burst::parse(shown), Ok(burst), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, problem) in [
+            (
+                "",
+                "the value is missing; allowed are call, slow, exception, at, every",
+            ),
+            (
+                "calls:a.B.c",
+                "no such value \"calls\"; allowed are call, slow, exception, at, every; did you mean \"call\"?",
+            ),
+            ("call", "the pattern is missing"),
+            (
+                "call:a/B",
+                "\"B\" is not a time; write it like 500us, 10ms, 2s or 1m",
+            ),
+            ("call:a.B.c:0", "\"0\" is not a number from 1"),
+            ("call:a.B.c:-1", "\"-1\" is not a number from 1"),
+            (
+                "slow:a.B.c",
+                "a time is missing behind the method: slow:METHOD:TIME",
+            ),
+            ("slow:a.B.c:0s", "\"0s\" is no time"),
+            (
+                "slow:a.B.c:5",
+                "\"5\" is not a time; write it like 500us, 10ms, 2s or 1m",
+            ),
+            ("exception:a.B.c", "\"a.B.c\" is not a class"),
+            ("exception:", "the pattern is missing"),
+            (
+                "at:",
+                "the value is missing; write it like 500us, 10ms, 2s or 1m",
+            ),
+            ("every:0s", "\"0s\" is no time"),
+            (
+                "at:1s/",
+                "the value is missing; write it like 500us, 10ms, 2s or 1m",
+            ),
+            ("at:1s/0", "\"0\" is not a number from 1"),
+            (
+                "every:5s",
+                "a burst of 10s can't begin every 5s; make it shorter",
+            ),
+        ] {
+            assert_eq!(Burst::parse(text), Err(problem.to_owned()), "{text}");
+        }
+    }
+}
