@@ -1,9 +1,12 @@
 //! What lives as long as the JVM: options, environment, buffers, writer.
 
 use crate::buffer::record::Code;
-use crate::buffer::{Exchange, ThreadBuffer, tls};
+use crate::buffer::{CHUNK_BYTES, Exchange, ThreadBuffer, tls};
+use crate::control::Channel;
 use crate::guard;
-use crate::hooks::{ClassSizes, Collections, CompiledCode, Sampler, Snapshots, VirtualTimes};
+use crate::hooks::{
+    ClassSizes, Collections, CompiledCode, OwnThreads, Sampler, Snapshots, VirtualTimes,
+};
 use crate::instrument::Classes;
 use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
 use crate::objects::{ObjectInfo, Objects};
@@ -21,6 +24,8 @@ static AGENT: OnceCell<Agent> = OnceCell::new();
 /// The agent, from its loading on.
 pub(crate) struct Agent {
     pub(crate) options: Arc<Options>,
+    /// Where the first trace goes, for messages.
+    pub(crate) target: String,
     pub(crate) jvmti: Jvmti,
     pub(crate) classes: Classes,
     pub(crate) sizes: ClassSizes,
@@ -31,6 +36,9 @@ pub(crate) struct Agent {
     pub(crate) snapshots: Snapshots,
     /// Where CPU time is measured.
     pub(crate) virtual_times: Option<VirtualTimes>,
+    pub(crate) own_threads: OwnThreads,
+    /// Where clients may come.
+    pub(crate) channel: OnceLock<Channel>,
     /// Where samples are taken.
     pub(crate) sampler: OnceLock<Sampler>,
     /// HotSpot's `GetCarrierThread`, where it has that.
@@ -66,6 +74,7 @@ impl Agent {
     /// Makes the one agent of this JVM.
     pub(crate) fn create(
         options: Arc<Options>,
+        target: String,
         jvmti: Jvmti,
         objects: Option<Objects>,
         now: fn() -> u64,
@@ -78,9 +87,12 @@ impl Agent {
                 .events
                 .contains(Events::CPU)
                 .then(VirtualTimes::default),
+            own_threads: OwnThreads::default(),
+            channel: OnceLock::new(),
             sampler: OnceLock::new(),
             get_carrier: OnceLock::new(),
             options,
+            target,
             jvmti,
             classes: Classes::default(),
             sizes: ClassSizes::default(),
@@ -224,9 +236,22 @@ impl Agent {
         }
     }
 
+    /// Bytes of the pool's chunks that are not empty.
+    pub(crate) fn buffered(&self) -> u64 {
+        let pool = &self.exchange.empty;
+        let used = pool
+            .capacity()
+            .unwrap_or_default()
+            .saturating_sub(pool.len());
+        used as u64 * CHUNK_BYTES as u64
+    }
+
     /// Ends recording and the trace. The JVM may go on running Java code.
     pub(crate) fn stop(&self) {
         self.writer.stop();
+        if let Some(channel) = self.channel.get() {
+            channel.end(self.writer.progress());
+        }
         guard::switch_off();
     }
 }

@@ -9,8 +9,6 @@ pub(crate) mod record;
 mod thread;
 pub(crate) mod tls;
 
-#[cfg(test)]
-pub(crate) use chunk::CHUNK_BYTES;
-pub(crate) use chunk::Chunk;
+pub(crate) use chunk::{CHUNK_BYTES, Chunk};
 pub(crate) use pool::create as create_pool;
 pub(crate) use thread::{Exchange, Full, Seen, ThreadBuffer, WhenFull};

@@ -7,7 +7,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
-use crate::{guard, log};
+use crate::{control, guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
 use std::cell::Cell;
@@ -149,6 +149,7 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         jit::begin(agent);
     }
     sampler::start(agent, env);
+    control::start(env);
     last_frees::begin(agent, env);
     if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
         enable_method_events(agent);

@@ -16,6 +16,7 @@ mod lifecycle;
 mod method;
 mod monitor;
 mod object;
+pub(crate) mod own_threads;
 mod park;
 mod request;
 mod sampler;
@@ -42,6 +43,7 @@ pub(crate) use jit::CompiledCode;
 pub(crate) use last_frees::Teller;
 pub(crate) use lifecycle::attached;
 pub(crate) use object::{environment as objects, forgets_areas};
+pub(crate) use own_threads::OwnThreads;
 pub(crate) use sampler::Sampler;
 
 /// Kinds of events that name methods which the filters may leave out.
@@ -178,6 +180,24 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     let number = unsafe { agent.name_thread(env, std::ptr::null_mut()) }?;
     // SAFETY: likewise.
     Some(unsafe { virtual_thread::new_buffer(agent, env, number) })
+}
+
+/// Takes a snapshot of the heap on a thread of the agent's own; `false` where none are recorded.
+pub(crate) fn take_heap_snapshot(agent: &Agent, env: *mut JNIEnv) -> bool {
+    let Some(buffer) = agent.native_buffer() else {
+        return false;
+    };
+    agent.options.events.contains(Events::HEAP) && {
+        heap::take(agent, env, buffer);
+        true
+    }
+}
+
+/// Records what there is to say of threads that are alive, on a thread of the agent's own.
+pub(crate) fn last_words(agent: &Agent, env: *mut JNIEnv) {
+    if let Some(buffer) = agent.native_buffer() {
+        thread::last_words(agent, env, buffer);
+    }
 }
 
 /// Writes a record with a payload into the running thread's buffer, if it has one and recording goes on.

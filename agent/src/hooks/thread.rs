@@ -1,6 +1,6 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
-use super::{cpu, last_frees, lifecycle, record, sampler};
+use super::{cpu, last_frees, lifecycle, own_threads, record};
 use crate::agent::{self, Agent, NO_THREAD};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
@@ -21,7 +21,7 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
             return;
         }
         // SAFETY: the callback's own reference and environment.
-        if unsafe { sampler::is_starting(agent, env, thread) } {
+        if unsafe { own_threads::is_starting(agent, env, thread) } {
             return;
         }
         if !lifecycle::ensure_live(agent, env) {

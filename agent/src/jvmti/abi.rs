@@ -230,6 +230,7 @@ functions! {
     104 get_stack_trace(thread: jobject, start: jint, most: jint, frames: *mut jvmtiFrameInfo, count: *mut jint);
     106 get_tag(object: jobject, tag: *mut jlong);
     107 set_tag(object: jobject, tag: jlong);
+    108 force_garbage_collection();
     114 get_objects_with_tags(count: jint, tags: *const jlong, found: *mut jint, objects: *mut *mut jobject, found_tags: *mut *mut jlong);
     115 follow_references(filter: jint, class: jclass, object: jobject, callbacks: *const HeapCallbacks, data: *const c_void);
     116 iterate_through_heap(filter: jint, class: jclass, callbacks: *const HeapCallbacks, data: *const c_void);
@@ -418,6 +419,7 @@ mod tests {
             "get_stack_trace" = GetStackTrace,
             "get_tag" = GetTag,
             "set_tag" = SetTag,
+            "force_garbage_collection" = ForceGarbageCollection,
             "get_objects_with_tags" = GetObjectsWithTags,
             "follow_references" = FollowReferences,
             "iterate_through_heap" = IterateThroughHeap,

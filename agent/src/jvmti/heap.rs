@@ -110,6 +110,16 @@ impl Jvmti {
     }
 }
 
+impl Jvmti {
+    /// Collects garbage, as `System.gc()` does.
+    pub(crate) fn force_gc(self) -> Result<()> {
+        // SAFETY: it takes nothing but the environment.
+        check("ForceGarbageCollection", unsafe {
+            abi::force_garbage_collection(self.0)
+        })
+    }
+}
+
 /// # Safety
 /// The JVM calls it during [`Jvmti::untag_all`].
 unsafe extern "system" fn untag(

@@ -18,15 +18,17 @@ mod work;
 pub(crate) use announce::{
     Announcement, BufferHandle, ClassDetailInfo, ClassInfo, CompiledInfo, MethodInfo, ThreadInfo,
 };
-pub(crate) use output::Output;
+pub(crate) use output::{Output, beside};
 pub(crate) use preamble::hostname;
 
 use crate::buffer::{Chunk, Full};
 use crate::clock::Reading;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use jtrail_model::Totals;
 use jtrail_options::{Options, OutputFormat};
 use parking_lot::Mutex;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use work::Work;
@@ -35,6 +37,7 @@ use work::Work;
 pub(crate) struct Writer {
     commands: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    progress: Arc<Mutex<Progress>>,
 }
 
 enum Command {
@@ -55,10 +58,23 @@ pub(crate) enum Action {
     End,
     /// A trace begins. Calls that are open are not in it.
     Begin(NextTrace),
-    /// The trace ends here, and another one goes on with the calls that are open.
-    Rotate(NextTrace),
+    /// The trace ends here, and another one goes on with the calls that are open. What is told when the first one is written, and
+    /// what is waited for before anything of the second one is.
+    Rotate(NextTrace, Sender<Progress>, Receiver<()>),
     /// A text of the user's.
     Mark(String),
+    /// The document of a format of totals as it is now, into a file of that name, or of one beside the trace.
+    Document(Option<PathBuf>, Sender<Result<PathBuf, String>>),
+}
+
+/// How far a trace has come.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Progress {
+    pub(crate) totals: Totals,
+    /// Bytes written.
+    pub(crate) bytes: u64,
+    /// Its output takes no more.
+    pub(crate) has_failed: bool,
 }
 
 /// A trace to be begun.
@@ -98,14 +114,17 @@ impl Writer {
     /// When the system has no thread for it.
     pub(crate) fn start(setup: Setup) -> io::Result<Self> {
         let (commands, receiver) = unbounded();
+        let progress = Arc::<Mutex<Progress>>::default();
+        let work = Work::new(setup, Arc::clone(&progress));
         let thread = without_signals(|| {
             std::thread::Builder::new()
                 .name("jtrail writer".into())
-                .spawn(move || crate::guard::run("the writer", || Work::new(setup).run(&receiver)))
+                .spawn(move || crate::guard::run("the writer", || work.run(&receiver)))
         })?;
         Ok(Self {
             commands,
             thread: Mutex::new(Some(thread)),
+            progress,
         })
     }
 
@@ -117,9 +136,19 @@ impl Writer {
     /// Has something done when all is written that happened before the tick `at`, and waits for that. `false` if the writer is
     /// gone, or its output failed.
     pub(crate) fn act(&self, at: u64, action: Action) -> bool {
+        self.begin(at, action).recv() == Ok(())
+    }
+
+    /// As [`Self::act`], without waiting for it.
+    pub(crate) fn begin(&self, at: u64, action: Action) -> Receiver<()> {
         let (done, is_done) = bounded(1);
         let _ = self.commands.send(Command::At(at, action, done));
-        is_done.recv() == Ok(())
+        is_done
+    }
+
+    /// How far the trace has come, or the last one did.
+    pub(crate) fn progress(&self) -> Progress {
+        *self.progress.lock()
     }
 
     /// Writes all that is recorded, closes the trace, and waits for that. Only the first call does something.

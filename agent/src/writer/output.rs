@@ -1,13 +1,15 @@
 //! Where the bytes go.
 
+use jtrail_control::DataStream;
 use jtrail_formats::Patch;
 use jtrail_options::Target;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// An open file, or the standard output.
+/// An open file, the standard output, or a client.
 pub(crate) struct Output {
     to: To,
     /// Bytes written so far.
@@ -17,7 +19,11 @@ pub(crate) struct Output {
 enum To {
     File(File, PathBuf),
     Stdout(io::Stdout),
+    Client(DataStream),
 }
+
+/// How long a client may take for the rest of a trace when the program ends.
+const LAST_DATA: Duration = Duration::from_secs(5);
 
 impl Output {
     /// Opens `target` for writing; what an existing file held is gone.
@@ -32,6 +38,29 @@ impl Output {
         Ok(Self { to, written: 0 })
     }
 
+    /// Data for a client.
+    pub(crate) fn stream(stream: DataStream) -> Self {
+        let to = To::Client(stream);
+        Self { to, written: 0 }
+    }
+
+    /// A client's going away is no fault of ours, nor of the system's.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.to, To::Client(_))
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The program ends: a client is not waited for much longer.
+    pub(crate) fn hurry(&mut self) {
+        if let To::Client(stream) = &mut self.to {
+            stream.finish_within(LAST_DATA);
+        }
+    }
+
     /// Writes all of `bytes`. When a file takes only a part, that part is taken back, so that the file ends with
     /// what the last call wrote; unless the part can be read as it is, as `keep` says.
     ///
@@ -41,6 +70,7 @@ impl Output {
         let result = match &mut self.to {
             To::File(file, _) => file.write_all(bytes),
             To::Stdout(stdout) => stdout.write_all(bytes).and_then(|()| stdout.flush()),
+            To::Client(stream) => stream.write_all(bytes),
         };
         match result {
             Ok(()) => self.written += bytes.len() as u64,
@@ -83,17 +113,26 @@ impl Output {
             To::File(file, path) if file.metadata()?.is_file() => beside(path, number),
             _ => return Err(io::Error::other("the trace does not go into a file")),
         };
-        let mut part = path.clone().into_os_string();
-        part.push(".part");
-        let result = fs::write(&part, bytes).and_then(|()| fs::rename(&part, &path));
-        if result.is_err() {
-            let _ = fs::remove_file(&part); // half a file is of no use
-        }
-        result.map(|()| path)
+        write_whole(&path, bytes).map(|()| path)
     }
 }
 
-fn beside(path: &Path, number: u64) -> PathBuf {
+/// Writes a file that appears when it is whole.
+///
+/// # Errors
+/// When it can't be written.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let result = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    if result.is_err() {
+        let _ = fs::remove_file(&part); // half a file is of no use
+    }
+    result
+}
+
+/// The name of a further file: `trace-7.xml` beside `trace.xml`.
+pub(crate) fn beside(path: &Path, number: u64) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(format!("-{number}"));
     if let Some(extension) = path.extension() {

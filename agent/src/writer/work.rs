@@ -2,9 +2,10 @@
 
 use super::announce::Announcement;
 use super::merge::Merge;
+use super::output::write_whole;
 use super::preamble::{self, Identity};
 use super::translate::{OpenCalls, Settings, Translator};
-use super::{Action, Command, NextTrace, Setup, format, losses, stream};
+use super::{Action, Command, NextTrace, Progress, Setup, format, losses, stream};
 use crate::buffer::Full;
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
@@ -15,7 +16,9 @@ use jtrail_model::{
     AgentDestroy, Custom, Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceEnd,
 };
 use jtrail_options::{Events, Options, OutputFormat};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,6 +48,7 @@ pub(super) struct Work {
     actions: VecDeque<(u64, Action, Sender<()>)>,
     /// The output did not take what we wrote.
     has_failed: bool,
+    progress: Arc<Mutex<Progress>>,
 }
 
 struct Trace {
@@ -63,7 +67,7 @@ struct Trace {
 }
 
 impl Work {
-    pub(super) fn new(setup: Setup) -> Self {
+    pub(super) fn new(setup: Setup, progress: Arc<Mutex<Progress>>) -> Self {
         let merge = Merge::new(setup.empty.clone());
         Self {
             setup,
@@ -72,6 +76,7 @@ impl Work {
             waiting: Vec::new(),
             actions: VecDeque::new(),
             has_failed: false,
+            progress,
         }
     }
 
@@ -86,7 +91,12 @@ impl Work {
                 recv(commands) -> command => match command {
                     Ok(Command::Live(started)) => self.begin(started),
                     Ok(Command::At(at, action, done)) => self.actions.push_back((at, action, done)),
-                    Ok(Command::Stop) | Err(_) => break,
+                    Ok(Command::Stop) | Err(_) => {
+                        if let Some(output) = &mut self.setup.output {
+                            output.hurry();
+                        }
+                        break;
+                    }
                 },
                 recv(self.setup.full) -> message => full.extend(message),
                 default(interval) => {}
@@ -160,6 +170,28 @@ impl Work {
             trace.now_and_then(&self.setup);
         }
         self.flush();
+        if let Some(trace) = &mut self.trace
+            && self.setup.output.is_none()
+            && !std::mem::replace(&mut trace.is_over, true)
+        {
+            // The client is gone.
+            trace.translator.go_silent();
+            self.progress.lock().has_failed = true;
+        }
+        self.note_progress();
+    }
+
+    /// Lets others see how far the trace has come.
+    fn note_progress(&self) {
+        if let Some(trace) = &self.trace
+            && let Some(output) = &self.setup.output
+        {
+            *self.progress.lock() = Progress {
+                totals: trace.translator.totals_so_far(),
+                bytes: output.written(),
+                has_failed: false,
+            };
+        }
     }
 
     /// Writes what happened up to that tick.
@@ -191,15 +223,35 @@ impl Work {
                 self.close(at);
                 self.open(at, next, OpenCalls::Hide);
             }
-            Action::Rotate(next) => {
+            Action::Rotate(next, closed, go_on) => {
                 let calls = match trace.is_over {
                     true => OpenCalls::Hide,
                     false => OpenCalls::Enter,
                 };
                 self.close(at);
-                self.open(at, next, calls);
+                let progress = *self.progress.lock();
+                if closed.send(progress).is_ok() && go_on.recv().is_ok() {
+                    self.open(at, next, calls);
+                }
+            }
+            Action::Document(path, answer) => {
+                let _ = answer.send(self.write_document(at, path)); // nobody may wait for it any more
             }
         }
+    }
+
+    /// Writes what the trace would be if it ended now.
+    fn write_document(&mut self, at: u64, path: Option<PathBuf>) -> Result<PathBuf, String> {
+        let (Some(trace), Some(output)) = (&mut self.trace, &self.setup.output) else {
+            return Err("there is no trace".into());
+        };
+        let document = trace.translator.snapshot(at);
+        let (number, document) = document.ok_or("the format is not one of totals")?;
+        let written = match path {
+            None => output.write_beside(number, &document),
+            Some(path) => write_whole(&path, &document).map(|()| path),
+        };
+        written.map_err(|error| error.to_string())
     }
 
     /// Begins another trace.
@@ -321,6 +373,7 @@ impl Work {
             }
         }
         self.flush();
+        self.note_progress();
         self.setup.output = None;
         if let Some(trace) = &mut self.trace {
             trace.translator.go_silent();
@@ -456,6 +509,12 @@ fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut bool) {
         && !bytes.is_empty()
         && let Err(error) = output.write(bytes, setup.options.format == OutputFormat::ProfilerJ)
     {
+        if output.is_stream() {
+            // The channel tells; the trace is over, and another one may follow.
+            setup.output = None;
+            bytes.clear();
+            return;
+        }
         log::say(&format!(
             "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read",
             setup.target

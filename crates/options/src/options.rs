@@ -338,23 +338,17 @@ pub(crate) fn parse(
             "server" => {
                 options.server = Server::parse(value).map_err(wrong)?;
                 server_given = true;
-                if options.server != Server::Standalone {
+                if matches!(options.server, Server::Controlled | Server::Application) {
                     later(&mut options, &item);
                 }
             }
             "control" => {
                 options.control = Control::parse(value).map_err(wrong)?;
                 control_at = item.value_at;
-                if options.control != Control::Off {
-                    later(&mut options, &item);
-                }
             }
             "wait" => options.wait = parse_duration(value).map_err(wrong)?,
             "compat" => {
                 options.compat = Compat::parse(value).map_err(wrong)?;
-                if options.compat != Compat::Current {
-                    later(&mut options, &item);
-                }
             }
             "burst" => {
                 options.bursts.push(Burst::parse(value).map_err(wrong)?);

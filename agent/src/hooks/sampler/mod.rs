@@ -1,7 +1,6 @@
 //! Samples: a thread of the agent's own looks at the stacks of all others, again and again.
 //!
-//! The thread is one that the JVM makes for agents: a daemon that Java code can't see. The trace leaves it out: its number is
-//! that of an ended thread, and nothing it does is recorded but samples. Ticks come at the start plus whole multiples of the interval;
+//! Nothing that the sampler's thread does is recorded but samples. Ticks come at the start plus whole multiples of the interval;
 //! one that is missed is left out, and nothing drifts.
 //!
 //! A tick is one `GetAllStackTraces`: states and frames of all platform threads at one moment, in one safepoint. It shows neither virtual
@@ -11,18 +10,16 @@
 
 mod tick;
 
-use super::{cpu, thread};
+use super::{cpu, own_threads, thread};
 use crate::agent::{self, Agent};
 use crate::buffer::ThreadBuffer;
-use crate::jvmti::abi::RawEnv;
-use crate::{guard, log};
+use crate::log;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use jni::sys::{JNIEnv, jobject};
+use jni::sys::JNIEnv;
 use jtrail_options::Events;
 use jvmti_sys::jvmtiStackInfo;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::ffi::c_void;
 use std::time::{Duration, Instant};
 use tick::Tick;
 
@@ -33,41 +30,10 @@ const LAST_TICK: Duration = Duration::from_secs(5);
 
 /// The agent's end of the sampler.
 pub(crate) struct Sampler {
-    /// Its `java.lang.Thread`, for ever.
-    thread: jobject,
     /// Gone when it is to stop.
     go_on: Mutex<Option<Sender<()>>>,
     /// Disconnected when it has stopped.
     stopped: Receiver<()>,
-}
-
-// SAFETY: a global reference may be used on any thread.
-unsafe impl Send for Sampler {}
-// SAFETY: likewise, at the same time.
-unsafe impl Sync for Sampler {}
-
-/// The sampler's own ends.
-struct Ends {
-    go_on: Receiver<()>,
-    _stopped: Sender<()>,
-}
-
-/// Whether a thread that starts is the sampler.
-///
-/// # Safety
-/// `env` is the running thread's, and `thread` a live reference to it.
-pub(super) unsafe fn is_starting(agent: &Agent, env: *mut JNIEnv, thread: jobject) -> bool {
-    let Some(sampler) = agent.sampler.get() else {
-        return false;
-    };
-    // SAFETY: the caller's promise.
-    let is_it = unsafe { crate::jni::is_same(env, sampler.thread, thread) };
-    if is_it {
-        super::is_agents_own();
-        // SAFETY: likewise.
-        unsafe { agent.forget_thread(thread) };
-    }
-    is_it
 }
 
 /// Starts the sampler, if samples are asked for.
@@ -80,31 +46,21 @@ pub(super) fn start(agent: &Agent, env: *mut JNIEnv) {
 }
 
 fn try_start(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
-    let groups = agent.jvmti.top_groups().map_err(|e| e.to_string())?;
-    let group = groups.first().ok_or("this JVM has no thread group")?;
-    // SAFETY: a local reference that the JVM just gave us.
-    let thread = unsafe { crate::jni::new_thread(env, *group, "jtrail sampler") }?;
     let (go_on, may_go_on) = bounded(0);
-    let (has_stopped, stopped) = bounded(0);
+    let (has_stopped, stopped) = bounded::<()>(0);
     let sampler = Sampler {
-        thread,
         go_on: Mutex::new(Some(go_on)),
         stopped,
     };
     if agent.sampler.set(sampler).is_err() {
         return Ok(()); // it runs
     }
-    let ends = Box::into_raw(Box::new(Ends {
-        go_on: may_go_on,
-        _stopped: has_stopped,
-    }));
-    // SAFETY: a new thread; the function takes the box over.
-    let started = unsafe { agent.jvmti.run_agent_thread(thread, run, ends.cast()) };
-    started.map_err(|error| {
-        // SAFETY: nobody has taken it.
-        drop(unsafe { Box::from_raw(ends) });
-        error.to_string()
-    })
+    let body = move |agent: &'static Agent, env| {
+        sample(agent, env, &may_go_on);
+        agent.finish_buffer();
+        drop(has_stopped);
+    };
+    own_threads::start(agent, env, "jtrail sampler", "the sampler", Box::new(body))
 }
 
 impl Sampler {
@@ -113,18 +69,6 @@ impl Sampler {
         drop(self.go_on.lock().take());
         let _ = self.stopped.recv_timeout(LAST_TICK); // nothing is ever sent
     }
-}
-
-/// The sampler's thread.
-unsafe extern "system" fn run(_jvmti: RawEnv, env: *mut JNIEnv, ends: *mut c_void) {
-    // SAFETY: made by `try_start` for us.
-    let ends = unsafe { Box::from_raw(ends.cast::<Ends>()) };
-    guard::run("the sampler", || {
-        if let Some(agent) = agent::get() {
-            sample(agent, env, &ends.go_on);
-            agent.finish_buffer();
-        }
-    });
 }
 
 fn sample(agent: &Agent, env: *mut JNIEnv, go_on: &Receiver<()>) {

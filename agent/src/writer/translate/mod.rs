@@ -266,6 +266,11 @@ impl Translator {
         self.encoder.patches()
     }
 
+    /// What has been written so far.
+    pub(crate) fn totals_so_far(&self) -> Totals {
+        self.totals
+    }
+
     /// Events that no buffer had room for.
     pub(crate) fn lost_events(&self) -> u64 {
         self.totals.lost

@@ -4,7 +4,7 @@ use crate::Streams;
 use crate::agent::{AgentOptions, Naming, find_agent, option_text};
 use crate::attach::Jvm;
 use anyhow::bail;
-use jtrail_options::{Engine, Events, Options, OutputFormat};
+use jtrail_options::{Engine, Events, Options, OutputFormat, Server};
 use std::path::PathBuf;
 
 /// Load the agent into a JVM that runs already
@@ -25,7 +25,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let jvm = Jvm::find(args.pid)?;
-    let (text, options) = option_text(args.options, Naming::WithPid)?;
+    let mut given = args.options;
+    if !given
+        .pairs
+        .iter()
+        .any(|(key, _)| key == "server" || key == "control")
+    {
+        given
+            .pairs
+            .push(("server".to_owned(), Server::Enabled.word().to_owned()));
+    }
+    let (text, options) = option_text(given, Naming::WithPid)?;
     if let Some(what) = only_from_the_start(&options) {
         bail!("{what} can only be had from the start of a JVM: use `jtrail run`, or -agentpath");
     }

@@ -1,0 +1,392 @@
+//! What clients command.
+
+use crate::agent::Agent;
+use crate::hooks;
+use crate::writer::{Action, NextTrace, Output, Progress, hostname};
+use crossbeam_channel::bounded;
+use jni::sys::JNIEnv;
+use jtrail_control::{
+    self as control, Destination, Ended, ErrorCode, Failure, Figures, Sink, SnapshotKind, State,
+    Status, StreamUse, Trace, TraceRequest, unavailable,
+};
+use jtrail_model::Totals;
+use jtrail_options::{BurstLimit, Options, OutputFormat, Target, TraceChange};
+use parking_lot::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+/// The trace that clients see.
+pub(super) struct Shown {
+    state: State,
+    trace: Option<Trace>,
+    began: Instant,
+}
+
+impl Shown {
+    /// The trace that the agent began with.
+    pub(super) fn of(agent: &Agent) -> Self {
+        let format = agent.options.format;
+        let trace = (format != OutputFormat::None).then(|| Trace {
+            format,
+            to: Destination::File,
+            file: Some(agent.target.clone()),
+        });
+        Self {
+            state: match trace {
+                Some(_) => State::Recording,
+                None => State::Idle,
+            },
+            trace,
+            began: Instant::now(),
+        }
+    }
+
+    fn begin(&mut self, trace: &Trace) {
+        self.state = State::Recording;
+        self.trace = Some(trace.clone());
+        self.began = Instant::now();
+    }
+
+    fn ended(&self, progress: Progress) -> Option<Ended> {
+        self.trace.clone().map(|trace| Ended {
+            trace,
+            figures: Figures {
+                elapsed: self.began.elapsed(),
+                events: counts(&progress.totals).iter().map(|(_, n)| n).sum(),
+                lost: progress.totals.lost,
+                bytes: progress.bytes,
+            },
+        })
+    }
+
+    /// The trace has ended; which it was.
+    pub(super) fn end(&mut self, progress: Progress) -> Option<Ended> {
+        let ended = self.ended(progress);
+        self.state = State::Idle;
+        self.trace = None;
+        ended
+    }
+}
+
+/// Recorded events by kind.
+fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
+    [
+        ("calls", totals.enters + totals.leaves),
+        ("allocations", totals.objects),
+        ("frees", totals.frees),
+        ("monitors", totals.monitors),
+        ("parks", totals.parks),
+        ("throws", totals.throws),
+        ("catches", totals.catches),
+        ("samples", totals.samples),
+    ]
+}
+
+/// The agent, as clients command it.
+pub(super) struct Commander {
+    agent: &'static Agent,
+    env: *mut JNIEnv,
+    shown: Arc<Mutex<Shown>>,
+    /// Those of the trace under way, or of the last one.
+    options: Arc<Options>,
+    loaded: Instant,
+    /// Files that we named ourselves.
+    files: u32,
+}
+
+fn failed(message: impl Into<String>) -> Failure {
+    Failure::new(ErrorCode::Failed, message)
+}
+
+impl Commander {
+    pub(super) fn new(agent: &'static Agent, env: *mut JNIEnv, shown: Arc<Mutex<Shown>>) -> Self {
+        Self {
+            agent,
+            env,
+            shown,
+            options: Arc::clone(&agent.options),
+            loaded: Instant::now(),
+            files: 0,
+        }
+    }
+
+    fn act(&self, action: Action) -> Result<(), Failure> {
+        match self.agent.writer.act((self.agent.now)(), action) {
+            true => Ok(()),
+            false => Err(off()),
+        }
+    }
+
+    /// The options of a trace that is to begin, of events that the agent was loaded for.
+    fn options_of(&self, change: &TraceChange) -> Result<Options, Failure> {
+        let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
+        let options = self.agent.options.changed(change).map_err(invalid)?;
+        let asked = options.events.union(options.no_place);
+        let loaded = &self.agent.options;
+        if asked != loaded.events.union(loaded.no_place) {
+            return Err(unavailable(format!(
+                "this version records the events that the agent was loaded for (events={}), no others and no fewer",
+                loaded.events
+            )));
+        }
+        Ok(options)
+    }
+
+    /// Opens a file, of that name or of one that no trace of ours has had.
+    fn open(&mut self, options: &Options, is_named: bool) -> Result<(Output, PathBuf), Failure> {
+        let target = options
+            .file
+            .expand(std::process::id(), SystemTime::now(), &hostname());
+        let Target::Path(path) = target else {
+            return Err(unavailable("the standard output is the program's"));
+        };
+        let path = match is_named {
+            true => path,
+            false => self.numbered(&path),
+        };
+        // A trace that was there stays, unless it was asked for by name.
+        let output = Output::open(&Target::Path(path.clone()));
+        let output = output.map_err(|e| failed(format!("cannot write {}: {e}", path.display())))?;
+        Ok((output, path))
+    }
+
+    /// `trace.trcbin`, and then `trace-2.trcbin` and so on.
+    fn numbered(&mut self, path: &Path) -> PathBuf {
+        loop {
+            self.files += 1;
+            let path = match self.files {
+                1 => path.to_owned(),
+                n => crate::writer::beside(path, n.into()),
+            };
+            if !path.exists() {
+                return path;
+            }
+        }
+    }
+
+    fn next(&mut self, request: TraceRequest) -> Result<(NextTrace, Trace), Failure> {
+        let is_named = matches!(request.sink, Sink::File(Some(_)));
+        let file = match &request.sink {
+            Sink::File(file) => file.clone(),
+            Sink::Stream(_) => None,
+        };
+        if !request.patterns.is_empty() {
+            return Err(unavailable(
+                "this version has no other filters while the program runs",
+            ));
+        }
+        let options = self.options_of(&TraceChange {
+            format: request.format,
+            file,
+            events: request.events,
+            patterns: request.patterns,
+        })?;
+        if options.format == OutputFormat::None {
+            return Err(Failure::new(ErrorCode::Invalid, "format=none is no trace"));
+        }
+        let (output, file, to) = match request.sink {
+            Sink::File(_) => {
+                let (output, path) = self.open(&options, is_named)?;
+                (output, Some(path.display().to_string()), Destination::File)
+            }
+            Sink::Stream(stream) => (Output::stream(stream), None, Destination::Stream),
+        };
+        let trace = Trace {
+            format: options.format,
+            to,
+            file: file.clone(),
+        };
+        let next = NextTrace {
+            options: Arc::new(options),
+            output,
+            target: file.unwrap_or_else(|| "to the client".into()),
+        };
+        Ok((next, trace))
+    }
+
+    fn shown_end(&self) -> Option<Ended> {
+        self.shown.lock().end(self.agent.writer.progress())
+    }
+}
+
+fn off() -> Failure {
+    failed("tracing is off; the reason is on the program's standard error")
+}
+
+impl control::Agent for Commander {
+    fn state(&self) -> State {
+        self.shown.lock().state
+    }
+
+    fn trace(&self) -> Option<Trace> {
+        self.shown.lock().trace.clone()
+    }
+
+    fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
+        let (next, trace) = self.next(request)?;
+        let options = Arc::clone(&next.options);
+        self.act(Action::Begin(next))?;
+        self.options = options;
+        self.shown.lock().begin(&trace);
+        Ok(trace)
+    }
+
+    fn stop(&mut self) -> Result<Ended, Failure> {
+        let done = self.act(Action::End);
+        let ended = self.shown_end();
+        done?;
+        ended.ok_or_else(off)
+    }
+
+    fn pause(&mut self) -> Result<(), Failure> {
+        self.act(Action::Pause)?;
+        self.shown.lock().state = State::Paused;
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<(), Failure> {
+        self.act(Action::Resume)?;
+        self.shown.lock().state = State::Recording;
+        Ok(())
+    }
+
+    fn burst(&mut self, _limit: BurstLimit, _begin: Option<TraceRequest>) -> Result<(), Failure> {
+        Err(unavailable("this version has no bursts"))
+    }
+
+    fn rotate(
+        &mut self,
+        file: Option<&str>,
+        ended: &mut dyn FnMut(Ended),
+    ) -> Result<Trace, Failure> {
+        let Some(trace) = self.trace() else {
+            return Err(off());
+        };
+        if trace.to == Destination::Stream {
+            return Err(unavailable(
+                "this version has one trace for a stream; stop it, and start another one",
+            ));
+        }
+        let request = TraceRequest {
+            sink: Sink::File(file.map(str::to_owned)),
+            format: Some(trace.format),
+            events: None,
+            patterns: Vec::new(),
+        };
+        let (next, trace) = self.next(request)?;
+        let options = Arc::clone(&next.options);
+        let (closed, is_closed) = bounded(1);
+        let (go_on, may_go_on) = bounded(1);
+        let action = Action::Rotate(next, closed, may_go_on);
+        let done = self.agent.writer.begin((self.agent.now)(), action);
+        let Ok(progress) = is_closed.recv() else {
+            return Err(off());
+        };
+        if let Some(old) = self.shown.lock().end(progress) {
+            ended(old);
+        }
+        let _ = go_on.send(()); // it waits
+        done.recv().map_err(|_| off())?;
+        self.options = options;
+        self.shown.lock().begin(&trace);
+        Ok(trace)
+    }
+
+    fn snapshot(
+        &mut self,
+        kind: SnapshotKind,
+        file: Option<&str>,
+    ) -> Result<Option<String>, Failure> {
+        match kind {
+            SnapshotKind::Heap if file.is_some() => {
+                Err(unavailable("a heap snapshot goes into the trace"))
+            }
+            SnapshotKind::Heap => match hooks::take_heap_snapshot(self.agent, self.env) {
+                true => Ok(None),
+                false => Err(unavailable("the agent was loaded without events=heap")),
+            },
+            SnapshotKind::Profile => {
+                if self.options.format != OutputFormat::ProfilerJ {
+                    let problem = "only format=profilerj has a document of totals";
+                    return Err(unavailable(problem));
+                }
+                hooks::last_words(self.agent, self.env);
+                let (answer, answered) = bounded(1);
+                self.act(Action::Document(file.map(PathBuf::from), answer))?;
+                let path = answered.recv().map_err(|_| off())?;
+                path.map(|path| Some(path.display().to_string()))
+                    .map_err(failed)
+            }
+        }
+    }
+
+    fn force_gc(&mut self) -> Result<(), Failure> {
+        let done = self.agent.jvmti.force_gc();
+        done.map_err(|error| failed(error.to_string()))
+    }
+
+    fn set_filters(&mut self, _patterns: &[(bool, String)]) -> Result<u64, Failure> {
+        Err(unavailable(
+            "this version has no other filters while the program runs",
+        ))
+    }
+
+    fn mark(&mut self, text: &str) -> Result<(), Failure> {
+        match self.options.format {
+            OutputFormat::Xml | OutputFormat::Binary | OutputFormat::Jinsight => {
+                self.act(Action::Mark(text.to_owned()))
+            }
+            format => Err(unavailable(format!("{format} has no place for texts"))),
+        }
+    }
+
+    fn status(&self) -> Status {
+        let shown = self.shown.lock();
+        let progress = self.agent.writer.progress();
+        let trace = shown.ended(progress);
+        let (counts, losses) = match trace {
+            Some(_) => (
+                counts(&progress.totals)
+                    .into_iter()
+                    .filter(|(_, n)| *n > 0)
+                    .map(|(kind, n)| (kind.to_owned(), n))
+                    .collect(),
+                match progress.totals.lost {
+                    0 => Vec::new(),
+                    lost => vec![("overflow".to_owned(), lost)],
+                },
+            ),
+            None => (Vec::new(), Vec::new()),
+        };
+        Status {
+            state: shown.state,
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            uptime: self.loaded.elapsed(),
+            trace,
+            buffer: self.agent.options.buffer_bytes,
+            buffered: self.agent.buffered(),
+            overhead: None,
+            clients: 0,
+            stream: StreamUse::Free,
+            counts,
+            losses,
+        }
+    }
+
+    fn stream_lost(&mut self) -> Option<Ended> {
+        let to_stream = self.trace()?.to == Destination::Stream;
+        if !to_stream {
+            return None;
+        }
+        let _ = self.act(Action::End); // it may have ended when a write failed
+        self.shown_end()
+    }
+
+    fn detach(&mut self) -> Result<Option<Ended>, Failure> {
+        Err(unavailable(
+            "this version stays until the JVM ends; stop ends the trace",
+        ))
+    }
+}
