@@ -4,7 +4,11 @@ One Java program does one thing over and over, in batches; the least batch of al
 the CPU time of the threads that do it, and the CPU time of the process, which adds the JVM's threads, the collector and our
 writer. Where wall is far above the thread's CPU time, threads wait, as for the writer. Of a contended
 enter, look at the thread's: who holds the monitor polls until the other thread is blocked, and then sleeps a while, which is in
-the other two. The traces are made and thrown away (`format=none`) unless a row says otherwise.
+the other two.
+
+The floor of an object's number is an agent which does nothing but tag each object and have the JVM tell of its end (agent/examples/tag_floor.rs).
+
+The traces are made and thrown away (`format=none`) unless a row says otherwise.
 
 JFR records one kind of event, without threshold, throttle and (unless a row says so) stacks.
 """
@@ -14,7 +18,9 @@ import os
 import re
 import subprocess
 
-from bench_lib import agent, run, version
+from bench_lib import TARGET, agent, run, version
+
+FLOOR = TARGET / "release" / "examples" / "libtag_floor.so"
 
 PROGRAM = r"""
 import java.io.File;
@@ -36,6 +42,9 @@ public class BenchEvents {
     static Thread[] workers = {Thread.currentThread()};
     static volatile Object sink;
     static volatile long number;
+
+    /** In the agent of the floor. */
+    static native void made(Object object);
 
     public static void main(String[] args) throws Exception {
         Work work = work(args);
@@ -82,6 +91,8 @@ public class BenchEvents {
         switch (args[0]) {
             case "alloc": return BenchEvents::allocate;
             case "free": return times -> { allocate(times); System.gc(); };
+            case "alloc-floor": return BenchEvents::allocateAndTag;
+            case "free-floor": return times -> { allocateAndTag(times); System.gc(); };
             case "contend": return new Contention();
             case "wait": return new Waiting();
             case "park": return BenchEvents::park;
@@ -106,6 +117,14 @@ public class BenchEvents {
 
     static void allocate(int times) {
         for (int i = 0; i < times; i++) last = new Small(i, null);
+    }
+
+    static void allocateAndTag(int times) {
+        for (int i = 0; i < times; i++) {
+            Small made = new Small(i, null);
+            made(made);
+            last = made;
+        }
     }
 
     static void park(int times) {
@@ -246,6 +265,8 @@ class Variant:
     output: str = "format=none"
     total: str = ""  # what the agent's own totals call its records; held against what was done
     limit: str = ""  # what it should cost
+    floor: str = ""  # option of the floor's agent, in place of ours
+    program: str = ""  # if not the case's own
 
 
 BARE = Variant("bare")
@@ -279,6 +300,10 @@ def cases():
                 traced(f"{kind}, no stacks", f"{kind},stackdepth=0"),
                 Variant("JFR, 16 frames", jfr=jfr, stacks=True), Variant("JFR, no stacks", jfr=jfr)]
 
+    def floors(program):
+        return [Variant("floor: tag and free, by a call behind new", floor="hook", program=f"{program}-floor"),
+                Variant("floor: tag and free, told by the JVM", floor="sampled")]
+
     calls = [BARE, traced("methods", "methods", total="enters"),
              traced("methods and cpu", "methods+cpu"), Variant("events=all", "events=all")]
     return [
@@ -292,12 +317,14 @@ def cases():
             traced("alloc, written to /dev/null", "alloc", output=null),
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
             traced("alloc with ids and free", "alloc+free", limit="<= 150 ns more"),
+            *floors("alloc"),
             Variant("JFR, allocation areas", jfr=tlab),
             Variant("JFR, samples unthrottled", jfr=("ObjectAllocationSample",), since=16)]),
         Case("24-byte object and its collection", "free", 2_000_000, [
             BARE,
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
-            traced("alloc with ids and free", "alloc+free", total="frees")]),
+            traced("alloc with ids and free", "alloc+free", total="frees"),
+            *floors("free")]),
         Case("contended enter", "contend", 2000,
               with_stacks("monitors", "monitors", "JavaMonitorEnter"), records=2),
         Case("wait", "wait", 5_000, with_stacks("monitors", "monitors", "JavaMonitorWait"), batches=10, records=2),
@@ -319,9 +346,9 @@ class Runner:
         self.work = work
         self.version = int(version(home))
 
-    def batches(self, case, options):
+    def batches(self, case, options, program=""):
         """The three clocks of each batch."""
-        command = [self.java, "-Xms512m", "-Xmx512m", *options, "-cp", self.work, "BenchEvents", case.program,
+        command = [self.java, "-Xms512m", "-Xmx512m", *options, "-cp", self.work, "BenchEvents", program or case.program,
                    case.times, case.batches, case.argument]
         clocks = [tuple(map(int, line.split())) for line in run(command).splitlines()
                   if re.fullmatch(r"\d+ \d+ \d+", line)]
@@ -331,6 +358,8 @@ class Runner:
     def options(self, variant):
         if variant.jfr:
             return self.jfr(variant)
+        if variant.floor:
+            return [f"-agentpath:{FLOOR}={variant.floor}"]
         return [agent(f"{variant.output},{variant.events}")] if variant.events else []
 
     @property
@@ -373,7 +402,7 @@ class Runner:
         recorded = {}
         for _ in range(rounds):
             for variant in variants:
-                batches[variant.name].append(self.batches(case, self.options(variant)))
+                batches[variant.name].append(self.batches(case, self.options(variant), variant.program))
                 if variant.jfr and variant.name not in recorded:
                     recorded[variant.name] = self.recorded_by_jfr(variant)
         for variant in variants:
@@ -417,7 +446,7 @@ def prices(runner, case, rounds, rows):
 
 def frees(runner, case, clocks, rows):
     """What a free costs by itself: objects have their ids either way."""
-    plain, free = (clocks[variant.name] for variant in case.variants[1:])
+    plain, free = (clocks[variant.name] for variant in case.variants[1:3])
     more = " / ".join(f"+{(b - a) / case.times:.1f}" if b > 1.05 * a else "noise" for a, b in zip(plain, free))
     rows.append((f"free, JDK {runner.version}, alone", "", "", f"{more} ns (differences below 5 % are called noise)"))
 
