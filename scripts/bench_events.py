@@ -6,6 +6,9 @@ writer. Where wall is far above the thread's CPU time, threads wait, as for the 
 enter, look at the thread's: who holds the monitor polls until the other thread is blocked, and then sleeps a while, which is in
 the other two.
 
+Threads that hand over to each other (contended enters, waits) run on one processor. On two, each has to wake the other processor up, which costs
+several times what is measured here, and whether they run on one or on two is for the system to decide, anew in each run.
+
 The floor of an object's number is an agent which does nothing but tag each object and have the JVM tell of its end (agent/examples/tag_floor.rs).
 
 The traces are made and thrown away (`format=none`) unless a row says otherwise.
@@ -284,6 +287,7 @@ class Case:
     records: float = 1  # how many the agent records each time
     argument: str = ""
     per: int = 0  # how many a batch has of what the price is for, if not `times`
+    together: bool = False  # all threads on one processor
 
 
 def traced(name, events, **more):
@@ -326,8 +330,9 @@ def cases():
             traced("alloc with ids and free", "alloc+free", total="frees"),
             *floors("free")]),
         Case("contended enter", "contend", 2000,
-              with_stacks("monitors", "monitors", "JavaMonitorEnter"), records=2),
-        Case("wait", "wait", 5_000, with_stacks("monitors", "monitors", "JavaMonitorWait"), batches=10, records=2),
+              with_stacks("monitors", "monitors", "JavaMonitorEnter"), records=2, together=True),
+        Case("wait", "wait", 5_000, with_stacks("monitors", "monitors", "JavaMonitorWait"), batches=10, records=2,
+             together=True),
         Case("unpark and park", "park", 50_000, with_stacks("parks", "parks", "ThreadPark"), batches=20, records=2),
         Case("throw and catch", "throw", 20_000,
               with_stacks("exceptions", "throws", "JavaExceptionThrow")
@@ -350,7 +355,8 @@ class Runner:
         """The three clocks of each batch."""
         command = [self.java, "-Xms512m", "-Xmx512m", *options, "-cp", self.work, "BenchEvents", program or case.program,
                    case.times, case.batches, case.argument]
-        clocks = [tuple(map(int, line.split())) for line in run(command).splitlines()
+        on_one = (lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})) if case.together else None
+        clocks = [tuple(map(int, line.split())) for line in run(command, preexec_fn=on_one).splitlines()
                   if re.fullmatch(r"\d+ \d+ \d+", line)]
         assert len(clocks) == case.batches, clocks
         return clocks
