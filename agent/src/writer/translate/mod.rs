@@ -6,25 +6,24 @@
 mod aggregate;
 mod calls;
 mod classes;
+mod collections;
 mod lines;
 mod objects;
 mod sites;
 mod snapshot;
 mod stacks;
+mod threads;
 
 use super::announce::{ClassInfo, MethodInfo, ThreadInfo};
 use super::stream::Sink;
-use crate::agent::NO_THREAD;
-use crate::buffer::record::{self, Code};
+use crate::buffer::record::Code;
 use crate::clock::Timeline;
 use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    ClassDef, ClassId, Custom, Duration, Event, GcDetail, GcFinish, GcStart, Generation, LeftOut,
-    Lost, MethodDef, MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadCpu,
-    ThreadEnd, ThreadId, ThreadMount, ThreadName, ThreadOsId, ThreadStart, ThreadUnmount,
-    Timestamp, Totals, Uncovered,
+    ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef, MethodId, Note, ObjectId,
+    RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
 };
 use jtrail_options::Events;
 use objects::Objects;
@@ -133,19 +132,6 @@ impl Method {
     }
 }
 
-/// Reverses `as`.
-fn generation(number: u64) -> Generation {
-    const ALL: [Generation; 4] = [
-        Generation::Unknown,
-        Generation::Young,
-        Generation::Full,
-        Generation::Concurrent,
-    ];
-    ALL.into_iter()
-        .find(|generation| *generation as u64 == number)
-        .unwrap_or_default()
-}
-
 fn slot<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
     let at = number as usize;
     if table.len() <= at {
@@ -187,46 +173,6 @@ impl Translator {
     /// Writes an event as it is.
     pub(crate) fn event(&mut self, event: &Event<'_>) {
         self.encoder.event(event, &mut self.out);
-    }
-
-    pub(crate) fn add_thread(&mut self, info: ThreadInfo) {
-        let thread = self.thread(info.number);
-        let is_renamed = !thread.id.is_none() && thread.info.name != info.name;
-        thread.info = info;
-        if is_renamed {
-            let (id, time) = (thread.id, thread.last);
-            let name = thread.info.name.clone();
-            self.event(&Event::ThreadName(ThreadName {
-                thread: id,
-                time,
-                name: (&*name).into(),
-            }));
-        }
-    }
-
-    pub(crate) fn add_name(&mut self, number: u32, name: Box<str>) {
-        if !*slot(&mut self.ended, number) {
-            self.thread(number).names.push(name);
-        }
-    }
-
-    /// A thread's name was looked at.
-    fn named(&mut self, number: u32, ticks: u64) {
-        let Some((id, time)) = self.at(number, ticks) else {
-            return;
-        };
-        let thread = self.thread(number);
-        if thread.names.is_empty() {
-            return;
-        }
-        let name = thread.names.remove(0);
-        if std::mem::replace(&mut thread.info.name, name.clone()) != name {
-            self.event(&Event::ThreadName(ThreadName {
-                thread: id,
-                time,
-                name: (&*name).into(),
-            }));
-        }
     }
 
     pub(crate) fn add_class(&mut self, info: ClassInfo) {
@@ -326,56 +272,6 @@ impl Translator {
         }));
     }
 
-    /// The time of a record on its thread, where it never falls, and the thread's id; announces the thread
-    /// if need be. `None` when the thread has ended.
-    #[inline]
-    fn at(&mut self, number: u32, ticks: u64) -> Option<(ThreadId, Timestamp)> {
-        let time = Timestamp(self.timeline.at(ticks));
-        if number == NO_THREAD {
-            return Some((ThreadId::NONE, time));
-        }
-        if *slot(&mut self.ended, number) {
-            return None;
-        }
-        let thread = slot(&mut self.threads, number).get_or_insert_default();
-        thread.last = thread.last.max(time);
-        match thread.id.is_none() {
-            true => Some(self.announce_thread(number)),
-            false => Some((thread.id, thread.last)),
-        }
-    }
-
-    #[cold]
-    fn announce_thread(&mut self, number: u32) -> (ThreadId, Timestamp) {
-        let id = ThreadId(self.ids.next());
-        let thread = self.thread(number);
-        thread.id = id;
-        let (info, time) = (thread.info.clone(), thread.last);
-        let object = self.thread_object(&info, time);
-        self.event(&Event::ThreadStart(ThreadStart {
-            thread: id,
-            time,
-            group: (&*info.group).into(),
-            parent_group: (&*info.parent_group).into(),
-            object,
-            name: (&*info.name).into(),
-        }));
-        (id, time)
-    }
-
-    /// A thread that an event mentions, at that time; none if it never was announced, or has ended.
-    fn other_thread(&mut self, number: u32, time: Timestamp) -> ThreadId {
-        if number == NO_THREAD || *slot(&mut self.ended, number) {
-            return ThreadId::NONE;
-        }
-        let thread = self.thread(number);
-        if !thread.id.is_none() {
-            return thread.id;
-        }
-        thread.last = thread.last.max(time);
-        self.announce_thread(number).0
-    }
-
     /// A method's ids; announces it and its class if need be.
     #[inline]
     fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
@@ -422,66 +318,6 @@ impl Translator {
         }
         class.id
     }
-
-    fn lost(&mut self, number: u32, ticks: u64, calls: u64, others: u64) {
-        let (events, closed) = record::lost_parts(calls);
-        let from = self.thread(number).last;
-        let Some((thread, to)) = self.at(number, ticks) else {
-            return;
-        };
-        self.thread(number).parks = 0;
-        let keep = self
-            .thread(number)
-            .calls
-            .len()
-            .saturating_sub(closed as usize);
-        let open = self.thread(number).calls.len();
-        // Their leaves are among the lost events, and are given back here, with the time of the gap's end.
-        let given_back = (open - keep) as u64;
-        let repaired = self.totals.repaired;
-        self.close(number, ticks, keep, false);
-        self.totals.repaired = repaired + given_back;
-        let events = events.saturating_sub(given_back);
-        self.totals.lost += events + others;
-        let from = if from == Timestamp::default() {
-            to
-        } else {
-            from
-        };
-        self.note(&Note::Lost(Lost {
-            thread,
-            events: events + others,
-            from,
-            to,
-            reason: "overflow".into(),
-        }));
-    }
-
-    /// At the end of the trace: events that were lost since the thread's last record.
-    pub(crate) fn lost_at_end(&mut self, number: u32, ticks: u64, (calls, others): (u64, u64)) {
-        self.lost(number, ticks, record::lost(calls, 0), others);
-    }
-
-    fn thread_ended(&mut self, number: u32, ticks: u64) {
-        // Calls still open here were left without a trace: nothing of a thread outlives it.
-        let open = self.thread(number).calls.len();
-        if open > 0 {
-            self.close(number, ticks, 0, true);
-            self.totals.repaired += 1; // `close` took the outermost for a real leave
-        }
-        if let Some(tree) = self.thread(number).tree.take()
-            && let Some((thread, time)) = self.at(number, ticks)
-        {
-            self.write_tree(thread, *tree, time);
-        }
-        if self.settings.tell_threads
-            && let Some((thread, time)) = self.at(number, ticks)
-        {
-            self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
-        }
-        *slot(&mut self.ended, number) = true;
-        self.threads[number as usize] = None;
-    }
 }
 
 impl Sink for Translator {
@@ -510,76 +346,14 @@ impl Sink for Translator {
             Code::ThreadStart => {}
             Code::ThreadEnd => self.thread_ended(value, ticks),
             Code::ThreadName => self.named(value, ticks),
-            Code::ThreadCpu => {
-                if let Some((thread, time)) = self.at(value, ticks) {
-                    let cpu_time = Duration(payload[1] as i64);
-                    self.thread(value).cpu = cpu_time;
-                    self.event(&Event::ThreadCpu(ThreadCpu {
-                        thread,
-                        time,
-                        cpu_time,
-                    }));
-                }
-            }
-            Code::ThreadOs => {
-                if let Some((thread, time)) = self.at(value, ticks) {
-                    let os_id = payload[1];
-                    self.event(&Event::ThreadOsId(ThreadOsId {
-                        thread,
-                        time,
-                        os_id,
-                    }));
-                }
-            }
-            Code::Mount | Code::Unmount => {
-                let Some((thread, time)) = self.at((first >> 32) as u32, ticks) else {
-                    return;
-                };
-                let carrier = self.other_thread(value, time);
-                self.event(&match code {
-                    Code::Mount => Event::ThreadMount(ThreadMount {
-                        thread,
-                        time,
-                        carrier,
-                    }),
-                    _ => Event::ThreadUnmount(ThreadUnmount {
-                        thread,
-                        time,
-                        carrier,
-                    }),
-                });
-            }
+            Code::ThreadCpu => self.thread_cpu(value, ticks, Duration(payload[1] as i64)),
+            Code::ThreadOs => self.thread_os(value, ticks, payload[1]),
+            Code::Mount => self.mounted((first >> 32) as u32, ticks, value),
+            Code::Unmount => self.unmounted((first >> 32) as u32, ticks, value),
             Code::Lost => self.lost(number, ticks, first, payload[1]),
-            Code::GcStart => {
-                let time = Timestamp(self.timeline.at(ticks));
-                if !std::mem::replace(&mut self.collecting, true) {
-                    self.objects.collection(first);
-                    self.event(&Event::GcStart(GcStart { time }));
-                }
-            }
-            Code::GcDetail => {
-                let text = |number: u32| self.texts.get(number as usize).map_or("", |text| text);
-                let event = Event::GcDetail(GcDetail {
-                    time: Timestamp(self.timeline.at(ticks)),
-                    collector: text((first >> 32) as u32).into(),
-                    cause: text(value).into(),
-                    generation: generation(payload[1]),
-                });
-                if self.collecting {
-                    self.encoder.event(&event, &mut self.out);
-                }
-            }
-            Code::GcFinish => {
-                let time = Timestamp(self.timeline.at(ticks));
-                if std::mem::replace(&mut self.collecting, false) {
-                    self.event(&Event::GcFinish(GcFinish {
-                        time,
-                        total_space: first as i64,
-                        used_space: payload[1] as i64,
-                        used_objects: 0,
-                    }));
-                }
-            }
+            Code::GcStart => self.collection_started(ticks, first),
+            Code::GcDetail => self.collection_detail(ticks, first, payload[1]),
+            Code::GcFinish => self.collection_finished(ticks, first, payload[1]),
             Code::InitDone => {
                 if let Some((thread, time)) = self.at(number, ticks) {
                     self.event(&Event::RuntimeInitDone(RuntimeInitDone { thread, time }));

@@ -1,0 +1,56 @@
+//! Collections of the heap.
+
+use super::Translator;
+use jtrail_model::{Event, GcDetail, GcFinish, GcStart, Generation, Timestamp};
+
+/// Reverses `as`.
+fn generation(number: u64) -> Generation {
+    const ALL: [Generation; 4] = [
+        Generation::Unknown,
+        Generation::Young,
+        Generation::Full,
+        Generation::Concurrent,
+    ];
+    ALL.into_iter()
+        .find(|generation| *generation as u64 == number)
+        .unwrap_or_default()
+}
+
+impl Translator {
+    /// `made`: how many objects had a number by then.
+    pub(super) fn collection_started(&mut self, ticks: u64, made: u64) {
+        let time = Timestamp(self.timeline.at(ticks));
+        if !std::mem::replace(&mut self.collecting, true) {
+            self.objects.collection(made);
+            self.event(&Event::GcStart(GcStart { time }));
+        }
+    }
+
+    /// `texts`: the numbers of the collector's and the cause's names.
+    pub(super) fn collection_detail(&mut self, ticks: u64, texts: u64, number: u64) {
+        if !self.collecting {
+            return;
+        }
+        let text = |number: u32| self.texts.get(number as usize).map_or("", |text| text);
+        let event = Event::GcDetail(GcDetail {
+            time: Timestamp(self.timeline.at(ticks)),
+            collector: text((texts >> 32) as u32).into(),
+            cause: text(texts as u32).into(),
+            generation: generation(number),
+        });
+        self.encoder.event(&event, &mut self.out);
+    }
+
+    /// With the size of the heap and what of it is used, in bytes.
+    pub(super) fn collection_finished(&mut self, ticks: u64, total: u64, used: u64) {
+        let time = Timestamp(self.timeline.at(ticks));
+        if std::mem::replace(&mut self.collecting, false) {
+            self.event(&Event::GcFinish(GcFinish {
+                time,
+                total_space: total as i64,
+                used_space: used as i64,
+                used_objects: 0,
+            }));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Threads: what they are called, when they begin and end, and what was lost of them.
+
+use super::super::announce::ThreadInfo;
+use super::{Translator, slot};
+use crate::agent::NO_THREAD;
+use crate::buffer::record;
+use jtrail_model::{
+    Duration, Event, Lost, Note, ThreadCpu, ThreadEnd, ThreadId, ThreadMount, ThreadName,
+    ThreadOsId, ThreadStart, ThreadUnmount, Timestamp,
+};
+
+impl Translator {
+    pub(crate) fn add_thread(&mut self, info: ThreadInfo) {
+        let thread = self.thread(info.number);
+        let is_renamed = !thread.id.is_none() && thread.info.name != info.name;
+        thread.info = info;
+        if is_renamed {
+            let (id, time) = (thread.id, thread.last);
+            let name = thread.info.name.clone();
+            self.event(&Event::ThreadName(ThreadName {
+                thread: id,
+                time,
+                name: (&*name).into(),
+            }));
+        }
+    }
+
+    pub(crate) fn add_name(&mut self, number: u32, name: Box<str>) {
+        if !*slot(&mut self.ended, number) {
+            self.thread(number).names.push(name);
+        }
+    }
+
+    /// A thread's name was looked at.
+    pub(super) fn named(&mut self, number: u32, ticks: u64) {
+        let Some((id, time)) = self.at(number, ticks) else {
+            return;
+        };
+        let thread = self.thread(number);
+        if thread.names.is_empty() {
+            return;
+        }
+        let name = thread.names.remove(0);
+        if std::mem::replace(&mut thread.info.name, name.clone()) != name {
+            self.event(&Event::ThreadName(ThreadName {
+                thread: id,
+                time,
+                name: (&*name).into(),
+            }));
+        }
+    }
+
+    /// The time of a record on its thread, where it never falls, and the thread's id; announces the thread
+    /// if need be. `None` when the thread has ended.
+    #[inline]
+    pub(super) fn at(&mut self, number: u32, ticks: u64) -> Option<(ThreadId, Timestamp)> {
+        let time = Timestamp(self.timeline.at(ticks));
+        if number == NO_THREAD {
+            return Some((ThreadId::NONE, time));
+        }
+        if *slot(&mut self.ended, number) {
+            return None;
+        }
+        let thread = slot(&mut self.threads, number).get_or_insert_default();
+        thread.last = thread.last.max(time);
+        match thread.id.is_none() {
+            true => Some(self.announce_thread(number)),
+            false => Some((thread.id, thread.last)),
+        }
+    }
+
+    #[cold]
+    fn announce_thread(&mut self, number: u32) -> (ThreadId, Timestamp) {
+        let id = ThreadId(self.ids.next());
+        let thread = self.thread(number);
+        thread.id = id;
+        let (info, time) = (thread.info.clone(), thread.last);
+        let object = self.thread_object(&info, time);
+        self.event(&Event::ThreadStart(ThreadStart {
+            thread: id,
+            time,
+            group: (&*info.group).into(),
+            parent_group: (&*info.parent_group).into(),
+            object,
+            name: (&*info.name).into(),
+        }));
+        (id, time)
+    }
+
+    /// A thread that an event mentions, at that time; none if it never was announced, or has ended.
+    pub(super) fn other_thread(&mut self, number: u32, time: Timestamp) -> ThreadId {
+        if number == NO_THREAD || *slot(&mut self.ended, number) {
+            return ThreadId::NONE;
+        }
+        let thread = self.thread(number);
+        if !thread.id.is_none() {
+            return thread.id;
+        }
+        thread.last = thread.last.max(time);
+        self.announce_thread(number).0
+    }
+
+    pub(super) fn lost(&mut self, number: u32, ticks: u64, calls: u64, others: u64) {
+        let (events, closed) = record::lost_parts(calls);
+        let from = self.thread(number).last;
+        let Some((thread, to)) = self.at(number, ticks) else {
+            return;
+        };
+        self.thread(number).parks = 0;
+        let keep = self
+            .thread(number)
+            .calls
+            .len()
+            .saturating_sub(closed as usize);
+        let open = self.thread(number).calls.len();
+        // Their leaves are among the lost events, and are given back here, with the time of the gap's end.
+        let given_back = (open - keep) as u64;
+        let repaired = self.totals.repaired;
+        self.close(number, ticks, keep, false);
+        self.totals.repaired = repaired + given_back;
+        let events = events.saturating_sub(given_back);
+        self.totals.lost += events + others;
+        let from = if from == Timestamp::default() {
+            to
+        } else {
+            from
+        };
+        self.note(&Note::Lost(Lost {
+            thread,
+            events: events + others,
+            from,
+            to,
+            reason: "overflow".into(),
+        }));
+    }
+
+    /// At the end of the trace: events that were lost since the thread's last record.
+    pub(crate) fn lost_at_end(&mut self, number: u32, ticks: u64, (calls, others): (u64, u64)) {
+        self.lost(number, ticks, record::lost(calls, 0), others);
+    }
+
+    pub(super) fn thread_ended(&mut self, number: u32, ticks: u64) {
+        // Calls still open here were left without a trace: nothing of a thread outlives it.
+        let open = self.thread(number).calls.len();
+        if open > 0 {
+            self.close(number, ticks, 0, true);
+            self.totals.repaired += 1; // `close` took the outermost for a real leave
+        }
+        if let Some(tree) = self.thread(number).tree.take()
+            && let Some((thread, time)) = self.at(number, ticks)
+        {
+            self.write_tree(thread, *tree, time);
+        }
+        if self.settings.tell_threads
+            && let Some((thread, time)) = self.at(number, ticks)
+        {
+            self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
+        }
+        *slot(&mut self.ended, number) = true;
+        self.threads[number as usize] = None;
+    }
+
+    pub(super) fn thread_cpu(&mut self, number: u32, ticks: u64, cpu_time: Duration) {
+        if let Some((thread, time)) = self.at(number, ticks) {
+            self.thread(number).cpu = cpu_time;
+            self.event(&Event::ThreadCpu(ThreadCpu {
+                thread,
+                time,
+                cpu_time,
+            }));
+        }
+    }
+
+    pub(super) fn thread_os(&mut self, number: u32, ticks: u64, os_id: u64) {
+        if let Some((thread, time)) = self.at(number, ticks) {
+            self.event(&Event::ThreadOsId(ThreadOsId {
+                thread,
+                time,
+                os_id,
+            }));
+        }
+    }
+
+    pub(super) fn mounted(&mut self, number: u32, ticks: u64, carrier: u32) {
+        if let Some((thread, time)) = self.at(number, ticks) {
+            let carrier = self.other_thread(carrier, time);
+            self.event(&Event::ThreadMount(ThreadMount {
+                thread,
+                time,
+                carrier,
+            }));
+        }
+    }
+
+    pub(super) fn unmounted(&mut self, number: u32, ticks: u64, carrier: u32) {
+        if let Some((thread, time)) = self.at(number, ticks) {
+            let carrier = self.other_thread(carrier, time);
+            self.event(&Event::ThreadUnmount(ThreadUnmount {
+                thread,
+                time,
+                carrier,
+            }));
+        }
+    }
+}
