@@ -63,12 +63,12 @@ impl Decoder {
 
     /// Takes a tag or a text.
     fn piece<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
-        let (space, rest) = match self.document.piece(input, last) {
-            Ok(piece) => piece,
-            Err(step) => return step,
-        };
+        let (space, rest) = self.document.piece(input);
         let Some(first) = rest.first() else {
-            return self.end_of_input(input, space);
+            return match last {
+                true => self.end_of_input(input, space),
+                false => self.document.more(rest, space),
+            };
         };
         let taken = if *first == b'<' {
             self.tag(rest, last, space)

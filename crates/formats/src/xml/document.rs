@@ -79,22 +79,13 @@ impl Document {
         done(used, Step::Nothing)
     }
 
-    /// Parts white space from what is behind it. A step where nothing is.
-    pub(crate) fn piece<'a>(
-        &mut self,
-        input: &'a [u8],
-        last: bool,
-    ) -> Result<(usize, &'a [u8]), Decoded<'a>> {
+    /// Parts white space from what is behind it.
+    pub(crate) fn piece<'a>(&mut self, input: &'a [u8]) -> (usize, &'a [u8]) {
         let space = white_space(input);
-        let rest = &input[space..];
         if space > 0 && matches!(self.state, State::Declaration) {
             self.state = State::Prolog;
         }
-        match (rest, space) {
-            ([], 0) if !last => Err(done(0, Step::NeedMore)),
-            ([], used) if !last => Err(done(used, Step::Nothing)),
-            _ => Ok((space, rest)),
-        }
+        (space, &input[space..])
     }
 
     /// The part of a piece that no step before has looked at.

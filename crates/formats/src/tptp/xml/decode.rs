@@ -86,10 +86,7 @@ impl Decoder {
     }
 
     fn markup<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
-        let (space, rest) = match self.document.piece(input, last) {
-            Ok(piece) => piece,
-            Err(step) => return step,
-        };
+        let (space, rest) = self.document.piece(input);
         let scanned = match rest {
             [b'<', ..] if !self.document.may_be_whole(rest, last) => Ok(None),
             _ => self.scanner.scan(rest),
