@@ -347,6 +347,8 @@ fn pauses_beside_compilations_are_exact() {
         events.extend([begin, compile(at + 800, 0x7f00_0003), detail, end]);
         events.push(compile(at + 850, 0x7f00_0004));
     }
+    // A batch spans a second; this one waits for the generation.
+    events.extend(pause(5_000_000_000, 7_000_000_000, Generation::Full));
     for version in [DataVersion::V1, DataVersion::V17] {
         let mut encoder = mlpd::Encoder::new(version);
         let bytes = written_by(&mut encoder, &events);

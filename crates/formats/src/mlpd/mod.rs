@@ -186,7 +186,8 @@
 //!   repeated *(choice)*: neither event tells it.
 //! - **Allocations** have a backtrace of one frame where the allocating method is known.
 //! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1, unknown ones 0. The
-//!   generation is set when it is told, unless the batch was written by then.
+//!   generation is set when it is told, unless the batch was written by then: a full one waits for the end of a
+//!   collection, until it is twice as large.
 //! - **Calls** nest: a leave without its call is left out; one that skips open calls closes them.
 //! - **Roots** in version 17 have as address the number of their kind: 1 `JNI_GLOBAL`, 2 `SYSTEM_CLASS`,
 //!   3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER` *(choice)*.

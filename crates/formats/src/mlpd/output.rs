@@ -287,6 +287,11 @@ impl Output {
         self.waiting >= BATCH || buffer.time - buffer.base_time >= PAUSE
     }
 
+    /// Whether a batch is twice as large as it should be.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.waiting >= 2 * BATCH
+    }
+
     /// Writes the definitions alone, as a batch of their own.
     pub(super) fn flush_definitions(&mut self, out: &mut Vec<u8>) {
         self.recent = None;

@@ -83,7 +83,7 @@ impl Encode for Encoder {
         if !self.ended.is_empty() {
             out.append(&mut self.ended);
         }
-        if self.output.grown(place) {
+        if self.output.grown(place) && !self.is_held(place) {
             self.full(place, out);
         }
     }
@@ -119,6 +119,12 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
+    /// Whether a full batch waits for the end of a collection, whose generation is not told before.
+    #[cold]
+    fn is_held(&self, place: usize) -> bool {
+        place != DEFINING && self.collection.is_some() && !self.output.is_overfull()
+    }
+
     /// A batch is full: of events, or of definitions alone.
     fn full(&mut self, place: usize, out: &mut Vec<u8>) {
         if place == DEFINING {
