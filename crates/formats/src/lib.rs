@@ -19,6 +19,7 @@ mod quantity;
 mod reader;
 pub mod tptp;
 pub mod tracelog;
+mod xml;
 
 pub use check::*;
 pub use codec::*;
