@@ -4,6 +4,7 @@
 //! attached to the JVM, so no safepoint waits for it.
 
 mod announce;
+mod compilations;
 mod format;
 mod losses;
 mod merge;
@@ -16,7 +17,8 @@ mod translate;
 mod work;
 
 pub(crate) use announce::{
-    Announcement, BufferHandle, ClassDetailInfo, ClassInfo, CompiledInfo, MethodInfo, ThreadInfo,
+    Announcement, BufferHandle, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MethodInfo,
+    ThreadInfo,
 };
 pub(crate) use output::{Output, beside};
 pub(crate) use preamble::hostname;

@@ -1,6 +1,7 @@
 //! What the writer's thread does.
 
-use super::announce::Announcement;
+use super::announce::{Announcement, Compilation};
+use super::compilations::Compilations;
 use super::merge::Merge;
 use super::output::write_whole;
 use super::preamble::{self, Identity};
@@ -53,6 +54,7 @@ pub(super) struct Work {
 
 struct Trace {
     translator: Translator,
+    compilations: Compilations,
     identity: Identity,
     timeline: Timeline,
     window: u64,
@@ -202,6 +204,18 @@ impl Work {
                 setup: &mut self.setup,
                 has_failed: &mut self.has_failed,
             };
+            for told in trace.compilations.until(limit) {
+                self.merge.run(told.time(), &mut sink);
+                match told {
+                    Compilation::Made(info) => sink.translator.compiled(&info),
+                    Compilation::Gone {
+                        method,
+                        time,
+                        address,
+                    } => sink.translator.uncompiled(method, time, address),
+                }
+                sink.check();
+            }
             self.merge.run(limit, &mut sink);
         }
     }
@@ -295,6 +309,7 @@ impl Work {
         let started = Timestamp(timeline.at(started));
         let mut trace = Trace {
             translator: Translator::new(encoder, timeline, settings(&options, started)),
+            compilations: Compilations::default(),
             identity: Identity::default(),
             timeline,
             window: timeline.ticks_in(MERGE_WINDOW),
@@ -464,17 +479,12 @@ impl Trace {
         let translator = &mut self.translator;
         match announcement {
             Announcement::Buffer(_) => unreachable!("buffers are the merge's"),
+            Announcement::Compilation(told) => self.compilations.add(told),
             Announcement::Thread(info) => translator.add_thread(*info),
             Announcement::ThreadName { number, name } => translator.add_name(number, name),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
             Announcement::ClassDetail(info) => translator.class_detail(&info),
-            Announcement::Compiled(info) => translator.compiled(&info),
-            Announcement::Uncompiled {
-                method,
-                time,
-                address,
-            } => translator.uncompiled(method, time, address),
             Announcement::Lines {
                 method,
                 counters,
