@@ -197,7 +197,7 @@ impl Outbox {
 /// Bytes of the trace in a frame, at most. One that is larger would only make the client wait.
 const DATA: usize = 64 << 10;
 
-/// Where a trace for a client is written: each write becomes a frame of data.
+/// Where a trace for a client is written: each write becomes a frame of data, so writes should be large.
 ///
 /// A write waits for a client that is slow, up to [`Settings::patience`](crate::Settings::patience) for each 64 KiB. Then
 /// the client is cut off, and the write fails, as it does when the client has gone away.

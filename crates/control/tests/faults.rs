@@ -2,11 +2,13 @@
 
 mod common;
 
-use common::{LONG, Served, call, next_notice, start, take_stream};
+use common::{Fake, LONG, Served, call, next_notice, start, take_stream};
 use jtrail_control::frame::{FrameKind, encode};
 use jtrail_control::*;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 fn served() -> Served {
@@ -307,4 +309,35 @@ fn a_removed_folder_does_no_harm() {
     call(&mut client, Command::Status).expect("connected");
     std::fs::remove_dir_all(served.folder.path()).expect("ours");
     call(&mut client, Command::Status).expect("still there");
+}
+
+#[test]
+fn last_words_are_not_waited_for() {
+    struct Stuck(Arc<AtomicBool>);
+    impl Wire for Stuck {
+        fn send(&self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+
+        fn wait(&self, _: Duration) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn close(&self) {
+            self.0.store(true, SeqCst);
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let fake = Fake::new(folder.path(), Notifier::default());
+    let mut server = Server::new(fake, Settings::default(), Notifier::default());
+    let closed = Arc::new(AtomicBool::new(false));
+    let wire = Box::new(Stuck(Arc::clone(&closed)));
+    let id = server.connect(wire).expect("the first client");
+    let now = Instant::now();
+    server.received(id, b"garbage", now);
+    assert!(!server.wants_input(id) && server.has_output(id));
+    for (seconds, expected) in [(0, false), (4, false), (6, true)] {
+        server.tick(now + Duration::from_secs(seconds));
+        assert_eq!(closed.load(SeqCst), expected, "{seconds}");
+    }
 }
