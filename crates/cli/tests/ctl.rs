@@ -58,7 +58,7 @@ fn every_command_reaches_the_agent() {
     );
     assert_eq!(done(&served, &["mark", "half <way>"]), "done\n");
     assert_eq!(done(&served, &["pause"]), "done\n");
-    assert_eq!(done(&served, &["burst", "--for", "10ms"]), "done\n");
+    assert_eq!(done(&served, &["burst", "--for", "1h"]), "done\n");
     assert_eq!(
         done(&served, &["snapshot", "profile", "--file", "/a.xml"]),
         "/a.xml\n"
@@ -100,7 +100,7 @@ fn every_command_reaches_the_agent() {
             "start format=Some(Binary) events=Some(\"+alloc\") patterns=[(true, \"com.acme.*\"), (false, \"*\")]",
             "mark \"half <way>\"",
             "pause",
-            "burst 10ms",
+            "burst 1h",
             "snapshot profile Some(\"/a.xml\")",
             "force_gc",
             "set_filters [(false, \"a.*\"), (true, \"b.C.d\")]",
