@@ -4,28 +4,16 @@ use crate::answer::{Ended, State, Status, Trace};
 use crate::command::SnapshotKind;
 use crate::outbox::DataStream;
 use crate::part::{ErrorCode, Failure};
-use jtrail_options::{BurstLimit, OutputFormat};
+use jtrail_options::{BurstLimit, TraceChange};
 
 /// What a trace shall be.
 #[derive(Debug)]
 pub struct TraceRequest {
-    /// Where it goes.
-    pub sink: Sink,
-    /// Its format; without it, that of the agent's options. A stream always has one.
-    pub format: Option<OutputFormat>,
-    /// Events in the spelling of the option `events`, of known words; without it, those of the agent's options.
-    pub events: Option<String>,
-    /// `include` (true) and `exclude` values, each of which the options take; none leaves the filters as they are.
-    pub patterns: Vec<(bool, String)>,
-}
-
-/// Where a trace goes.
-#[derive(Debug)]
-pub enum Sink {
-    /// To this file, or to one that the agent names. The name may have the letters of the option `file`.
-    File(Option<String>),
-    /// To a client.
-    Stream(DataStream),
+    /// What is different from the agent's options; [`Options::changed`](jtrail_options::Options::changed) makes new ones of
+    /// it, or says what is wrong. For a stream it has a format and no file.
+    pub change: TraceChange,
+    /// The client that it goes to; none for a file.
+    pub stream: Option<DataStream>,
 }
 
 /// The agent, as the [`Server`](crate::Server) commands it.
@@ -104,8 +92,8 @@ pub trait Agent {
     /// It can't.
     fn force_gc(&mut self) -> Result<(), Failure>;
 
-    /// Puts other filters in force, and answers how many classes were retransformed for it. `patterns` are as in
-    /// [`TraceRequest::patterns`]; none means the usual.
+    /// Puts other filters in force, and answers how many classes were retransformed for it. `patterns` are
+    /// `include` (true) and `exclude` values that the options take; none means the usual.
     ///
     /// # Errors
     /// It can't.

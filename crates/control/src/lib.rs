@@ -12,7 +12,7 @@
 //! | `agent` | what an agent must be able to do |
 //! | `server` | states, and who may do what; no input or output |
 //! | `outbox` | what waits to be sent to a client; the stream that a trace is written to |
-//! | `socket` | where the socket is, who may use it |
+//! | `folder`, `socket` | where the socket is; who may use it |
 //! | `service` | a server on a socket |
 //! | `client` | the client's side |
 //!
@@ -39,6 +39,8 @@ mod answer;
 #[cfg(unix)]
 mod client;
 mod command;
+#[cfg(unix)]
+mod folder;
 pub mod frame;
 mod outbox;
 mod part;
@@ -54,10 +56,12 @@ pub use answer::*;
 #[cfg(unix)]
 pub use client::*;
 pub use command::*;
+#[cfg(unix)]
+pub use folder::{default_path, make_folder};
 pub use outbox::{DataStream, Wire};
 pub use part::{ErrorCode, Failure};
 pub use server::*;
 #[cfg(unix)]
 pub use service::*;
 #[cfg(unix)]
-pub use socket::{Listener, default_path, make_folder};
+pub use socket::Listener;

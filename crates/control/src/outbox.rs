@@ -31,6 +31,8 @@ pub trait Wire: Send + Sync {
 const MOST_WAITING: usize = 1 << 20;
 /// Bytes that may wait before no more commands are read.
 const ENOUGH_WAITING: usize = 64 << 10;
+/// How often a write that waits looks whether it has become urgent.
+const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) struct Outbox {
     wire: Box<dyn Wire>,
@@ -45,6 +47,8 @@ struct Waiting {
     ending: bool,
     /// Why the connection has ended.
     closed: Option<String>,
+    /// When data must be out at last.
+    last: Option<Instant>,
 }
 
 impl Waiting {
@@ -81,7 +85,8 @@ impl Outbox {
     }
 
     /// Sends one frame of data, and answers when all of it is out.
-    pub(crate) fn put_data(&self, data: &[u8], deadline: Instant) -> io::Result<()> {
+    pub(crate) fn put_data(&self, data: &[u8], patience: Duration) -> io::Result<()> {
+        let begun = Instant::now();
         let mut put = false;
         loop {
             {
@@ -102,16 +107,25 @@ impl Outbox {
                     return Err(io::Error::new(io::ErrorKind::BrokenPipe, message));
                 }
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = self.left(begun, patience);
             if left.is_zero() {
                 let message = "it takes its data too slowly";
                 self.end(&mut self.lock(), message);
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
-            if let Err(error) = self.wire.wait(left) {
+            if let Err(error) = self.wire.wait(left.min(LOOK)) {
                 self.end(&mut self.lock(), &error.to_string());
                 return Err(error);
             }
+        }
+    }
+
+    /// How long a write that began then may still wait.
+    fn left(&self, begun: Instant, patience: Duration) -> Duration {
+        let left = patience.saturating_sub(begun.elapsed());
+        match self.lock().last {
+            Some(last) => left.min(last.saturating_duration_since(Instant::now())),
+            None => left,
         }
     }
 
@@ -183,7 +197,7 @@ impl Outbox {
 /// Bytes of the trace in a frame, at most. One that is larger would only make the client wait.
 const DATA: usize = 64 << 10;
 
-/// Where a trace for a client is written: each write becomes a frame of data.
+/// Where a trace for a client is written: each write becomes a frame of data, so writes should be large.
 ///
 /// A write waits for a client that is slow, up to [`Settings::patience`](crate::Settings::patience) for each 64 KiB. Then
 /// the client is cut off, and the write fails, as it does when the client has gone away.
@@ -191,21 +205,17 @@ const DATA: usize = 64 << 10;
 pub struct DataStream {
     outbox: Arc<Outbox>,
     patience: Duration,
-    last: Option<Instant>,
 }
 
 impl DataStream {
     pub(crate) fn new(outbox: Arc<Outbox>, patience: Duration) -> Self {
-        Self {
-            outbox,
-            patience,
-            last: None,
-        }
+        Self { outbox, patience }
     }
 
-    /// From now on, all writes together wait no longer than `time`. For a program that wants to end.
-    pub fn finish_within(&mut self, time: Duration) {
-        self.last = Instant::now().checked_add(time);
+    /// From now on, all writes of all copies together wait no longer than `time`, also one that waits already. For a
+    /// program that wants to end.
+    pub fn finish_within(&self, time: Duration) {
+        self.outbox.lock().last = Instant::now().checked_add(time);
     }
 }
 
@@ -215,9 +225,7 @@ impl io::Write for DataStream {
         if part.is_empty() {
             return Ok(0);
         }
-        let deadline = Instant::now() + self.patience;
-        let deadline = self.last.map_or(deadline, |last| last.min(deadline));
-        self.outbox.put_data(part, deadline)?;
+        self.outbox.put_data(part, self.patience)?;
         Ok(part.len())
     }
 
@@ -310,14 +318,19 @@ mod tests {
         for (patience, last) in [(50, None), (100_000, Some(50))] {
             let (wire, outbox) = narrow(10);
             let mut stream = DataStream::new(outbox, Duration::from_millis(patience));
-            if let Some(last) = last {
-                stream.finish_within(Duration::from_millis(last));
-            }
+            let other = stream.clone();
+            let hurry = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(20));
+                if let Some(last) = last {
+                    other.finish_within(Duration::from_millis(last));
+                }
+            });
             let begun = Instant::now();
             let error = stream.write_all(b"data").expect_err("no room");
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
             assert!((40..20_000).contains(&begun.elapsed().as_millis()));
             assert!(wire.closed.load(SeqCst));
+            hurry.join().expect("no panic");
             let error = stream.write_all(b"data").expect_err("closed");
             assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
         }

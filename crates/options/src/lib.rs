@@ -32,12 +32,14 @@
 //! | `format` | what each format of a trace has a place for |
 //! | `file` | the output file's name and its `%` letters |
 //! | `options` | the result, and the parser of our own spelling |
+//! | `change` | the options of another trace |
 //! | `tptp` | the TPTP spelling, filter file and options file |
 //! | `error` | the one line that says what is wrong |
 
 #![forbid(unsafe_code)]
 
 mod burst;
+mod change;
 mod error;
 mod file;
 mod filter;
@@ -51,12 +53,13 @@ mod tptp;
 mod value;
 
 pub use burst::{Burst, BurstLimit, Trigger};
+pub use change::TraceChange;
 pub use error::OptionError;
 pub use file::{FilePattern, Target};
 pub use filter::{ClassVerdict, Filter, Rule};
 pub use item::escape;
 pub use keys::{KEYS, KeyInfo, help};
-pub use options::{Control, Options, TraceChange};
+pub use options::{Control, Options};
 pub use pattern::Pattern;
 pub use set::{Events, HeapMoments};
 pub use value::{

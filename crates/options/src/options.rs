@@ -113,20 +113,6 @@ impl Control {
     }
 }
 
-/// What another trace of the same agent shall be, where it differs. None of it changes nothing.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct TraceChange {
-    /// Its format.
-    pub format: Option<OutputFormat>,
-    /// Name of its file.
-    pub file: Option<String>,
-    /// Value of `events`. With another format and without this, what was asked for is recorded as far as the format has
-    /// a place for it.
-    pub events: Option<String>,
-    /// Values of `include` (true) and `exclude`, in place of all filters.
-    pub patterns: Vec<(bool, String)>,
-}
-
 impl Options {
     /// Everything at its default, with the given text as received.
     pub(crate) fn new(text: &str) -> Self {
@@ -177,37 +163,6 @@ impl Options {
             Some(error) => Err(error.with_continue(self.on_error == OnError::Continue)),
             None => Ok(self),
         }
-    }
-
-    /// The options of another trace.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong, or what does not go together.
-    pub fn changed(&self, change: &TraceChange) -> Result<Self, String> {
-        let mut options = self.clone();
-        let asked = self.events.union(self.no_place);
-        if let Some(format) = change.format {
-            options.format = format;
-            options.file = FilePattern::default_for(format);
-        }
-        if let Some(file) = &change.file {
-            options.file = FilePattern::parse(file)?;
-        }
-        options.events = match &change.events {
-            Some(text) => Events::parse(text, options.format.default_events())?,
-            None => asked,
-        };
-        if !change.patterns.is_empty() {
-            let wrong = |(_, problem)| problem;
-            options.filter = Filter::from_patterns(&change.patterns).map_err(wrong)?;
-            options.patterns.clone_from(&change.patterns);
-            options.filters_file = None;
-        }
-        place_events(&mut options, change.events.as_deref() == Some("all"))?;
-        without_rewriting(&options)?;
-        without_identity(&options)?;
-        has_place_for_sums(&options)?;
-        Ok(options)
     }
 
     /// Whether allocations are seen by hooks where code creates objects.
@@ -401,7 +356,7 @@ fn socket(options: &mut Options, server_given: bool) -> Result<(), String> {
     }
 }
 
-fn has_place_for_sums(options: &Options) -> Result<(), String> {
+pub(crate) fn has_place_for_sums(options: &Options) -> Result<(), String> {
     if options.exec_details || options.format.has_sums_of_calls() {
         return Ok(());
     }
@@ -441,7 +396,7 @@ fn known<'a>(item: &Item<'_>, seen: &mut Vec<&'a str>) -> Result<&'a str, Option
 }
 
 /// Leaves out what the format has no place for. That is no news where simply all was asked for.
-fn place_events(options: &mut Options, all: bool) -> Result<(), String> {
+pub(crate) fn place_events(options: &mut Options, all: bool) -> Result<(), String> {
     let (placed, no_place) = options.format.place(options.events);
     if placed.is_empty() {
         return Err(format!(
@@ -455,7 +410,7 @@ fn place_events(options: &mut Options, all: bool) -> Result<(), String> {
 }
 
 /// Refuses events that are seen by rewritten classes only, when none shall be rewritten.
-fn without_rewriting(options: &Options) -> Result<(), String> {
+pub(crate) fn without_rewriting(options: &Options) -> Result<(), String> {
     let asked = |event: &&Events| options.events.contains(**event);
     let events: Vec<String> = [Events::PARKS, Events::LINES]
         .iter()
@@ -473,7 +428,7 @@ fn without_rewriting(options: &Options) -> Result<(), String> {
 }
 
 /// Refuses allocations seen by rewritten classes together with what they can't give.
-fn without_identity(options: &Options) -> Result<(), String> {
+pub(crate) fn without_identity(options: &Options) -> Result<(), String> {
     if !options.has_alloc_probes() {
         return Ok(());
     }

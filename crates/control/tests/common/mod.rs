@@ -5,7 +5,7 @@
 pub(crate) mod trace;
 
 use jtrail_control::*;
-use jtrail_options::{BurstLimit, OutputFormat};
+use jtrail_options::{BurstLimit, OutputFormat, TraceChange};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,14 +42,8 @@ struct Running {
     paused: Arc<AtomicBool>,
     events: Arc<AtomicU64>,
     bytes: Arc<AtomicU64>,
-    sink: Again,
+    stream: Option<DataStream>,
     thread: JoinHandle<io::Result<()>>,
-}
-
-/// What the next trace of a rotation is written to.
-enum Again {
-    File,
-    Stream(DataStream),
 }
 
 /// An output that counts.
@@ -74,24 +68,18 @@ impl Shared {
         request: TraceRequest,
         default: OutputFormat,
     ) -> Result<Trace, Failure> {
-        let format = request.format.unwrap_or(default);
+        let format = request.change.format.unwrap_or(default);
         let failed = |e: io::Error| Failure::new(ErrorCode::Failed, e.to_string());
-        let (to, file, output, sink): (_, _, Box<dyn Write + Send>, _) = match request.sink {
-            Sink::Stream(stream) => {
-                let again = Again::Stream(stream.clone());
-                (Destination::Stream, None, Box::new(stream), again)
-            }
-            Sink::File(name) => {
+        let stream = request.stream;
+        let (to, file, output): (_, _, Box<dyn Write + Send>) = match &stream {
+            Some(stream) => (Destination::Stream, None, Box::new(stream.clone())),
+            None => {
                 self.files += 1;
+                let name = request.change.file;
                 let name = name.unwrap_or_else(|| format!("trace-{}", self.files));
                 let path = folder.join(name);
                 let output = Box::new(File::create(&path).map_err(failed)?);
-                (
-                    Destination::File,
-                    Some(path.display().to_string()),
-                    output,
-                    Again::File,
-                )
+                (Destination::File, Some(path.display().to_string()), output)
             }
         };
         let trace = Trace { format, to, file };
@@ -111,20 +99,20 @@ impl Shared {
             paused,
             events,
             bytes,
-            sink,
+            stream,
             thread,
         });
         Ok(trace)
     }
 
-    fn end(&mut self) -> Option<(Ended, io::Result<()>, Again)> {
+    fn end(&mut self) -> Option<(Ended, io::Result<()>, Option<DataStream>)> {
         let running = self.running.take()?;
         running.stop.store(true, SeqCst);
         let mut ended = running.so_far();
         let result = running.thread.join().expect("no panic");
         ended.figures.events = running.events.load(SeqCst);
         ended.figures.bytes = running.bytes.load(SeqCst);
-        Some((ended, result, running.sink))
+        Some((ended, result, running.stream))
     }
 }
 
@@ -198,7 +186,7 @@ impl Agent for Fake {
     fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
         self.called(format!(
             "start format={:?} events={:?} patterns={:?}",
-            request.format, request.events, request.patterns
+            request.change.format, request.change.events, request.change.patterns
         ));
         self.with(|s| s.begin(&self.folder, request, OutputFormat::Binary))
     }
@@ -258,15 +246,14 @@ impl Agent for Fake {
     ) -> Result<Trace, Failure> {
         self.called(format!("rotate {file:?}"));
         self.with(|s| {
-            let (last, _, sink) = s.end().ok_or_else(none)?;
+            let (last, _, stream) = s.end().ok_or_else(none)?;
             let request = TraceRequest {
-                format: Some(last.trace.format),
-                sink: match sink {
-                    Again::File => Sink::File(file.map(str::to_owned)),
-                    Again::Stream(stream) => Sink::Stream(stream),
+                change: TraceChange {
+                    format: Some(last.trace.format),
+                    file: file.map(str::to_owned),
+                    ..TraceChange::default()
                 },
-                events: None,
-                patterns: Vec::new(),
+                stream,
             };
             ended(last);
             s.begin(&self.folder, request, OutputFormat::Binary)
@@ -399,5 +386,44 @@ impl Drop for Served {
     fn drop(&mut self) {
         self.stopper.stop();
         self.join();
+    }
+}
+
+/// More than anything takes.
+pub(crate) const LONG: Duration = Duration::from_secs(10);
+
+/// Calls, and lets pass what else comes.
+pub(crate) fn call(client: &mut Client, command: Command) -> Result<Answer, String> {
+    client
+        .call(command, |_| Ok(()))
+        .map_err(|error| match error {
+            ClientError::Refused(failure) => format!("{}: {}", failure.code, failure.message),
+            error => error.to_string(),
+        })
+}
+
+pub(crate) fn take_stream(client: &mut Client) {
+    let take = Command::Stream { release: false };
+    assert_eq!(call(client, take), Ok(Answer::Done));
+}
+
+pub(crate) fn start() -> Command {
+    Command::Start(Start::default())
+}
+
+pub(crate) fn to_file(file: &str) -> Command {
+    Command::Start(Start {
+        to: Some(Destination::File),
+        file: Some(file.to_owned()),
+        ..Start::default()
+    })
+}
+
+pub(crate) fn next_notice(client: &mut Client) -> Notice {
+    loop {
+        if let Incoming::Notice(notice) = client.receive(LONG).expect("connected").expect("in time")
+        {
+            return notice;
+        }
     }
 }

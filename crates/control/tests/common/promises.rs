@@ -2,7 +2,7 @@
 
 use jtrail_control::frame::{Decoder, Frame, FrameError, FrameKind, LARGEST_DOCUMENT, encode};
 use jtrail_control::*;
-use jtrail_options::{BurstLimit, OutputFormat};
+use jtrail_options::{BurstLimit, OutputFormat, TraceChange};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -139,11 +139,15 @@ impl Agent for Puppet {
 
     fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
         assert_eq!(self.state(), State::Idle);
-        let (to, file) = match request.sink {
-            Sink::File(file) => (Destination::File, Some(file.unwrap_or_default())),
-            Sink::Stream(_) => (Destination::Stream, None),
+        let TraceChange { format, file, .. } = request.change;
+        let (to, file) = match request.stream {
+            None => (Destination::File, Some(file.unwrap_or_default())),
+            Some(_) => {
+                assert!(format.is_some() && file.is_none());
+                (Destination::Stream, None)
+            }
         };
-        let format = request.format.unwrap_or(OutputFormat::Binary);
+        let format = format.unwrap_or(OutputFormat::Binary);
         let trace = Trace { format, to, file };
         self.paused = false;
         self.trace = Some(trace.clone());

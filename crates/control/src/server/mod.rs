@@ -16,71 +16,23 @@
 //!
 //! `setOutputFormat` decides as long as no trace goes to this client; later it is answered with the format in force.
 
-use crate::agent::{Agent, Sink, TraceRequest};
-use crate::answer::{Answer, EndReason, Notice, Reply, State, StreamUse};
-use crate::command::{BadRequest, Command, Destination, Request, Start, unrecognized};
+mod execute;
+mod settings;
+
+pub use settings::{Settings, knows};
+
+use crate::agent::Agent;
+use crate::answer::{Answer, EndReason, Notice, Reply};
+use crate::command::{BadRequest, Request, unrecognized};
 use crate::frame::{Decoder, FrameKind, LARGEST_DOCUMENT};
-use crate::outbox::{DataStream, Outbox, Wire};
+use crate::outbox::{Outbox, Wire};
 use crate::part::{ErrorCode, Failure};
-use jtrail_options::{BurstLimit, Compat, OutputFormat, duration_text};
+use jtrail_options::{OutputFormat, duration_text};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a client may take to read why it is sent away.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-
-/// How a [`Server`] behaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Settings {
-    /// As which version of the agent.
-    pub compat: Compat,
-    /// How long each 64 KiB of data may wait for their client, before it is cut off. 10 s.
-    pub patience: Duration,
-    /// How long the rest of a frame may take. 30 s.
-    pub frame_time: Duration,
-    /// Clients at once; one more is answered by an error and sent away. 64.
-    pub most_clients: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            compat: Compat::Current,
-            patience: Duration::from_secs(10),
-            frame_time: Duration::from_secs(30),
-            most_clients: 64,
-        }
-    }
-}
-
-impl Settings {
-    /// With this behaviour towards clients.
-    #[must_use]
-    pub fn with_compat(self, compat: Compat) -> Self {
-        Self { compat, ..self }
-    }
-
-    /// With this patience.
-    #[must_use]
-    pub fn with_patience(self, patience: Duration) -> Self {
-        Self { patience, ..self }
-    }
-
-    /// With this time for a frame.
-    #[must_use]
-    pub fn with_frame_time(self, frame_time: Duration) -> Self {
-        Self { frame_time, ..self }
-    }
-}
-
-/// Whether an agent of this version knows the command.
-pub fn knows(compat: Compat, command: &str) -> bool {
-    match compat {
-        Compat::Current => Command::NAMES.contains(&command),
-        Compat::Pre45 => command != "setOutputFormat" && Command::NAMES.contains(&command),
-    }
-}
 
 /// A client's number; none is given twice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -359,212 +311,6 @@ impl<A: Agent> Server<A> {
             self.end(EndReason::Detach);
         }
     }
-
-    fn execute(&mut self, id: ClientId, command: Command) -> Result<Answer, Failure> {
-        match command {
-            Command::SetOutputFormat { format } => self.set_output_format(id, &format),
-            Command::Start(start) => {
-                self.idle()?;
-                let request = self.trace_request(id, start)?;
-                let trace = self.agent.start(request)?;
-                self.tell(&Notice::TraceStarted(trace.clone()));
-                Ok(Answer::Started(trace))
-            }
-            Command::Stop => {
-                self.under_way()?;
-                let ended = self.agent.stop()?;
-                self.tell(&Notice::TraceEnded {
-                    reason: EndReason::Stop,
-                    ended: ended.clone(),
-                    message: String::new(),
-                });
-                Ok(Answer::Ended(ended))
-            }
-            Command::Pause => {
-                if self.under_way()? == State::Paused {
-                    return Err(state("it is paused already"));
-                }
-                self.agent.pause()?;
-                self.tell(&Notice::State(State::Paused));
-                Ok(Answer::Done)
-            }
-            Command::Resume => {
-                if self.under_way()? == State::Recording {
-                    return Err(state("it is not paused"));
-                }
-                self.agent.resume()?;
-                self.tell(&Notice::State(State::Recording));
-                Ok(Answer::Done)
-            }
-            Command::Burst(limit) => self.burst(id, limit),
-            Command::Rotate { file } => self.rotate(file.as_deref()),
-            Command::Snapshot { kind, file } => {
-                self.under_way()?;
-                let file = self.agent.snapshot(kind, file.as_deref())?;
-                Ok(Answer::Snapshot { kind, file })
-            }
-            Command::ForceGc => self.agent.force_gc().map(|()| Answer::Done),
-            Command::SetFilters { patterns } => {
-                let retransformed = self.agent.set_filters(&patterns)?;
-                Ok(Answer::Filters { retransformed })
-            }
-            Command::Mark { text } => {
-                self.under_way()?;
-                self.agent.mark(&text).map(|()| Answer::Done)
-            }
-            Command::Status => {
-                let mut status = self.agent.status();
-                // There are never so many.
-                status.clients = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
-                status.stream = match self.streaming {
-                    None => StreamUse::Free,
-                    Some(other) if other != id => StreamUse::Taken,
-                    Some(_) => StreamUse::Yours,
-                };
-                Ok(Answer::Status(status))
-            }
-            Command::Stream { release: false } => match self.streaming {
-                Some(other) if other != id => Err(taken()),
-                _ => {
-                    self.streaming = Some(id);
-                    Ok(Answer::Done)
-                }
-            },
-            Command::Stream { release: true } => {
-                if self.streaming != Some(id) {
-                    return Err(state("this client does not have the data stream"));
-                }
-                if self.streamed_format().is_some() {
-                    return Err(state("a trace goes to the stream; stop it first"));
-                }
-                self.streaming = None;
-                Ok(Answer::Done)
-            }
-            Command::Detach => {
-                let ended = self.agent.detach()?;
-                if let Some(ended) = ended {
-                    self.tell(&Notice::TraceEnded {
-                        reason: EndReason::Detach,
-                        ended,
-                        message: String::new(),
-                    });
-                }
-                self.detached = true;
-                Ok(Answer::Done)
-            }
-        }
-    }
-
-    fn set_output_format(&mut self, id: ClientId, word: &str) -> Result<Answer, Failure> {
-        let streamed = self
-            .streamed_format()
-            .filter(|_| self.streaming == Some(id));
-        let wish = OutputFormat::parse(word)
-            .ok()
-            .filter(|f| *f != OutputFormat::None);
-        let Some(client) = self.client(id) else {
-            return Err(Failure::new(ErrorCode::Failed, "the client is gone"));
-        };
-        if let (None, Some(format)) = (streamed, wish) {
-            client.format = format;
-        }
-        Ok(Answer::EnabledOutputFormat(
-            streamed.unwrap_or(client.format),
-        ))
-    }
-
-    /// What a `start` or a `burst` of this client asks of the agent.
-    fn trace_request(&mut self, id: ClientId, start: Start) -> Result<TraceRequest, Failure> {
-        let patience = self.settings.patience;
-        let has_stream = self.streaming == Some(id);
-        let stream = match start.to {
-            Some(to) => to == Destination::Stream,
-            None => has_stream && start.file.is_none(),
-        };
-        if stream && !has_stream {
-            return Err(match self.streaming {
-                Some(_) => taken(),
-                None => state("take the data stream first"),
-            });
-        }
-        let (sink, format) = match self.client(id) {
-            Some(client) if stream => {
-                if start.format == Some(OutputFormat::None) {
-                    let problem = "nothing would go to the stream";
-                    return Err(Failure::at(ErrorCode::Invalid, "start/@format", problem));
-                }
-                client.format = start.format.unwrap_or(client.format);
-                let sink = DataStream::new(Arc::clone(&client.outbox), patience);
-                (Sink::Stream(sink), Some(client.format))
-            }
-            _ => (Sink::File(start.file), start.format),
-        };
-        Ok(TraceRequest {
-            sink,
-            format,
-            events: start.events,
-            patterns: start.patterns,
-        })
-    }
-
-    fn burst(&mut self, id: ClientId, limit: BurstLimit) -> Result<Answer, Failure> {
-        match self.agent.state() {
-            State::Recording => return Err(state("it is recording already")),
-            State::Paused => {
-                self.agent.burst(limit, None)?;
-                self.tell(&Notice::State(State::Recording));
-            }
-            State::Idle => {
-                let request = self.trace_request(id, Start::default())?;
-                self.agent.burst(limit, Some(request))?;
-                if let Some(trace) = self.agent.trace() {
-                    self.tell(&Notice::TraceStarted(trace));
-                }
-            }
-        }
-        Ok(Answer::Done)
-    }
-
-    fn rotate(&mut self, file: Option<&str>) -> Result<Answer, Failure> {
-        self.under_way()?;
-        if file.is_some() && self.streamed_format().is_some() {
-            let problem = "the trace goes to the stream, which has no file";
-            return Err(Failure::at(ErrorCode::Invalid, "rotate/@file", problem));
-        }
-        let notifier = self.notifier.clone();
-        let mut last = None;
-        let started = self.agent.rotate(file, &mut |ended| {
-            notifier.notify(&Notice::TraceEnded {
-                reason: EndReason::Rotate,
-                ended: ended.clone(),
-                message: String::new(),
-            });
-            last = Some(ended);
-        })?;
-        let ended = last.ok_or_else(|| Failure::new(ErrorCode::Failed, "nothing has ended"))?;
-        self.tell(&Notice::TraceStarted(started.clone()));
-        Ok(Answer::Rotated { ended, started })
-    }
-
-    /// The format of the trace that goes to the stream, if there is one.
-    fn streamed_format(&self) -> Option<OutputFormat> {
-        let trace = self.agent.trace()?;
-        (trace.to == Destination::Stream).then_some(trace.format)
-    }
-
-    fn idle(&self) -> Result<(), Failure> {
-        match self.agent.state() {
-            State::Idle => Ok(()),
-            _ => Err(state("a trace is under way; stop it first")),
-        }
-    }
-
-    fn under_way(&self) -> Result<State, Failure> {
-        match self.agent.state() {
-            State::Idle => Err(state("there is no trace")),
-            state => Ok(state),
-        }
-    }
 }
 
 fn answer(outbox: &Outbox, id: Option<String>, answer: Answer) {
@@ -575,12 +321,4 @@ fn answer(outbox: &Outbox, id: Option<String>, answer: Answer) {
         document = reply.to_bytes();
     }
     outbox.put(FrameKind::Answer, &document);
-}
-
-fn state(message: &str) -> Failure {
-    Failure::new(ErrorCode::State, message)
-}
-
-fn taken() -> Failure {
-    Failure::new(ErrorCode::Busy, "another client has the data stream")
 }

@@ -1,0 +1,229 @@
+//! What each command does, and when it may.
+
+use super::{ClientId, Server};
+use crate::agent::{Agent, TraceRequest};
+use crate::answer::{Answer, EndReason, Notice, State, StreamUse};
+use crate::command::{Command, Destination, Start};
+use crate::outbox::DataStream;
+use crate::part::{ErrorCode, Failure};
+use jtrail_options::{BurstLimit, OutputFormat, TraceChange};
+use std::sync::Arc;
+
+impl<A: Agent> Server<A> {
+    /// Carries out a command of a client.
+    pub(super) fn execute(&mut self, id: ClientId, command: Command) -> Result<Answer, Failure> {
+        match command {
+            Command::SetOutputFormat { format } => self.set_output_format(id, &format),
+            Command::Start(start) => {
+                self.idle()?;
+                let request = self.trace_request(id, start)?;
+                let trace = self.agent.start(request)?;
+                self.tell(&Notice::TraceStarted(trace.clone()));
+                Ok(Answer::Started(trace))
+            }
+            Command::Stop => {
+                self.under_way()?;
+                let ended = self.agent.stop()?;
+                self.tell(&Notice::TraceEnded {
+                    reason: EndReason::Stop,
+                    ended: ended.clone(),
+                    message: String::new(),
+                });
+                Ok(Answer::Ended(ended))
+            }
+            Command::Pause => {
+                if self.under_way()? == State::Paused {
+                    return Err(state("it is paused already"));
+                }
+                self.agent.pause()?;
+                self.tell(&Notice::State(State::Paused));
+                Ok(Answer::Done)
+            }
+            Command::Resume => {
+                if self.under_way()? == State::Recording {
+                    return Err(state("it is not paused"));
+                }
+                self.agent.resume()?;
+                self.tell(&Notice::State(State::Recording));
+                Ok(Answer::Done)
+            }
+            Command::Burst(limit) => self.burst(id, limit),
+            Command::Rotate { file } => self.rotate(file.as_deref()),
+            Command::Snapshot { kind, file } => {
+                self.under_way()?;
+                let file = self.agent.snapshot(kind, file.as_deref())?;
+                Ok(Answer::Snapshot { kind, file })
+            }
+            Command::ForceGc => self.agent.force_gc().map(|()| Answer::Done),
+            Command::SetFilters { patterns } => {
+                let retransformed = self.agent.set_filters(&patterns)?;
+                Ok(Answer::Filters { retransformed })
+            }
+            Command::Mark { text } => {
+                self.under_way()?;
+                self.agent.mark(&text).map(|()| Answer::Done)
+            }
+            Command::Status => {
+                let mut status = self.agent.status();
+                // There are never so many.
+                status.clients = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
+                status.stream = match self.streaming {
+                    None => StreamUse::Free,
+                    Some(other) if other != id => StreamUse::Taken,
+                    Some(_) => StreamUse::Yours,
+                };
+                Ok(Answer::Status(status))
+            }
+            Command::Stream { release: false } => match self.streaming {
+                Some(other) if other != id => Err(taken()),
+                _ => {
+                    self.streaming = Some(id);
+                    Ok(Answer::Done)
+                }
+            },
+            Command::Stream { release: true } => {
+                if self.streaming != Some(id) {
+                    return Err(state("this client does not have the data stream"));
+                }
+                if self.streamed_format().is_some() {
+                    return Err(state("a trace goes to the stream; stop it first"));
+                }
+                self.streaming = None;
+                Ok(Answer::Done)
+            }
+            Command::Detach => {
+                let ended = self.agent.detach()?;
+                if let Some(ended) = ended {
+                    self.tell(&Notice::TraceEnded {
+                        reason: EndReason::Detach,
+                        ended,
+                        message: String::new(),
+                    });
+                }
+                self.detached = true;
+                Ok(Answer::Done)
+            }
+        }
+    }
+
+    fn set_output_format(&mut self, id: ClientId, word: &str) -> Result<Answer, Failure> {
+        let streamed = self
+            .streamed_format()
+            .filter(|_| self.streaming == Some(id));
+        let wish = OutputFormat::parse(word)
+            .ok()
+            .filter(|f| *f != OutputFormat::None);
+        let Some(client) = self.client(id) else {
+            return Err(Failure::new(ErrorCode::Failed, "the client is gone"));
+        };
+        if let (None, Some(format)) = (streamed, wish) {
+            client.format = format;
+        }
+        Ok(Answer::EnabledOutputFormat(
+            streamed.unwrap_or(client.format),
+        ))
+    }
+
+    /// What a `start` or a `burst` of this client asks of the agent.
+    fn trace_request(&mut self, id: ClientId, start: Start) -> Result<TraceRequest, Failure> {
+        let patience = self.settings.patience;
+        let has_stream = self.streaming == Some(id);
+        let stream = match start.to {
+            Some(to) => to == Destination::Stream,
+            None => has_stream && start.file.is_none(),
+        };
+        if stream && !has_stream {
+            return Err(match self.streaming {
+                Some(_) => taken(),
+                None => state("take the data stream first"),
+            });
+        }
+        let mut change = TraceChange {
+            format: start.format,
+            file: start.file,
+            events: start.events,
+            patterns: start.patterns,
+        };
+        let mut data = None;
+        if let Some(client) = self.client(id).filter(|_| stream) {
+            if change.format == Some(OutputFormat::None) {
+                let problem = "nothing would go to the stream";
+                return Err(Failure::at(ErrorCode::Invalid, "start/@format", problem));
+            }
+            client.format = change.format.unwrap_or(client.format);
+            change.format = Some(client.format);
+            data = Some(DataStream::new(Arc::clone(&client.outbox), patience));
+        }
+        Ok(TraceRequest {
+            change,
+            stream: data,
+        })
+    }
+
+    fn burst(&mut self, id: ClientId, limit: BurstLimit) -> Result<Answer, Failure> {
+        match self.agent.state() {
+            State::Recording => return Err(state("it is recording already")),
+            State::Paused => {
+                self.agent.burst(limit, None)?;
+                self.tell(&Notice::State(State::Recording));
+            }
+            State::Idle => {
+                let request = self.trace_request(id, Start::default())?;
+                self.agent.burst(limit, Some(request))?;
+                if let Some(trace) = self.agent.trace() {
+                    self.tell(&Notice::TraceStarted(trace));
+                }
+            }
+        }
+        Ok(Answer::Done)
+    }
+
+    fn rotate(&mut self, file: Option<&str>) -> Result<Answer, Failure> {
+        self.under_way()?;
+        if file.is_some() && self.streamed_format().is_some() {
+            let problem = "the trace goes to the stream, which has no file";
+            return Err(Failure::at(ErrorCode::Invalid, "rotate/@file", problem));
+        }
+        let notifier = self.notifier.clone();
+        let mut last = None;
+        let started = self.agent.rotate(file, &mut |ended| {
+            notifier.notify(&Notice::TraceEnded {
+                reason: EndReason::Rotate,
+                ended: ended.clone(),
+                message: String::new(),
+            });
+            last = Some(ended);
+        })?;
+        let ended = last.ok_or_else(|| Failure::new(ErrorCode::Failed, "nothing has ended"))?;
+        self.tell(&Notice::TraceStarted(started.clone()));
+        Ok(Answer::Rotated { ended, started })
+    }
+
+    /// The format of the trace that goes to the stream, if there is one.
+    fn streamed_format(&self) -> Option<OutputFormat> {
+        let trace = self.agent.trace()?;
+        (trace.to == Destination::Stream).then_some(trace.format)
+    }
+
+    fn idle(&self) -> Result<(), Failure> {
+        match self.agent.state() {
+            State::Idle => Ok(()),
+            _ => Err(state("a trace is under way; stop it first")),
+        }
+    }
+
+    fn under_way(&self) -> Result<State, Failure> {
+        match self.agent.state() {
+            State::Idle => Err(state("there is no trace")),
+            state => Ok(state),
+        }
+    }
+}
+
+fn state(message: &str) -> Failure {
+    Failure::new(ErrorCode::State, message)
+}
+
+fn taken() -> Failure {
+    Failure::new(ErrorCode::Busy, "another client has the data stream")
+}
