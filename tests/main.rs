@@ -11,6 +11,7 @@ mod live_areas;
 mod live_attach;
 mod live_classes;
 mod live_cli;
+mod live_control;
 mod live_conversions;
 mod live_convert;
 mod live_counts;

@@ -248,8 +248,12 @@ impl Agent {
 
     /// Ends recording and the trace. The JVM may go on running Java code.
     pub(crate) fn stop(&self) {
+        let channel = self.channel.get();
+        if let Some(channel) = channel {
+            channel.hurry();
+        }
         self.writer.stop();
-        if let Some(channel) = self.channel.get() {
+        if let Some(channel) = channel {
             channel.end(self.writer.progress());
         }
         guard::switch_off();

@@ -6,22 +6,27 @@ use crate::writer::{Action, NextTrace, Output, Progress, hostname};
 use crossbeam_channel::bounded;
 use jni::sys::JNIEnv;
 use jtrail_control::{
-    self as control, Destination, Ended, ErrorCode, Failure, Figures, Sink, SnapshotKind, State,
-    Status, StreamUse, Trace, TraceRequest, unavailable,
+    self as control, DataStream, Destination, Ended, ErrorCode, Failure, Figures, SnapshotKind,
+    State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_model::Totals;
 use jtrail_options::{BurstLimit, Options, OutputFormat, Target, TraceChange};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The trace that clients see.
 pub(super) struct Shown {
     state: State,
     trace: Option<Trace>,
     began: Instant,
+    /// Where it goes, if that is a client.
+    stream: Option<DataStream>,
 }
+
+/// How long a client may take for the rest of a trace when the program ends.
+const LAST_DATA: Duration = Duration::from_secs(5);
 
 impl Shown {
     /// The trace that the agent began with.
@@ -39,6 +44,14 @@ impl Shown {
             },
             trace,
             began: Instant::now(),
+            stream: None,
+        }
+    }
+
+    /// The program ends: a client is not waited for much longer.
+    pub(super) fn hurry(&self) {
+        if let Some(stream) = &self.stream {
+            stream.finish_within(LAST_DATA);
         }
     }
 
@@ -64,7 +77,7 @@ impl Shown {
     pub(super) fn end(&mut self, progress: Progress) -> Option<Ended> {
         let ended = self.ended(progress);
         self.state = State::Idle;
-        self.trace = None;
+        (self.trace, self.stream) = (None, None);
         ended
     }
 }
@@ -121,10 +134,14 @@ impl Commander {
     /// The options of a trace that is to begin, of events that the agent was loaded for.
     fn options_of(&self, change: &TraceChange) -> Result<Options, Failure> {
         let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
-        let options = self.agent.options.changed(change).map_err(invalid)?;
-        let asked = options.events.union(options.no_place);
+        let mut options = self.agent.options.changed(change).map_err(invalid)?;
         let loaded = &self.agent.options;
-        if asked != loaded.events.union(loaded.no_place) {
+        let asked = options.events.union(options.no_place);
+        if change.events.is_none() {
+            // What the format would like beyond that is not to be had any more.
+            let more = options.events.without(loaded.events);
+            options.events = options.events.without(more);
+        } else if asked != loaded.events.union(loaded.no_place) {
             return Err(unavailable(format!(
                 "this version records the events that the agent was loaded for (events={}), no others and no fewer",
                 loaded.events
@@ -166,32 +183,24 @@ impl Commander {
     }
 
     fn next(&mut self, request: TraceRequest) -> Result<(NextTrace, Trace), Failure> {
-        let is_named = matches!(request.sink, Sink::File(Some(_)));
-        let file = match &request.sink {
-            Sink::File(file) => file.clone(),
-            Sink::Stream(_) => None,
-        };
-        if !request.patterns.is_empty() {
+        let TraceRequest { change, stream } = request;
+        if !change.patterns.is_empty() {
             return Err(unavailable(
                 "this version has no other filters while the program runs",
             ));
         }
-        let options = self.options_of(&TraceChange {
-            format: request.format,
-            file,
-            events: request.events,
-            patterns: request.patterns,
-        })?;
+        let options = self.options_of(&change)?;
         if options.format == OutputFormat::None {
             return Err(Failure::new(ErrorCode::Invalid, "format=none is no trace"));
         }
-        let (output, file, to) = match request.sink {
-            Sink::File(_) => {
-                let (output, path) = self.open(&options, is_named)?;
+        let (output, file, to) = match &stream {
+            None => {
+                let (output, path) = self.open(&options, change.file.is_some())?;
                 (output, Some(path.display().to_string()), Destination::File)
             }
-            Sink::Stream(stream) => (Output::stream(stream), None, Destination::Stream),
+            Some(stream) => (Output::stream(stream.clone()), None, Destination::Stream),
         };
+        self.shown.lock().stream = stream;
         let trace = Trace {
             format: options.format,
             to,
@@ -269,10 +278,12 @@ impl control::Agent for Commander {
             ));
         }
         let request = TraceRequest {
-            sink: Sink::File(file.map(str::to_owned)),
-            format: Some(trace.format),
-            events: None,
-            patterns: Vec::new(),
+            change: TraceChange {
+                format: Some(trace.format),
+                file: file.map(str::to_owned),
+                ..TraceChange::default()
+            },
+            stream: None,
         };
         let (next, trace) = self.next(request)?;
         let options = Arc::clone(&next.options);

@@ -11,7 +11,7 @@ use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
 use jni::sys::JNIEnv;
 use jtrail_control::{
-    EndReason, Ended, Listener, Notice, Notifier, Server, Service, Settings, Stopper, default_path,
+    EndReason, Listener, Notice, Notifier, Server, Service, Settings, Stopper, default_path,
 };
 use jtrail_options::{self as options, Control, Options, Target};
 use parking_lot::Mutex;
@@ -101,12 +101,17 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<
 }
 
 impl Channel {
+    /// The JVM ends: no client is waited for any longer than need be.
+    pub(crate) fn hurry(&self) {
+        self.shown.lock().hurry();
+    }
+
     /// The trace has ended with the JVM: tells clients, and sends them away.
     pub(crate) fn end(&self, progress: crate::writer::Progress) {
         if let Some(ended) = self.shown.lock().end(progress) {
             self.notifier.notify(&Notice::TraceEnded {
                 reason: EndReason::Shutdown,
-                ended: Ended { ..ended },
+                ended,
                 message: String::new(),
             });
         }

@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// An open file, the standard output, or a client.
 pub(crate) struct Output {
@@ -21,9 +20,6 @@ enum To {
     Stdout(io::Stdout),
     Client(DataStream),
 }
-
-/// How long a client may take for the rest of a trace when the program ends.
-const LAST_DATA: Duration = Duration::from_secs(5);
 
 impl Output {
     /// Opens `target` for writing; what an existing file held is gone.
@@ -52,13 +48,6 @@ impl Output {
     /// Bytes written so far.
     pub(crate) fn written(&self) -> u64 {
         self.written
-    }
-
-    /// The program ends: a client is not waited for much longer.
-    pub(crate) fn hurry(&mut self) {
-        if let To::Client(stream) = &mut self.to {
-            stream.finish_within(LAST_DATA);
-        }
     }
 
     /// Writes all of `bytes`. When a file takes only a part, that part is taken back, so that the file ends with

@@ -93,12 +93,7 @@ impl Work {
                 recv(commands) -> command => match command {
                     Ok(Command::Live(started)) => self.begin(started),
                     Ok(Command::At(at, action, done)) => self.actions.push_back((at, action, done)),
-                    Ok(Command::Stop) | Err(_) => {
-                        if let Some(output) = &mut self.setup.output {
-                            output.hurry();
-                        }
-                        break;
-                    }
+                    Ok(Command::Stop) | Err(_) => break,
                 },
                 recv(self.setup.full) -> message => full.extend(message),
                 default(interval) => {}

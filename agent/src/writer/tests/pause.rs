@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::writer::{Action, NextTrace, Output, Setup, Writer};
+use crossbeam_channel::bounded;
 use jtrail_formats::{Checker, Item, Reader};
 use jtrail_model::Timestamp;
 use jtrail_options::{Options, Target};
@@ -180,6 +181,14 @@ impl Bench {
         }
     }
 
+    fn rotate(&self, name: &str) {
+        let (closed, is_closed) = bounded(1);
+        let (go_on, may_go_on) = bounded(1);
+        go_on.send(()).expect("there is room");
+        self.act(Action::Rotate(self.next(name), closed, may_go_on));
+        is_closed.recv().expect("the first one was closed");
+    }
+
     fn end(self) -> tempfile::TempDir {
         // SAFETY: the last use of the buffer.
         unsafe { ThreadBuffer::finish(self.buffer) };
@@ -222,7 +231,7 @@ fn traces_follow_each_other() {
     bench.record(record::enter(RUN));
     bench.record(record::enter(BASE));
     bench.act(Action::Mark("here".into()));
-    bench.act(Action::Rotate(bench.next("1"))); // both calls go on there
+    bench.rotate("1"); // both calls go on there
     bench.record(record::leave(BASE));
     bench.act(Action::Pause);
     bench.record(record::enter(BASE));
@@ -254,7 +263,7 @@ fn what_has_ended_can_be_ended_again() {
     bench.act(Action::End);
     bench.act(Action::Pause);
     bench.act(Action::Mark("nowhere".into()));
-    bench.act(Action::Rotate(bench.next("1")));
+    bench.rotate("1");
     bench.record(record::enter(RUN));
     bench.record(record::leave(RUN));
     let folder = bench.end();

@@ -1,0 +1,314 @@
+//! Clients command the agent in a running program.
+
+use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::live_cli::jtrail;
+use jtrail_formats::Format;
+use jtrail_testkit::{Jdk, Output, Running, temp_dir};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
+
+/// A program with the agent, a client's channel to it, and the program's work.
+struct Bench {
+    folder: tempfile::TempDir,
+    running: Running,
+    input: ChildStdin,
+    rounds: usize,
+}
+
+impl Bench {
+    fn new(jdk: &Jdk, options: &str) -> Self {
+        let folder = temp_dir();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let options = format!(
+            "{options},{FILTER},file={},control={}",
+            path("first"),
+            path("socket")
+        );
+        let run = program(jdk, "harness.Attached").agent(agent(), options);
+        let mut running = run.spawn().expect("it starts");
+        running.wait_ready();
+        let input = running.stdin();
+        Self {
+            folder,
+            running,
+            input,
+            rounds: 0,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// Has the program do its work once, and waits until it has.
+    fn work(&mut self) {
+        self.input.write_all(b"work\n").expect("it reads");
+        self.rounds += 1;
+        self.running.wait_for(&"[done]\n".repeat(self.rounds));
+    }
+
+    /// `jtrail ctl`, which must work.
+    fn ctl(&self, words: &[&str]) -> String {
+        self.try_ctl(words)
+            .unwrap_or_else(|e| panic!("{words:?}: {e}"))
+    }
+
+    fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
+        let socket = self.text("socket");
+        let args: Vec<&str> = ["ctl", &socket].iter().chain(words).copied().collect();
+        let (code, out, err) = jtrail(&args);
+        match format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS) {
+            true => Ok(out),
+            false => Err(err),
+        }
+    }
+
+    /// Waits until the agent is in that state.
+    fn wait_for(&self, state: &str) {
+        let begin = Instant::now();
+        while !self.ctl(&["status"]).contains(state) {
+            assert!(begin.elapsed() < Duration::from_secs(30), "never {state}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn end(self) -> (tempfile::TempDir, Output) {
+        drop(self.input);
+        let output = self.running.wait().expect("it ends");
+        output.assert_exit(0);
+        (self.folder, output)
+    }
+}
+
+/// A trace, which is sound, and how often the program's work was done in it.
+fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
+    let trace = Trace::read(file).unwrap_or_else(|e| panic!("{}: {e}\n{output}", file.display()));
+    trace.assert_sound(output);
+    let rounds = trace.calls.get(ROUND).copied().unwrap_or(0);
+    (trace, rounds)
+}
+
+/// Every call is in the trace that was under way when it happened, and in no other.
+#[test]
+fn traces_begin_pause_and_follow_each_other() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads+gc+monitors");
+        bench.work();
+        bench.ctl(&["mark", "one <&> two"]);
+        bench.ctl(&["pause"]);
+        bench.work(); // in none
+        bench.ctl(&["gc"]);
+        bench.ctl(&["resume"]);
+        bench.work();
+        let second = bench.text("second");
+        let told = bench.ctl(&["rotate", &second]);
+        assert!(told.contains("first") && told.contains("second"), "{told}");
+        bench.work();
+        let status = bench.ctl(&["status"]);
+        assert!(
+            status.contains("recording") && status.contains("second"),
+            "{status}"
+        );
+        bench.ctl(&["stop"]);
+        bench.work(); // in none
+        assert!(bench.ctl(&["status"]).contains("idle"));
+        let third = format!("file={}", bench.text("third"));
+        bench.ctl(&["start", &third, "format=xml"]);
+        bench.work();
+        bench.work();
+        let (folder, output) = bench.end();
+        let file = |name: &str| folder.path().join(name);
+        let (first, count) = rounds(&file("first"), &output);
+        assert_eq!(count, 2, "{output}");
+        assert_eq!(first.collections, 0, "the collection was in the pause");
+        let (_, count) = rounds(&file("second"), &output);
+        assert_eq!(count, 1);
+        let (third, count) = rounds(&file("third"), &output);
+        assert_eq!((third.format, count), (Some(Format::TptpXml), 2));
+        // All the work of a round is there, on all threads.
+        let attempts = first.calls["harness.Attached.attempt()V"];
+        let one = third.calls["harness.Attached.attempt()V"] / 2;
+        assert_eq!(attempts, 2 * one);
+        assert!(!folder.path().join("socket").exists());
+    }
+}
+
+/// A client takes the data as they come, in the format that it asked for.
+#[test]
+fn data_come_live() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for (word, format) in [
+            ("binary", Format::TptpBinary),
+            ("xml", Format::TptpXml),
+            ("jinsight", Format::Jinsight),
+        ] {
+            let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads+gc");
+            bench.ctl(&["stop"]);
+            let (socket, live) = (bench.text("socket"), bench.text("live"));
+            let client =
+                thread::spawn(move || jtrail(&["stream", &socket, "-o", &live, "--format", word]));
+            bench.wait_for("recording");
+            bench.work();
+            bench.work();
+            bench.ctl(&["stop"]);
+            bench.work();
+            let (code, _, err) = client.join().expect("no panic");
+            assert_eq!(
+                format!("{code:?}"),
+                format!("{:?}", ExitCode::SUCCESS),
+                "{err}"
+            );
+            let (folder, output) = bench.end();
+            let trace = Trace::read(&folder.path().join("live")).expect(word);
+            assert_eq!(trace.faults, [""; 0], "{output}");
+            assert_eq!(trace.format, Some(format));
+            let rounds = |(key, _): &(&String, &u64)| key.starts_with("harness.Attached.round(");
+            assert_eq!(trace.calls.iter().find(rounds).map(|(_, n)| *n), Some(2));
+        }
+    }
+}
+
+/// The program ends, and goes on, without a client that was there.
+#[test]
+fn clients_that_go_away_do_no_harm() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary");
+        bench.ctl(&["stop"]);
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/crates/control/tests/client.py"
+        );
+        let live = bench.text("live");
+        let mut client = Command::new("python3")
+            .args([script, &bench.text("socket"), "<start/>", "60", &live])
+            .spawn()
+            .expect("Python is there");
+        bench.wait_for("recording");
+        bench.work();
+        client.kill().expect("it runs");
+        client.wait().expect("it ends");
+        bench.work();
+        bench.wait_for("idle");
+        let file = format!("file={}", bench.text("after"));
+        bench.ctl(&["start", &file]);
+        bench.work();
+        let (folder, output) = bench.end();
+        assert_eq!(rounds(&folder.path().join("after"), &output).1, 1);
+        assert!(!output.stderr.contains("tracing is off"), "{output}");
+    }
+}
+
+/// The client in Python, written from the specification alone, gets data that are a trace.
+#[test]
+fn a_client_in_another_language() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        bench.ctl(&["stop"]);
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/crates/control/tests/client.py"
+        );
+        let command = "<setOutputFormat><format>binary</format></setOutputFormat>\n<start/>";
+        let client = Command::new("python3")
+            .args([
+                script,
+                &bench.text("socket"),
+                command,
+                "1",
+                &bench.text("live"),
+            ])
+            .spawn()
+            .expect("Python is there");
+        bench.wait_for("recording");
+        bench.work();
+        let ended = client.wait_with_output().expect("it ends");
+        assert!(ended.status.success());
+        let (folder, output) = bench.end();
+        let (trace, count) = rounds(&folder.path().join("live"), &output);
+        assert_eq!((trace.format, count), (Some(Format::TptpBinary), 1));
+    }
+}
+
+/// What this agent can't do is refused, with a reason, and nothing else happens.
+#[test]
+fn what_can_not_be_done_is_refused() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods");
+        for (words, expected) in [
+            (&["start"][..], "under way"),
+            (&["resume"], "paus"),
+            (&["burst", "--for", "1s"], "recording"),
+            (&["snapshot", "heap"], "events=heap"),
+            (&["snapshot", "profile"], "profilerj"),
+            (&["filters", "include=a.*"], "this version"),
+            (&["detach"], "this version"),
+            (&["rotate", "/proc/none/trace"], "cannot write"),
+        ] {
+            let error = bench.try_ctl(words).expect_err("it is refused");
+            assert!(error.contains(expected), "{words:?}: {error}");
+        }
+        bench.work();
+        bench.ctl(&["stop"]);
+        for (words, expected) in [
+            (&["stop"][..], "no trace"),
+            (&["start", "events=alloc"], "events=methods"),
+            (&["start", "format=none"], "none"),
+        ] {
+            let error = bench.try_ctl(words).expect_err("it is refused");
+            assert!(error.contains(expected), "{words:?}: {error}");
+        }
+        let (folder, output) = bench.end();
+        assert_eq!(rounds(&folder.path().join("first"), &output).1, 1);
+    }
+}
+
+/// Old agents answer that they do not know the command for the format.
+#[test]
+fn old_agents_are_known_by_their_answer() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let bench = Bench::new(&jdk, "format=binary,compat=pre45");
+        let error = bench.try_ctl(&["format", "binary"]).expect_err("not known");
+        assert!(error.contains("unrecognized command"), "{error}");
+        bench.end();
+    }
+}
+
+/// Snapshots on command: the heap goes into the trace, a document of totals into a file.
+#[test]
+fn snapshots_on_command() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=profilerj,events=methods");
+        bench.work();
+        let (named, told) = (bench.text("now.xml"), bench.ctl(&["snapshot", "profile"]));
+        assert!(told.contains("first-1"), "{told}");
+        bench.ctl(&["snapshot", "profile", "--file", &named]);
+        let (folder, output) = bench.end();
+        for name in ["first-1", "now.xml", "first"] {
+            let (code, _, err) =
+                jtrail(&["verify", folder.path().join(name).to_str().expect("text")]);
+            assert_eq!(
+                format!("{code:?}"),
+                format!("{:?}", ExitCode::SUCCESS),
+                "{err}{output}"
+            );
+        }
+        let bench = Bench::new(&jdk, "format=binary,events=methods+heap,heap=request");
+        bench.ctl(&["snapshot", "heap"]);
+        let (folder, _) = bench.end();
+        let (_, out, _) = jtrail(&[
+            "report",
+            "--heap",
+            folder.path().join("first").to_str().expect("text"),
+        ]);
+        assert!(out.contains("java.lang.String"), "{out}");
+    }
+}
