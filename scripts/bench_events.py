@@ -4,7 +4,14 @@ One Java program does one thing over and over, in batches; the least batch of al
 the CPU time of the threads that do it, and the CPU time of the process, which adds the JVM's threads, the collector and our
 writer. Where wall is far above the thread's CPU time, threads wait, as for the writer. Of a contended
 enter, look at the thread's: who holds the monitor polls until the other thread is blocked, and then sleeps a while, which is in
-the other two. The traces are made and thrown away (`format=none`) unless a row says otherwise.
+the other two.
+
+Threads that hand over to each other (contended enters, waits) run on one processor. On two, each has to wake the other processor up, which costs
+several times what is measured here, and whether they run on one or on two is for the system to decide, anew in each run.
+
+The floor of an object's number is an agent which does nothing but tag each object and have the JVM tell of its end (agent/examples/tag_floor.rs).
+
+The traces are made and thrown away (`format=none`) unless a row says otherwise.
 
 JFR records one kind of event, without threshold, throttle and (unless a row says so) stacks.
 """
@@ -14,7 +21,9 @@ import os
 import re
 import subprocess
 
-from bench_lib import agent, run, version
+from bench_lib import TARGET, agent, run, version
+
+FLOOR = TARGET / "release" / "examples" / "libtag_floor.so"
 
 PROGRAM = r"""
 import java.io.File;
@@ -36,6 +45,9 @@ public class BenchEvents {
     static Thread[] workers = {Thread.currentThread()};
     static volatile Object sink;
     static volatile long number;
+
+    /** In the agent of the floor. */
+    static native void made(Object object);
 
     public static void main(String[] args) throws Exception {
         Work work = work(args);
@@ -82,6 +94,8 @@ public class BenchEvents {
         switch (args[0]) {
             case "alloc": return BenchEvents::allocate;
             case "free": return times -> { allocate(times); System.gc(); };
+            case "alloc-floor": return BenchEvents::allocateAndTag;
+            case "free-floor": return times -> { allocateAndTag(times); System.gc(); };
             case "contend": return new Contention();
             case "wait": return new Waiting();
             case "park": return BenchEvents::park;
@@ -106,6 +120,14 @@ public class BenchEvents {
 
     static void allocate(int times) {
         for (int i = 0; i < times; i++) last = new Small(i, null);
+    }
+
+    static void allocateAndTag(int times) {
+        for (int i = 0; i < times; i++) {
+            Small made = new Small(i, null);
+            made(made);
+            last = made;
+        }
     }
 
     static void park(int times) {
@@ -246,6 +268,8 @@ class Variant:
     output: str = "format=none"
     total: str = ""  # what the agent's own totals call its records; held against what was done
     limit: str = ""  # what it should cost
+    floor: str = ""  # option of the floor's agent, in place of ours
+    program: str = ""  # if not the case's own
 
 
 BARE = Variant("bare")
@@ -263,6 +287,7 @@ class Case:
     records: float = 1  # how many the agent records each time
     argument: str = ""
     per: int = 0  # how many a batch has of what the price is for, if not `times`
+    together: bool = False  # all threads on one processor
 
 
 def traced(name, events, **more):
@@ -279,6 +304,10 @@ def cases():
                 traced(f"{kind}, no stacks", f"{kind},stackdepth=0"),
                 Variant("JFR, 16 frames", jfr=jfr, stacks=True), Variant("JFR, no stacks", jfr=jfr)]
 
+    def floors(program):
+        return [Variant("floor: tag and free, by a call behind new", floor="hook", program=f"{program}-floor"),
+                Variant("floor: tag and free, told by the JVM", floor="sampled")]
+
     calls = [BARE, traced("methods", "methods", total="enters"),
              traced("methods and cpu", "methods+cpu"), Variant("events=all", "events=all")]
     return [
@@ -292,15 +321,18 @@ def cases():
             traced("alloc, written to /dev/null", "alloc", output=null),
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
             traced("alloc with ids and free", "alloc+free", limit="<= 150 ns more"),
+            *floors("alloc"),
             Variant("JFR, allocation areas", jfr=tlab),
             Variant("JFR, samples unthrottled", jfr=("ObjectAllocationSample",), since=16)]),
         Case("24-byte object and its collection", "free", 2_000_000, [
             BARE,
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
-            traced("alloc with ids and free", "alloc+free", total="frees")]),
+            traced("alloc with ids and free", "alloc+free", total="frees"),
+            *floors("free")]),
         Case("contended enter", "contend", 2000,
-              with_stacks("monitors", "monitors", "JavaMonitorEnter"), records=2),
-        Case("wait", "wait", 5_000, with_stacks("monitors", "monitors", "JavaMonitorWait"), batches=10, records=2),
+              with_stacks("monitors", "monitors", "JavaMonitorEnter"), records=2, together=True),
+        Case("wait", "wait", 5_000, with_stacks("monitors", "monitors", "JavaMonitorWait"), batches=10, records=2,
+             together=True),
         Case("unpark and park", "park", 50_000, with_stacks("parks", "parks", "ThreadPark"), batches=20, records=2),
         Case("throw and catch", "throw", 20_000,
               with_stacks("exceptions", "throws", "JavaExceptionThrow")
@@ -319,11 +351,12 @@ class Runner:
         self.work = work
         self.version = int(version(home))
 
-    def batches(self, case, options):
+    def batches(self, case, options, program=""):
         """The three clocks of each batch."""
-        command = [self.java, "-Xms512m", "-Xmx512m", *options, "-cp", self.work, "BenchEvents", case.program,
+        command = [self.java, "-Xms512m", "-Xmx512m", *options, "-cp", self.work, "BenchEvents", program or case.program,
                    case.times, case.batches, case.argument]
-        clocks = [tuple(map(int, line.split())) for line in run(command).splitlines()
+        on_one = (lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})) if case.together else None
+        clocks = [tuple(map(int, line.split())) for line in run(command, preexec_fn=on_one).splitlines()
                   if re.fullmatch(r"\d+ \d+ \d+", line)]
         assert len(clocks) == case.batches, clocks
         return clocks
@@ -331,6 +364,8 @@ class Runner:
     def options(self, variant):
         if variant.jfr:
             return self.jfr(variant)
+        if variant.floor:
+            return [f"-agentpath:{FLOOR}={variant.floor}"]
         return [agent(f"{variant.output},{variant.events}")] if variant.events else []
 
     @property
@@ -373,7 +408,7 @@ class Runner:
         recorded = {}
         for _ in range(rounds):
             for variant in variants:
-                batches[variant.name].append(self.batches(case, self.options(variant)))
+                batches[variant.name].append(self.batches(case, self.options(variant), variant.program))
                 if variant.jfr and variant.name not in recorded:
                     recorded[variant.name] = self.recorded_by_jfr(variant)
         for variant in variants:
@@ -417,7 +452,7 @@ def prices(runner, case, rounds, rows):
 
 def frees(runner, case, clocks, rows):
     """What a free costs by itself: objects have their ids either way."""
-    plain, free = (clocks[variant.name] for variant in case.variants[1:])
+    plain, free = (clocks[variant.name] for variant in case.variants[1:3])
     more = " / ".join(f"+{(b - a) / case.times:.1f}" if b > 1.05 * a else "noise" for a, b in zip(plain, free))
     rows.append((f"free, JDK {runner.version}, alone", "", "", f"{more} ns (differences below 5 % are called noise)"))
 

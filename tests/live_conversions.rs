@@ -2,35 +2,22 @@
 
 use crate::common::{agent, program};
 use crate::live_cli::jtrail;
-use jtrail_formats::mlpd::{self, DataVersion};
-use jtrail_formats::{Encode, Format, Item, Quantity, Reader, Says};
+use jtrail_formats::{Format, Quantity, Says};
 use jtrail_testkit::{Jdk, Run, temp_dir};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::ops::ControlFlow;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The JVMs of these tests: each takes a while.
 const JVMS: [u32; 2] = [17, 25];
 
-/// Writes the trace as a log profile of a data version. `convert` has no word for these.
-pub(crate) fn write_mlpd(from: &Path, to: &Path, version: DataVersion) {
-    let mut encoder = mlpd::Encoder::new(version);
-    let mut bytes = Vec::new();
-    encoder.begin(&mut bytes);
-    let mut reader = Reader::new(File::open(from).expect("there")).expect("a trace");
-    let stop = reader.for_each(|item| match item {
-        Item::Event { event, .. } => {
-            encoder.event(&event, &mut bytes);
-            ControlFlow::Continue(())
-        }
-        Item::Remark(remark) => ControlFlow::Break(remark),
-    });
-    assert!(matches!(stop, Ok(None)), "{stop:?}");
-    encoder.end(&mut bytes);
-    fs::write(to, bytes).expect("written");
+/// Writes the trace as a log profile of a data version.
+pub(crate) fn write_mlpd(from: &Path, to: &Path, version: &str) {
+    let (from, to) = (from.to_str().expect("text"), to.to_str().expect("text"));
+    let (code, out, err) = jtrail(&["convert", "--to", "mlpd", "--mlpd", version, from, to]);
+    assert_eq!(code, ExitCode::SUCCESS, "{out}{err}");
 }
 
 /// Traces a program, and writes its trace in all formats; their names, the original's first.
@@ -47,7 +34,7 @@ fn in_all_formats(run: Run, options: &str, folder: &Path) -> Vec<(Format, String
         files.push((format, file));
     }
     let last = path("mlpd-17");
-    write_mlpd(Path::new(&original), Path::new(&last), DataVersion::V17);
+    write_mlpd(Path::new(&original), Path::new(&last), "17");
     files.push((Format::Mlpd, last));
     files
 }

@@ -99,8 +99,8 @@ fn a_killed_program_leaves_what_it_did() {
             thread::sleep(Duration::from_secs(2));
             let output = running.kill().expect("it was there");
             let figures = Figures::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
-            // The others have no end, or none that every writer makes.
-            let breaks = spelling.format == Format::Jinsight;
+            // Trace logs have no end.
+            let breaks = spelling.format != Format::TraceLog;
             assert_eq!(figures.broken_off, breaks, "{}", spelling.options);
             assert_eq!(
                 figures.calls["harness.Endings.work(I)"], 101,
@@ -175,7 +175,7 @@ fn a_full_disk_keeps_what_was_written() {
             "{}: {stderr}",
             spelling.options
         );
-        let breaks = matches!(spelling.format, Format::Jinsight | Format::ProfilerJ);
+        let breaks = spelling.format != Format::TraceLog;
         assert_eq!(cut.broken_off, breaks, "{}", spelling.options);
         if spelling.format != Format::ProfilerJ {
             let calls = |figures: &Figures| figures.calls["harness.Fib.fib(I)"];

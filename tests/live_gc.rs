@@ -1,6 +1,7 @@
 //! What is told of collections, against the JVM's own log.
 
 use crate::common::{Trace, VERSIONS, agent, program};
+use crate::live_conversions::write_mlpd;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, Generation};
@@ -222,6 +223,103 @@ fn without_counters_only_times_are_told() {
                 assert_eq!(collection.collector, "", "{flag}");
                 assert_eq!((collection.heap, collection.used), (0, 0), "{flag}");
             }
+        }
+    }
+}
+
+/// Begins and lengths of collections (ns), and their generations; and that compilations stand between them by time.
+fn pauses_beside_compilations(file: &Path) -> Vec<(i64, i64, Generation)> {
+    let (mut pauses, mut generation) = (Vec::new(), Generation::default());
+    let (mut begin, mut latest, mut compiled) = (0, i64::MIN, 0);
+    let mut reader = Reader::new(File::open(file).expect("a trace")).expect("a trace");
+    let stop = reader.for_each(|item| {
+        let Item::Event { event, .. } = item else {
+            return ControlFlow::Break(());
+        };
+        let time = match &event {
+            Event::GcStart(e) => {
+                begin = e.time.0;
+                begin
+            }
+            Event::GcDetail(e) => {
+                generation = e.generation;
+                e.time.0
+            }
+            Event::GcFinish(e) => {
+                pauses.push((begin, e.time.0 - begin, generation));
+                e.time.0
+            }
+            Event::MethodCompile(e) => {
+                compiled += i32::from(!pauses.is_empty());
+                e.time.0
+            }
+            _ => return ControlFlow::Continue(()),
+        };
+        assert!(time >= latest, "{event:?} stands behind {latest}");
+        latest = time;
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(stop, Ok(None)), "{stop:?}");
+    assert!(
+        compiled > 40,
+        "{}: {compiled} compilations behind a collection",
+        file.display()
+    );
+    pauses
+}
+
+/// A program that calls another method, which is compiled first, between any two collections.
+fn churn_with_methods() -> String {
+    let (mut methods, mut calls) = (String::new(), String::new());
+    for n in 0..60 {
+        methods += &format!("    static int m{n}(int x) {{ return x * {n} + 1; }}\n");
+        calls += &format!("        churn(m{n}({n}));\n");
+    }
+    format!(
+        "public class Methods {{
+    static byte[] last;
+{methods}
+    static void churn(int n) {{
+        for (int k = 0; k < 1500; k++) last = new byte[4096 + n % 2];
+        System.gc();
+    }}
+
+    public static void main(String[] args) {{
+{calls}
+    }}
+}}
+"
+    )
+}
+
+/// The JVM tells of compilations on a thread of its own, by another way than of collections.
+#[test]
+fn pauses_beside_compilations_are_exact_in_log_profiles() {
+    for jdk in Jdk::require(&[17, 25]) {
+        let folder = jtrail_testkit::temp_dir();
+        compile("Methods", &churn_with_methods(), folder.path());
+        let file = folder.path().join("trace");
+        let options = format!("format=binary,events=gc+jit,file={}", file.display());
+        let flags = [
+            "-XX:+UseSerialGC",
+            "-Xmx64m",
+            "-Xmn4m",
+            "-Xcomp",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:-Inline",
+        ];
+        let run = program(&jdk, "Methods").class_path(folder.path());
+        let run = flags.iter().fold(run, |run, flag| run.jvm_arg(*flag));
+        run.agent(agent(), options).output().assert_exit(0);
+        let told = pauses_beside_compilations(&file);
+        assert!(
+            told.len() >= 40 && told.iter().all(|pause| pause.1 > 0),
+            "{told:?}"
+        );
+        for version in ["1", "17"] {
+            let profile = folder.path().join(version);
+            write_mlpd(&file, &profile, version);
+            assert_eq!(pauses_beside_compilations(&profile), told);
         }
     }
 }

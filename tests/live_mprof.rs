@@ -10,202 +10,19 @@
 //! - A call that is open at the end ends with its thread's last event, ours with the trace.
 //! - Reports of monitors with stacks count an event once more for each event of its thread that has none; they are
 //!   left out. So are averages, which are quotients of what is compared.
-//! - `jtrail` and `VM` are threads of the format. Loaders are domains, images and assemblies; `unknown` is one of these.
+//! - `jtrail`, `VM` and `compiler` are threads of the format. Loaders are domains, images and assemblies; `unknown` is one of these.
 //! - Roots are told only with `--traces`.
 
 use crate::common::{agent, program};
 use crate::live_cli::jtrail;
 use crate::live_conversions::{small_heap, write_mlpd};
 use jtrail_cli::analysis::readable_type;
-use jtrail_formats::mlpd::DataVersion;
-use jtrail_testkit::{Jdk, MprofReport, Run, temp_dir};
+use jtrail_testkit::mprof::{Figures, Times, add, told};
+use jtrail_testkit::{Jdk, MprofReport, Run, mprof, temp_dir};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
-
-/// Figures by name.
-type Figures = BTreeMap<String, u64>;
-
-fn add(figures: &mut Figures, what: String, count: u64) {
-    *figures.entry(what).or_default() += count;
-}
-
-/// Names that are told, once each.
-fn told(figures: &mut Figures, what: String) {
-    figures.insert(what, 1);
-}
-
-/// Times of methods: of each name how many methods there are, and their times in ms.
-type Times = BTreeMap<String, (u64, [u64; 2])>;
-
-const REPORTS: &str = "--reports=header,jit,gc,sample,alloc,call,metadata,exception,monitor,thread,domain,context,heapshot,counters";
-
-/// What the other reader prints, as figures.
-fn printed(text: &str) -> (Figures, Times) {
-    let (mut f, mut times) = (Figures::new(), Times::new());
-    let (mut section, mut head, mut shot) = ("", String::new(), 0);
-    let mut waiting: Option<u64> = None;
-    for line in text.lines() {
-        if let Some(name) = line.strip_suffix(" summary") {
-            (section, waiting) = (name, None);
-            continue;
-        }
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let number = |at: usize| words[at].trim_end_matches([',', 's', 'u']).parse::<u64>();
-        let rest = |from: usize| words[from..].join(" ");
-        match (section, &words[..]) {
-            ("" | "Mono log profiler data", ["Program", "ID:", id]) => {
-                told(&mut f, format!("process {id}"))
-            }
-            ("" | "Mono log profiler data", ["Mean", "timer", "overhead:", ns, _]) => {
-                told(&mut f, format!("timerOverhead={ns}"));
-            }
-            ("" | "Mono log profiler data", ["Program", "startup:", _, month, day, time, year]) => {
-                told(&mut f, format!("started {year} {month} {day} {time}"));
-            }
-            ("JIT", _) if words.len() > 1 && number(words.len() - 1).is_ok() => {
-                let name = line.trim().split_once(':').expect("a name").0;
-                add(&mut f, name.to_owned(), number(words.len() - 1).unwrap());
-            }
-            ("GC", [generation, "collections:", ..]) => {
-                add(
-                    &mut f,
-                    format!("{generation} collections"),
-                    number(2).unwrap(),
-                );
-                add(&mut f, format!("{generation} longest"), number(5).unwrap());
-                add(&mut f, format!("{generation} paused"), number(8).unwrap());
-            }
-            ("GC", [.., count]) if count.parse::<u64>().is_ok() => {
-                let name = line.trim().split_once(':').expect("a name").0;
-                add(&mut f, name.to_owned(), count.parse().unwrap());
-            }
-            (
-                "Allocation",
-                [
-                    "Total",
-                    "memory",
-                    "allocated:",
-                    bytes,
-                    "bytes",
-                    "in",
-                    objects,
-                    _,
-                ],
-            ) => {
-                add(&mut f, "all bytes".into(), bytes.parse().unwrap());
-                add(&mut f, "all objects".into(), objects.parse().unwrap());
-            }
-            ("Method call", ["Total", "calls:", calls]) => {
-                add(&mut f, "all calls".into(), calls.parse().unwrap());
-            }
-            ("Exception", ["Throws:", n]) => add(&mut f, "throws".into(), n.parse().unwrap()),
-            ("Exception", ["Executed", "catch", "clauses:", n]) => {
-                add(&mut f, "catches".into(), n.parse().unwrap());
-            }
-            // `123 bytes from:`, and behind it the one frame that is asked for.
-            (_, [count, "bytes" | "calls" | "throws", "from:"]) => waiting = count.parse().ok(),
-            ("Allocation" | "Method call" | "Exception", _) if line.starts_with("\t\t") => {
-                let count = waiting.take().expect("a count above the frame");
-                let what = if section == "Exception" {
-                    "throws"
-                } else {
-                    &head
-                };
-                add(&mut f, format!("{what} from {}", rest(0)), count);
-            }
-            ("Allocation", [_, _, _, ..]) if number(0).is_ok() => {
-                head = format!("allocated {}", rest(3));
-                add(&mut f, head.clone(), number(1).unwrap());
-                add(&mut f, format!("bytes of {}", rest(3)), number(0).unwrap());
-            }
-            ("Method call", [_, _, _, ..]) if number(0).is_ok() => {
-                head = format!("calls of {}", rest(3));
-                add(&mut f, head.clone(), number(2).unwrap());
-                let (methods, ms) = times.entry(rest(3)).or_default();
-                *methods += 1;
-                ms[0] += number(0).unwrap();
-                ms[1] += number(1).unwrap();
-            }
-            ("Metadata", [_, ..]) if line.starts_with("\t\t") => {
-                told(&mut f, format!("loader {}", rest(0)))
-            }
-            ("Metadata", ["Loaded", what, count]) => {
-                add(&mut f, format!("loaded {what}"), count.parse().unwrap());
-            }
-            ("Monitor lock", ["Lock", "object", address, count, "contentions"]) => {
-                let address = address.trim_start_matches("0x").trim_end_matches(':');
-                let object = u64::from_str_radix(address, 16).expect("an address") / 8;
-                head = format!("object {object}");
-                add(
-                    &mut f,
-                    format!("{head} contentions"),
-                    count.parse().unwrap(),
-                );
-            }
-            ("Monitor lock", [total, "secs", "total", "wait", "time,", longest, "max,", ..]) => {
-                for (what, seconds) in [("waited", total), ("longest", longest)] {
-                    let us = seconds.replace('.', "").parse().expect("microseconds");
-                    add(&mut f, format!("{head} {what}"), us);
-                }
-            }
-            ("Monitor lock", ["Lock", what, count]) => {
-                add(&mut f, format!("monitors {what}"), count.parse().unwrap());
-            }
-            ("Thread", ["Thread:", id, "name:", ..]) => {
-                let id = u64::from_str_radix(id.trim_start_matches("0x").trim_end_matches(','), 16);
-                told(&mut f, format!("thread {} {}", id.expect("an id"), rest(3)));
-            }
-            ("Domain", ["Domain:", _, "friendly", "name:", ..]) => {
-                told(&mut f, format!("domain {}", rest(4).trim_matches('"')));
-            }
-            ("Heap shot", ["Heap", "shot", n, "at", seconds, ..]) => {
-                shot = n.parse().expect("a number");
-                let ms = seconds.replace('.', "").parse().expect("milliseconds");
-                add(&mut f, format!("shot {shot} at"), ms);
-                let counts = line.split_once(": size").expect("counts").1;
-                for part in format!("size{counts}").split(", ") {
-                    let (name, count) = part.split_once(": ").expect("a count");
-                    add(
-                        &mut f,
-                        format!("shot {shot} {name}"),
-                        count.parse().unwrap(),
-                    );
-                }
-            }
-            ("Heap shot", [count, "root", "references", ..]) => {
-                let count = count.parse().unwrap();
-                add(&mut f, format!("shot {shot} {head} from roots"), count);
-            }
-            ("Heap shot", [count, "references", "from:", ..]) => {
-                let count = count.parse().unwrap();
-                add(
-                    &mut f,
-                    format!("shot {shot} {head} from {}", rest(3)),
-                    count,
-                );
-            }
-            ("Heap shot", [_, _, _, ..]) if number(0).is_ok() => {
-                let class = rest(3);
-                let class = class
-                    .split_once(" (bytes:")
-                    .map_or(&*class, |(class, _)| class);
-                head = format!("objects of {class}");
-                add(&mut f, format!("shot {shot} {head}"), number(1).unwrap());
-                add(
-                    &mut f,
-                    format!("shot {shot} bytes of {class}"),
-                    number(0).unwrap(),
-                );
-            }
-            ("Sample" | "Counters" | "Context", [_, ..]) => panic!("unexpected: {line}"),
-            _ => {}
-        }
-    }
-    f.retain(|_, count| *count > 0);
-    (f, times)
-}
 
 /// A method as the other reader spells it: `a.B:name (int,a.C[])`.
 fn method(raw: &str) -> String {
@@ -303,20 +120,12 @@ fn reported(json: &Value) -> (Figures, Times) {
             date(trace["start_ns"].as_i64().expect("a time"))
         ),
     );
-    add(
-        &mut f,
-        "Compiled methods".into(),
-        n(trace, "methods_defined"),
-    );
+    add(&mut f, "Compiled methods", n(trace, "methods_defined"));
     for row in rows("code") {
-        add(&mut f, "Generated code size".into(), n(&row, "size_bytes"));
+        add(&mut f, "Generated code size", n(&row, "size_bytes"));
     }
-    add(&mut f, "GC resizes".into(), n(trace, "heap_resizes"));
-    add(
-        &mut f,
-        "Max heap size".into(),
-        n(trace, "largest_heap_bytes"),
-    );
+    add(&mut f, "GC resizes", n(trace, "heap_resizes"));
+    add(&mut f, "Max heap size", n(trace, "largest_heap_bytes"));
     for row in rows("gc_kinds") {
         let generation = if row["generation"] == "full" {
             "Gen1"
@@ -339,8 +148,8 @@ fn reported(json: &Value) -> (Figures, Times) {
             n(&row, "total_ns") / 1000,
         );
     }
-    add(&mut f, "all bytes".into(), n(trace, "allocated_bytes"));
-    add(&mut f, "all objects".into(), n(trace, "allocated_objects"));
+    add(&mut f, "all bytes", n(trace, "allocated_bytes"));
+    add(&mut f, "all objects", n(trace, "allocated_objects"));
     for row in rows("allocations") {
         let class = class(&text(&row, "class"));
         add(&mut f, format!("allocated {class}"), n(&row, "objects"));
@@ -354,7 +163,7 @@ fn reported(json: &Value) -> (Figures, Times) {
             n(&row, "bytes"),
         );
     }
-    add(&mut f, "all calls".into(), n(trace, "calls"));
+    add(&mut f, "all calls", n(trace, "calls"));
     for row in rows("methods") {
         let (methods, _) = times.entry(method(&text(&row, "method"))).or_default();
         *methods += 1;
@@ -377,8 +186,8 @@ fn reported(json: &Value) -> (Figures, Times) {
         ns[1] += n(&row, "self_ns");
         callers.push(callee);
     }
-    add(&mut f, "throws".into(), n(trace, "thrown"));
-    add(&mut f, "catches".into(), n(trace, "caught"));
+    add(&mut f, "throws", n(trace, "thrown"));
+    add(&mut f, "catches", n(trace, "caught"));
     for row in rows("exceptions") {
         add(
             &mut f,
@@ -393,20 +202,17 @@ fn reported(json: &Value) -> (Figures, Times) {
         add(&mut f, format!("{head} longest"), n(&row, "longest_ns"));
     }
     let blocks = rows("monitors");
-    add(&mut f, "monitors contentions:".into(), n(trace, "blocked"));
+    add(&mut f, "monitors contentions:", n(trace, "blocked"));
     let open: u64 = blocks.iter().map(|row| n(row, "open")).sum();
-    add(
-        &mut f,
-        "monitors acquired:".into(),
-        n(trace, "blocked") - open,
-    );
+    add(&mut f, "monitors acquired:", n(trace, "blocked") - open);
     for row in rows("threads") {
         told(
             &mut f,
             format!("thread {} {:?}", n(&row, "thread"), text(&row, "name")),
         );
     }
-    for (id, name) in [(1_u64 << 48, "jtrail"), ((1 << 48) + 1, "VM")] {
+    let compiler = (!rows("code").is_empty()).then_some("compiler");
+    for (id, name) in (1_u64 << 48..).zip(["jtrail", "VM"].into_iter().chain(compiler)) {
         told(&mut f, format!("thread {id} {name:?}"));
     }
     let mut loaders: Vec<String> = rows("classes")
@@ -484,8 +290,7 @@ fn assert_agreement(program: &MprofReport, file: &Path) -> Figures {
     let (code, out, err) = jtrail(&args);
     assert_eq!((code, err.as_str()), (ExitCode::SUCCESS, ""));
     let (mut ours, our_times) = reported(&serde_json::from_str(&out).expect("JSON"));
-    let options = [REPORTS, "--verbose", "--traces", "--maxframes=1"];
-    let (mut theirs, their_times) = printed(&program.run(file, &options));
+    let (mut theirs, their_times) = mprof::figures(&program.report(file));
     let is_shot = |what: &String| what.starts_with("shot ") && what.ends_with(" at");
     for (what, ms) in theirs.extract_if(.., |what, _| is_shot(what)) {
         let ns = ours.remove(&what).unwrap_or(0);
@@ -549,11 +354,11 @@ fn agree(report: &MprofReport, run: Run, options: &str, expected: &[&str]) {
         trace.display()
     );
     run.agent(agent(), options).output().assert_exit(0);
-    for version in [DataVersion::V1, DataVersion::V17] {
-        let file = folder.path().join(format!("{version:?}.mlpd"));
+    for version in ["1", "17"] {
+        let file = folder.path().join(format!("{version}.mlpd"));
         write_mlpd(&trace, &file, version);
         let figures = assert_agreement(report, &file);
-        println!("{version:?}: {} figures agree", figures.len());
+        println!("data version {version}: {} figures agree", figures.len());
         for what in expected {
             let any = figures.keys().any(|key| key.contains(what));
             assert!(any, "no {what} in {figures:#?}");

@@ -58,7 +58,7 @@ fn document() -> String {
                 text,
                 "| {} | {} | {} | {} |",
                 row.what,
-                code(row.says),
+                code(&row.says),
                 row.codes.0,
                 row.codes.1
             );

@@ -1,7 +1,9 @@
 //! Input that would take much memory or time. It is written while it is read, so that its size costs no room on the
 //! disk, and read in a process of its own that has little memory.
 
+use super::formats::{JINSIGHT, MLPD, TRACELOG};
 use super::traces::{Given, Row, begin, encoded, end, enter, leave, message, row, sample};
+use flate2::{Compression, write::GzEncoder};
 use jtrail_formats::Format;
 use std::io::{self, Write};
 
@@ -14,8 +16,113 @@ fn flood(to: &mut dyn Write, text: &str, megabytes: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// A buffer of a log profile, with that many bytes of events which say nothing: sizes of the heap.
+fn mlpd_buffer(bytes: usize) -> Vec<u8> {
+    let events = b"\x21\0\0".repeat(bytes / 3);
+    let mut buffer = b"\x01LPM".to_vec();
+    buffer.extend((events.len() as u32).to_le_bytes());
+    for field in [1_u64, 0, 0, 77, 0] {
+        buffer.extend(field.to_le_bytes());
+    }
+    [buffer, events].concat()
+}
+
 /// The table.
 pub(super) fn rows() -> Vec<Row> {
+    [tptp(), others()].into_iter().flatten().collect()
+}
+
+fn others() -> Vec<Row> {
+    vec![
+        row(
+            "JinsightLive: a class of 65,535 methods, whose names take 2 GB",
+            Given::Pipe(|to| {
+                to.write_all(&JINSIGHT[..45])?;
+                // Ticks, id and size; name; number of methods. Each text says that it has 0x7878 bytes.
+                to.write_all(b"\x6e\0\0\0\0\0\0\0\0\x02\0\0\0\x01\0x\xff\xff")?;
+                flood(to, "x", 2000)
+            }),
+            "jinsight: at byte 45: a record larger than 33554432 bytes",
+            (1, 1),
+        ),
+        row(
+            "mlpd: a buffer of 32 MiB",
+            Given::Pipe(|to| {
+                to.write_all(&MLPD[..32])?;
+                to.write_all(&mlpd_buffer(32 << 20))
+            }),
+            "",
+            (0, 0),
+        ),
+        row(
+            "mlpd: 100 MB of events, compressed",
+            Given::Pipe(|to| {
+                let mut to = GzEncoder::new(to, Compression::fast());
+                to.write_all(&MLPD[..32])?;
+                let buffer = mlpd_buffer(1 << 20);
+                (0..100).try_for_each(|_| to.write_all(&buffer))?;
+                to.finish().map(drop)
+            }),
+            "",
+            (0, 0),
+        ),
+        row(
+            "mlpd: 2 GB of zeros, compressed",
+            Given::Pipe(|to| {
+                let mut to = GzEncoder::new(to, Compression::fast());
+                to.write_all(&MLPD[..32])?;
+                flood(&mut to, "\0", 2000)?;
+                to.finish().map(drop)
+            }),
+            "mlpd: at byte 32: no buffer starts here (unpacked)",
+            (1, 1),
+        ),
+        row(
+            "TraceLog: a line of 100 MB",
+            Given::Pipe(|to| {
+                to.write_all(TRACELOG)?;
+                flood(to, "x", 100)?;
+                to.write_all(b"\n")
+            }),
+            "at byte 1525: fault (structure): a line: longer than 16 MiB; passed over (1 times, first in line 40)",
+            (1, 1),
+        ),
+        row(
+            "ProfilerJ: elements inside of each other, 100 MB",
+            Given::Pipe(|to| {
+                to.write_all(b"<doc>")?;
+                flood(to, "<x>\n", 100)
+            }),
+            "can't read FILE: profilerj: at byte 262149: elements nest deeper than 65536",
+            (2, 2),
+        ),
+        row(
+            "ProfilerJ: calls inside of each other, 100 MB",
+            Given::Pipe(|to| {
+                to.write_all(b"<doc><profile><thread name=\"main\">")?;
+                flood(
+                    to,
+                    "<profile name=\"a.B.c()\" signature=\"()V\" count=\"1\" methodElapsed=\"1\" method=\"1\" cumulatedElapsed=\"1\" \
+                     cumulated=\"1\" overheadCumulated=\"0\" overheadMethod=\"0\" exceptions=\"0\">\n",
+                    100,
+                )
+            }),
+            "profilerj: at byte 11206348: elements nest deeper than 65536",
+            (1, 1),
+        ),
+        row(
+            "ProfilerJ: a text of 100 MB",
+            Given::Pipe(|to| {
+                to.write_all(b"<doc><x>")?;
+                flood(to, "x", 100)
+            }),
+            "can't read FILE: profilerj: at byte 8: one tag or text is larger than 16777216 bytes",
+            (2, 2),
+        ),
+    ]
+}
+
+fn tptp() -> Vec<Row> {
     vec![
         row(
             "an attribute of 100 MB",

@@ -2,6 +2,7 @@
 
 use jtrail_formats::Format;
 use jtrail_model::*;
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -24,16 +25,21 @@ pub(super) struct Row {
     pub(super) what: &'static str,
     pub(super) given: Given,
     /// The line of `jtrail verify` that tells, with `FILE` for the file's name.
-    pub(super) says: &'static str,
+    pub(super) says: Cow<'static, str>,
     /// Exit codes of `verify`, and of `report`, `dump` and `convert`.
     pub(super) codes: (u8, u8),
 }
 
-pub(super) fn row(what: &'static str, given: Given, says: &'static str, codes: (u8, u8)) -> Row {
+pub(super) fn row(
+    what: &'static str,
+    given: Given,
+    says: impl Into<Cow<'static, str>>,
+    codes: (u8, u8),
+) -> Row {
     Row {
         what,
         given,
-        says,
+        says: says.into(),
         codes,
     }
 }

@@ -7,7 +7,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::record;
 use crate::instrument::FrameMethod;
 use crate::jvmti::abi::{Event, RawEnv};
-use crate::writer::{Announcement, CompiledInfo};
+use crate::writer::{Announcement, Compilation, CompiledInfo};
 use crate::{guard, log};
 use jni::sys::{jint, jmethodID};
 use jvmti_sys::jvmtiAddrLocationMap;
@@ -94,13 +94,14 @@ pub(super) unsafe extern "system" fn loaded(
                 None => ranges_of_map(&found, address, array(map, map_length, MOST_PLACES)),
             }
         };
-        agent.announce(Announcement::Compiled(Box::new(CompiledInfo {
+        let told = Compilation::Made(Box::new(CompiledInfo {
             method: found.number,
             time: (agent.now)(),
             address: address as u64,
             size,
             ranges,
-        })));
+        }));
+        agent.announce(Announcement::Compilation(told));
     });
 }
 
@@ -115,11 +116,11 @@ pub(super) unsafe extern "system" fn unloaded(
         let key = (address as usize, method as usize);
         let known = agent.compiled.0.lock().remove(&key);
         if let Some((method, _)) = known {
-            agent.announce(Announcement::Uncompiled {
+            agent.announce(Announcement::Compilation(Compilation::Gone {
                 method,
                 time: (agent.now)(),
                 address: address as u64,
-            });
+            }));
         }
     });
 }

@@ -198,7 +198,7 @@ functions! {
     2 set_event_notification_mode(mode: jint, event: jint, thread: jobject);
     4 get_all_threads(count: *mut jint, threads: *mut *mut jobject);
     9 get_thread_info(thread: jobject, info: *mut jvmtiThreadInfo);
-    12 run_agent_thread(thread: jobject, function: super::threads::AgentThread, argument: *mut c_void, priority: jint);
+    12 run_agent_thread(thread: jobject, function: callback::AgentThread, argument: *mut c_void, priority: jint);
     13 get_top_thread_groups(count: *mut jint, groups: *mut *mut jobject);
     14 get_thread_group_info(group: jobject, info: *mut jvmtiThreadGroupInfo);
     16 get_frame_count(thread: jobject, count: *mut jint);
@@ -286,6 +286,8 @@ pub(crate) mod callback {
     pub(crate) type Vm = unsafe extern "system" fn(RawEnv, *mut JNIEnv);
     pub(crate) type Thread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject);
     pub(crate) type Gc = unsafe extern "system" fn(RawEnv);
+    /// What a thread of the agent's own runs.
+    pub(crate) type AgentThread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, *mut c_void);
     pub(crate) type MethodEntry =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID);
     /// The last argument is a `jvalue`, which we never look at; on our targets it is passed as a word.

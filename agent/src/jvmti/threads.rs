@@ -1,14 +1,12 @@
 //! Threads seen from another one: their names, CPU times and stacks.
 
+use super::abi::callback::AgentThread;
 use super::abi::{self, Error, RawEnv};
 use super::env::{Jvmti, Result, check};
-use jni::sys::{JNIEnv, jint, jobject};
+use jni::sys::{jint, jobject};
 use jvmti_sys::{jvmtiEnv, jvmtiError, jvmtiParamInfo, jvmtiStackInfo, jvmtiThreadInfo};
 use std::ffi::c_void;
 use std::ptr;
-
-/// What a thread of the agent's own runs.
-pub(crate) type AgentThread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, *mut c_void);
 
 /// A function that a JVM has beyond the specification.
 pub(crate) type ExtensionFunction = unsafe extern "C" fn(RawEnv, ...) -> Error;

@@ -26,14 +26,8 @@ pub(crate) enum Announcement {
     },
     /// A class as it was declared. Its [`ClassInfo`] came before.
     ClassDetail(Box<ClassDetailInfo>),
-    /// A method was compiled. Its [`MethodInfo`] came before, and those of its frames.
-    Compiled(Box<CompiledInfo>),
-    /// Compiled code is gone.
-    Uncompiled {
-        method: u32,
-        time: u64,
-        address: u64,
-    },
+    /// A method was compiled, or compiled code is gone.
+    Compilation(Compilation),
     /// Where the lines of a method are counted: line and counter, in the order of the lines.
     Lines {
         method: u32,
@@ -146,6 +140,19 @@ pub(crate) struct ClassDetailInfo {
     pub(crate) size: u32,
     pub(crate) fields: Vec<Member>,
     pub(crate) methods: Vec<Member>,
+}
+
+/// What became of compiled code, and when (ticks).
+#[derive(Debug)]
+pub(crate) enum Compilation {
+    /// A method was compiled. Its [`MethodInfo`] came before, and those of its frames.
+    Made(Box<CompiledInfo>),
+    /// Its code is gone.
+    Gone {
+        method: u32,
+        time: u64,
+        address: u64,
+    },
 }
 
 /// Compiled code of a method.

@@ -4,6 +4,7 @@
 //! attached to the JVM, so no safepoint waits for it.
 
 mod announce;
+mod compilations;
 mod format;
 mod losses;
 mod merge;
@@ -15,7 +16,8 @@ mod tests;
 mod translate;
 
 pub(crate) use announce::{
-    Announcement, BufferHandle, ClassDetailInfo, ClassInfo, CompiledInfo, MethodInfo, ThreadInfo,
+    Announcement, BufferHandle, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MethodInfo,
+    ThreadInfo,
 };
 pub(crate) use output::Output;
 pub(crate) use preamble::hostname;
@@ -24,6 +26,7 @@ use crate::buffer::record::Code;
 use crate::buffer::{Chunk, Full};
 use crate::clock::{Reading, Timeline};
 use crate::log;
+use compilations::Compilations;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use jtrail_formats::Loss;
 use jtrail_model::{AgentDestroy, Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceEnd};
@@ -133,6 +136,7 @@ struct Work {
 
 struct Trace {
     translator: Translator,
+    compilations: Compilations,
     identity: Identity,
     timeline: Timeline,
     window: u64,
@@ -220,14 +224,23 @@ impl Work {
         } else {
             before.saturating_sub(window)
         };
-        let translator = &mut trace.translator;
-        self.merge.run(
-            limit,
-            &mut Flushing {
-                translator,
-                setup: &mut self.setup,
-            },
-        );
+        let mut sink = Flushing {
+            translator: &mut trace.translator,
+            setup: &mut self.setup,
+        };
+        for told in trace.compilations.until(limit) {
+            self.merge.run(told.time(), &mut sink);
+            match told {
+                Compilation::Made(info) => sink.translator.compiled(&info),
+                Compilation::Gone {
+                    method,
+                    time,
+                    address,
+                } => sink.translator.uncompiled(method, time, address),
+            }
+            sink.check();
+        }
+        self.merge.run(limit, &mut sink);
         if !last {
             trace.now_and_then(&self.setup);
         }
@@ -272,6 +285,7 @@ impl Work {
         let opening = translator.losses();
         let mut trace = Trace {
             translator,
+            compilations: Compilations::default(),
             identity,
             timeline,
             window,
@@ -408,17 +422,12 @@ impl Trace {
         let translator = &mut self.translator;
         match announcement {
             Announcement::Buffer(_) => unreachable!("buffers are the merge's"),
+            Announcement::Compilation(told) => self.compilations.add(told),
             Announcement::Thread(info) => translator.add_thread(*info),
             Announcement::ThreadName { number, name } => translator.add_name(number, name),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
             Announcement::ClassDetail(info) => translator.class_detail(&info),
-            Announcement::Compiled(info) => translator.compiled(&info),
-            Announcement::Uncompiled {
-                method,
-                time,
-                address,
-            } => translator.uncompiled(method, time, address),
             Announcement::Lines {
                 method,
                 counters,

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Folder, encode, jtrail, sample};
-use jtrail_formats::Format;
+use jtrail_formats::mlpd::{self, DataVersion};
+use jtrail_formats::{Encode, Format};
 use std::fs;
 
 #[test]
@@ -51,6 +52,66 @@ fn the_format_is_as_asked_whatever_the_name() {
     );
     let done = jtrail(&["convert", &file, "-", "--to", "xml"]);
     assert_eq!(done.out.as_bytes(), encode(Format::TptpXml, &sample()));
+}
+
+#[test]
+fn a_log_profile_has_the_data_version_that_is_asked_for() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    let output = folder.at("x.mlpd");
+    let output = output.to_str().expect("UTF-8");
+    for (asked, version) in [
+        (&[][..], DataVersion::V1),
+        (&["--mlpd", "1"], DataVersion::V1),
+        (&["--mlpd", "17"], DataVersion::V17),
+    ] {
+        let done = jtrail(&[&["convert", &file, output][..], asked].concat());
+        assert_eq!(done.code, 0, "{}", done.err);
+        let mut encoder = mlpd::Encoder::new(version);
+        let mut expected = Vec::new();
+        encoder.begin(&mut expected);
+        for event in sample() {
+            encoder.event(&event, &mut expected);
+        }
+        encoder.end(&mut expected);
+        assert_eq!(fs::read(output).expect("there"), expected, "{asked:?}");
+    }
+    for (args, message) in [
+        (
+            ["convert", &file, output, "--mlpd", "13"],
+            "[possible values: 1, 17]",
+        ),
+        (
+            ["convert", &file, "x.trcxml", "--mlpd", "17"],
+            "--mlpd goes with mlpd, and not with xml",
+        ),
+    ] {
+        let done = jtrail(&args);
+        assert_eq!(done.code, 2);
+        assert!(done.err.contains(message), "{}", done.err);
+    }
+}
+
+/// What breaks off still does so in a log profile, whose file is written to the end all the same.
+#[test]
+fn a_log_profile_of_a_part_is_told_as_one() {
+    let folder = Folder::new();
+    let whole = encode(Format::TptpBinary, &sample());
+    for (name, bytes, code) in [
+        ("whole", &whole[..], 0),
+        ("cut", &whole[..whole.len() - 10], 3),
+    ] {
+        let from = folder.put(&format!("{name}.trcbin"), bytes);
+        let to = folder.at(&format!("{name}.mlpd"));
+        let to = to.to_str().expect("UTF-8");
+        assert_eq!(jtrail(&["convert", &from, to]).code, code);
+        let done = jtrail(&["verify", to]);
+        assert_eq!(done.code, code, "{}", done.out);
+        let told = done
+            .out
+            .contains("the trace breaks off: the end is missing");
+        assert_eq!(told, code == 3, "{}", done.out);
+    }
 }
 
 #[test]

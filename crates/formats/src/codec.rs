@@ -28,6 +28,10 @@ pub trait Encode: Send {
         false
     }
 
+    /// Says that the trace breaks off. What [`Self::end`] appends then is no end that tells of a whole trace, where the format
+    /// has such a thing.
+    fn break_off(&mut self) {}
+
     /// Appends what waits only for more of its kind. A program that pauses should not leave its trace behind.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 

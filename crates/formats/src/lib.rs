@@ -19,6 +19,7 @@ mod quantity;
 mod reader;
 pub mod tptp;
 pub mod tracelog;
+mod xml;
 
 /// The strict XML tokenizer of the text formats, for other documents of ours.
 pub mod markup {

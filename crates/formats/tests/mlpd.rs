@@ -4,7 +4,7 @@ mod common;
 
 use common::{decode, every_event, written_by};
 use jtrail_formats::mlpd::{self, DataVersion};
-use jtrail_formats::{Encode, Format, Item, Reader};
+use jtrail_formats::{Encode, Format, Item, Reader, Severity};
 use jtrail_model::*;
 use std::ops::ControlFlow;
 
@@ -121,7 +121,10 @@ fn version_1_is_as_specified() {
         01 4c 50 4d 0c 00 00 00  9e 84 6d 91 94 4e 00 00    | no thread
         00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00
         01 00 00 00 00 00 01 00  00 00 00 00 00 00 00 00
-        11 00 00 01  21 0a 80 08  11 00 05 01               | a full collection; 1024 bytes");
+        11 00 00 01  21 0a 80 08  11 00 05 01               | a full collection; 1024 bytes
+        01 4c 50 4d 00 00 00 00  06 00 4f 91 94 4e 00 00    | no definitions: that was all
+        00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 01 00  00 00 00 00 00 00 00 00");
     assert_eq!(written(DataVersion::V1), expected);
 }
 
@@ -157,7 +160,10 @@ fn version_17_is_as_specified() {
         01 4c 50 4d 0c 00 00 00  9e 84 6d 91 94 4e 00 00
         00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00
         01 00 00 00 00 00 01 00  00 00 00 00 00 00 00 00
-        11 00 00 01  21 0a 80 08  11 00 05 01");
+        11 00 00 01  21 0a 80 08  11 00 05 01
+        01 4c 50 4d 00 00 00 00  06 00 4f 91 94 4e 00 00
+        00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 01 00  00 00 00 00 00 00 00 00");
     assert_eq!(written(DataVersion::V17), expected);
 }
 
@@ -297,6 +303,112 @@ fn a_flush_changes_no_event() {
             let first = whole.iter().zip(&flushed).find(|(a, b)| a != b);
             assert_eq!(first, None);
             assert_eq!(flushed.len(), whole.len());
+        }
+    }
+}
+
+/// Compilations are told by threads of the JVM, and may come before events that were earlier. Collections keep
+/// their times all the same.
+#[test]
+fn pauses_beside_compilations_are_exact() {
+    let t = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
+    let compile = |time, address| {
+        Event::MethodCompile(MethodCompile {
+            method: MethodId(9),
+            time: t(time),
+            address,
+            size: 100,
+            ranges: Vec::new(),
+        })
+    };
+    let pause = |from, to, generation| {
+        [
+            Event::GcStart(GcStart { time: t(from) }),
+            Event::GcDetail(GcDetail {
+                time: t(to),
+                generation,
+                ..Default::default()
+            }),
+            Event::GcFinish(GcFinish {
+                time: t(to),
+                ..Default::default()
+            }),
+        ]
+    };
+    let mut events = small();
+    // One is early, one early and inside of a collection, one in time, one late.
+    let start = 3_000_000;
+    for n in 0..20 {
+        let at = start + n * 1000;
+        events.push(compile(at + 300, 0x7f00_0001));
+        let [begin, detail, end] = pause(at, at + 200, Generation::Young);
+        events.extend([begin, compile(at + 600, 0x7f00_0002), detail, end]);
+        let [begin, detail, end] = pause(at + 700, at + 900, Generation::Full);
+        events.extend([begin, compile(at + 800, 0x7f00_0003), detail, end]);
+        events.push(compile(at + 850, 0x7f00_0004));
+    }
+    // A batch spans a second; this one waits for the generation.
+    events.extend(pause(5_000_000_000, 7_000_000_000, Generation::Full));
+    for version in [DataVersion::V1, DataVersion::V17] {
+        let mut encoder = mlpd::Encoder::new(version);
+        let bytes = written_by(&mut encoder, &events);
+        assert_eq!(encoder.losses(), []);
+        let decoding = decode(Format::Mlpd, &bytes);
+        assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+        // Ids count from 1 when they are read.
+        let told = common::shown(&events[small().len()..]);
+        let renumbered = |event: &String| event.replace("MethodId(9)", "MethodId(1)");
+        let told: Vec<String> = told.iter().map(renumbered).collect();
+        for kind in ["GcStart(", "GcDetail(", "GcFinish(", "MethodCompile("] {
+            let of = |events: &[String]| -> Vec<String> {
+                let of_kind = events.iter().rev().filter(|event| event.starts_with(kind));
+                of_kind.take(40).cloned().collect()
+            };
+            let (told, read) = (of(&told), of(&decoding.events));
+            assert_eq!((told.len(), &told), (40, &read));
+        }
+    }
+}
+
+/// A trace of ours says that it is whole, whatever it was made of, and whether it is.
+#[test]
+fn a_trace_of_ours_has_an_end() {
+    let time = Timestamp(1_700_000_000_000_000_000);
+    let end = Event::AgentDestroy(AgentDestroy {
+        agent_id: "".into(),
+        time,
+    });
+    for version in [DataVersion::V1, DataVersion::V17] {
+        for (events, breaks_off, whole) in [
+            (small(), false, true),
+            (small(), true, false),
+            (
+                Vec::from_iter(small().into_iter().chain([end.clone()])),
+                false,
+                true,
+            ),
+            (Vec::new(), false, true),
+            (Vec::new(), true, false),
+        ] {
+            let mut encoder = mlpd::Encoder::new(version);
+            let mut bytes = Vec::new();
+            encoder.begin(&mut bytes);
+            events
+                .iter()
+                .for_each(|event| encoder.event(event, &mut bytes));
+            if breaks_off {
+                encoder.break_off();
+            }
+            encoder.end(&mut bytes);
+            let decoding = decode(Format::Mlpd, &bytes);
+            let remarks = &decoding.remarks;
+            assert_eq!(remarks.is_empty(), whole, "{remarks:?}");
+            assert_eq!(decoding.count(Severity::Truncated), usize::from(!whole));
+            // Without its last buffer it has no end either.
+            let last = bytes.windows(4).rposition(|id| id == b"\x01\x4c\x50\x4d");
+            let cut = decode(Format::Mlpd, &bytes[..last.expect("a buffer")]);
+            let begun = last > bytes.windows(4).position(|id| id == b"\x01\x4c\x50\x4d");
+            assert_eq!(cut.count(Severity::Truncated), usize::from(begun));
         }
     }
 }

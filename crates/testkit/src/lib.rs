@@ -4,7 +4,7 @@
 //! - [`Harness`]: the compiled programs of `java-harness/`, and which class path a JVM can take.
 //! - [`Run`]: one program in one JVM, with or without the agent, always with a time limit.
 //! - [`Counts`]: what a harness program says it called, and the comparison with a trace.
-//! - [`MprofReport`]: another reader of log profiles.
+//! - [`MprofReport`]: another reader of log profiles; [`mprof`] reads what it prints.
 //! - [`Truth`]: what it says of all other events: objects, monitors, exceptions, lines and so on.
 //!
 //! ```no_run
@@ -32,7 +32,7 @@
 mod counts;
 mod harness;
 mod jdk;
-mod mprof;
+pub mod mprof;
 mod run;
 mod truth;
 

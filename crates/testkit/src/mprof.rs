@@ -1,5 +1,6 @@
-//! Another reader of log profiles.
+//! Another reader of log profiles, and what it prints.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,9 @@ const COMPLAINTS: [&str; 10] = [
     "(null)",
     "invalid",
 ];
+
+/// All reports of what log profiles of ours hold.
+const REPORTS: &str = "--reports=header,jit,gc,sample,alloc,call,metadata,exception,monitor,thread,domain,context,heapshot,counters";
 
 impl MprofReport {
     /// The program that `JTRAIL_MPROF_REPORT` names, or else the one of the search path.
@@ -64,4 +68,196 @@ impl MprofReport {
         }
         text
     }
+    /// Runs all reports over a file, with the innermost frame of each stack: what [`figures`] reads.
+    ///
+    /// # Panics
+    /// As [`Self::run`].
+    pub fn report(&self, file: &Path) -> String {
+        self.run(file, &[REPORTS, "--verbose", "--traces", "--maxframes=1"])
+    }
+}
+
+/// Figures by name.
+pub type Figures = BTreeMap<String, u64>;
+
+/// Adds to a figure.
+pub fn add(figures: &mut Figures, what: impl Into<String>, count: u64) {
+    *figures.entry(what.into()).or_default() += count;
+}
+
+/// Adds a name that is told once.
+pub fn told(figures: &mut Figures, what: String) {
+    figures.insert(what, 1);
+}
+
+/// Times of methods: of each name how many methods there are, and their times in ms, with what they call and without.
+pub type Times = BTreeMap<String, (u64, [u64; 2])>;
+
+/// What [`MprofReport::report`] answers, as figures, and the times of methods.
+///
+/// # Panics
+/// When it does not read as known.
+pub fn figures(text: &str) -> (Figures, Times) {
+    let (mut f, mut times) = (Figures::new(), Times::new());
+    let (mut section, mut head, mut shot) = ("", String::new(), 0);
+    let mut waiting: Option<u64> = None;
+    for line in text.lines() {
+        if let Some(name) = line.strip_suffix(" summary") {
+            (section, waiting) = (name, None);
+            continue;
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| words[at].trim_end_matches([',', 's', 'u']).parse::<u64>();
+        let rest = |from: usize| words[from..].join(" ");
+        match (section, &words[..]) {
+            ("" | "Mono log profiler data", ["Program", "ID:", id]) => {
+                told(&mut f, format!("process {id}"))
+            }
+            ("" | "Mono log profiler data", ["Mean", "timer", "overhead:", ns, _]) => {
+                told(&mut f, format!("timerOverhead={ns}"));
+            }
+            ("" | "Mono log profiler data", ["Program", "startup:", _, month, day, time, year]) => {
+                told(&mut f, format!("started {year} {month} {day} {time}"));
+            }
+            ("JIT", _) if words.len() > 1 && number(words.len() - 1).is_ok() => {
+                let name = line.trim().split_once(':').expect("a name").0;
+                add(&mut f, name, number(words.len() - 1).unwrap());
+            }
+            ("GC", [generation, "collections:", ..]) => {
+                add(
+                    &mut f,
+                    format!("{generation} collections"),
+                    number(2).unwrap(),
+                );
+                add(&mut f, format!("{generation} longest"), number(5).unwrap());
+                add(&mut f, format!("{generation} paused"), number(8).unwrap());
+            }
+            ("GC", [.., count]) if count.parse::<u64>().is_ok() => {
+                let name = line.trim().split_once(':').expect("a name").0;
+                add(&mut f, name, count.parse().unwrap());
+            }
+            (
+                "Allocation",
+                [
+                    "Total",
+                    "memory",
+                    "allocated:",
+                    bytes,
+                    "bytes",
+                    "in",
+                    objects,
+                    _,
+                ],
+            ) => {
+                add(&mut f, "all bytes", bytes.parse().unwrap());
+                add(&mut f, "all objects", objects.parse().unwrap());
+            }
+            ("Method call", ["Total", "calls:", calls]) => {
+                add(&mut f, "all calls", calls.parse().unwrap());
+            }
+            ("Exception", ["Throws:", n]) => add(&mut f, "throws", n.parse().unwrap()),
+            ("Exception", ["Executed", "catch", "clauses:", n]) => {
+                add(&mut f, "catches", n.parse().unwrap());
+            }
+            // `123 bytes from:`, and behind it the one frame that is asked for.
+            (_, [count, "bytes" | "calls" | "throws", "from:"]) => waiting = count.parse().ok(),
+            ("Allocation" | "Method call" | "Exception", _) if line.starts_with("\t\t") => {
+                let count = waiting.take().expect("a count above the frame");
+                let what = if section == "Exception" {
+                    "throws"
+                } else {
+                    &head
+                };
+                add(&mut f, format!("{what} from {}", rest(0)), count);
+            }
+            ("Allocation", [_, _, _, ..]) if number(0).is_ok() => {
+                head = format!("allocated {}", rest(3));
+                add(&mut f, head.clone(), number(1).unwrap());
+                add(&mut f, format!("bytes of {}", rest(3)), number(0).unwrap());
+            }
+            ("Method call", [_, _, _, ..]) if number(0).is_ok() => {
+                head = format!("calls of {}", rest(3));
+                add(&mut f, head.clone(), number(2).unwrap());
+                let (methods, ms) = times.entry(rest(3)).or_default();
+                *methods += 1;
+                ms[0] += number(0).unwrap();
+                ms[1] += number(1).unwrap();
+            }
+            ("Metadata", [_, ..]) if line.starts_with("\t\t") => {
+                told(&mut f, format!("loader {}", rest(0)))
+            }
+            ("Metadata", ["Loaded", what, count]) => {
+                add(&mut f, format!("loaded {what}"), count.parse().unwrap());
+            }
+            ("Monitor lock", ["Lock", "object", address, count, "contentions"]) => {
+                let address = address.trim_start_matches("0x").trim_end_matches(':');
+                let object = u64::from_str_radix(address, 16).expect("an address") / 8;
+                head = format!("object {object}");
+                add(
+                    &mut f,
+                    format!("{head} contentions"),
+                    count.parse().unwrap(),
+                );
+            }
+            ("Monitor lock", [total, "secs", "total", "wait", "time,", longest, "max,", ..]) => {
+                for (what, seconds) in [("waited", total), ("longest", longest)] {
+                    let us = seconds.replace('.', "").parse().expect("microseconds");
+                    add(&mut f, format!("{head} {what}"), us);
+                }
+            }
+            ("Monitor lock", ["Lock", what, count]) => {
+                add(&mut f, format!("monitors {what}"), count.parse().unwrap());
+            }
+            ("Thread", ["Thread:", id, "name:", ..]) => {
+                let id = u64::from_str_radix(id.trim_start_matches("0x").trim_end_matches(','), 16);
+                told(&mut f, format!("thread {} {}", id.expect("an id"), rest(3)));
+            }
+            ("Domain", ["Domain:", _, "friendly", "name:", ..]) => {
+                told(&mut f, format!("domain {}", rest(4).trim_matches('"')));
+            }
+            ("Heap shot", ["Heap", "shot", n, "at", seconds, ..]) => {
+                shot = n.parse().expect("a number");
+                let ms = seconds.replace('.', "").parse().expect("milliseconds");
+                add(&mut f, format!("shot {shot} at"), ms);
+                let counts = line.split_once(": size").expect("counts").1;
+                for part in format!("size{counts}").split(", ") {
+                    let (name, count) = part.split_once(": ").expect("a count");
+                    add(
+                        &mut f,
+                        format!("shot {shot} {name}"),
+                        count.parse().unwrap(),
+                    );
+                }
+            }
+            ("Heap shot", [count, "root", "references", ..]) => {
+                let count = count.parse().unwrap();
+                add(&mut f, format!("shot {shot} {head} from roots"), count);
+            }
+            ("Heap shot", [count, "references", "from:", ..]) => {
+                let count = count.parse().unwrap();
+                add(
+                    &mut f,
+                    format!("shot {shot} {head} from {}", rest(3)),
+                    count,
+                );
+            }
+            ("Heap shot", [_, _, _, ..]) if number(0).is_ok() => {
+                let class = rest(3);
+                let class = class
+                    .split_once(" (bytes:")
+                    .map_or(&*class, |(class, _)| class);
+                head = format!("objects of {class}");
+                add(&mut f, format!("shot {shot} {head}"), number(1).unwrap());
+                add(
+                    &mut f,
+                    format!("shot {shot} bytes of {class}"),
+                    number(0).unwrap(),
+                );
+            }
+            ("Sample" | "Counters" | "Context", [_, ..]) => panic!("unexpected: {line}"),
+            _ => {}
+        }
+    }
+    f.retain(|_, count| *count > 0);
+    (f, times)
 }

@@ -3,8 +3,9 @@
 use crate::Streams;
 use crate::input::{Ending, Input, same_file};
 use anyhow::{Context, anyhow, bail};
-use jtrail_formats::{Encode, Format, Loss, Patch};
+use jtrail_formats::{Encode, Format, Loss, Patch, mlpd};
 use jtrail_model::{AgentCreate, Event, Node, ProcessCreate, TraceStart};
+use jtrail_options::MlpdVersion;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,9 @@ pub(crate) struct Args {
     /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc, .mlpd, .log, .xml)
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
+    /// Data version of a log profile; without it 1
+    #[arg(long, value_name = "VERSION", value_parser = clap::builder::PossibleValuesParser::new(MlpdVersion::WORDS))]
+    mlpd: Option<String>,
 }
 
 fn format_names() -> clap::builder::PossibleValuesParser {
@@ -37,8 +41,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     if !to_stdout && same_file(&args.input, &args.output) {
         bail!("{} can't be read and written at once", args.input.display());
     }
+    let mut encoder = encoder(format, args)?;
     let mut input = Input::open(&args.input, true)?;
-    let mut encoder = format.encoder();
     // A snapshot does not say where it comes from. Where a trace must open with that, it opens without names.
     let tptp = matches!(format, Format::TptpXml | Format::TptpBinary);
     let opening = match input.format() {
@@ -92,6 +96,20 @@ fn format(args: &Args) -> anyhow::Result<Format> {
     })
 }
 
+fn encoder(format: Format, args: &Args) -> anyhow::Result<Box<dyn Encode>> {
+    let Some(version) = &args.mlpd else {
+        return Ok(format.encoder());
+    };
+    if format != Format::Mlpd {
+        bail!("--mlpd goes with mlpd, and not with {}", format.name());
+    }
+    let version = match version == MlpdVersion::V17.word() {
+        true => mlpd::DataVersion::V17,
+        false => mlpd::DataVersion::V1,
+    };
+    Ok(Box::new(mlpd::Encoder::new(version)))
+}
+
 /// What opens every trace, with nothing known.
 fn opening() -> [Event<'static>; 4] {
     [
@@ -124,6 +142,9 @@ fn encode(
     })?;
     // A trace that breaks off still does so in the other format, unless that has written only a part by then.
     let whole = !ending.truncated && ending.error.is_none();
+    if !whole {
+        encoder.break_off();
+    }
     if whole || encoder.holds_back() {
         while encoder.end_part(&mut buffer) {
             out.write_all(&buffer)?;

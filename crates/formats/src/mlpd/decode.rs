@@ -56,6 +56,8 @@ pub(super) struct Stream {
     /// Events are taken from the batch, and nothing is added to it.
     releases: bool,
     replay: Replay,
+    /// The last buffer was one of definitions, with nothing in it: the end of a trace of ours that has no agent's end.
+    ends_empty: bool,
     ending: Option<Ending>,
 }
 
@@ -140,6 +142,7 @@ impl Stream {
         };
         self.replay.buffer(header.thread, header.time, self.offset);
         let definitions = self.replay.is_own() && header.thread == DEFINITIONS;
+        self.ends_empty = definitions && header.length == 0;
         let offset = self.offset + BUFFER_HEADER as u64;
         let buffer = Buffer::new(version, header, bytes, offset);
         self.batch.add(buffer, bytes.len(), definitions);
@@ -150,17 +153,23 @@ impl Stream {
         if !last {
             return (0, Step::NeedMore);
         }
-        let remark = Remark {
-            offset: self.offset,
-            severity: Severity::Truncated,
-            message: format!(
-                "the trace breaks off: {} bytes of a buffer are dropped",
-                input.len()
-            ),
-        };
+        let remark = self.broken_off(&format!("{} bytes of a buffer are dropped", input.len()));
         let used = input.len();
         let (_, step) = self.end(Ending::Truncated(Some(remark)));
         (used, step)
+    }
+
+    fn broken_off(&self, how: &str) -> Remark {
+        Remark {
+            offset: self.offset,
+            severity: Severity::Truncated,
+            message: format!("the trace breaks off: {how}"),
+        }
+    }
+
+    /// Whether the trace is whole, as far as it can say so: only traces of ours do.
+    fn ends(&self) -> bool {
+        !self.replay.is_own() || self.replay.has_agent_end || self.ends_empty
     }
 
     /// Nothing more is to be read: what was taken is released, and then comes the end.
@@ -178,6 +187,11 @@ impl Stream {
             return Ok((0, Step::Event(event)));
         }
         if let Some(remark) = self.replay.tally.take() {
+            return Ok((0, Step::Remark(remark)));
+        }
+        if matches!(self.ending, Some(Ending::Complete)) && !self.ends() {
+            let remark = self.broken_off("the end is missing");
+            self.ending = Some(Ending::Truncated(None));
             return Ok((0, Step::Remark(remark)));
         }
         match &mut self.ending {

@@ -168,8 +168,12 @@
 //!   In it, readers take a batch's definitions first, and merge the other buffers by time; so events come back
 //!   in the order in which they happened. The buffer of the last event is the last one of its batch.
 //! - **Threads** keep their ids, which must be below 2⁴⁸. Events without a thread (collections, heap
-//!   dumps, compilations, class unloads) are those of the reserved thread 2⁴⁸ + 1 (named `VM`). The reserved threads
+//!   dumps, class unloads) are those of the reserved thread 2⁴⁸ + 1 (named `VM`). The reserved threads
 //!   are loaded when agent and trace begin, and unloaded when they end.
+//! - **Compilations** *(choice)* are those of the reserved thread 2⁴⁸ + 2 (named `compiler`), which begins with the first of
+//!   them: a trace may tell them ahead of events that were earlier, and the time of a thread must not fall.
+//! - **The end** *(choice)*. The format has none. A file of ours ends with the unload of the agent's reserved thread, or, when it was made of
+//!   a whole trace that does not say when the agent ended, with an empty buffer of definitions. One with neither breaks off.
 //! - **Objects** keep their ids: object *n* is at address 8·*n*.
 //! - **Classes, methods, loaders** are numbered in the order of their definitions; number *n*, from 1, has the id 4·*n*.
 //!   A loader is a domain, an image and an assembly of its name; a class whose loader is not told yet is in that named
@@ -182,7 +186,8 @@
 //!   repeated *(choice)*: neither event tells it.
 //! - **Allocations** have a backtrace of one frame where the allocating method is known.
 //! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1, unknown ones 0. The
-//!   generation is set when it is told, unless the batch was written by then.
+//!   generation is set when it is told, unless the batch was written by then: a full one waits for the end of a
+//!   collection, until it is twice as large.
 //! - **Calls** nest: a leave without its call is left out; one that skips open calls closes them.
 //! - **Roots** in version 17 have as address the number of their kind: 1 `JNI_GLOBAL`, 2 `SYSTEM_CLASS`,
 //!   3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER` *(choice)*.
@@ -197,6 +202,7 @@
 //! | no buffer where one must start, a buffer above 32 MiB *(choice)* | refused; what came before is kept |
 //! | unknown event or metadata, value out of range, number above 64 bits, count above what is left, event past the end | fault; the rest of the buffer is skipped |
 //! | the file ends inside a buffer | the trace is truncated there; the buffer is dropped whole |
+//! | the end of a file of ours is missing | the trace is truncated at the end of the file |
 //! | a method or class used before its definition | fault; it gets a name that says so, and its definition is another one |
 //! | a leave of a call that is not the innermost one | fault; those inside of it are closed, or it is passed over when it is not among the 1000 innermost |
 //! | time falls along a thread | fault; raised to the last one |
@@ -276,6 +282,8 @@ const CLOCK_START: u64 = 86_400_000_000_000;
 const DEFINITIONS: u64 = 1 << 48;
 /// The reserved thread of what has no thread, in our files.
 const VM: u64 = DEFINITIONS + 1;
+/// The reserved thread of compilations, in our files.
+const COMPILER: u64 = DEFINITIONS + 2;
 
 /// The loader of classes of which none is told.
 const UNKNOWN_LOADER: &str = "unknown";

@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::number::{put_sleb, put_uleb};
-use super::{BUFFER_HEADER, BUFFER_ID, CLOCK_START, DEFINITIONS, FARTHEST, VM};
+use super::{BUFFER_HEADER, BUFFER_ID, CLOCK_START, COMPILER, DEFINITIONS, FARTHEST, VM};
 use std::ops::Range;
 
 /// Bytes of events that wait to be written, at most, but for the last event. Definitions count apart.
@@ -14,6 +14,8 @@ const PAUSE: u64 = 1_000_000_000;
 pub(super) const DEFINING: usize = 0;
 /// Place of what has no thread.
 pub(super) const THREADLESS: usize = 1;
+/// Place of compilations.
+pub(super) const COMPILED: usize = 2;
 
 /// The buffer of one thread, and what is known along it.
 #[derive(Debug, Default)]
@@ -148,7 +150,7 @@ impl Default for Output {
         let mut definitions = Buffer::new(DEFINITIONS);
         definitions.time = CLOCK_START;
         Self {
-            buffers: vec![definitions, Buffer::new(VM)],
+            buffers: vec![definitions, Buffer::new(VM), Buffer::new(COMPILER)],
             free: Vec::new(),
             threads: Index::default(),
             order: Vec::new(),
@@ -283,6 +285,11 @@ impl Output {
         buffer.counted = size;
         self.last = place;
         self.waiting >= BATCH || buffer.time - buffer.base_time >= PAUSE
+    }
+
+    /// Whether a batch is twice as large as it should be.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.waiting >= 2 * BATCH
     }
 
     /// Writes the definitions alone, as a batch of their own.

@@ -1,8 +1,9 @@
 //! What elements say.
 
-use super::findings::{Findings, cut};
+use super::findings::Findings;
 use super::text;
-use crate::tptp::xml::scan::{Attribute, Scanner, Tag};
+use crate::xml::cut;
+use crate::xml::scan::{Attribute, Scanner, Tag};
 use std::borrow::Cow;
 
 /// Why the document is refused.

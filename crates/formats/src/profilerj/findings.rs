@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 
 /// Findings that are told apart; further ones are counted together.
 const MOST_FINDINGS: usize = 100;
-/// Characters of a name that are kept.
-const LONGEST_NAME: usize = 80;
 
 #[derive(Debug, Default)]
 pub(super) struct Findings {
@@ -60,13 +58,6 @@ impl Findings {
             message: format!("{message} ({count} times, first here)"),
         })
     }
-}
-
-/// A name, short enough to be shown.
-pub(super) fn cut(name: &str) -> &str {
-    name.char_indices()
-        .nth(LONGEST_NAME)
-        .map_or(name, |(end, _)| &name[..end])
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ mod text;
 mod threads;
 mod tree;
 
-use crate::tptp::xml::scan::{Markup, Scanner};
+use crate::xml::scan::{Markup, Scanner};
 
 pub use decode::Decoder;
 pub use encode::Encoder;

@@ -1,11 +1,12 @@
 //! Elements that are open, and what their begin and end say.
 
 use super::element::{Attributes, Message, Sum};
-use super::findings::{Findings, cut};
+use super::findings::Findings;
 use super::ids::{Ids, Section};
 use super::names::frame_from_sampler;
 use super::queue::Queue;
-use crate::tptp::xml::scan::{Scanner, Tag};
+use crate::xml::cut;
+use crate::xml::scan::{Scanner, Tag};
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, AggregatedLeave, ClassId, Duration, Event, Frame, LineCount,
     LineCounts, MethodDef, MethodId, ObjectCounts, SampleSum, ThreadId, Timestamp,

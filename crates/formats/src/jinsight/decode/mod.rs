@@ -1,5 +1,6 @@
 //! Records to events.
 
+mod bursts;
 mod call;
 mod classes;
 mod clock;
@@ -11,19 +12,18 @@ mod threads;
 
 use super::record::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, BEGIN_BURST, CLASS_DEFINE, CLASS_LOAD,
-    END_BURST, END_FILE, GC_START, GC_STOP, HEAD, METHOD_LEAVE, NO_OBJECT, OBJECT_CREATED,
-    OBJECT_DEFINED, OBJECT_RECLAIMED, THREAD_CLASS, THREAD_DEFINE, THREAD_EXIT, THREAD_START,
-    UNKNOWN_THREAD, USER_EVENT, WIDE_METHOD_ENTER,
+    END_BURST, END_FILE, GC_START, GC_STOP, HEAD, METHOD_LEAVE, OBJECT_CREATED, OBJECT_DEFINED,
+    OBJECT_RECLAIMED, THREAD_DEFINE, THREAD_EXIT, THREAD_START, USER_EVENT, WIDE_METHOD_ENTER,
 };
 use super::{EVENTS_AT, FORMAT, HEADER_SIZE, TAG, VERSION};
 use crate::check::table::Table;
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use bursts::Bursts;
 use classes::Classes;
 use clock::{Clock, Start};
-use fields::{Fields, text};
+use fields::Fields;
 use jtrail_model::{
-    AgentCreate, AgentDestroy, ClassId, Event, GcFinish, GcStart, Node, ObjectId, ProcessCreate,
-    ThreadEnd, ThreadId, ThreadStart, Timestamp, TraceEnd, TracePause, TraceResume, TraceStart,
+    AgentCreate, ClassId, Event, GcFinish, GcStart, Node, ProcessCreate, TraceStart,
 };
 use std::collections::VecDeque;
 use tally::Tally;
@@ -64,18 +64,6 @@ pub struct Decoder {
     promised: u32,
     records: u64,
     tally: Tally,
-}
-
-#[derive(Debug, Default)]
-struct Bursts {
-    count: u32,
-    inside: bool,
-    /// Ticks of the last BEGIN_BURST.
-    begin: u64,
-    /// Ticks of an END_BURST that is the last record so far.
-    ended: Option<u64>,
-    /// Time of the last END_BURST.
-    paused: Timestamp,
 }
 
 #[derive(Debug, Default)]
@@ -257,17 +245,6 @@ impl Decoder {
         }
     }
 
-    /// What must be told before the next record: leaves that were real, and that the trace paused.
-    #[inline]
-    fn before_record<'a>(&mut self) -> Option<Decoded<'a>> {
-        if !self.held.is_empty() {
-            return self.replay();
-        }
-        let ticks = self.bursts.ended.take()?;
-        let time = self.clock.time(ticks);
-        Some(event(0, Event::TracePause(TracePause { time })))
-    }
-
     fn class_define<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let mut fields = self.fields(input, HEAD);
         let defined = (fields.u16()?, fields.u32()?);
@@ -276,88 +253,6 @@ impl Decoder {
             self.tally.fault("class definitions without a load", offset);
         }
         Some(nothing(HEAD + 6))
-    }
-
-    fn thread_define<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
-        let mut fields = self.fields(input, 1);
-        let (ticks, key, object) = (fields.u64()?, fields.u32()?, fields.u32()?);
-        let (class, name) = (fields.u16()?, fields.text()?);
-        let used = input.len() - fields.rest.len();
-        let object = match object {
-            0 | NO_OBJECT => ObjectId::NONE,
-            object => ObjectId(object.into()),
-        };
-        let offset = self.offset;
-        if object.is_none() && class != THREAD_CLASS {
-            self.tally
-                .info("classes of threads are passed over", offset);
-        }
-        self.latest = self.latest.max(ticks);
-        self.thread_defined = Some(key);
-        let name = text(name);
-        let id = match &*name {
-            UNKNOWN_THREAD => ThreadId::NONE,
-            _ => ThreadId(self.next_id()),
-        };
-        let thread = Thread::new(id, self.bursts.count);
-        match self.threads.get_mut(key.into()) {
-            Some(before) => {
-                self.tally
-                    .fault("threads that take the id of another", offset);
-                *before = thread;
-            }
-            None => {
-                self.threads.insert(key.into(), thread);
-            }
-        }
-        if id.is_none() {
-            return Some(nothing(used));
-        }
-        let start = ThreadStart {
-            thread: id,
-            time: self.clock.time(ticks),
-            object,
-            name,
-            ..ThreadStart::default()
-        };
-        Some(event(used, Event::ThreadStart(start)))
-    }
-
-    /// The definition told of the thread already, and of no difference between its start and its
-    /// first sight.
-    fn thread_start<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
-        let mut fields = self.fields(input, 1);
-        let (ticks, key) = (fields.u64()?, fields.u32()?);
-        self.latest = self.latest.max(ticks);
-        if self.threads.get(key.into()).is_none() {
-            return Some(self.unknown_thread(key, ticks));
-        }
-        if self.thread_defined != Some(key) {
-            let offset = self.offset;
-            self.tally
-                .info("starts of threads apart from their definition", offset);
-        }
-        Some(nothing(HEAD + 4))
-    }
-
-    fn thread_exit<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
-        let mut fields = self.fields(input, 1);
-        let (ticks, key) = (fields.u64()?, fields.u32()?);
-        let burst = self.bursts.count;
-        let Some(thread) = self.threads.get_mut(key.into()) else {
-            return Some(self.unknown_thread(key, ticks));
-        };
-        if thread.in_doubt(burst) {
-            return Some(self.gone(key));
-        }
-        thread.frames = Vec::new();
-        let thread = thread.id;
-        self.latest = self.latest.max(ticks);
-        let time = self.clock.time(ticks);
-        Some(event(
-            HEAD + 4,
-            Event::ThreadEnd(ThreadEnd { thread, time }),
-        ))
     }
 
     fn collection<'a>(&mut self, kind: u8, input: &'a [u8]) -> Option<Decoded<'a>> {
@@ -372,77 +267,6 @@ impl Decoder {
             }),
         };
         Some(event(HEAD, told))
-    }
-
-    fn begin_burst<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
-        let ticks = self.fields(input, 1).u64()?;
-        if self.bursts.inside {
-            let offset = self.offset;
-            self.tally.fault("bursts inside of another", offset);
-        }
-        self.bursts.inside = true;
-        self.bursts.begin = ticks;
-        self.bursts.count = self.bursts.count.saturating_add(1);
-        self.latest = self.latest.max(ticks);
-        let time = self.clock.time(ticks);
-        // The first one is where the trace starts.
-        Some(match self.offset {
-            at if at == HEADER_SIZE as u64 => nothing(HEAD),
-            _ => event(HEAD, Event::TraceResume(TraceResume { time })),
-        })
-    }
-
-    fn end_burst<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
-        let ticks = self.fields(input, 1).u64()?;
-        if !self.held.is_empty() && self.held_ticks == ticks {
-            self.held.clear();
-        }
-        if let Some(before) = self.before_record() {
-            return Some(before);
-        }
-        if !self.bursts.inside {
-            let offset = self.offset;
-            self.tally
-                .fault("ends of bursts that did not begin", offset);
-        }
-        self.bursts.inside = false;
-        self.bursts.ended = Some(ticks);
-        self.bursts.paused = self.clock.time(ticks);
-        self.latest = self.latest.max(ticks);
-        Some(nothing(HEAD))
-    }
-
-    fn end_file<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
-        if let Some(before) = self.replay() {
-            return Some(before);
-        }
-        let mut fields = self.fields(input, 1);
-        let numbers = (fields.u32()?, fields.u32()?);
-        let offset = self.offset;
-        if numbers != (5705, 0xadde_0000) {
-            self.tally.info("other numbers in END_FILE", offset);
-        }
-        if self.class_defined.is_some() {
-            self.tally.fault("class definitions without a load", offset);
-        }
-        if self.promised != 0 && u64::from(self.promised) != self.records {
-            let what = "numbers of events in the header that are not those of the file";
-            self.tally.info(what, EVENTS_AT as u64);
-        }
-        let end = self.bursts.ended.take().unwrap_or(self.latest);
-        let time = self.clock.time(end);
-        self.queue.extend([
-            Event::TraceEnd(TraceEnd {
-                time,
-                ..TraceEnd::default()
-            }),
-            Event::AgentDestroy(AgentDestroy {
-                time,
-                ..AgentDestroy::default()
-            }),
-        ]);
-        self.state = State::Behind;
-        Some(nothing(HEAD))
     }
 
     fn behind<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {

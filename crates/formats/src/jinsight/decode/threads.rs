@@ -1,6 +1,10 @@
 //! Threads and the calls that are open on them.
 
-use jtrail_model::{ClassId, MethodId, ThreadId};
+use super::fields::text;
+use super::{Decoder, event, nothing};
+use crate::Decoded;
+use crate::jinsight::record::{HEAD, NO_OBJECT, THREAD_CLASS, UNKNOWN_THREAD};
+use jtrail_model::{ClassId, Event, MethodId, ObjectId, ThreadEnd, ThreadId, ThreadStart};
 
 /// An open call.
 #[derive(Clone, Copy, Debug)]
@@ -93,5 +97,89 @@ impl Thread {
         let frame = self.frames.pop()?;
         self.depth -= i64::from(frame.is_told());
         Some(frame)
+    }
+}
+
+impl Decoder {
+    pub(super) fn thread_define<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, key, object) = (fields.u64()?, fields.u32()?, fields.u32()?);
+        let (class, name) = (fields.u16()?, fields.text()?);
+        let used = input.len() - fields.rest.len();
+        let object = match object {
+            0 | NO_OBJECT => ObjectId::NONE,
+            object => ObjectId(object.into()),
+        };
+        let offset = self.offset;
+        if object.is_none() && class != THREAD_CLASS {
+            self.tally
+                .info("classes of threads are passed over", offset);
+        }
+        self.latest = self.latest.max(ticks);
+        self.thread_defined = Some(key);
+        let name = text(name);
+        let id = match &*name {
+            UNKNOWN_THREAD => ThreadId::NONE,
+            _ => ThreadId(self.next_id()),
+        };
+        let thread = Thread::new(id, self.bursts.count);
+        match self.threads.get_mut(key.into()) {
+            Some(before) => {
+                self.tally
+                    .fault("threads that take the id of another", offset);
+                *before = thread;
+            }
+            None => {
+                self.threads.insert(key.into(), thread);
+            }
+        }
+        if id.is_none() {
+            return Some(nothing(used));
+        }
+        let start = ThreadStart {
+            thread: id,
+            time: self.clock.time(ticks),
+            object,
+            name,
+            ..ThreadStart::default()
+        };
+        Some(event(used, Event::ThreadStart(start)))
+    }
+
+    /// The definition told of the thread already, and of no difference between its start and its
+    /// first sight.
+    pub(super) fn thread_start<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, key) = (fields.u64()?, fields.u32()?);
+        self.latest = self.latest.max(ticks);
+        if self.threads.get(key.into()).is_none() {
+            return Some(self.unknown_thread(key, ticks));
+        }
+        if self.thread_defined != Some(key) {
+            let offset = self.offset;
+            self.tally
+                .info("starts of threads apart from their definition", offset);
+        }
+        Some(nothing(HEAD + 4))
+    }
+
+    pub(super) fn thread_exit<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let mut fields = self.fields(input, 1);
+        let (ticks, key) = (fields.u64()?, fields.u32()?);
+        let burst = self.bursts.count;
+        let Some(thread) = self.threads.get_mut(key.into()) else {
+            return Some(self.unknown_thread(key, ticks));
+        };
+        if thread.in_doubt(burst) {
+            return Some(self.gone(key));
+        }
+        thread.frames = Vec::new();
+        let thread = thread.id;
+        self.latest = self.latest.max(ticks);
+        let time = self.clock.time(ticks);
+        Some(event(
+            HEAD + 4,
+            Event::ThreadEnd(ThreadEnd { thread, time }),
+        ))
     }
 }

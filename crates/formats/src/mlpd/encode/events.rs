@@ -46,12 +46,23 @@ impl Encoder {
         self.losses
             .one_if(size.cast_signed() != e.size, Lack::Sizes);
         let full = self.definitions.full_name(method).to_owned();
-        let buffer = self.event_at(THREADLESS, e.time, JIT);
+        self.name_compiler(e.time);
+        let buffer = self.event_at(COMPILED, e.time, JIT);
         buffer.method(id);
         buffer.pointer(e.address);
         buffer.uleb(size);
         buffer.text(&full);
-        THREADLESS
+        COMPILED
+    }
+
+    /// Names the thread of compilations, before the first of them. In its own buffer: definitions of a batch are
+    /// read before all else, and would be written in another order when they are written again.
+    fn name_compiler(&mut self, time: Timestamp) {
+        if !std::mem::replace(&mut self.has_compiler, true) {
+            let time = self.clock(time);
+            self.thread_metadata(COMPILED, time, METADATA_LOAD, COMPILER, None);
+            self.thread_metadata(COMPILED, time, METADATA_NAME, COMPILER, Some("compiler"));
+        }
     }
 
     /// A size that the format can hold.

@@ -6,12 +6,12 @@ use crate::mlpd::define::{Definitions, file_id, shortened};
 use crate::mlpd::header::Opening;
 use crate::mlpd::heap::Dump;
 use crate::mlpd::losses::{Lack, Losses};
-use crate::mlpd::output::{Buffer, DEFINING, Output, THREADLESS};
+use crate::mlpd::output::{Buffer, COMPILED, DEFINING, Output, THREADLESS};
 use crate::mlpd::{
-    ALLOC, ALLOC_BACKTRACE, CLAUSE, CLOCK_START, CONTENTION, DEFINITIONS, DONE, DataVersion, ENTER,
-    EXC_LEAVE, FARTHEST, FARTHEST_LEAVE, GC_END, GC_EVENT, GC_RESIZE, GC_START, JIT, LEAVE,
-    METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD, MONITOR, MONITOR_BACKTRACE, THREAD, THROW,
-    THROW_BACKTRACE, VM, kind_of,
+    ALLOC, ALLOC_BACKTRACE, CLAUSE, CLOCK_START, COMPILER, CONTENTION, DEFINITIONS, DONE,
+    DataVersion, ENTER, EXC_LEAVE, FARTHEST, FARTHEST_LEAVE, GC_END, GC_EVENT, GC_RESIZE, GC_START,
+    JIT, LEAVE, METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD, MONITOR, MONITOR_BACKTRACE, THREAD,
+    THROW, THROW_BACKTRACE, VM, kind_of,
 };
 use crate::{Encode, Loss};
 use jtrail_model::{
@@ -36,6 +36,10 @@ pub struct Encoder {
     /// The last collection that ended, as long as nothing was told of it.
     untold: Option<Collection>,
     heap_size: i64,
+    /// The reserved thread of compilations was named.
+    has_compiler: bool,
+    /// The end of the agent was told, or there is none.
+    has_end: bool,
     pub(super) dump: Dump,
     pub(super) losses: Losses,
     frames: Vec<u64>,
@@ -79,7 +83,7 @@ impl Encode for Encoder {
         if !self.ended.is_empty() {
             out.append(&mut self.ended);
         }
-        if self.output.grown(place) {
+        if self.output.grown(place) && !self.is_held(place) {
             self.full(place, out);
         }
     }
@@ -91,6 +95,10 @@ impl Encode for Encoder {
         }
     }
 
+    fn break_off(&mut self) {
+        self.has_end = true;
+    }
+
     fn end(&mut self, out: &mut Vec<u8>) {
         self.settle(None);
         self.dump_end(None);
@@ -98,6 +106,10 @@ impl Encode for Encoder {
         out.append(&mut self.ended);
         if self.output.waits() {
             self.flush_batch(out);
+        }
+        if !self.has_end {
+            // Nothing says that the agent ended; that the trace is whole is said so.
+            self.output.flush_definitions(out);
         }
     }
 
@@ -107,6 +119,12 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
+    /// Whether a full batch waits for the end of a collection, whose generation is not told before.
+    #[cold]
+    fn is_held(&self, place: usize) -> bool {
+        place != DEFINING && self.collection.is_some() && !self.output.is_overfull()
+    }
+
     /// A batch is full: of events, or of definitions alone.
     fn full(&mut self, place: usize, out: &mut Vec<u8>) {
         if place == DEFINING {
@@ -320,7 +338,10 @@ impl Encoder {
             Event::GcRoot(e) => return self.dump_root(e),
             Event::HeapDumpEnd(e) => return self.dump_end(Some((e.dump, e.time))),
             Event::TraceEnd(e) => return self.reserved_end(VM, e.time, &e.trace_id),
-            Event::AgentDestroy(e) => return self.reserved_end(DEFINITIONS, e.time, &e.agent_id),
+            Event::AgentDestroy(e) => {
+                self.has_end = true;
+                return self.reserved_end(DEFINITIONS, e.time, &e.agent_id);
+            }
             Event::Node(_)
             | Event::ProcessCreate(_)
             | Event::AgentCreate(_)

@@ -183,12 +183,15 @@ impl Replay {
         name: Option<&[u8]>,
     ) -> Option<Event<'static>> {
         let time = at.time;
-        if self.own && (raw == DEFINITIONS || raw == VM) {
+        if self.own && matches!(raw, DEFINITIONS | VM | COMPILER) {
             match (state, raw) {
                 (METADATA_LOAD, DEFINITIONS) => self.agent = Some(time),
-                (METADATA_LOAD, _) => self.trace = Some(time),
-                (METADATA_UNLOAD, DEFINITIONS) => self.agent_end = Some(time),
-                (METADATA_UNLOAD, _) => self.trace_end = Some(time),
+                (METADATA_LOAD, VM) => self.trace = Some(time),
+                (METADATA_UNLOAD, DEFINITIONS) => {
+                    self.agent_end = Some(time);
+                    self.has_agent_end = true;
+                }
+                (METADATA_UNLOAD, VM) => self.trace_end = Some(time),
                 _ => {}
             }
             return None;

@@ -9,8 +9,8 @@ use crate::mlpd::merge::Next;
 use crate::mlpd::raw::Raw;
 use crate::mlpd::tally::Tally;
 use crate::mlpd::{
-    CONTENTION, DEFINITIONS, DONE, DataVersion, FARTHEST_LEAVE, GC_END, GC_START, METADATA_FAILED,
-    METADATA_LOAD, METADATA_UNLOAD, ROOT_KINDS, VM, kind_of,
+    COMPILER, CONTENTION, DEFINITIONS, DONE, DataVersion, FARTHEST_LEAVE, GC_END, GC_START,
+    METADATA_FAILED, METADATA_LOAD, METADATA_UNLOAD, ROOT_KINDS, VM, kind_of,
 };
 use jtrail_model::{
     AgentCreate, AgentDestroy, ClassId, ClassUnload, Duration, Event, ExceptionCatch,
@@ -37,6 +37,7 @@ pub(super) struct Replay {
     trace: Option<Timestamp>,
     trace_end: Option<Timestamp>,
     agent_end: Option<Timestamp>,
+    pub(super) has_agent_end: bool,
     threads: Vec<Thread>,
     free: Vec<usize>,
     places: HashMap<u64, usize>,
@@ -254,7 +255,7 @@ impl Replay {
             return place;
         }
         let id = match raw {
-            DEFINITIONS | VM if self.own => ThreadId::NONE,
+            DEFINITIONS | VM | COMPILER if self.own => ThreadId::NONE,
             raw if self.own => ThreadId(raw),
             _ => {
                 self.last_thread += 1;

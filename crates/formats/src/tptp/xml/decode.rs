@@ -1,11 +1,12 @@
 //! XML elements to events.
 
 use super::element::Remarks as _;
-use super::scan::{Attribute, Markup, Scanner, Tag, Wrong, white_space};
 use super::tally::Tally;
 use super::value::Value;
 use super::{FORMAT, call, element, names};
 use crate::tptp::{LARGEST_EVENT, custom};
+use crate::xml::document::{Document, Element, State, done};
+use crate::xml::scan::{Attribute, Markup, Scanner, Tag, Wrong};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::{
     Event, Frame, MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited,
@@ -14,18 +15,13 @@ use std::borrow::Cow;
 
 /// Elements that may be open inside of each other, the root not counted.
 const DEEPEST: usize = 32;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const ROOT: &str = "TRACE";
 
 /// Reads the XML document: ours, and those of older agents.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
-    /// Where the input of the next step starts, from the begin of the trace.
-    offset: u64,
-    state: State,
+    document: Document,
     scanner: Scanner,
-    /// Bytes of the input that hold no end of a tag, as the last step found.
-    searched: usize,
     /// Elements that are open inside of the root.
     open: Vec<String>,
     /// What the outermost of them is.
@@ -35,21 +31,17 @@ pub struct Decoder {
     trace_id: String,
 }
 
-#[derive(Debug, Default)]
-enum State {
-    /// At the first byte.
-    #[default]
-    Start,
-    /// Behind a byte order mark, if there is one: only here the declaration may stand.
-    Declaration,
-    /// Before the root.
-    Prolog,
-    /// Inside of the root.
-    Inside,
-    /// Behind the root.
-    After,
-    /// Nothing more to read: what was counted is told, and then how it ended.
-    Ending(Result<(), DecodeError>),
+impl Default for Decoder {
+    fn default() -> Self {
+        Self {
+            document: Document::new(FORMAT, ROOT),
+            scanner: Scanner::default(),
+            open: Vec::new(),
+            outer: Outer::default(),
+            tally: Tally::default(),
+            trace_id: String::new(),
+        }
+    }
 }
 
 /// What an element right inside of the root is.
@@ -75,141 +67,57 @@ struct Pending {
 impl Decode for Decoder {
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
         let decoded = self.any(input, last)?;
-        if decoded.used > 0 {
-            self.offset += decoded.used as u64;
-            self.searched = 0;
-        }
-        Ok(decoded)
+        Ok(self.document.passed(decoded))
     }
 }
 
 impl Decoder {
     #[inline]
     fn any<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
-        match self.state {
+        match self.document.state {
             State::Inside if self.open.is_empty() => match call::take(input) {
-                Some((event, used)) => Ok(Decoded {
-                    used,
-                    step: Step::Event(event),
-                }),
+                Some((event, used)) => Ok(done(used, Step::Event(event))),
                 None => Ok(self.markup(input, last)),
             },
-            State::Ending(_) => self.ending(),
-            State::Start => {
-                let head = &input[..input.len().min(BYTE_ORDER_MARK.len())];
-                let used = match BYTE_ORDER_MARK.strip_prefix(head) {
-                    Some([]) => head.len(),
-                    Some(_) if !last => return Ok(more()),
-                    _ => 0,
-                };
-                self.state = State::Declaration;
-                Ok(Decoded {
-                    used,
-                    step: Step::Nothing,
-                })
-            }
+            State::Ending(_) => self.document.ending(self.tally.pop()),
+            State::Start => Ok(self.document.start(input, last)),
             _ => Ok(self.markup(input, last)),
         }
     }
 
     fn markup<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
-        let space = white_space(input);
-        let rest = &input[space..];
-        if space > 0 && matches!(self.state, State::Declaration) {
-            self.state = State::Prolog;
-        }
-        if rest.is_empty() {
-            return match (last, space) {
-                (true, _) => self.end_of_input(input, space),
-                (false, 0) => more(),
-                (false, used) => Decoded {
-                    used,
-                    step: Step::Nothing,
-                },
-            };
-        }
-        // A tag that comes in many pieces is not looked at before its end may be there.
-        let unsearched = &rest[self.searched.min(rest.len())..];
-        let scanned = if last || rest[0] != b'<' || unsearched.contains(&b'>') {
-            self.scanner.scan(rest)
-        } else {
-            Ok(None)
+        let (space, rest) = self.document.piece(input);
+        let scanned = match rest {
+            [b'<', ..] if !self.document.may_be_whole(rest, last) => Ok(None),
+            _ => self.scanner.scan(rest),
         };
         match scanned {
-            Err(Wrong { at, message }) => self.refuse(space + at, message),
+            Err(Wrong { at, message }) => self.document.refuse(space + at, message),
             Ok(Some((_, size))) if size > LARGEST_EVENT => self.too_large(space),
-            Ok(Some((markup, size))) => {
-                let step = self.take(markup, space);
-                match step {
-                    Ok(step) => Decoded {
-                        used: space + size,
-                        step,
-                    },
-                    Err(message) => self.refuse(space, message),
-                }
-            }
+            Ok(Some((markup, size))) => match self.take(markup, space) {
+                Ok(step) => done(space + size, step),
+                Err(message) => self.document.refuse(space, message),
+            },
             Ok(None) if rest.len() > LARGEST_EVENT => self.too_large(space),
             Ok(None) if last => self.end_of_input(input, space),
-            Ok(None) if space > 0 => Decoded {
-                used: space,
-                step: Step::Nothing,
-            },
-            Ok(None) => {
-                self.searched = rest.len();
-                more()
-            }
+            Ok(None) => self.document.more(rest, space),
         }
     }
 
     /// Takes a piece of markup that starts `at` bytes behind the last place.
     fn take<'a>(&mut self, markup: Markup<'a>, at: usize) -> Result<Step<'a>, Cow<'static, str>> {
-        let declaration = matches!(self.state, State::Declaration);
-        if declaration {
-            self.state = State::Prolog;
-        }
-        let offset = self.offset + at as u64;
-        match (markup, &self.state) {
-            (Markup::Declaration { text }, _) if declaration => self.declaration(text)?,
-            (Markup::Declaration { .. }, _) => {
-                return Err("a declaration that is not at the begin".into());
-            }
-            (Markup::Passed, _) => {}
-            (Markup::Start(tag), State::Prolog) => {
-                if tag.name != ROOT {
-                    return Err("the root is not TRACE".into());
-                }
-                self.state = if tag.empty {
-                    State::After
-                } else {
-                    State::Inside
-                };
+        let offset = self.document.offset + at as u64;
+        match self.document.take(markup, &self.scanner)? {
+            Some(Element::Start(tag)) => self.start(tag, offset),
+            Some(Element::End(name)) => self.end(name),
+            Some(Element::Root(tag)) => {
                 let mut remarks = self.tally.element(ROOT, offset);
                 let attributes = self.scanner.attributes(tag.text);
                 attributes.for_each(|attribute| remarks.unknown(attribute.name));
+                Ok(Step::Nothing)
             }
-            (Markup::Start(tag), State::Inside) => return self.start(tag, offset),
-            (Markup::End { name }, State::Inside) => return self.end(name),
-            _ => return Err("only one TRACE is allowed, and nothing outside of it".into()),
+            None => Ok(Step::Nothing),
         }
-        Ok(Step::Nothing)
-    }
-
-    fn declaration(&self, text: &str) -> Result<(), Cow<'static, str>> {
-        for Attribute { name, value } in self.scanner.attributes(text) {
-            let value = value.as_ref();
-            let known = match name {
-                "version" => value.starts_with("1."),
-                "encoding" => ["UTF-8", "UTF8", "US-ASCII", "ASCII"]
-                    .iter()
-                    .any(|known| known.eq_ignore_ascii_case(value)),
-                "standalone" => matches!(value, "yes" | "no"),
-                _ => false,
-            };
-            if !known {
-                return Err(format!("{name}={value:?} is not known in a declaration").into());
-            }
-        }
-        Ok(())
     }
 
     fn start<'a>(&mut self, tag: Tag<'a>, offset: u64) -> Result<Step<'a>, Cow<'static, str>> {
@@ -276,13 +184,7 @@ impl Decoder {
 
     fn end<'a>(&mut self, name: &str) -> Result<Step<'a>, Cow<'static, str>> {
         let open = self.open.pop();
-        let expected = open.as_deref().unwrap_or(ROOT);
-        if name != expected {
-            return Err(format!("an end tag that does not close {}", cut(expected)).into());
-        }
-        if open.is_none() {
-            self.state = State::After;
-        }
+        self.document.end(name, open.as_deref())?;
         if !self.open.is_empty() {
             return Ok(Step::Nothing);
         }
@@ -294,66 +196,19 @@ impl Decoder {
 
     /// The trace is over, or breaks off in what starts behind `space`.
     fn end_of_input<'a>(&mut self, input: &'a [u8], space: usize) -> Decoded<'a> {
-        let whole = space == input.len() && matches!(self.state, State::After);
-        self.state = State::Ending(Ok(()));
-        if whole {
-            return Decoded {
-                used: input.len(),
-                step: Step::Nothing,
-            };
-        }
+        let Some(offset) = self.document.end_of_input(input, space) else {
+            return done(input.len(), Step::Nothing);
+        };
         let offset = match &self.outer {
             Outer::Pending(pending) => pending.start,
-            Outer::Done | Outer::Passed => self.offset + space as u64,
+            Outer::Done | Outer::Passed => offset,
         };
-        let message = "the trace breaks off: </TRACE> is missing".into();
-        let remark = Remark {
-            offset,
-            severity: Severity::Truncated,
-            message,
-        };
-        Decoded {
-            used: input.len(),
-            step: Step::Remark(remark),
-        }
+        self.document.broken_off(input, offset, "trace")
     }
 
     fn too_large<'a>(&mut self, at: usize) -> Decoded<'a> {
-        self.refuse(
-            at,
-            format!("one element is larger than {LARGEST_EVENT} bytes").into(),
-        )
-    }
-
-    /// Gives up at `at` bytes into the input.
-    fn refuse<'a>(&mut self, at: usize, message: Cow<'static, str>) -> Decoded<'a> {
-        let offset = self.offset + at as u64;
-        let message = message.into_owned();
-        self.state = State::Ending(Err(DecodeError {
-            format: FORMAT,
-            offset,
-            message,
-        }));
-        Decoded {
-            used: 0,
-            step: Step::Nothing,
-        }
-    }
-
-    fn ending<'a>(&mut self) -> Result<Decoded<'a>, DecodeError> {
-        if let Some(remark) = self.tally.pop() {
-            return Ok(Decoded {
-                used: 0,
-                step: Step::Remark(remark),
-            });
-        }
-        match &self.state {
-            State::Ending(Err(error)) => Err(error.clone()),
-            _ => Ok(Decoded {
-                used: 0,
-                step: Step::End,
-            }),
-        }
+        let message = format!("one element is larger than {LARGEST_EVENT} bytes");
+        self.document.refuse(at, message.into())
     }
 }
 
@@ -466,15 +321,4 @@ fn fault<'a>(element: &str, attribute: &str, offset: u64) -> Step<'a> {
         severity: Severity::Fault,
         message,
     })
-}
-
-fn more<'a>() -> Decoded<'a> {
-    Decoded {
-        used: 0,
-        step: Step::NeedMore,
-    }
-}
-
-fn cut(name: &str) -> String {
-    name.chars().take(80).collect()
 }

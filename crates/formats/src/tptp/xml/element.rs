@@ -1,7 +1,7 @@
 //! The thirty elements, attribute by attribute: this table is the format.
 
-use super::scan::Attribute;
 use super::value::Value;
+use crate::xml::scan::Attribute;
 use jtrail_model::{
     AgentCreate, AgentDestroy, AggregatedEnter, AggregatedLeave, ClassDef, Custom, Event, Filter,
     GcFinish, GcRoot, GcStart, HeapDump, MethodDef, MethodEnter, MethodLeave,

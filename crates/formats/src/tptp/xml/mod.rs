@@ -15,7 +15,6 @@ mod decode;
 mod element;
 mod encode;
 mod names;
-pub(crate) mod scan;
 mod tally;
 pub(crate) mod value;
 

@@ -1,13 +1,12 @@
 //! Findings that may come with every element: counted, and told once each at the end.
 
 use super::element::Remarks;
+use crate::xml::cut;
 use crate::{Remark, Severity};
 use std::collections::VecDeque;
 
 /// Findings that are told apart; further ones are counted together.
 const MOST_FINDINGS: usize = 100;
-/// Characters of a name that are kept.
-const LONGEST_NAME: usize = 80;
 
 /// The findings of a document.
 #[derive(Debug, Default)]
@@ -97,12 +96,6 @@ impl Tally {
             message,
         })
     }
-}
-
-fn cut(name: &str) -> &str {
-    name.char_indices()
-        .nth(LONGEST_NAME)
-        .map_or(name, |(end, _)| &name[..end])
 }
 
 /// Findings on the attributes of one element.

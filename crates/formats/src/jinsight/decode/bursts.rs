@@ -1,0 +1,103 @@
+//! Bursts, the pauses between them, and the end of the file.
+
+use super::{Decoder, State, event, nothing};
+use crate::Decoded;
+use crate::jinsight::record::HEAD;
+use crate::jinsight::{EVENTS_AT, HEADER_SIZE};
+use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd, TracePause, TraceResume};
+
+#[derive(Debug, Default)]
+pub(super) struct Bursts {
+    pub(super) count: u32,
+    pub(super) inside: bool,
+    /// Ticks of the last BEGIN_BURST.
+    pub(super) begin: u64,
+    /// Ticks of an END_BURST that is the last record so far.
+    pub(super) ended: Option<u64>,
+    /// Time of the last END_BURST.
+    pub(super) paused: Timestamp,
+}
+
+impl Decoder {
+    /// What must be told before the next record: leaves that were real, and that the trace paused.
+    #[inline]
+    pub(super) fn before_record<'a>(&mut self) -> Option<Decoded<'a>> {
+        if !self.held.is_empty() {
+            return self.replay();
+        }
+        let ticks = self.bursts.ended.take()?;
+        let time = self.clock.time(ticks);
+        Some(event(0, Event::TracePause(TracePause { time })))
+    }
+
+    pub(super) fn begin_burst<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let ticks = self.fields(input, 1).u64()?;
+        if self.bursts.inside {
+            let offset = self.offset;
+            self.tally.fault("bursts inside of another", offset);
+        }
+        self.bursts.inside = true;
+        self.bursts.begin = ticks;
+        self.bursts.count = self.bursts.count.saturating_add(1);
+        self.latest = self.latest.max(ticks);
+        let time = self.clock.time(ticks);
+        // The first one is where the trace starts.
+        Some(match self.offset {
+            at if at == HEADER_SIZE as u64 => nothing(HEAD),
+            _ => event(HEAD, Event::TraceResume(TraceResume { time })),
+        })
+    }
+
+    pub(super) fn end_burst<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        let ticks = self.fields(input, 1).u64()?;
+        if !self.held.is_empty() && self.held_ticks == ticks {
+            self.held.clear();
+        }
+        if let Some(before) = self.before_record() {
+            return Some(before);
+        }
+        if !self.bursts.inside {
+            let offset = self.offset;
+            self.tally
+                .fault("ends of bursts that did not begin", offset);
+        }
+        self.bursts.inside = false;
+        self.bursts.ended = Some(ticks);
+        self.bursts.paused = self.clock.time(ticks);
+        self.latest = self.latest.max(ticks);
+        Some(nothing(HEAD))
+    }
+
+    pub(super) fn end_file<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
+        if let Some(before) = self.replay() {
+            return Some(before);
+        }
+        let mut fields = self.fields(input, 1);
+        let numbers = (fields.u32()?, fields.u32()?);
+        let offset = self.offset;
+        if numbers != (5705, 0xadde_0000) {
+            self.tally.info("other numbers in END_FILE", offset);
+        }
+        if self.class_defined.is_some() {
+            self.tally.fault("class definitions without a load", offset);
+        }
+        if self.promised != 0 && u64::from(self.promised) != self.records {
+            let what = "numbers of events in the header that are not those of the file";
+            self.tally.info(what, EVENTS_AT as u64);
+        }
+        let end = self.bursts.ended.take().unwrap_or(self.latest);
+        let time = self.clock.time(end);
+        self.queue.extend([
+            Event::TraceEnd(TraceEnd {
+                time,
+                ..TraceEnd::default()
+            }),
+            Event::AgentDestroy(AgentDestroy {
+                time,
+                ..AgentDestroy::default()
+            }),
+        ]);
+        self.state = State::Behind;
+        Some(nothing(HEAD))
+    }
+}
