@@ -24,8 +24,6 @@ static AGENT: OnceCell<Agent> = OnceCell::new();
 /// The agent, from its loading on.
 pub(crate) struct Agent {
     pub(crate) options: Arc<Options>,
-    /// Where the first trace goes, for messages.
-    pub(crate) target: String,
     pub(crate) jvmti: Jvmti,
     pub(crate) classes: Classes,
     pub(crate) sizes: ClassSizes,
@@ -74,7 +72,6 @@ impl Agent {
     /// Makes the one agent of this JVM.
     pub(crate) fn create(
         options: Arc<Options>,
-        target: String,
         jvmti: Jvmti,
         objects: Option<Objects>,
         now: fn() -> u64,
@@ -92,7 +89,6 @@ impl Agent {
             sampler: OnceLock::new(),
             get_carrier: OnceLock::new(),
             options,
-            target,
             jvmti,
             classes: Classes::default(),
             sizes: ClassSizes::default(),

@@ -159,7 +159,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     let writer = Writer::start(Setup {
         options: Arc::clone(&options),
         output,
-        target: target_name.clone(),
+        target: target_name,
         now,
         loaded: Reading::take(now),
         announcements: announced,
@@ -174,7 +174,6 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     };
     let agent = Agent::create(
         options,
-        target_name,
         jvmti,
         objects,
         now,

@@ -35,7 +35,7 @@ impl Shown {
         let trace = (format != OutputFormat::None).then(|| Trace {
             format,
             to: Destination::File,
-            file: Some(agent.target.clone()),
+            file: Some(agent.writer.target.clone()),
         });
         Self {
             state: match trace {

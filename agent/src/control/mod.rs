@@ -80,7 +80,7 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<
         let commander = Commander::new(agent, env, shown);
         let settings = Settings::default().with_compat(agent.options.compat);
         let server = Server::new(commander, settings, notifier);
-        let service = Service::new(server, listener, |line| log::say(line));
+        let service = Service::new(server, listener, log::say);
         let result = service.and_then(|(service, stop)| {
             let _ = stopper.set(stop); // the first and only time
             service.run()

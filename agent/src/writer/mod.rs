@@ -39,6 +39,8 @@ use work::Work;
 pub(crate) struct Writer {
     commands: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Where the first trace goes.
+    pub(crate) target: String,
     progress: Arc<Mutex<Progress>>,
 }
 
@@ -117,6 +119,7 @@ impl Writer {
     pub(crate) fn start(setup: Setup) -> io::Result<Self> {
         let (commands, receiver) = unbounded();
         let progress = Arc::<Mutex<Progress>>::default();
+        let target = setup.target.clone();
         let work = Work::new(setup, Arc::clone(&progress));
         let thread = without_signals(|| {
             std::thread::Builder::new()
@@ -126,6 +129,7 @@ impl Writer {
         Ok(Self {
             commands,
             thread: Mutex::new(Some(thread)),
+            target,
             progress,
         })
     }

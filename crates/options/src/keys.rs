@@ -202,14 +202,14 @@ pub const KEYS: &[KeyInfo] = &[
         words: Server::WORDS,
         default: "standalone",
         help: "Who begins and ends the trace: nobody, a client that may come, a client that the program waits for, \
-               the program itself. Not yet available but standalone",
+               the program itself. The last two are not available yet",
         ..KEY
     },
     KeyInfo {
         key: "control",
         values: "path with the letters of file, or off",
         default: "off with server=standalone, else PID.sock in the user's runtime directory",
-        help: "Socket of the command channel; a path alone means server=enabled. Not yet available but off",
+        help: "Socket of the command channel; a path alone means server=enabled",
         ..KEY
     },
     KeyInfo {
@@ -224,7 +224,7 @@ pub const KEYS: &[KeyInfo] = &[
         values: "current | pre45",
         words: Compat::WORDS,
         default: "current",
-        help: "How it answers clients: as this version, or as TPTP's before 4.5. Not yet available but current",
+        help: "How it answers clients: as this version, or as TPTP's before 4.5",
         ..KEY
     },
     KeyInfo {

@@ -116,7 +116,7 @@ pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, Opti
             match key {
                 "server" => {
                     options.server = Server::parse(value).map_err(&wrong)?;
-                    if options.server != Server::Standalone {
+                    if matches!(options.server, Server::Controlled | Server::Application) {
                         options.not_yet = Some(wrong(not_available(value)));
                     }
                 }
