@@ -133,20 +133,9 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{create_dir, set_permissions, write};
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-
-    fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().expect("a folder")
-    }
-
-    fn set_mode(path: &Path, mode: u32) {
-        set_permissions(path, PermissionsExt::from_mode(mode)).expect("ours");
-    }
-
-    fn problem<T: std::fmt::Debug>(result: io::Result<T>) -> String {
-        result.expect_err("refused").to_string()
-    }
+    use crate::testing::{folder, problem, set_mode};
+    use std::fs::{create_dir, write};
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
     fn the_folder_is_ours_alone() {

@@ -49,6 +49,8 @@ mod server;
 mod service;
 #[cfg(unix)]
 mod socket;
+#[cfg(all(test, unix))]
+mod testing;
 mod xml;
 
 pub use agent::*;

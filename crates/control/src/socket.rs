@@ -231,22 +231,11 @@ fn of_user(stream: UnixStream, uid: u32, path: &Path) -> io::Result<UnixStream> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{set_permissions, write};
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use crate::testing::{folder, problem, set_mode};
+    use std::fs::write;
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     const SOON: Duration = Duration::from_millis(200);
-
-    fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().expect("a folder")
-    }
-
-    fn set_mode(path: &Path, mode: u32) {
-        set_permissions(path, PermissionsExt::from_mode(mode)).expect("ours");
-    }
-
-    fn problem<T: std::fmt::Debug>(result: io::Result<T>) -> String {
-        result.expect_err("refused").to_string()
-    }
 
     #[test]
     fn a_socket_is_private_and_goes_with_its_listener() {

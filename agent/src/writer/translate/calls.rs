@@ -15,6 +15,16 @@ pub(super) struct Call {
 }
 
 impl Call {
+    #[inline]
+    fn new(method: u32, ticket: u32) -> Self {
+        Self {
+            method,
+            ticket,
+            phase: Phase::Begun,
+            is_hidden: false,
+        }
+    }
+
     pub(super) fn hide(&mut self) {
         self.is_hidden = true;
     }
@@ -52,12 +62,7 @@ impl Translator {
         let (id, class) = self.method(method, time);
         let state = self.thread(number);
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
-        state.calls.push(Call {
-            method,
-            ticket: state.ticket,
-            phase: Phase::Begun,
-            is_hidden: false,
-        });
+        state.calls.push(Call::new(method, state.ticket));
         let (ticket, depth) = (state.ticket, state.calls.len() - state.hidden as usize);
         let cpu_time = state.cpu;
         let event = Event::MethodEnter(MethodEnter {
@@ -76,12 +81,7 @@ impl Translator {
     /// A call begins that is only added up.
     fn add_call(&mut self, number: u32, time: Timestamp, method: u32) {
         let thread = self.thread(number);
-        thread.calls.push(Call {
-            method,
-            ticket: 0,
-            phase: Phase::Begun,
-            is_hidden: false,
-        });
+        thread.calls.push(Call::new(method, 0));
         let cpu = thread.cpu;
         let tree = thread.tree.get_or_insert_default();
         tree.enter(method, time, cpu);
@@ -92,10 +92,8 @@ impl Translator {
     fn hide_call(&mut self, number: u32, method: u32) {
         let thread = self.thread(number);
         thread.calls.push(Call {
-            method,
-            ticket: 0,
-            phase: Phase::Begun,
             is_hidden: true,
+            ..Call::new(method, 0)
         });
         thread.hidden += 1;
     }
