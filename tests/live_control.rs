@@ -142,6 +142,49 @@ fn traces_begin_pause_and_follow_each_other() {
     }
 }
 
+/// Other filters hold at once, for classes that are loaded and for calls to come; a trace of its own may have its own.
+#[test]
+fn filters_change_while_the_program_runs() {
+    const WORK: &str = "harness.Attached.work(I)I";
+    const NEXT: &str = "harness.Attached$Worker.next()Ljava/util/concurrent/CountDownLatch;";
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        bench.work();
+        let told = bench.ctl(&["filters", "include=harness.Attached.round"]);
+        assert!(told.contains("retransformed"), "{told}");
+        bench.work();
+        bench.ctl(&[
+            "filters",
+            "exclude=harness.Expect*",
+            "exclude=harness.Attached.work",
+        ]);
+        bench.work();
+        bench.ctl(&["stop"]);
+        bench.work();
+        let second = format!("file={}", bench.text("second"));
+        bench.ctl(&["start", &second, "include=harness.Attached.work"]);
+        bench.work();
+        bench.ctl(&["stop"]);
+        let third = format!("file={}", bench.text("third"));
+        bench.ctl(&["start", &third]); // the filters are what they were last
+        bench.work();
+        let (folder, output) = bench.end();
+        let file = |name: &str| folder.path().join(name);
+        let (first, count) = rounds(&file("first"), &output);
+        assert_eq!(count, 3);
+        let attempts = first.calls["harness.Attached.attempt()V"];
+        assert_eq!(attempts % 2, 0, "two of the rounds");
+        // 21 calls of it in each attempt, in the first round.
+        assert_eq!(first.calls[WORK], attempts / 2 * 21);
+        assert!(first.calls[NEXT] > 0);
+        for name in ["second", "third"] {
+            let (trace, count) = rounds(&file(name), &output);
+            assert_eq!((count, trace.calls[WORK]), (0, attempts / 2 * 21), "{name}");
+            assert_eq!(trace.calls.len(), 1, "{:?}", trace.calls);
+        }
+    }
+}
+
 /// A client takes the data as they come, in the format that it asked for.
 #[test]
 fn data_come_live() {
@@ -249,7 +292,6 @@ fn what_can_not_be_done_is_refused() {
             (&["burst", "--for", "1s"], "recording"),
             (&["snapshot", "heap"], "events=heap"),
             (&["snapshot", "profile"], "profilerj"),
-            (&["filters", "include=a.*"], "this version"),
             (&["detach"], "this version"),
             (&["rotate", "/proc/none/trace"], "cannot write"),
         ] {

@@ -13,9 +13,9 @@ use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
-use jtrail_options::{Engine, Events, Options, OutputFormat};
+use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
 use once_cell::sync::OnceCell;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -24,6 +24,8 @@ static AGENT: OnceCell<Agent> = OnceCell::new();
 /// The agent, from its loading on.
 pub(crate) struct Agent {
     pub(crate) options: Arc<Options>,
+    /// Which methods are traced now.
+    filter: RwLock<Arc<Filter>>,
     pub(crate) jvmti: Jvmti,
     pub(crate) classes: Classes,
     pub(crate) sizes: ClassSizes,
@@ -86,6 +88,7 @@ impl Agent {
                 .then(VirtualTimes::default),
             own_threads: OwnThreads::default(),
             channel: OnceLock::new(),
+            filter: RwLock::new(Arc::new(options.filter.clone())),
             sampler: OnceLock::new(),
             get_carrier: OnceLock::new(),
             options,
@@ -109,6 +112,16 @@ impl Agent {
 
     pub(crate) fn uses_bytecode(&self) -> bool {
         self.options.engine == Engine::Bytecode
+    }
+
+    /// Which methods are traced now.
+    pub(crate) fn filter(&self) -> Arc<Filter> {
+        Arc::clone(&self.filter.read())
+    }
+
+    /// From now on, other methods are. Classes have to be rewritten for that.
+    pub(crate) fn set_filter(&self, filter: Filter) {
+        *self.filter.write() = Arc::new(filter);
     }
 
     pub(crate) fn announce(&self, announcement: Announcement) {

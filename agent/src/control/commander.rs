@@ -10,7 +10,7 @@ use jtrail_control::{
     State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_model::Totals;
-use jtrail_options::{BurstLimit, Options, OutputFormat, Target, TraceChange};
+use jtrail_options::{BurstLimit, Filter, Options, OutputFormat, Target, TraceChange};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -106,6 +106,8 @@ pub(super) struct Commander {
     loaded: Instant,
     /// Files that we named ourselves.
     files: u32,
+    /// Classes are rewritten while there is a trace.
+    rewrites: bool,
 }
 
 fn failed(message: impl Into<String>) -> Failure {
@@ -121,6 +123,7 @@ impl Commander {
             options: Arc::clone(&agent.options),
             loaded: Instant::now(),
             files: 0,
+            rewrites: agent.classes.is_open(),
         }
     }
 
@@ -147,7 +150,35 @@ impl Commander {
                 loaded.events
             )));
         }
+        if change.patterns.is_empty() {
+            options.filter = (*self.agent.filter()).clone();
+        }
         Ok(options)
+    }
+
+    /// Puts other filters in force; while there is a trace, classes are rewritten for it. How many.
+    fn filter(&self, filter: Filter) -> Result<u64, Failure> {
+        let agent = self.agent;
+        let change = || {
+            agent.set_filter(filter);
+            agent.classes.forget_verdicts();
+        };
+        hooks::rewrite_anew(agent, self.env, change).map_err(failed)
+    }
+
+    /// Gives classes their hooks, or takes them away.
+    fn rewrite(&self, open: bool) -> Result<(), Failure> {
+        let classes = &self.agent.classes;
+        if !self.rewrites || classes.is_open() == open {
+            return Ok(());
+        }
+        let change = || match open {
+            true => classes.open(),
+            false => classes.close(),
+        };
+        hooks::rewrite_anew(self.agent, self.env, change)
+            .map(|_| ())
+            .map_err(failed)
     }
 
     /// Opens a file, of that name or of one that no trace of ours has had.
@@ -184,11 +215,6 @@ impl Commander {
 
     fn next(&mut self, request: TraceRequest) -> Result<(NextTrace, Trace), Failure> {
         let TraceRequest { change, stream } = request;
-        if !change.patterns.is_empty() {
-            return Err(unavailable(
-                "this version has no other filters while the program runs",
-            ));
-        }
         let options = self.options_of(&change)?;
         if options.format == OutputFormat::None {
             return Err(Failure::new(ErrorCode::Invalid, "format=none is no trace"));
@@ -233,8 +259,13 @@ impl control::Agent for Commander {
     }
 
     fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
+        let has_filters = !request.change.patterns.is_empty();
         let (next, trace) = self.next(request)?;
         let options = Arc::clone(&next.options);
+        if has_filters {
+            self.filter(options.filter.clone())?;
+        }
+        self.rewrite(true)?;
         self.act(Action::Begin(next))?;
         self.options = options;
         self.shown.lock().begin(&trace);
@@ -245,6 +276,7 @@ impl control::Agent for Commander {
         let done = self.act(Action::End);
         let ended = self.shown_end();
         done?;
+        self.rewrite(false)?;
         ended.ok_or_else(off)
     }
 
@@ -337,10 +369,10 @@ impl control::Agent for Commander {
         done.map_err(|error| failed(error.to_string()))
     }
 
-    fn set_filters(&mut self, _patterns: &[(bool, String)]) -> Result<u64, Failure> {
-        Err(unavailable(
-            "this version has no other filters while the program runs",
-        ))
+    fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure> {
+        let filter = Filter::from_patterns(patterns);
+        let filter = filter.map_err(|(_, problem)| Failure::new(ErrorCode::Invalid, problem))?;
+        self.filter(filter)
     }
 
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
@@ -392,6 +424,7 @@ impl control::Agent for Commander {
             return None;
         }
         let _ = self.act(Action::End); // it may have ended when a write failed
+        let _ = self.rewrite(false); // hooks that stay write into no trace
         self.shown_end()
     }
 

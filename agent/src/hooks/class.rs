@@ -85,47 +85,78 @@ pub(super) fn retransform_early(agent: &Agent) {
         Ok(classes) => classes,
         Err(error) => return log::say(&format!("{error}; classes loaded before are not traced")),
     };
-    let chosen: Vec<jclass> = classes
-        .into_iter()
-        .filter(|class| is_early(agent, *class))
-        .collect();
+    let is_early = |class: &jclass| {
+        let Some((loader, name)) = named(agent, *class) else {
+            return false;
+        };
+        // Parking is rewritten whatever the filters say.
+        let was_seen = agent.classes.is_known(loader, &name) && name != PARKING;
+        !was_seen && is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
+    };
+    let chosen: Vec<jclass> = classes.into_iter().filter(is_early).collect();
     retransform(agent, &chosen);
 }
 
-/// Whether a class is included, and was not seen by the load hook. Says so if it can't be changed.
-fn is_early(agent: &Agent, class: jclass) -> bool {
+/// Has `change` alter which classes are rewritten, and rewrites those anew that are, or once were. How many that is.
+///
+/// # Errors
+/// When the JVM does not tell its classes, as a sentence; only classes that load from now on are altered then.
+pub(crate) fn rewrite_anew(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    change: impl FnOnce(),
+) -> Result<u64, String> {
+    let rewrite = || {
+        change(); // first, so that no class loads as before and is not among these
+        let classes = agent.jvmti.loaded_classes().map_err(|e| e.to_string())?;
+        let is_chosen = |class: &jclass| {
+            let Some((loader, name)) = named(agent, *class) else {
+                return false;
+            };
+            let parks = agent.options.events.contains(Events::PARKS) && name == PARKING;
+            let was = parks || agent.classes.is_known(loader, &name);
+            was || is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
+        };
+        let chosen: Vec<jclass> = classes.into_iter().filter(is_chosen).collect();
+        retransform(agent, &chosen);
+        Ok(chosen.len() as u64)
+    };
+    // SAFETY: the running thread's environment; no reference leaves.
+    unsafe { crate::jni::with_frame(env, rewrite) }
+}
+
+/// A class's loader and name (`a/b/C`); none for what no load hook ever sees.
+fn named(agent: &Agent, class: jclass) -> Option<(Loader, String)> {
     // SAFETY: `class` is a local reference from the JVM.
-    let Ok(signature) = (unsafe { agent.jvmti.class_signature(class) }) else {
-        return false;
-    };
-    // Arrays and primitive types have no code; the dot marks a hidden class, which no hook ever sees.
-    let Some(name) = signature
-        .strip_prefix('L')
-        .and_then(|s| s.strip_suffix(';'))
-    else {
-        return false;
-    };
+    let signature = unsafe { agent.jvmti.class_signature(class) }.ok()?;
+    // Arrays and primitive types have no code; the dot marks a hidden class.
+    let name = signature.strip_prefix('L')?.strip_suffix(';')?;
     if name.contains('.') {
-        return false;
+        return None;
     }
-    // SAFETY: `class` is a local reference from the JVM.
-    let Ok(loader) = (unsafe { agent.jvmti.class_loader(class) }) else {
-        return false;
+    // SAFETY: local references from the JVM.
+    let loader = unsafe {
+        let loader = agent.jvmti.class_loader(class).ok()?;
+        agent.classes.loader(agent.jvmti, loader)
     };
-    // SAFETY: a local reference that the JVM just gave us.
-    let loader: Loader = unsafe { agent.classes.loader(agent.jvmti, loader) };
-    let dotted = name.replace('/', ".");
-    let everywhere = agent.classes.sites.get().is_some();
-    let included = (everywhere || agent.classes.verdict(agent, loader, name) != ClassVerdict::None)
-        && !agent.classes.is_known(loader, name);
-    let parks = agent.options.events.contains(Events::PARKS) && name == PARKING;
-    if !included && !parks {
-        return false;
-    }
+    Some((loader, name.to_owned()))
+}
+
+/// Whether something of a class is to be rewritten now.
+fn is_wanted(agent: &Agent, loader: Loader, name: &str) -> bool {
+    agent.classes.is_open()
+        && (agent.classes.sites.get().is_some()
+            || agent.classes.verdict(agent, loader, name) != ClassVerdict::None
+            || agent.options.events.contains(Events::PARKS) && name == PARKING)
+}
+
+/// Whether the JVM lets a class be changed. If not, the trace says so.
+fn is_modifiable(agent: &Agent, class: jclass, name: &str) -> bool {
     // SAFETY: `class` is a local reference from the JVM.
     let modifiable = unsafe { agent.jvmti.is_modifiable(class) }.unwrap_or(false);
     if !modifiable {
-        uncovered(agent, &dotted, "the JVM does not let this class be changed");
+        let name = name.replace('/', ".");
+        uncovered(agent, &name, "the JVM does not let this class be changed");
     }
     modifiable
 }

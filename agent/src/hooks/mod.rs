@@ -35,6 +35,7 @@ use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, Options};
 use std::cell::Cell;
 
+pub(crate) use class::rewrite_anew;
 pub(crate) use cpu::VirtualTimes;
 pub(crate) use detail::ClassSizes;
 pub(crate) use gc::Collections;

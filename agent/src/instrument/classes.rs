@@ -62,6 +62,11 @@ impl Classes {
         self.open.store(true, Ordering::Release);
     }
 
+    /// From now on, none is.
+    pub(crate) fn close(&self) {
+        self.open.store(false, Ordering::Release);
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
     }
@@ -196,8 +201,7 @@ impl Classes {
             return ClassVerdict::None;
         }
         agent
-            .options
-            .filter
+            .filter()
             .class(&name.replace('/', "."), loader.is_jdk(name))
     }
 
@@ -251,6 +255,11 @@ impl Classes {
             self.forget_jmethods();
             self.known.lock().forget(self.changes.unloaded());
         }
+    }
+
+    /// The filters have changed.
+    pub(crate) fn forget_verdicts(&self) {
+        self.by_jmethod.write().clear();
     }
 
     /// The JVM's names of methods may stand for others from now on, and lines may have moved: a class was redefined or unloaded.
@@ -334,7 +343,7 @@ impl Classes {
         // SAFETY: the caller's promise.
         let (method_name, descriptor) = unsafe { jvmti.method_name(method) }.ok()?;
         let included = || {
-            let filter = &agent.options.filter;
+            let filter = agent.filter();
             never::class(name).is_none()
                 && filter.method(&class_name(name), &method_name, loader.is_jdk(name))
         };

@@ -68,11 +68,12 @@ impl Plan {
             Some(_) => class.allocation_sites(method),
             None => Vec::new(),
         };
+        let filter = agent.filter();
         let mut choose = |(at, method): (usize, &Method<'a>)| {
             let refusal = refusal(name, method, jdk);
             let included = match verdict {
                 ClassVerdict::None => false,
-                ClassVerdict::ByMethod => agent.options.filter.method(&dotted, &method.name(), jdk),
+                ClassVerdict::ByMethod => filter.method(&dotted, &method.name(), jdk),
                 ClassVerdict::All => true,
             };
             if included
