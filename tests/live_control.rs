@@ -313,6 +313,27 @@ fn what_can_not_be_done_is_refused() {
     }
 }
 
+/// Behind a full disk there is no trace, and none can begin; the program goes on.
+#[test]
+fn a_full_disk_is_told() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods");
+        let error = bench.try_ctl(&["rotate", "/dev/full"]).expect_err("full");
+        assert!(error.contains("tracing is off"), "{error}");
+        bench.wait_for("idle");
+        let file = format!("file={}", bench.text("after"));
+        let error = bench.try_ctl(&["start", &file]).expect_err("refused");
+        assert!(error.contains("tracing is off"), "{error}");
+        bench.work();
+        let (folder, output) = bench.end();
+        assert!(
+            output.stderr.contains("jtrail: cannot write /dev/full"),
+            "{output}"
+        );
+        rounds(&folder.path().join("first"), &output);
+    }
+}
+
 /// Old agents answer that they do not know the command for the format.
 #[test]
 fn old_agents_are_known_by_their_answer() {

@@ -326,7 +326,8 @@ impl control::Agent for Commander {
         let Ok(progress) = is_closed.recv() else {
             return Err(off());
         };
-        if let Some(old) = self.shown.lock().end(progress) {
+        let old = self.shown.lock().end(progress);
+        if let Some(old) = old {
             ended(old);
         }
         let _ = go_on.send(()); // it waits

@@ -100,7 +100,25 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<
     )
 }
 
+/// The output takes no more, and tracing is off: tells clients, if there is a channel.
+pub(crate) fn failed(progress: crate::writer::Progress, message: &str) {
+    if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
+        channel.tell_end(progress, EndReason::Failure, message);
+    }
+}
+
 impl Channel {
+    fn tell_end(&self, progress: crate::writer::Progress, reason: EndReason, message: &str) {
+        let ended = self.shown.lock().end(progress);
+        if let Some(ended) = ended {
+            self.notifier.notify(&Notice::TraceEnded {
+                reason,
+                ended,
+                message: message.to_owned(),
+            });
+        }
+    }
+
     /// The JVM ends: no client is waited for any longer than need be.
     pub(crate) fn hurry(&self) {
         self.shown.lock().hurry();
@@ -108,13 +126,7 @@ impl Channel {
 
     /// The trace has ended with the JVM: tells clients, and sends them away.
     pub(crate) fn end(&self, progress: crate::writer::Progress) {
-        if let Some(ended) = self.shown.lock().end(progress) {
-            self.notifier.notify(&Notice::TraceEnded {
-                reason: EndReason::Shutdown,
-                ended,
-                message: String::new(),
-            });
-        }
+        self.tell_end(progress, EndReason::Shutdown, "");
         if let Some(stopper) = self.stopper.get() {
             stopper.stop();
             let _ = self.ended.recv_timeout(LAST_COMMAND); // nothing is ever sent

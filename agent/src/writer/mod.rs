@@ -77,8 +77,6 @@ pub(crate) struct Progress {
     pub(crate) totals: Totals,
     /// Bytes written.
     pub(crate) bytes: u64,
-    /// Its output takes no more.
-    pub(crate) has_failed: bool,
 }
 
 /// A trace to be begun.

@@ -100,6 +100,8 @@ impl Work {
             }
             self.pass(&mut full, false);
             if self.has_failed {
+                let progress = *self.progress.lock();
+                crate::control::failed(progress, "the output takes no more");
                 break; // without us, no chunk is supplied, and recording ends
             }
         }
@@ -173,7 +175,6 @@ impl Work {
         {
             // The client is gone.
             trace.translator.go_silent();
-            self.progress.lock().has_failed = true;
         }
         self.note_progress();
     }
@@ -186,7 +187,6 @@ impl Work {
             *self.progress.lock() = Progress {
                 totals: trace.translator.totals_so_far(),
                 bytes: output.written(),
-                has_failed: false,
             };
         }
     }
