@@ -313,6 +313,47 @@ fn what_can_not_be_done_is_refused() {
     }
 }
 
+/// Bursts end by themselves, by the time or by the number of events: what was paused is paused again, what was idle is idle again.
+#[test]
+fn bursts_end_by_themselves() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        bench.ctl(&["pause"]);
+        bench.work(); // in none
+        bench.ctl(&["burst", "--for", "60s"]);
+        bench.work();
+        bench.ctl(&["pause"]); // cuts it short
+        bench.work(); // in none
+        bench.ctl(&["burst", "--events", "100"]);
+        bench.work();
+        bench.wait_for("paused");
+        bench.work(); // in none
+        bench.ctl(&["burst", "--for", "200ms"]);
+        bench.wait_for("paused");
+        bench.ctl(&["stop"]);
+        bench.ctl(&["burst", "--events", "50"]);
+        bench.work();
+        bench.wait_for("idle");
+        bench.work(); // in none
+        let done = bench.rounds as u64;
+        let (folder, output) = bench.end();
+        let in_one: u64 = output.counts().exact.values().sum::<u64>() / done;
+        let calls = |name: &str| {
+            let (trace, _) = rounds(&folder.path().join(name), &output);
+            trace.calls.values().sum::<u64>()
+        };
+        // A whole round, and of another one what 100 events hold.
+        let first = calls("first");
+        assert!(
+            (in_one + 20..=in_one + 100).contains(&first),
+            "{first}, {in_one}"
+        );
+        let own = calls("first-2");
+        assert!((10..=50).contains(&own), "{own}");
+        assert!(!folder.path().join("first-3").exists());
+    }
+}
+
 /// Behind a full disk there is no trace, and none can begin; the program goes on.
 #[test]
 fn a_full_disk_is_told() {

@@ -2,12 +2,12 @@
 
 use crate::agent::Agent;
 use crate::hooks;
-use crate::writer::{Action, NextTrace, Output, Progress, hostname};
+use crate::writer::{Action, Burst, NextTrace, Output, Progress, hostname};
 use crossbeam_channel::bounded;
 use jni::sys::JNIEnv;
 use jtrail_control::{
-    self as control, DataStream, Destination, Ended, ErrorCode, Failure, Figures, SnapshotKind,
-    State, Status, StreamUse, Trace, TraceRequest, unavailable,
+    self as control, DataStream, Destination, EndReason, Ended, ErrorCode, Failure, Figures,
+    Notice, Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_model::Totals;
 use jtrail_options::{BurstLimit, Filter, Options, OutputFormat, Target, TraceChange};
@@ -104,6 +104,7 @@ pub(super) struct Commander {
     /// Those of the trace under way, or of the last one.
     options: Arc<Options>,
     loaded: Instant,
+    notifier: Notifier,
     /// Files that we named ourselves.
     files: u32,
     /// Classes are rewritten while there is a trace.
@@ -115,21 +116,29 @@ fn failed(message: impl Into<String>) -> Failure {
 }
 
 impl Commander {
-    pub(super) fn new(agent: &'static Agent, env: *mut JNIEnv, shown: Arc<Mutex<Shown>>) -> Self {
+    pub(super) fn new(
+        agent: &'static Agent,
+        env: *mut JNIEnv,
+        shown: Arc<Mutex<Shown>>,
+        notifier: Notifier,
+    ) -> Self {
         Self {
             agent,
             env,
             shown,
             options: Arc::clone(&agent.options),
             loaded: Instant::now(),
+            notifier,
             files: 0,
             rewrites: agent.classes.is_open(),
         }
     }
 
-    fn act(&self, action: Action) -> Result<(), Failure> {
-        match self.agent.writer.act((self.agent.now)(), action) {
-            true => Ok(()),
+    /// Has the writer do something now; at which tick that is.
+    fn act(&self, action: Action) -> Result<u64, Failure> {
+        let now = (self.agent.now)();
+        match self.agent.writer.act(now, action) {
+            true => Ok(now),
             false => Err(off()),
         }
     }
@@ -240,6 +249,21 @@ impl Commander {
         Ok((next, trace))
     }
 
+    /// Begins a trace; at which tick it began.
+    fn begin(&mut self, request: TraceRequest) -> Result<u64, Failure> {
+        let has_filters = !request.change.patterns.is_empty();
+        let (next, trace) = self.next(request)?;
+        let options = Arc::clone(&next.options);
+        if has_filters {
+            self.filter(options.filter.clone())?;
+        }
+        self.rewrite(true)?;
+        let at = self.act(Action::Begin(next))?;
+        self.options = options;
+        self.shown.lock().begin(&trace);
+        Ok(at)
+    }
+
     fn shown_end(&self) -> Option<Ended> {
         self.shown.lock().end(self.agent.writer.progress())
     }
@@ -251,7 +275,11 @@ fn off() -> Failure {
 
 impl control::Agent for Commander {
     fn state(&self) -> State {
-        self.shown.lock().state
+        let state = self.shown.lock().state;
+        if state == State::Idle {
+            let _ = self.rewrite(false); // a burst may have ended its trace
+        }
+        state
     }
 
     fn trace(&self) -> Option<Trace> {
@@ -259,17 +287,8 @@ impl control::Agent for Commander {
     }
 
     fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
-        let has_filters = !request.change.patterns.is_empty();
-        let (next, trace) = self.next(request)?;
-        let options = Arc::clone(&next.options);
-        if has_filters {
-            self.filter(options.filter.clone())?;
-        }
-        self.rewrite(true)?;
-        self.act(Action::Begin(next))?;
-        self.options = options;
-        self.shown.lock().begin(&trace);
-        Ok(trace)
+        self.begin(request)?;
+        self.trace().ok_or_else(off)
     }
 
     fn stop(&mut self) -> Result<Ended, Failure> {
@@ -292,8 +311,50 @@ impl control::Agent for Commander {
         Ok(())
     }
 
-    fn burst(&mut self, _limit: BurstLimit, _begin: Option<TraceRequest>) -> Result<(), Failure> {
-        Err(unavailable("this version has no bursts"))
+    fn burst(
+        &mut self,
+        limit: BurstLimit,
+        begin: Option<TraceRequest>,
+        began: &mut dyn FnMut(&Trace),
+    ) -> Result<(), Failure> {
+        let ends_trace = begin.is_some();
+        let at = match begin {
+            Some(request) => self.begin(request)?,
+            None => {
+                let at = self.act(Action::Resume)?;
+                self.shown.lock().state = State::Recording;
+                at
+            }
+        };
+        if let Some(trace) = self.trace() {
+            began(&trace);
+        }
+        let (shown, notifier) = (Arc::clone(&self.shown), self.notifier.clone());
+        let over = move |progress| {
+            let notice = match ends_trace {
+                true => shown.lock().end(progress).map(|ended| Notice::TraceEnded {
+                    reason: EndReason::Burst,
+                    ended,
+                    message: String::new(),
+                }),
+                false => {
+                    shown.lock().state = State::Paused;
+                    Some(Notice::State(State::Paused))
+                }
+            };
+            if let Some(notice) = notice {
+                notifier.notify(&notice);
+            }
+        };
+        let burst = Action::Burst(Burst {
+            limit,
+            ends_trace,
+            over: Box::new(over),
+        });
+        match self.agent.writer.act(at, burst) {
+            true => Ok(()),
+            false => Err(off()),
+        }
     }
 
     fn rotate(
@@ -379,7 +440,7 @@ impl control::Agent for Commander {
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
         match self.options.format {
             OutputFormat::Xml | OutputFormat::Binary | OutputFormat::Jinsight => {
-                self.act(Action::Mark(text.to_owned()))
+                self.act(Action::Mark(text.to_owned())).map(|_| ())
             }
             format => Err(unavailable(format!("{format} has no place for texts"))),
         }

@@ -77,7 +77,7 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<
         return Err("there is one".into());
     }
     let body = move |agent: &'static Agent, env| {
-        let commander = Commander::new(agent, env, shown);
+        let commander = Commander::new(agent, env, shown, notifier.clone());
         let settings = Settings::default().with_compat(agent.options.compat);
         let server = Server::new(commander, settings, notifier);
         let service = Service::new(server, listener, log::say);

@@ -27,7 +27,7 @@ use crate::buffer::{Chunk, Full};
 use crate::clock::Reading;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_model::Totals;
-use jtrail_options::{Options, OutputFormat};
+use jtrail_options::{BurstLimit, Options, OutputFormat};
 use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
@@ -65,10 +65,21 @@ pub(crate) enum Action {
     /// The trace ends here, and another one goes on with the calls that are open. What is told when the first one is written, and
     /// what is waited for before anything of the second one is.
     Rotate(NextTrace, Sender<Progress>, Receiver<()>),
+    /// From here on, a burst: it ends by itself.
+    Burst(Burst),
     /// A text of the user's.
     Mark(String),
     /// The document of a format of totals as it is now, into a file of that name, or of one beside the trace.
     Document(Option<PathBuf>, Sender<Result<PathBuf, String>>),
+}
+
+/// A part of a trace, or a trace, that ends by itself.
+pub(crate) struct Burst {
+    pub(crate) limit: BurstLimit,
+    /// The trace ends with it; otherwise, collection pauses.
+    pub(crate) ends_trace: bool,
+    /// Called on the writer's thread when it is over. Not when it is cut short: by a pause, or by the trace's end.
+    pub(crate) over: Box<dyn FnOnce(Progress) + Send>,
 }
 
 /// How far a trace has come.

@@ -6,7 +6,7 @@ use super::merge::Merge;
 use super::output::write_whole;
 use super::preamble::{self, Identity};
 use super::translate::{OpenCalls, Settings, Translator};
-use super::{Action, Command, NextTrace, Progress, Setup, format, losses, stream};
+use super::{Action, Burst, Command, NextTrace, Progress, Setup, format, losses, stream};
 use crate::buffer::Full;
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
@@ -16,7 +16,7 @@ use jtrail_formats::Loss;
 use jtrail_model::{
     AgentDestroy, Custom, Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceEnd,
 };
-use jtrail_options::{Events, Options, OutputFormat};
+use jtrail_options::{BurstLimit, Events, Options, OutputFormat};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -47,9 +47,20 @@ pub(super) struct Work {
     waiting: Vec<Announcement>,
     /// What is to be done, at which tick, and whom to tell.
     actions: VecDeque<(u64, Action, Sender<()>)>,
+    /// The burst under way.
+    burst: Option<Running>,
     /// The output did not take what we wrote.
     has_failed: bool,
     progress: Arc<Mutex<Progress>>,
+}
+
+/// A burst under way.
+struct Running {
+    /// At which tick it is over.
+    until: Option<u64>,
+    /// How many events are still to come.
+    left: Option<u64>,
+    burst: Burst,
 }
 
 struct Trace {
@@ -77,6 +88,7 @@ impl Work {
             trace: None,
             waiting: Vec::new(),
             actions: VecDeque::new(),
+            burst: None,
             has_failed: false,
             progress,
         }
@@ -154,11 +166,16 @@ impl Work {
         } else {
             before.saturating_sub(window)
         };
-        while let Some((at, action, done)) = self.actions.pop_front_if(|(at, ..)| *at <= limit) {
-            self.merge_until(at);
-            self.act(at, action);
-            if !self.has_failed {
-                let _ = done.send(()); // nobody may wait for it any more
+        loop {
+            let action = self.actions.front().map(|(at, ..)| *at);
+            let until = self.burst.as_ref().and_then(|running| running.until);
+            match (action, until) {
+                (_, Some(until)) if until <= limit && action.is_none_or(|at| until <= at) => {
+                    self.merge_until(until);
+                    self.end_burst(until);
+                }
+                (Some(at), _) if at <= limit => self.next_action(at),
+                _ => break,
             }
         }
         self.merge_until(limit);
@@ -193,11 +210,15 @@ impl Work {
 
     /// Writes what happened up to that tick.
     fn merge_until(&mut self, limit: u64) {
+        let left = self.burst.as_ref().and_then(|running| running.left);
+        let mut ended = None;
         if let Some(trace) = &mut self.trace {
             let mut sink = Flushing {
                 translator: &mut trace.translator,
                 setup: &mut self.setup,
                 has_failed: &mut self.has_failed,
+                left,
+                ended: None,
             };
             for told in trace.compilations.until(limit) {
                 self.merge.run(told.time(), &mut sink);
@@ -212,7 +233,39 @@ impl Work {
                 sink.check();
             }
             self.merge.run(limit, &mut sink);
+            if let Some(running) = &mut self.burst {
+                running.left = sink.left;
+            }
+            ended = sink.ended;
         }
+        if let Some(ended) = ended {
+            self.end_burst(ended);
+        }
+    }
+
+    /// Does what is to be done next, at that tick.
+    fn next_action(&mut self, at: u64) {
+        self.merge_until(at);
+        if let Some((_, action, done)) = self.actions.pop_front() {
+            self.act(at, action);
+            if !self.has_failed {
+                let _ = done.send(()); // nobody may wait for it any more
+            }
+        }
+    }
+
+    /// The burst is over.
+    fn end_burst(&mut self, at: u64) {
+        let Some(Running { burst, .. }) = self.burst.take() else {
+            return;
+        };
+        if burst.ends_trace {
+            self.close(at);
+        } else if let Some(trace) = &mut self.trace {
+            trace.translator.pause(Timestamp(trace.timeline.at(at)));
+        }
+        self.note_progress();
+        (burst.over)(*self.progress.lock());
     }
 
     fn act(&mut self, at: u64, action: Action) {
@@ -220,15 +273,30 @@ impl Work {
         let time = Timestamp(trace.timeline.at(at));
         match action {
             Action::Pause if trace.is_over => {}
-            Action::Pause => trace.translator.pause(time),
+            Action::Pause => {
+                self.burst = None;
+                trace.translator.pause(time);
+            }
+            Action::Burst(_) if trace.is_over => {}
+            Action::Burst(burst) => {
+                let (until, left) = match burst.limit {
+                    BurstLimit::Time(time) => (Some(at + trace.timeline.ticks_in(time)), None),
+                    BurstLimit::Events(events) => (None, Some(events)),
+                };
+                self.burst = Some(Running { until, left, burst });
+            }
             Action::Resume if trace.is_over => {}
             Action::Resume => trace.translator.resume(time),
             Action::Mark(text) if !trace.is_over => trace
                 .translator
                 .event(&Event::Custom(Custom { body: text.into() })),
             Action::Mark(_) => {}
-            Action::End => self.close(at),
+            Action::End => {
+                self.burst = None;
+                self.close(at);
+            }
             Action::Begin(next) => {
+                self.burst = None;
                 self.close(at);
                 self.open(at, next, OpenCalls::Hide);
             }
@@ -547,9 +615,25 @@ struct Flushing<'a> {
     translator: &'a mut Translator,
     setup: &'a mut Setup,
     has_failed: &'a mut bool,
+    /// Events until the end of a burst; none where it does not end by their number.
+    left: Option<u64>,
+    /// When it ended.
+    ended: Option<u64>,
 }
 
 impl Flushing<'_> {
+    /// Counts an event of a burst; behind the last one, collection pauses.
+    #[inline(always)]
+    fn count(&mut self, time: u64) {
+        if let Some(left) = &mut self.left {
+            *left -= 1;
+            if *left == 0 {
+                (self.left, self.ended) = (None, Some(time));
+                self.translator.pause_at(time);
+            }
+        }
+    }
+
     #[inline(always)]
     fn check(&mut self) {
         if self.translator.out.len() >= OUTPUT_BYTES {
@@ -562,19 +646,23 @@ impl stream::Sink for Flushing<'_> {
     #[inline]
     fn enter(&mut self, thread: u32, time: u64, method: u32) {
         self.translator.enter(thread, time, method);
+        self.count(time);
         self.check();
     }
 
     #[inline]
     fn leave(&mut self, thread: u32, time: u64, method: u32) {
         self.translator.leave(thread, time, method);
+        self.count(time);
         self.check();
     }
 
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
         self.translator.coded(thread, time, code, payload);
-        if code == Code::Snapshot {
-            snapshot(self.translator, self.setup, time);
+        match code {
+            Code::Snapshot => snapshot(self.translator, self.setup, time),
+            Code::Cpu | Code::SuperCall | Code::SuperReturned | Code::Caught => {} // parts of calls
+            _ => self.count(time),
         }
         self.check();
     }

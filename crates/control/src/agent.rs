@@ -56,11 +56,17 @@ pub trait Agent {
     fn resume(&mut self) -> Result<(), Failure>;
 
     /// Records for a while. Called when paused, and it is paused again behind it; or when idle, then `begin` says what
-    /// trace the burst shall be, and that ends with it. The server tells how the burst begins, the agent how it ends.
+    /// trace the burst shall be, and that ends with it. The agent calls `began` with the trace when it records, and before the
+    /// burst can be over, for the server to tell it; how it ends the agent tells.
     ///
     /// # Errors
     /// As for [`Self::start`].
-    fn burst(&mut self, limit: BurstLimit, begin: Option<TraceRequest>) -> Result<(), Failure>;
+    fn burst(
+        &mut self,
+        limit: BurstLimit,
+        begin: Option<TraceRequest>,
+        began: &mut dyn FnMut(&Trace),
+    ) -> Result<(), Failure>;
 
     /// Ends the trace and begins one like it: in another file, of that name or one that the agent finds; or
     /// in the same stream. Called when there is a trace, and without a file when it goes to a stream.

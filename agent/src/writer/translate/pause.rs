@@ -39,6 +39,12 @@ impl Translator {
         }
     }
 
+    /// As [`Self::pause`], at a tick.
+    #[cold]
+    pub(crate) fn pause_at(&mut self, ticks: u64) {
+        self.pause(Timestamp(self.timeline.at(ticks)));
+    }
+
     /// Collection goes on.
     pub(crate) fn resume(&mut self, time: Timestamp) {
         let Some(since) = self.paused else { return };

@@ -2,7 +2,7 @@
 
 use super::{ClientId, Server};
 use crate::agent::{Agent, TraceRequest};
-use crate::answer::{Answer, EndReason, Notice, State, StreamUse};
+use crate::answer::{Answer, EndReason, Notice, State, StreamUse, Trace};
 use crate::command::{Command, Destination, Start};
 use crate::outbox::DataStream;
 use crate::part::{ErrorCode, Failure};
@@ -164,15 +164,16 @@ impl<A: Agent> Server<A> {
         match self.agent.state() {
             State::Recording => return Err(state("it is recording already")),
             State::Paused => {
-                self.agent.burst(limit, None)?;
-                self.tell(&Notice::State(State::Recording));
+                let notifier = self.notifier.clone();
+                let mut began = |_: &Trace| notifier.notify(&Notice::State(State::Recording));
+                self.agent.burst(limit, None, &mut began)?;
             }
             State::Idle => {
                 let request = self.trace_request(id, Start::default())?;
-                self.agent.burst(limit, Some(request))?;
-                if let Some(trace) = self.agent.trace() {
-                    self.tell(&Notice::TraceStarted(trace));
-                }
+                let notifier = self.notifier.clone();
+                let mut began =
+                    |trace: &Trace| notifier.notify(&Notice::TraceStarted(trace.clone()));
+                self.agent.burst(limit, Some(request), &mut began)?;
             }
         }
         Ok(Answer::Done)

@@ -208,7 +208,12 @@ impl Agent for Fake {
         self.pausing(false)
     }
 
-    fn burst(&mut self, limit: BurstLimit, begin: Option<TraceRequest>) -> Result<(), Failure> {
+    fn burst(
+        &mut self,
+        limit: BurstLimit,
+        begin: Option<TraceRequest>,
+        began: &mut dyn FnMut(&Trace),
+    ) -> Result<(), Failure> {
         self.called(format!("burst {limit}"));
         let own = begin.is_some();
         match begin {
@@ -217,6 +222,7 @@ impl Agent for Fake {
                 .map(|_| ())?,
             None => self.pausing(false)?,
         }
+        began(&self.trace().expect("it records"));
         let time = match limit {
             BurstLimit::Time(time) => time,
             BurstLimit::Events(_) => Duration::from_millis(20),

@@ -170,11 +170,18 @@ impl Agent for Puppet {
         Ok(())
     }
 
-    fn burst(&mut self, _: BurstLimit, begin: Option<TraceRequest>) -> Result<(), Failure> {
+    fn burst(
+        &mut self,
+        _: BurstLimit,
+        begin: Option<TraceRequest>,
+        began: &mut dyn FnMut(&Trace),
+    ) -> Result<(), Failure> {
         match begin {
-            Some(request) => self.start(request).map(|_| ()),
-            None => self.resume(),
+            Some(request) => self.start(request).map(|_| ())?,
+            None => self.resume()?,
         }
+        began(&self.trace().expect("it records"));
+        Ok(())
     }
 
     fn rotate(
