@@ -185,6 +185,32 @@ fn filters_change_while_the_program_runs() {
     }
 }
 
+/// Each trace defines the objects that it mentions, also those that an earlier one has.
+#[test]
+fn objects_are_defined_in_each_trace() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+monitors");
+        bench.work();
+        bench.ctl(&["rotate", &bench.text("second")]);
+        bench.work();
+        bench.ctl(&["stop"]);
+        bench.work();
+        let third = format!("file={}", bench.text("third"));
+        bench.ctl(&["start", &third]);
+        bench.work();
+        let (folder, output) = bench.end();
+        for name in ["first", "second", "third"] {
+            rounds(&folder.path().join(name), &output);
+            let file = folder.path().join(name).display().to_string();
+            let (_, out, _) = jtrail(&["report", "--monitors", "--format", "tsv", &file]);
+            let waits = out
+                .lines()
+                .filter(|line| line.contains("\tharness.Attached\t"));
+            assert!(waits.count() > 0, "{name}: {out}");
+        }
+    }
+}
+
 /// A client takes the data as they come, in the format that it asked for.
 #[test]
 fn data_come_live() {

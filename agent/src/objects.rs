@@ -16,6 +16,7 @@ use crate::buffer::record::{self, Code};
 use crate::hooks::Teller;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
+use crate::numbers::NumberSet;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -40,6 +41,9 @@ pub(crate) struct Objects {
     /// Objects have tags; otherwise they are only counted.
     tagged: bool,
     next: AtomicU64,
+    /// Objects up to this number are older than the trace under way, and those of them that it was told of.
+    older: AtomicU64,
+    told: Mutex<NumberSet>,
     /// Held while an object that may be known to several threads gets its tag.
     naming: Mutex<()>,
     classes: ClassRefs,
@@ -72,10 +76,24 @@ impl Objects {
             forgets_areas: crate::hooks::forgets_areas(jvmti),
             tagged: are_named(events),
             next: AtomicU64::new(1),
+            older: AtomicU64::new(0),
+            told: Mutex::default(),
             naming: Mutex::new(()),
             classes: ClassRefs::default(),
             walks: events.contains(Events::HEAP).then(RwLock::default),
         }
+    }
+
+    /// Another trace begins: what it mentions of the objects that have numbers by now, it has to be told of.
+    pub(crate) fn begin_trace(&self) {
+        let mut told = self.told.lock();
+        self.older.store(self.count(), Ordering::Relaxed);
+        *told = NumberSet::default();
+    }
+
+    /// Whether the trace under way has to be told of an object that has a number.
+    fn is_untold(&self, number: u64) -> bool {
+        number <= self.older.load(Ordering::Relaxed) && self.told.lock().insert(number)
     }
 
     /// How many objects have numbers.
@@ -260,10 +278,11 @@ impl Objects {
             return 0;
         }
         // SAFETY: the caller's promise.
-        match number_in(unsafe { self.jvmti.tag(object) }.unwrap_or_default()) {
-            0 => {}
-            known => return known,
-        }
+        let is_untold = match number_in(unsafe { self.jvmti.tag(object) }.unwrap_or_default()) {
+            0 => false,
+            known if !self.is_untold(known) => return known,
+            _ => true,
+        };
         // SAFETY: likewise.
         let Some((class, size)) = (unsafe { self.class_and_size(agent, env, object) }) else {
             return 0;
@@ -273,7 +292,7 @@ impl Objects {
         let Some((number, is_new)) = (unsafe { self.name(object) }) else {
             return 0;
         };
-        if is_new {
+        if is_new || is_untold {
             let payload = [record::object(number, class), size];
             crate::hooks::record(agent, Some(buffer), Code::ObjectDef, &payload);
         }

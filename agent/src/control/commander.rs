@@ -249,6 +249,13 @@ impl Commander {
         Ok((next, trace))
     }
 
+    /// The next trace has to be told of objects anew.
+    fn begin_objects(&self) {
+        if let Some(objects) = &self.agent.objects {
+            objects.begin_trace();
+        }
+    }
+
     /// Begins a trace; at which tick it began.
     fn begin(&mut self, request: TraceRequest) -> Result<u64, Failure> {
         let has_filters = !request.change.patterns.is_empty();
@@ -258,6 +265,7 @@ impl Commander {
             self.filter(options.filter.clone())?;
         }
         self.rewrite(true)?;
+        self.begin_objects();
         let at = self.act(Action::Begin(next))?;
         self.options = options;
         self.shown.lock().begin(&trace);
@@ -382,6 +390,7 @@ impl control::Agent for Commander {
         let options = Arc::clone(&next.options);
         let (closed, is_closed) = bounded(1);
         let (go_on, may_go_on) = bounded(1);
+        self.begin_objects();
         let action = Action::Rotate(next, closed, may_go_on);
         let done = self.agent.writer.begin((self.agent.now)(), action);
         let Ok(progress) = is_closed.recv() else {

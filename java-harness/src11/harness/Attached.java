@@ -16,6 +16,10 @@ import java.util.concurrent.LinkedBlockingQueue;
 public final class Attached {
     private static final int THREADS = 3;
     private static final int DEPTH = 20;
+    /** Waited on in each round. */
+    private static final Object LOCK = new Attached();
+
+    private Attached() {}
 
     /** A thread that has been in calls of the program since before. */
     private static final class Worker implements Runnable {
@@ -94,6 +98,9 @@ public final class Attached {
 
     private static void round(List<Worker> workers, boolean virtual) throws Exception {
         attempt();
+        synchronized (LOCK) {
+            LOCK.wait(1);
+        }
         CountDownLatch done = new CountDownLatch(workers.size());
         for (Worker worker : workers) {
             worker.tasks.add(done);
