@@ -42,10 +42,7 @@ pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded
         Ok(options) => options,
         Err(error) if moment == Moment::Attach => {
             log::say(&match error.is_help() {
-                true => {
-                    "options=help is for the start of a JVM; `jtrail help options` says the same"
-                        .into()
-                }
+                true => "help is for the start of a JVM; `jtrail help attach` says the same".into(),
                 false => error.to_string(),
             });
             return Loaded::Refuse;

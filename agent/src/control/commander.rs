@@ -136,9 +136,13 @@ impl Commander {
 
     /// Has the writer do something now; at which tick that is.
     fn act(&self, action: Action) -> Result<u64, Failure> {
-        let now = (self.agent.now)();
-        match self.agent.writer.act(now, action) {
-            true => Ok(now),
+        self.act_at((self.agent.now)(), action)
+    }
+
+    /// As [`Self::act`], at a tick that has passed.
+    fn act_at(&self, at: u64, action: Action) -> Result<u64, Failure> {
+        match self.agent.writer.act(at, action) {
+            true => Ok(at),
             false => Err(off()),
         }
     }
@@ -359,10 +363,7 @@ impl control::Agent for Commander {
             ends_trace,
             over: Box::new(over),
         });
-        match self.agent.writer.act(at, burst) {
-            true => Ok(()),
-            false => Err(off()),
-        }
+        self.act_at(at, burst).map(|_| ())
     }
 
     fn rotate(

@@ -108,9 +108,7 @@ impl Jvmti {
         };
         Ok(found.into_iter().zip(objects).collect())
     }
-}
 
-impl Jvmti {
     /// Collects garbage, as `System.gc()` does.
     pub(crate) fn force_gc(self) -> Result<()> {
         // SAFETY: it takes nothing but the environment.
