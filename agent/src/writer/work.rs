@@ -170,7 +170,10 @@ impl Work {
             let action = self.actions.front().map(|(at, ..)| *at);
             let until = self.burst.as_ref().and_then(|running| running.until);
             match (action, until) {
-                (_, Some(until)) if until <= limit && action.is_none_or(|at| until <= at) => {
+                // The last pass has no limit, but does not end what would have gone on.
+                (_, Some(until))
+                    if until <= limit.min(before) && action.is_none_or(|at| until <= at) =>
+                {
                     self.merge_until(until);
                     self.end_burst(until);
                 }

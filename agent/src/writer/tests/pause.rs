@@ -1,14 +1,15 @@
 //! Collection pauses and goes on, and traces follow each other.
 
 use super::*;
-use crate::writer::{Action, NextTrace, Output, Setup, Writer};
+use crate::writer::{Action, Burst, NextTrace, Output, Setup, Writer};
 use crossbeam_channel::bounded;
 use jtrail_formats::{Checker, Item, Reader};
 use jtrail_model::Timestamp;
-use jtrail_options::{Options, Target};
+use jtrail_options::{BurstLimit, Options, Target};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Calls by the names of their methods, less definitions.
 fn lines(translator: &mut Translator) -> Vec<String> {
@@ -254,6 +255,20 @@ fn traces_follow_each_other() {
         [">run", ">base", "<base", "pause", "resume", ">base", "end"]
     );
     assert_eq!(file("2"), [">base", "<base", "end"]);
+}
+
+#[test]
+fn a_burst_that_the_end_cuts_short_does_not_end_later() {
+    let bench = Bench::new();
+    bench.act(Action::Burst(Burst {
+        limit: BurstLimit::Time(Duration::from_secs(3600)),
+        ends_trace: false,
+        over: Box::new(|_| panic!("it is not over")),
+    }));
+    bench.record(record::enter(RUN));
+    bench.record(record::leave(RUN));
+    let folder = bench.end();
+    assert_eq!(calls(&folder.path().join("0")), [">run", "<run", "end"]);
 }
 
 #[test]
