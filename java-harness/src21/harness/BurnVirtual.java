@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * Virtual threads that burn CPU time in known proportions, and let others run in between: thread
- * {@code burns-N} does N times the work of {@code burns-1}. Argument: rounds, default 800.
+ * {@code burns-N} does N times the work of {@code burns-1}, below a method {@code burnsN} of its own. Argument: rounds, default 800.
  */
 public final class BurnVirtual {
     static volatile long sink;
@@ -27,15 +27,42 @@ public final class BurnVirtual {
         }
     }
 
+    static void burns0(int rounds) {
+        burns(0, rounds);
+    }
+
+    static void burns1(int rounds) {
+        burns(1, rounds);
+    }
+
+    static void burns2(int rounds) {
+        burns(2, rounds);
+    }
+
+    static void burns3(int rounds) {
+        burns(3, rounds);
+    }
+
+    static void burns4(int rounds) {
+        burns(4, rounds);
+    }
+
     public static void main(String[] args) throws Exception {
         int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 800;
         for (int i = 0; i < 200; i++) {
             work(); // compiled from here on
         }
+        List<Runnable> bodies =
+                List.of(
+                        () -> burns0(rounds),
+                        () -> burns1(rounds),
+                        () -> burns2(rounds),
+                        () -> burns3(rounds),
+                        () -> burns4(rounds));
         List<Thread> threads = new ArrayList<>();
-        for (int n = 0; n <= 4; n++) {
-            int times = n;
-            threads.add(Thread.ofVirtual().name("burns-" + n).start(() -> burns(times, rounds)));
+        for (Runnable body : bodies) {
+            String name = "burns-" + threads.size();
+            threads.add(Thread.ofVirtual().name(name).start(body));
         }
         for (Thread t : threads) {
             t.join();
@@ -43,7 +70,12 @@ public final class BurnVirtual {
         System.out.println("burnt");
         Expect.program("harness.BurnVirtual")
                 .count("work()V", 200 + 10L * rounds)
-                .count("burns(II)V", 5);
+                .count("burns(II)V", 5)
+                .count("burns0(I)V", 1)
+                .count("burns1(I)V", 1)
+                .count("burns2(I)V", 1)
+                .count("burns3(I)V", 1)
+                .count("burns4(I)V", 1);
         Expect.print();
     }
 }
