@@ -14,12 +14,15 @@ use crate::writer::{Announcement, ClassDetailInfo};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A class file: who loads it, and the name inside.
+type Key = (Loader, Box<str>);
 
 /// Bytes of class files that passed the load hook, until the class is prepared.
 #[derive(Default)]
 pub(crate) struct ClassSizes {
-    sizes: Mutex<FxHashMap<(Loader, Box<str>), u32>>,
+    sizes: Mutex<FxHashMap<Key, u32>>,
     /// By class number: whether its details were told.
     told: Mutex<NumberSet>,
 }
@@ -38,14 +41,23 @@ impl ClassSizes {
         sizes.insert((loader, name.into()), u32::try_from(bytes).unwrap_or(0));
     }
 
-    fn take(&self, loader: Loader, name: &str) -> u32 {
-        let size = self.sizes.lock().remove(&(loader, name.into()));
-        size.unwrap_or(0)
+    fn size(&self, class: &Key) -> u32 {
+        self.sizes.lock().get(class).copied().unwrap_or(0)
     }
 
-    /// Notes that a class's details are told; `false` if they were.
-    fn tell(&self, class: u32) -> bool {
-        self.told.lock().insert(class.into())
+    fn is_told(&self, class: u32) -> bool {
+        self.told.lock().contains(class.into())
+    }
+
+    /// Tells of those classes that nobody told of, in their order.
+    fn tell(&self, found: Found, mut tell: impl FnMut(ClassDetailInfo)) {
+        let mut told = self.told.lock();
+        for (key, info) in found.classes {
+            if told.insert(info.class.into()) {
+                self.sizes.lock().remove(&key);
+                tell(info);
+            }
+        }
     }
 }
 
@@ -56,57 +68,31 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
         log::say(&format!("{error}; the trace has no details of classes"));
         return;
     }
-    let mut found = Vec::new();
-    for class in agent.jvmti.loaded_classes().unwrap_or_default() {
-        // SAFETY: local references that the JVM just gave us.
-        unsafe {
-            if agent.jvmti.is_prepared(class) == Ok(true)
-                && let Some(info) = untold(agent, env, class)
-                && let Ok(name) = name_of(agent, class)
-            {
-                found.push((name, info));
+    let loaded = agent.jvmti.loaded_classes().unwrap_or_default();
+    let mut found = Found::default();
+    // Formats number these first.
+    for first in ["java.lang.Object", "java.lang.Thread"] {
+        for &class in &loaded {
+            // SAFETY: local references that the JVM just gave us.
+            unsafe {
+                if name_of(agent, class).is_ok_and(|name| *name == *first) {
+                    find(agent, env, class, &mut found);
+                }
             }
         }
     }
-    for info in in_order(found) {
-        agent.announce(Announcement::ClassDetail(Box::new(info)));
+    for class in loaded {
+        // SAFETY: likewise.
+        unsafe { find(agent, env, class, &mut found) };
     }
+    tell(agent, found);
 }
 
-/// Those that others name before these: `java.lang.Object`, `java.lang.Thread`, and then the rest, each behind its superclass
-/// and interfaces.
-fn in_order(found: Vec<(Box<str>, ClassDetailInfo)>) -> Vec<ClassDetailInfo> {
-    let mut places: FxHashMap<Box<str>, Vec<usize>> = FxHashMap::default();
-    for (at, (name, _)) in found.iter().enumerate() {
-        places.entry(name.clone()).or_default().push(at);
-    }
-    let places_of = |name: &str| places.get(name).map_or(&[][..], |all| all);
-    let mut order = Vec::with_capacity(found.len());
-    let mut seen = vec![false; found.len()];
-    // A class is on the stack twice: before what it names, and behind that.
-    let mut stack: Vec<(usize, bool)> = (0..found.len()).rev().map(|at| (at, false)).collect();
-    for first in ["java.lang.Thread", "java.lang.Object"] {
-        stack.extend(places_of(first).iter().map(|at| (*at, false)));
-    }
-    while let Some((at, is_ready)) = stack.pop() {
-        if is_ready {
-            order.push(at);
-        } else if !std::mem::replace(&mut seen[at], true) {
-            stack.push((at, true));
-            let info = &found[at].1;
-            let named = info.interfaces.iter().rev().chain([&info.super_name]);
-            stack.extend(
-                named
-                    .flat_map(|name| places_of(name))
-                    .map(|at| (*at, false)),
-            );
-        }
-    }
-    let mut found: Vec<_> = found.into_iter().map(|(_, info)| Some(info)).collect();
-    order
-        .into_iter()
-        .filter_map(|at| found[at].take())
-        .collect()
+/// Classes that are to be told of: each behind its superclass and interfaces.
+#[derive(Default)]
+struct Found {
+    classes: Vec<(Key, ClassDetailInfo)>,
+    seen: FxHashSet<u32>,
 }
 
 pub(super) unsafe extern "system" fn prepared(
@@ -117,44 +103,57 @@ pub(super) unsafe extern "system" fn prepared(
 ) {
     guard::run("a class's preparation", || {
         let Some(agent) = agent::get() else { return };
+        let mut found = Found::default();
         // SAFETY: the callback's own references.
-        unsafe { tell(agent, env, class) };
+        unsafe { find(agent, env, class, &mut found) };
+        tell(agent, found);
     });
 }
 
-/// Announces a class's details, unless that was done.
-///
-/// # Safety
-/// `env` is the running thread's, `class` a live reference to a prepared class.
-unsafe fn tell(agent: &Agent, env: *mut JNIEnv, class: jclass) {
-    // SAFETY: the caller's promise.
-    if let Some(info) = unsafe { untold(agent, env, class) } {
+fn tell(agent: &Agent, found: Found) {
+    agent.sizes.tell(found, |info| {
         agent.announce(Announcement::ClassDetail(Box::new(info)));
-    }
+    });
 }
 
-/// A class's details, unless they were told.
+/// Adds a class, unless it is not prepared or was told of, behind its superclass and interfaces: the JVM calls a class
+/// prepared before it tells us, and in another thread that comes later than what it tells of an implementer.
 ///
 /// # Safety
-/// As for [`tell`].
-unsafe fn untold(agent: &Agent, env: *mut JNIEnv, class: jclass) -> Option<ClassDetailInfo> {
-    // SAFETY: the caller's promise.
-    let number = unsafe { agent.classes.number_of(agent, class) }?;
-    if !agent.sizes.tell(number) {
-        return None;
+/// `env` is the running thread's, `class` a live reference to a class.
+unsafe fn find(agent: &Agent, env: *mut JNIEnv, class: jclass, found: &mut Found) {
+    // SAFETY: the caller's promise, and local references that the JVM gives us.
+    unsafe {
+        if agent.jvmti.is_prepared(class) != Ok(true) {
+            return;
+        }
+        let Some(number) = agent.classes.number_of(agent, class) else {
+            return;
+        };
+        if agent.sizes.is_told(number) || !found.seen.insert(number) {
+            return;
+        }
+        let super_class = crate::jni::superclass_of(env, class);
+        if !super_class.is_null() {
+            find(agent, env, super_class, found);
+        }
+        for interface in agent.jvmti.interfaces(class).unwrap_or_default() {
+            find(agent, env, interface, found);
+        }
+        if let Ok(class) = details(agent, env, class, number) {
+            found.classes.push(class);
+        }
     }
-    // SAFETY: likewise.
-    unsafe { details(agent, env, class, number) }.ok()
 }
 
 /// # Safety
-/// As for [`tell`].
+/// As for [`find`].
 unsafe fn details(
     agent: &Agent,
     env: *mut JNIEnv,
     class: jclass,
     number: u32,
-) -> Result<ClassDetailInfo> {
+) -> Result<(Key, ClassDetailInfo)> {
     let jvmti = agent.jvmti;
     // SAFETY: the caller's promise, and local references that the JVM gives us.
     unsafe {
@@ -167,7 +166,8 @@ unsafe fn details(
             false => name_of(agent, super_class)?,
         };
         let interfaces = jvmti.interfaces(class)?;
-        Ok(ClassDetailInfo {
+        let key = (loader, internal_name(&signature).into());
+        let info = ClassDetailInfo {
             class: number,
             time: (agent.now)(),
             access: jvmti.class_modifiers(class)?,
@@ -177,10 +177,11 @@ unsafe fn details(
                 .map(|interface| name_of(agent, interface))
                 .collect::<Result<_>>()?,
             loader: loader_name(agent, env, loader, loader_object)?,
-            size: agent.sizes.take(loader, internal_name(&signature)),
+            size: agent.sizes.size(&key),
             fields: jvmti.fields(class)?,
             methods: jvmti.methods(class)?,
-        })
+        };
+        Ok((key, info))
     }
 }
 
@@ -240,52 +241,40 @@ pub(super) unsafe fn redefined(agent: &Agent, env: *mut JNIEnv, class: jclass, b
 mod tests {
     use super::*;
 
-    #[test]
-    fn details_are_told_once() {
-        let sizes = ClassSizes::default();
-        assert!(sizes.tell(70));
-        assert!(sizes.tell(6));
-        assert!(!sizes.tell(70));
-    }
-
-    #[test]
-    fn superclasses_and_interfaces_come_first() {
-        let class = |name: &str, super_name: &str, interfaces: &[&str]| {
+    fn found(classes: &[u32]) -> Found {
+        let class = |&class: &u32| {
             let info = ClassDetailInfo {
-                class: u32::from(name.as_bytes()[name.len() - 1]),
-                super_name: super_name.into(),
-                interfaces: interfaces.iter().map(|name| (*name).into()).collect(),
+                class,
                 ..ClassDetailInfo::default()
             };
-            (name.into(), info)
+            ((Loader::BOOT, class.to_string().into()), info)
         };
-        let found = vec![
-            class("a.C", "a.B", &["a.J", "a.I"]),
-            class("a.I", "", &[]),
-            class("java.lang.Thread", "java.lang.Object", &["a.R", "gone"]),
-            class("a.B", "java.lang.Object", &["a.J"]),
-            class("a.R", "", &[]),
-            class("a.J", "", &["a.I"]),
-            class("java.lang.Object", "", &[]),
-            class("a.B", "a.C", &[]), // of another loader; no order could please it
-        ];
-        let order = in_order(found);
-        let order: String = order.iter().map(|info| info.class as u8 as char).collect();
-        assert_eq!(order.len(), 8);
-        assert!(order.starts_with("tRd"), "{order}");
-        let at = |c| order.find(c).expect("there");
-        let b = order.rfind('B').expect("there"); // the first of the two has no place of its own
-        assert!(at('I') < at('J') && at('J') < b && at('J') < at('C'));
+        Found {
+            classes: classes.iter().map(class).collect(),
+            seen: FxHashSet::default(),
+        }
     }
 
     #[test]
-    fn sizes_are_kept_until_they_are_taken() {
+    fn details_are_told_once_and_in_order() {
         let sizes = ClassSizes::default();
-        sizes.loaded(Loader::BOOT, Some("a/B"), 812);
+        let mut told = Vec::new();
+        sizes.tell(found(&[70, 6]), |info| told.push(info.class));
+        sizes.tell(found(&[6, 3, 70, 80]), |info| told.push(info.class));
+        assert_eq!(told, [70, 6, 3, 80]);
+        assert!(sizes.is_told(3) && !sizes.is_told(4));
+    }
+
+    #[test]
+    fn sizes_are_kept_until_they_are_told() {
+        let sizes = ClassSizes::default();
+        sizes.loaded(Loader::BOOT, Some("7"), 812);
         sizes.loaded(Loader::BOOT, None, 1);
-        assert_eq!(sizes.take(Loader::PLATFORM, "a/B"), 0);
-        assert_eq!(sizes.take(Loader::BOOT, "a/B"), 812);
-        assert_eq!(sizes.take(Loader::BOOT, "a/B"), 0);
+        assert_eq!(sizes.size(&(Loader::PLATFORM, "7".into())), 0);
+        let class = (Loader::BOOT, "7".into());
+        assert_eq!(sizes.size(&class), 812);
+        sizes.tell(found(&[7]), |_| {});
+        assert_eq!(sizes.size(&class), 0);
         for class in 0..=MOST_SIZES {
             sizes.loaded(Loader::BOOT, Some(&class.to_string()), 1);
         }
