@@ -12,11 +12,13 @@ const BINDER: &str = "agent/src/java/jtrail/Binder.java";
 /// Classes of the JDK that no release lets us compile against.
 const STUBS: &str = "agent/src/java/stubs/jdk/internal/misc/Unsafe.java";
 const HARNESS: &str = "java-harness";
+/// What programs may have with them, to command the agent.
+const API: &str = "java-api";
 /// Releases of the harness's source sets: each in a folder `srcN`, compiled for JDK N.
 const RELEASES: [u32; 3] = [11, 17, 21];
 
 fn main() {
-    for path in [HOOK, BINDER, STUBS, HARNESS] {
+    for path in [HOOK, BINDER, STUBS, HARNESS, API] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
@@ -34,13 +36,18 @@ fn main() {
         println!("cargo::rustc-env={key}={}", hook.join(class).display());
     }
 
-    // Beside the programs, so that people and scripts find it: `target/<profile>/harness`.
+    // Beside the programs, so that people and scripts find them: `target/<profile>/harness` and `jtrail-api.jar`.
     let profile = out
         .ancestors()
         .nth(3)
         .expect("OUT_DIR is four levels below the target folder");
+    let api = out.join("api");
+    javac.compile(8, &api, &java_files(Path::new(API)), &[]);
+    let jar = profile.join("jtrail-api.jar");
+    javac.jar(&jar, &Path::new(API).join("MANIFEST.MF"), &api);
+    println!("cargo::rustc-env=JTRAIL_API={}", jar.display());
     let harness = profile.join("harness");
-    let mut earlier: Vec<PathBuf> = Vec::new();
+    let mut earlier: Vec<PathBuf> = vec![jar];
     for release in RELEASES.into_iter().filter(|r| *r <= javac.version) {
         let sources = java_files(&Path::new(HARNESS).join(format!("src{release}")));
         let classes = harness.join(release.to_string());
@@ -113,6 +120,27 @@ impl Javac {
                 self.path.display(),
                 String::from_utf8_lossy(&output.stderr)
             );
+            std::process::exit(1);
+        }
+    }
+}
+
+impl Javac {
+    /// Puts all classes of a folder into a jar.
+    fn jar(&self, jar: &Path, manifest: &Path, classes: &Path) {
+        // The compiler's neighbour, or the one of the path.
+        let output = Command::new(self.path.with_file_name("jar"))
+            .arg("--create")
+            .arg("--file")
+            .arg(jar)
+            .arg("--manifest")
+            .arg(manifest)
+            .arg("-C")
+            .args([classes, Path::new(".")])
+            .output();
+        let output = output.expect("a JDK has jar beside javac");
+        if !output.status.success() {
+            eprintln!("jar failed:\n{}", String::from_utf8_lossy(&output.stderr));
             std::process::exit(1);
         }
     }

@@ -7,6 +7,7 @@ mod facts;
 mod figures;
 mod hprof;
 mod live_aggregated;
+mod live_api;
 mod live_areas;
 mod live_attach;
 mod live_classes;

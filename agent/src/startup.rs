@@ -38,7 +38,7 @@ pub(crate) enum Moment {
 /// `vm` is the JVM.
 pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded {
     let options = jtrail_options::parse(text, &jtrail_options::read_file);
-    let options = match options.and_then(Options::available) {
+    let options = match options {
         Ok(options) => options,
         Err(error) if moment == Moment::Attach => {
             log::say(&match error.is_help() {
@@ -117,6 +117,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     };
     let output = match options.format {
         OutputFormat::None => Ok(None),
+        _ if options.begins_idle() => Ok(None),
         _ => Output::open(&target).map(Some),
     };
     let output = match output {

@@ -147,6 +147,8 @@ codes! {
     ThreadOs Words(2), false;
     /// 0. Somebody asks for the document of a format of totals, as it is now.
     Snapshot Words(1), false;
+    /// Number of a text that was announced for this record. The program marks this place.
+    Mark Words(1), false;
 }
 
 impl Code {

@@ -1,5 +1,6 @@
 //! What clients command.
 
+use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::hooks;
 use crate::writer::{Action, Burst, NextTrace, Output, Progress, hostname};
@@ -32,7 +33,8 @@ impl Shown {
     /// The trace that the agent began with.
     pub(super) fn of(agent: &Agent) -> Self {
         let format = agent.options.format;
-        let trace = (format != OutputFormat::None).then(|| Trace {
+        let is_idle = format == OutputFormat::None || agent.options.begins_idle();
+        let trace = (!is_idle).then(|| Trace {
             format,
             to: Destination::File,
             file: Some(agent.writer.target.clone()),
@@ -53,6 +55,15 @@ impl Shown {
         if let Some(stream) = &self.stream {
             stream.finish_within(LAST_DATA);
         }
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+
+    /// Of the trace under way.
+    pub(super) fn format(&self) -> Option<OutputFormat> {
+        self.trace.as_ref().map(|trace| trace.format)
     }
 
     fn begin(&mut self, trace: &Trace) {
@@ -105,6 +116,7 @@ pub(super) struct Commander {
     options: Arc<Options>,
     loaded: Instant,
     notifier: Notifier,
+    waiting: Arc<Waiting>,
     /// Files that we named ourselves.
     files: u32,
     /// Classes are rewritten while there is a trace.
@@ -120,6 +132,7 @@ impl Commander {
         agent: &'static Agent,
         env: *mut JNIEnv,
         shown: Arc<Mutex<Shown>>,
+        waiting: Arc<Waiting>,
         notifier: Notifier,
     ) -> Self {
         Self {
@@ -129,8 +142,9 @@ impl Commander {
             options: Arc::clone(&agent.options),
             loaded: Instant::now(),
             notifier,
+            waiting,
             files: 0,
-            rewrites: agent.classes.is_open(),
+            rewrites: agent.classes.can_open(),
         }
     }
 
@@ -273,6 +287,7 @@ impl Commander {
         let at = self.act(Action::Begin(next))?;
         self.options = options;
         self.shown.lock().begin(&trace);
+        self.waiting.end();
         Ok(at)
     }
 
@@ -366,6 +381,13 @@ impl control::Agent for Commander {
         self.act_at(at, burst).map(|_| ())
     }
 
+    fn go(&mut self) -> Result<(), Failure> {
+        match self.waiting.end() {
+            true => Ok(()),
+            false => Err(Failure::new(ErrorCode::State, "the program does not wait")),
+        }
+    }
+
     fn rotate(
         &mut self,
         file: Option<&str>,
@@ -448,12 +470,8 @@ impl control::Agent for Commander {
     }
 
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
-        match self.options.format {
-            OutputFormat::Xml | OutputFormat::Binary | OutputFormat::Jinsight => {
-                self.act(Action::Mark(text.to_owned())).map(|_| ())
-            }
-            format => Err(unavailable(format!("{format} has no place for texts"))),
-        }
+        super::check_mark(self.agent, text)?;
+        self.act(Action::Mark(text.to_owned())).map(|_| ())
     }
 
     fn status(&self) -> Status {

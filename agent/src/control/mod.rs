@@ -3,6 +3,7 @@
 //! `crates/control` has the protocol, `docs/control.md` its specification.
 
 mod commander;
+mod waiting;
 
 use crate::agent::{self, Agent};
 use crate::hooks::own_threads;
@@ -11,15 +12,19 @@ use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
 use jni::sys::JNIEnv;
 use jtrail_control::{
-    EndReason, Listener, Notice, Notifier, Server, Service, Settings, Stopper, default_path,
+    Caller, Command, EndReason, ErrorCode, Failure, Listener, Notice, Notifier, Server, Service,
+    Settings, State, Stopper, calls, default_path,
 };
-use jtrail_options::{self as options, Control, Options, Target};
+use jtrail_options::{self as options, Control, Options, OutputFormat, Target};
 use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
+use waiting::Waiting;
 
+/// What notes of the agent begin with.
+const NOTE: &str = "jtrail ";
 /// How long the JVM's end waits for the thread, which may be in the middle of a command.
 const LAST_COMMAND: Duration = Duration::from_secs(2);
 
@@ -29,6 +34,11 @@ pub(crate) struct Channel {
     notifier: Notifier,
     /// The trace that clients see.
     shown: Arc<Mutex<commander::Shown>>,
+    /// Commands of the program itself.
+    caller: Caller,
+    waiting: Arc<Waiting>,
+    /// None where no clients may come.
+    socket: Option<PathBuf>,
     /// Disconnected when the thread has ended.
     ended: Receiver<()>,
 }
@@ -53,21 +63,43 @@ pub(crate) fn start(env: *mut JNIEnv) {
     if agent.options.server == options::Server::Standalone {
         return;
     }
-    let told = path(&agent.options)
-        .and_then(|path| Listener::bind(&path))
-        .map_err(|error| error.to_string())
-        .and_then(|listener| serve(agent, env, listener));
-    if let Err(error) = told {
-        log::say(&format!("no command channel: {error}; the program goes on"));
+    let listener = match agent.options.control {
+        Control::Off => Ok(None),
+        _ => path(&agent.options)
+            .and_then(|path| Listener::bind(&path))
+            .map(Some),
+    };
+    let tell = |error: &str| log::say(&format!("no command channel: {error}; the program goes on"));
+    let listener = match listener {
+        Ok(listener) => listener,
+        // The program can command without a socket.
+        Err(error) if agent.options.server == options::Server::Application => {
+            tell(&error.to_string());
+            None
+        }
+        Err(error) => return tell(&error.to_string()),
+    };
+    if let Err(error) = serve(agent, env, listener) {
+        tell(&error);
     }
 }
 
-fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<(), String> {
+fn serve(
+    agent: &'static Agent,
+    env: *mut JNIEnv,
+    listener: Option<Listener>,
+) -> Result<(), String> {
     let (alive, ended) = bounded::<()>(0);
     let notifier = Notifier::default();
     let stopper = Arc::<OnceLock<Stopper>>::default();
     let shown = Arc::new(Mutex::new(commander::Shown::of(agent)));
+    let waits = agent.options.server == options::Server::Controlled;
+    let waiting = Arc::new(Waiting::new(waits));
+    let (caller, calls) = calls().map_err(|error| error.to_string())?;
     let channel = Channel {
+        caller,
+        waiting: Arc::clone(&waiting),
+        socket: listener.as_ref().map(|listener| listener.path().to_owned()),
         stopper: Arc::clone(&stopper),
         notifier: notifier.clone(),
         shown: Arc::clone(&shown),
@@ -77,13 +109,13 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<
         return Err("there is one".into());
     }
     let body = move |agent: &'static Agent, env| {
-        let commander = Commander::new(agent, env, shown, notifier.clone());
+        let commander = Commander::new(agent, env, shown, waiting, notifier.clone());
         let settings = Settings::default().with_compat(agent.options.compat);
         let server = Server::new(commander, settings, notifier);
         let service = Service::new(server, listener, log::say);
         let result = service.and_then(|(service, stop)| {
             let _ = stopper.set(stop); // the first and only time
-            service.run()
+            service.serving(calls).run()
         });
         if let Err(error) = result {
             log::say(&format!("the command channel ends: {error}"));
@@ -100,6 +132,60 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<
     )
 }
 
+/// Whether there is a trace, and it is not paused.
+pub(crate) fn is_recording(agent: &Agent) -> bool {
+    match agent.channel.get() {
+        Some(channel) => channel.shown.lock().state() == State::Recording,
+        None => agent.live.get().is_some() && agent.options.format != OutputFormat::None,
+    }
+}
+
+/// Whether a text may go into the trace that is under way.
+pub(crate) fn check_mark(agent: &Agent, text: &str) -> Result<(), Failure> {
+    let format = match agent.channel.get() {
+        Some(channel) => channel.shown.lock().format(),
+        None => Some(agent.options.format),
+    };
+    let problem = match format {
+        None | Some(OutputFormat::None) => (ErrorCode::State, "there is no trace".to_owned()),
+        Some(OutputFormat::Xml | OutputFormat::Binary | OutputFormat::Jinsight) => {
+            if !text.starts_with(NOTE) {
+                return Ok(());
+            }
+            let problem = format!("texts that begin with {NOTE:?} are the agent's own");
+            (ErrorCode::Invalid, problem)
+        }
+        Some(format) => (
+            ErrorCode::Unavailable,
+            format!("{format} has no place for texts"),
+        ),
+    };
+    Err(Failure::new(problem.0, problem.1))
+}
+
+/// Where the options say so, waits until a client has begun a trace.
+pub(crate) fn wait_for_client(agent: &Agent) {
+    let Some(channel) = agent.channel.get() else {
+        return; // there is none, which was told
+    };
+    let (Some(socket), options::Server::Controlled) = (&channel.socket, agent.options.server)
+    else {
+        return;
+    };
+    let time = options::duration_text(agent.options.wait);
+    if !agent.options.wait.is_zero() {
+        let socket = socket.display();
+        log::say(&format!(
+            "the program waits up to {time} for a client at {socket}"
+        ));
+    }
+    if !channel.waiting.wait(agent.options.wait) {
+        log::say(&format!(
+            "no client began a trace within {time}; the program goes on without one, and a client may still come"
+        ));
+    }
+}
+
 /// The output takes no more, and tracing is off: tells clients, if there is a channel.
 pub(crate) fn failed(progress: crate::writer::Progress, message: &str) {
     if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
@@ -108,6 +194,11 @@ pub(crate) fn failed(progress: crate::writer::Progress, message: &str) {
 }
 
 impl Channel {
+    /// Carries out a command of the program, as if a client had given it.
+    pub(crate) fn command(&self, command: Command) -> Result<(), Failure> {
+        self.caller.call(command).map(|_| ())
+    }
+
     fn tell_end(&self, progress: crate::writer::Progress, reason: EndReason, message: &str) {
         let ended = self.shown.lock().end(progress);
         if let Some(ended) = ended {

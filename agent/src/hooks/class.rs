@@ -1,6 +1,6 @@
 //! Classes load: those that the filters include are rewritten.
 
-use super::detail;
+use super::{api, detail};
 use crate::agent::{self, Agent};
 use crate::guard;
 use crate::instrument::Loader;
@@ -75,6 +75,24 @@ pub(super) unsafe extern "system" fn file_load_hook(
                 *new_bytes = memory;
                 *new_length = size;
             }
+        }
+    });
+}
+
+/// A class is about to be used.
+pub(super) unsafe extern "system" fn prepared(
+    _jvmti: RawEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    class: jclass,
+) {
+    guard::run("a class's preparation", || {
+        let Some(agent) = agent::get() else { return };
+        // SAFETY: the callback's own references.
+        unsafe { api::prepared(agent, env, class) };
+        if agent.options.events.contains(Events::DETAILS) {
+            // SAFETY: likewise.
+            unsafe { detail::prepared(agent, env, class) };
         }
     });
 }

@@ -4,14 +4,12 @@
 //! prepared before the trace are told of at its start.
 
 use super::{buffer, lifecycle, record};
-use crate::agent::{self, Agent};
+use crate::agent::Agent;
 use crate::buffer::record::Code;
 use crate::instrument::{Loader, class_name};
 use crate::jvmti::Result;
-use crate::jvmti::abi::{Event, RawEnv};
 use crate::numbers::NumberSet;
 use crate::writer::{Announcement, ClassDetailInfo};
-use crate::{guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -61,13 +59,8 @@ impl ClassSizes {
     }
 }
 
-/// Tells of the classes that are there, and has the JVM tell of those that follow.
+/// Tells of the classes that are there. The JVM tells of those that follow by now, so that none is left out.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
-    // In this order, so that none is left out.
-    if let Err(error) = agent.jvmti.enable(Event::ClassPrepare) {
-        log::say(&format!("{error}; the trace has no details of classes"));
-        return;
-    }
     let loaded = agent.jvmti.loaded_classes().unwrap_or_default();
     let mut found = Found::default();
     // Formats number these first.
@@ -95,19 +88,15 @@ struct Found {
     seen: FxHashSet<u32>,
 }
 
-pub(super) unsafe extern "system" fn prepared(
-    _jvmti: RawEnv,
-    env: *mut JNIEnv,
-    _thread: jobject,
-    class: jclass,
-) {
-    guard::run("a class's preparation", || {
-        let Some(agent) = agent::get() else { return };
-        let mut found = Found::default();
-        // SAFETY: the callback's own references.
-        unsafe { find(agent, env, class, &mut found) };
-        tell(agent, found);
-    });
+/// A class was prepared.
+///
+/// # Safety
+/// `env` is the running thread's, `class` a live reference to a class.
+pub(super) unsafe fn prepared(agent: &Agent, env: *mut JNIEnv, class: jclass) {
+    let mut found = Found::default();
+    // SAFETY: the caller's promise.
+    unsafe { find(agent, env, class, &mut found) };
+    tell(agent, found);
 }
 
 fn tell(agent: &Agent, found: Found) {

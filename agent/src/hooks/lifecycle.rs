@@ -1,7 +1,8 @@
 //! The JVM starts, is ready, and ends.
 
 use super::{
-    buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site, thread,
+    api, buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site,
+    thread,
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
@@ -24,11 +25,14 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
     });
 }
 
-/// Puts the hook class in; from then on, classes are rewritten.
+/// Puts the hook class in; from then on, classes are rewritten, unless the trace begins later.
 fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     crate::jni::define_hook(env, bind)
         .map_err(|error| format!("cannot define the hook class: {error}"))?;
-    agent.classes.open();
+    agent.classes.allow();
+    if !agent.options.begins_idle() {
+        agent.classes.open();
+    }
     Ok(())
 }
 
@@ -52,6 +56,7 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
     guard::run("the JVM's initialisation", || {
         let Some(agent) = agent::get() else { return };
         begin(agent, env, true);
+        control::wait_for_client(agent);
     });
 }
 
@@ -139,6 +144,13 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         // SAFETY: local references that the JVM just gave us.
         .filter_map(|thread| unsafe { agent.name_thread(env, *thread) })
         .collect();
+    // First, so that none is left out below.
+    if let Err(error) = agent.jvmti.enable(Event::ClassPrepare) {
+        log::say(&format!(
+            "{error}; the trace has no details of classes, and the program no word in it"
+        ));
+    }
+    api::bind_loaded(agent, env);
     site::begin(agent, env);
     if agent.options.events.contains(Events::DETAILS) {
         detail::begin(agent, env); // likewise: formats that list a class's members want them before all else

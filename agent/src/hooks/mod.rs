@@ -3,6 +3,7 @@
 //!
 //! A capability is asked for, and an event switched on, only when the options need it.
 
+mod api;
 mod capabilities;
 mod class;
 mod cpu;
@@ -102,7 +103,6 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     if agent.options.events.contains(Events::DETAILS) {
         callbacks.class_file_load_hook(class::file_load_hook);
         events.push(Event::ClassFileLoadHook);
-        callbacks.class_prepare(detail::prepared); // switched on when the JVM is ready
     }
     if agent.options.events.contains(Events::JIT) {
         callbacks.compiled_method_load(jit::loaded); // likewise
@@ -137,6 +137,7 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         callbacks.exception_catch(exception::caught);
         events.extend([Event::Exception, Event::ExceptionCatch]);
     }
+    callbacks.class_prepare(class::prepared); // switched on when the JVM is ready
     if let Some(objects) = &agent.objects {
         object::install(agent, objects)?;
     }

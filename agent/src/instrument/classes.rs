@@ -26,8 +26,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Default)]
 pub(crate) struct Classes {
     loaders: Loaders,
-    /// Whether the hook is there, so that classes can be rewritten.
+    /// Classes are rewritten. That takes the hook.
     open: AtomicBool,
+    can_open: AtomicBool,
     known: Mutex<Known>,
     /// Where lines are counted.
     pub(crate) lines: OnceLock<LineCounters>,
@@ -57,6 +58,15 @@ impl FrameMethod {
 }
 
 impl Classes {
+    /// The hook is there.
+    pub(crate) fn allow(&self) {
+        self.can_open.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn can_open(&self) -> bool {
+        self.can_open.load(Ordering::Acquire)
+    }
+
     /// From now on, classes are rewritten.
     pub(crate) fn open(&self) {
         self.open.store(true, Ordering::Release);

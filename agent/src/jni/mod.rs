@@ -1,8 +1,10 @@
 //! The few things that the agent asks of Java itself.
 
+mod api;
 mod objects;
 mod threads;
 
+pub(crate) use api::{ApiFunctions, bind_api, new_text, text_of};
 pub(crate) use objects::{
     address, allocate, array_length, first_element, forget, is_instance, named_class, new_array,
     object_class, with_garbage,

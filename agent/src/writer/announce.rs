@@ -8,6 +8,7 @@ use crate::instrument::sites::Sizing;
 use crate::jvmti::Member;
 use crate::objects::ObjectInfo;
 use jtrail_classfile::SuperMarks;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A message on the announcements' channel.
 pub(crate) enum Announcement {
@@ -49,6 +50,8 @@ pub(crate) enum Announcement {
     },
     /// A text that records name by its number.
     Text { number: u32, text: Box<str> },
+    /// A text of the program's, for the next `Mark` record of that number.
+    Mark(MarkInfo),
     /// A class of which something is instrumented.
     Instrumented { methods: u64 },
     /// Something that the filters include and that is not traced; `method` is empty for a whole class.
@@ -57,6 +60,34 @@ pub(crate) enum Announcement {
         method: Box<str>,
         reason: Box<str>,
     },
+}
+
+/// A text of the program's, on its way to its record.
+#[derive(Debug)]
+pub(crate) struct MarkInfo {
+    pub(crate) number: u64,
+    pub(crate) text: Box<str>,
+}
+
+/// How many of them there are.
+static MARKS: AtomicU64 = AtomicU64::new(0);
+
+impl MarkInfo {
+    pub(crate) fn new(number: u64, text: Box<str>) -> Self {
+        MARKS.fetch_add(1, Ordering::Relaxed);
+        Self { number, text }
+    }
+
+    /// How many are there that the writer has not come to.
+    pub(crate) fn on_their_way() -> u64 {
+        MARKS.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for MarkInfo {
+    fn drop(&mut self) {
+        MARKS.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A thread's buffer, shared between its thread and the writer, who frees it in the end.

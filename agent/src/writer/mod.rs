@@ -17,8 +17,8 @@ mod translate;
 mod work;
 
 pub(crate) use announce::{
-    Announcement, BufferHandle, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MethodInfo,
-    ThreadInfo,
+    Announcement, BufferHandle, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo,
+    MethodInfo, ThreadInfo,
 };
 pub(crate) use output::{Output, beside};
 pub(crate) use preamble::hostname;
@@ -27,7 +27,7 @@ use crate::buffer::{Chunk, Full};
 use crate::clock::Reading;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_model::Totals;
-use jtrail_options::{BurstLimit, Options, OutputFormat};
+use jtrail_options::{BurstLimit, Options, OutputFormat, Server};
 use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
@@ -114,9 +114,9 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Whether a trace is asked for.
-    fn writes(&self) -> bool {
-        self.options.format != OutputFormat::None
+    /// Whether there is a trace, or may be one.
+    fn is_for_traces(&self) -> bool {
+        self.options.format != OutputFormat::None || self.options.server != Server::Standalone
     }
 }
 

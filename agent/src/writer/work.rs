@@ -5,7 +5,7 @@ use super::compilations::Compilations;
 use super::merge::Merge;
 use super::output::write_whole;
 use super::preamble::{self, Identity};
-use super::translate::{OpenCalls, Settings, Translator};
+use super::translate::{OpenCalls, Settings, Translator, silent};
 use super::{Action, Burst, Command, NextTrace, Progress, Setup, format, losses, stream};
 use crate::buffer::Full;
 use crate::buffer::record::Code;
@@ -147,7 +147,7 @@ impl Work {
             self.merge.add_full(&message);
         }
         let Some(trace) = &mut self.trace else {
-            if !self.setup.writes() {
+            if !self.setup.is_for_traces() {
                 self.merge.discard();
             }
             return;
@@ -358,7 +358,9 @@ impl Work {
                 Announcement::Buffer(buffer) => self.merge.add_buffer(*buffer),
                 other => match &mut self.trace {
                     Some(trace) => trace.announce(other),
-                    None if self.setup.output.is_some() => self.waiting.push(other),
+                    None if self.setup.is_for_traces() && !self.has_failed => {
+                        self.waiting.push(other);
+                    }
                     None => {}
                 },
             }
@@ -367,9 +369,12 @@ impl Work {
 
     fn begin(&mut self, started: u64) {
         let options = Arc::clone(&self.setup.options);
-        let Some(encoder) = format::encoder(&options) else {
+        if !self.setup.is_for_traces() {
             return;
-        };
+        }
+        // Without an output, another trace may begin later.
+        let is_idle = self.setup.output.is_none();
+        let encoder = format::encoder(&options).unwrap_or_else(silent);
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
         let started = Timestamp(timeline.at(started));
@@ -384,7 +389,10 @@ impl Work {
             cpu_told: None,
             is_over: false,
         };
-        trace.begin(&self.setup, started);
+        match is_idle {
+            false => trace.begin(&self.setup, started),
+            true => trace.stay_idle(),
+        }
         for announcement in self.waiting.drain(..) {
             trace.announce(announcement);
         }
@@ -522,6 +530,12 @@ impl Trace {
         (self.flushed, self.cpu_told, self.is_over) = (Instant::now(), None, false);
     }
 
+    /// There is no trace yet.
+    fn stay_idle(&mut self) {
+        self.is_over = true;
+        self.translator.go_silent();
+    }
+
     /// What is due while the program runs.
     fn now_and_then(&mut self, setup: &Setup) {
         let now = Instant::now();
@@ -567,6 +581,7 @@ impl Trace {
                 sizing,
             } => translator.set_site(site, class, sizing),
             Announcement::Text { number, text } => translator.add_text(number, text),
+            Announcement::Mark(mark) => translator.add_mark(mark),
             Announcement::Instrumented { methods } => translator.count_instrumented(methods),
             Announcement::Uncovered {
                 class,

@@ -68,6 +68,15 @@ pub trait Agent {
         began: &mut dyn FnMut(&Trace),
     ) -> Result<(), Failure>;
 
+    /// The program waits for a client before its `main`: it goes on, without a trace.
+    ///
+    /// # Errors
+    /// It does not wait, or no longer.
+    fn go(&mut self) -> Result<(), Failure> {
+        let message = "the program does not wait";
+        Err(Failure::new(ErrorCode::State, message))
+    }
+
     /// Ends the trace and begins one like it: in another file, of that name or one that the agent finds; or
     /// in the same stream. Called when there is a trace, and without a file when it goes to a stream.
     ///

@@ -35,6 +35,8 @@ pub enum Command {
     Resume,
     /// `burst`: record for a while only. What was paused is paused again, what was idle is idle again.
     Burst(BurstLimit),
+    /// `go`: the program that waits for a client goes on, without a trace.
+    Go,
     /// `rotate`: end the trace and begin a new one of the same kind.
     Rotate {
         /// Where to; without it, the agent finds a name. Not for a trace that goes to a client.
@@ -125,13 +127,14 @@ pub struct BadRequest {
 
 impl Command {
     /// The names of all commands.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 15] = [
         "setOutputFormat",
         "start",
         "stop",
         "pause",
         "resume",
         "burst",
+        "go",
         "rotate",
         "snapshot",
         "forceGc",
@@ -151,6 +154,7 @@ impl Command {
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Burst(_) => "burst",
+            Self::Go => "go",
             Self::Rotate { .. } => "rotate",
             Self::Snapshot { .. } => "snapshot",
             Self::ForceGc => "forceGc",
@@ -206,6 +210,7 @@ impl Command {
             "pause" => bare(Self::Pause),
             "resume" => bare(Self::Resume),
             "burst" => burst(&part(&["for", "count"], &[])?).map(Self::Burst),
+            "go" => bare(Self::Go),
             "rotate" => {
                 let file = file(&part(&["file"], &[])?)?;
                 Ok(Self::Rotate { file })

@@ -51,6 +51,8 @@ mod service;
 mod socket;
 #[cfg(all(test, unix))]
 mod testing;
+#[cfg(unix)]
+mod within;
 mod xml;
 
 pub use agent::*;
@@ -67,3 +69,5 @@ pub use server::*;
 pub use service::*;
 #[cfg(unix)]
 pub use socket::Listener;
+#[cfg(unix)]
+pub use within::{Caller, Calls, calls};

@@ -5,6 +5,7 @@ use crate::answer::EndReason;
 use crate::outbox::Wire;
 use crate::server::{ClientId, Server};
 use crate::socket::Listener;
+use crate::within::Calls;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -64,7 +65,10 @@ impl Stopper {
 /// A server with its socket.
 pub struct Service<A> {
     server: Server<A>,
-    listener: Listener,
+    /// None where no clients may come.
+    listener: Option<Listener>,
+    /// Commands from within the process.
+    calls: Option<Calls>,
     clients: Vec<(ClientId, UnixStream)>,
     stop: UnixStream,
     log: Box<dyn Fn(&str) + Send>,
@@ -73,13 +77,14 @@ pub struct Service<A> {
 }
 
 impl<A: Agent> Service<A> {
-    /// A service that is ready to [`Self::run`]. `log` is told what users should know, each kind of thing once.
+    /// A service that is ready to [`Self::run`]; without a listener no clients come. `log` is told what users should know, each kind
+    /// of thing once.
     ///
     /// # Errors
     /// The system has no more descriptors.
     pub fn new(
         server: Server<A>,
-        listener: Listener,
+        listener: impl Into<Option<Listener>>,
         log: impl Fn(&str) + Send + 'static,
     ) -> io::Result<(Self, Stopper)> {
         let (stop, stopper) = UnixStream::pair()?;
@@ -87,13 +92,21 @@ impl<A: Agent> Service<A> {
         stopper.set_nonblocking(true)?;
         let service = Self {
             server,
-            listener,
+            listener: listener.into(),
+            calls: None,
             clients: Vec::new(),
             stop,
             log: Box::new(log),
             refusal_told: false,
         };
         Ok((service, Stopper(stopper)))
+    }
+
+    /// Also carries out commands from within the process.
+    #[must_use]
+    pub fn serving(mut self, calls: Calls) -> Self {
+        self.calls = Some(calls);
+        self
     }
 
     /// Serves clients until a client sends the agent away or [`Stopper::stop`] is called. All connections are closed
@@ -120,6 +133,9 @@ impl<A: Agent> Service<A> {
                 let _ = (&self.stop).read(&mut [0; 8]);
                 return Ok(());
             }
+            if let Some(calls) = &self.calls {
+                calls.carry_out(&mut self.server);
+            }
             let now = Instant::now();
             for at in ready {
                 self.read(at, now);
@@ -136,10 +152,16 @@ impl<A: Agent> Service<A> {
 
     /// Waits for something to do: whether to stop, whether a client waits, which clients have sent something.
     fn wait(&self) -> io::Result<(bool, bool, Vec<usize>)> {
-        let mut fds = vec![
-            PollFd::new(&self.stop, PollFlags::IN),
-            PollFd::new(self.listener.socket(), PollFlags::IN),
-        ];
+        // Where there is no listener, and no bell, the first one stands in for it.
+        let listener = self.listener.as_ref().map(Listener::socket);
+        let bell = self.calls.as_ref().map_or(&self.stop, |calls| &calls.bell);
+        let mut fds = vec![PollFd::new(&self.stop, PollFlags::IN)];
+        fds.push(match listener {
+            Some(listener) => PollFd::new(listener, PollFlags::IN),
+            None => PollFd::new(&self.stop, PollFlags::IN),
+        });
+        fds.push(PollFd::new(bell, PollFlags::IN));
+        let first = fds.len();
         for (id, socket) in &self.clients {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, self.server.wants_input(*id));
@@ -158,7 +180,7 @@ impl<A: Agent> Service<A> {
             fd.revents().intersects(ends)
         };
         let ready = (0..self.clients.len())
-            .filter(|at| readable(&fds[at + 2]))
+            .filter(|at| readable(&fds[at + first]))
             .collect();
         Ok((something(&fds[0]), something(&fds[1]), ready))
     }
@@ -176,8 +198,8 @@ impl<A: Agent> Service<A> {
     }
 
     fn accept(&mut self) {
-        loop {
-            match self.listener.accept() {
+        while let Some(listener) = &self.listener {
+            match listener.accept() {
                 Ok(None) => return,
                 Ok(Some(socket)) => self.welcome(socket),
                 Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {

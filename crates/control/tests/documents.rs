@@ -87,6 +87,7 @@ fn command() -> impl Strategy<Value = Command> {
         some_text(200).prop_map(|text| Command::Mark { text }),
         Just(Command::Status),
         any::<bool>().prop_map(|release| Command::Stream { release }),
+        Just(Command::Go),
         Just(Command::Detach),
     ]
 }

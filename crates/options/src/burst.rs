@@ -10,9 +10,11 @@
 //! limit   = time | number                     for that time, or for so many events; 10s without it
 //! ```
 //!
-//! `method` is a pattern as in `include`, `class` one without a method part. The key may be repeated.
+//! `method` is a pattern as in `include`, `class` one without a method part: such an exception's class or one of its superclasses
+//! fits it. The key may be repeated.
 
 use crate::error::quoted;
+use crate::filter::{Rule, push_rules};
 use crate::pattern::{Pattern, split_class_method};
 use crate::value::{duration_text, no_such_value, number, parse_duration};
 use std::fmt;
@@ -27,6 +29,9 @@ pub enum BurstLimit {
     Events(u64),
 }
 
+/// Most values of `burst`: a method's triggers are bits of a word.
+pub(crate) const MOST_BURSTS: usize = 31;
+
 /// What a burst without a limit has.
 const USUAL: BurstLimit = BurstLimit::Time(Duration::from_secs(10));
 
@@ -35,19 +40,15 @@ const USUAL: BurstLimit = BurstLimit::Time(Duration::from_secs(10));
 pub enum Trigger {
     /// When a method is called.
     Call {
-        /// Fits names of classes, as in [`Rule`](crate::Rule).
-        class: Pattern,
-        /// Fits names of methods.
-        method: Pattern,
+        /// Which, as in `include`.
+        methods: Vec<Rule>,
         /// At which call, counted from 1.
         nth: u64,
     },
     /// When a call takes longer than a time.
     Slow {
-        /// Fits names of classes, as in [`Rule`](crate::Rule).
-        class: Pattern,
-        /// Fits names of methods.
-        method: Pattern,
+        /// Which, as in `include`.
+        methods: Vec<Rule>,
         /// The time, not 0.
         longer_than: Duration,
     },
@@ -90,18 +91,17 @@ impl Burst {
                     Some((value, nth)) => (value, count(nth)?),
                     None => (rest, 1),
                 };
-                let (class, method) = method(value)?;
-                Trigger::Call { class, method, nth }
+                let methods = methods(value)?;
+                Trigger::Call { methods, nth }
             }
             "slow" => {
                 let (value, time) = rest.split_once(':').ok_or_else(|| {
                     "a time is missing behind the method: slow:METHOD:TIME".to_owned()
                 })?;
-                let (class, method) = method(value)?;
+                let methods = methods(value)?;
                 let longer_than = some_time(time)?;
                 Trigger::Slow {
-                    class,
-                    method,
+                    methods,
                     longer_than,
                 }
             }
@@ -128,12 +128,44 @@ impl Burst {
     }
 }
 
-fn method(value: &str) -> Result<(Pattern, Pattern), String> {
-    let (class, method) = split_class_method(value)?;
-    Ok((
-        Pattern::new(class),
-        method.map_or_else(Pattern::any, Pattern::new),
-    ))
+impl Trigger {
+    /// Whether it is about calls of methods.
+    pub fn is_call(&self) -> bool {
+        matches!(self, Self::Call { .. } | Self::Slow { .. })
+    }
+
+    /// Whether it may be about methods of that class (`com.acme.Foo`).
+    pub fn fits_class(&self, class: &str) -> bool {
+        self.methods().iter().any(|rule| rule.class.matches(class))
+    }
+
+    /// Whether it is about that method (`com.acme.Foo`, `run`).
+    pub fn fits_method(&self, class: &str, method: &str) -> bool {
+        let fits = |rule: &Rule| rule.class.matches(class) && rule.method.matches(method);
+        self.methods().iter().any(fits)
+    }
+
+    fn methods(&self) -> &[Rule] {
+        match self {
+            Self::Call { methods, .. } | Self::Slow { methods, .. } => methods,
+            Self::Exception { .. } | Self::At(_) | Self::Every(_) => &[],
+        }
+    }
+}
+
+fn methods(value: &str) -> Result<Vec<Rule>, String> {
+    let mut rules = Vec::new();
+    push_rules(&mut rules, value, true)?;
+    Ok(rules)
+}
+
+/// As the option has them: a class that stands for the nested ones too has no method.
+fn methods_text(rules: &[Rule]) -> String {
+    match rules {
+        [only] => format!("{}#{}", only.class, only.method),
+        [first, ..] => first.class.to_string(),
+        [] => String::new(),
+    }
 }
 
 fn parse_limit(text: &str) -> Result<BurstLimit, String> {
@@ -169,12 +201,14 @@ impl fmt::Display for BurstLimit {
 impl fmt::Display for Burst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.trigger {
-            Trigger::Call { class, method, nth } => write!(f, "call:{class}#{method}:{nth}")?,
+            Trigger::Call { methods, nth } => write!(f, "call:{}:{nth}", methods_text(methods))?,
             Trigger::Slow {
-                class,
-                method,
+                methods,
                 longer_than,
-            } => write!(f, "slow:{class}#{method}:{}", duration_text(*longer_than))?,
+            } => {
+                let time = duration_text(*longer_than);
+                write!(f, "slow:{}:{time}", methods_text(methods))?;
+            }
             Trigger::Exception { class } => write!(f, "exception:{class}")?,
             Trigger::At(time) => write!(f, "at:{}", duration_text(*time))?,
             Trigger::Every(time) => write!(f, "every:{}", duration_text(*time))?,
@@ -193,6 +227,7 @@ mod tests {
             ("call:com.acme.Foo.bar", "call:com.acme.Foo#bar:1/10s"),
             ("call:com.acme.Foo.bar:100", "call:com.acme.Foo#bar:100/10s"),
             ("call:com.acme.*/500ms", "call:com.acme.*#*:1/500ms"),
+            ("call:com.acme.Foo/500ms", "call:com.acme.Foo:1/500ms"),
             ("slow:*.run:2s/1000", "slow:*#run:2s/1000"),
             (
                 "exception:java.io.*Exception",
@@ -205,6 +240,27 @@ mod tests {
             let burst = Burst::parse(text).expect(text);
             assert_eq!(burst.to_string(), shown);
             assert_eq!(Burst::parse(shown), Ok(burst), "{text}");
+        }
+    }
+
+    #[test]
+    fn methods_are_those_that_include_would_take() {
+        for (text, class, method, fits_class, fits) in [
+            ("call:a.Foo.bar", "a.Foo", "bar", true, true),
+            ("call:a.Foo.bar", "a.Foo", "baz", true, false),
+            ("call:a.Foo.bar", "a.Foo$1", "bar", false, false),
+            ("call:a.Foo:7", "a.Foo$1", "bar", true, true),
+            ("slow:*.run:1s", "a.Foo$1", "run", true, true),
+            ("slow:a.Foo.*:1s", "a.Foo$1", "run", false, false),
+            ("exception:a.Foo", "a.Foo", "<init>", false, false),
+            ("every:1h", "a.Foo", "run", false, false),
+        ] {
+            let trigger = Burst::parse(text).expect(text).trigger;
+            let found = (
+                trigger.fits_class(class),
+                trigger.fits_method(class, method),
+            );
+            assert_eq!(found, (fits_class, fits), "{text} {class}.{method}");
         }
     }
 

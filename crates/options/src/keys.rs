@@ -202,7 +202,7 @@ pub const KEYS: &[KeyInfo] = &[
         words: Server::WORDS,
         default: "standalone",
         help: "Who begins and ends the trace: nobody, a client that may come, a client that the program waits for, \
-               the program itself. The last two are not available yet",
+               the program itself (docs/api.md)",
         ..KEY
     },
     KeyInfo {
@@ -231,7 +231,7 @@ pub const KEYS: &[KeyInfo] = &[
         key: "burst",
         values: "call:METHOD[:N], slow:METHOD:TIME, exception:CLASS, at:TIME or every:TIME, and /TIME or /EVENTS",
         default: "none; a burst without limit takes 10s",
-        help: "Record only when this happens, and for a while. Not yet available",
+        help: "Record only when this happens, and for a while",
         repeatable: true,
         ..KEY
     },

@@ -1,6 +1,6 @@
 //! The options as a whole, and the parser of our own spelling.
 
-use crate::burst::Burst;
+use crate::burst::{Burst, MOST_BURSTS, Trigger};
 use crate::error::{OptionError, did_you_mean, quoted};
 use crate::file::FilePattern;
 use crate::filter::{Filter, push_rules};
@@ -10,8 +10,8 @@ use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
     AllocMode, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow, Server,
-    duration_text, interval_text, not_available, parse_boolean, parse_buffer, parse_duration,
-    parse_interval, parse_stack_depth, size_text,
+    duration_text, interval_text, parse_boolean, parse_buffer, parse_duration, parse_interval,
+    parse_stack_depth, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -87,8 +87,6 @@ pub struct Options {
     pub options_file: Option<String>,
     /// Lines of the options file: key and value as written.
     pub file_options: Vec<(String, String)>,
-    /// What the agent does not do yet, of what is asked for.
-    pub(crate) not_yet: Option<OptionError>,
 }
 
 /// Where the socket of the command channel is.
@@ -150,24 +148,28 @@ impl Options {
             filters_file: None,
             options_file: None,
             file_options: Vec::new(),
-            not_yet: None,
-        }
-    }
-
-    /// The options, if the agent of this version does all that they ask for.
-    ///
-    /// # Errors
-    /// What it does not do yet.
-    pub fn available(mut self) -> Result<Self, OptionError> {
-        match self.not_yet.take() {
-            Some(error) => Err(error.with_continue(self.on_error == OnError::Continue)),
-            None => Ok(self),
         }
     }
 
     /// Whether allocations are seen by hooks where code creates objects.
     pub fn has_alloc_probes(&self) -> bool {
         self.alloc == AllocMode::Sites && self.events.contains(Events::ALLOC)
+    }
+
+    /// Whether a trace begins only when a client or the program says so.
+    pub fn begins_idle(&self) -> bool {
+        matches!(self.server, Server::Controlled | Server::Application)
+    }
+
+    /// Whether calls of methods begin bursts, at their begin or at their end.
+    pub fn has_call_triggers(&self) -> bool {
+        self.bursts.iter().any(|burst| burst.trigger.is_call())
+    }
+
+    /// Whether exceptions begin bursts.
+    pub fn has_exception_triggers(&self) -> bool {
+        let is_exception = |burst: &Burst| matches!(burst.trigger, Trigger::Exception { .. });
+        self.bursts.iter().any(is_exception)
     }
 
     /// Keys and values as they are in force, defaults included: what TPTP message 1008 says.
@@ -240,6 +242,7 @@ pub(crate) fn parse(
     let mut details_at = 0;
     let mut control_at = 0;
     let mut server_given = false;
+    let mut burst_at = 0;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -293,9 +296,6 @@ pub(crate) fn parse(
             "server" => {
                 options.server = Server::parse(value).map_err(wrong)?;
                 server_given = true;
-                if matches!(options.server, Server::Controlled | Server::Application) {
-                    later(&mut options, &item);
-                }
             }
             "control" => {
                 options.control = Control::parse(value).map_err(wrong)?;
@@ -306,8 +306,11 @@ pub(crate) fn parse(
                 options.compat = Compat::parse(value).map_err(wrong)?;
             }
             "burst" => {
+                if options.bursts.len() == MOST_BURSTS {
+                    return Err(wrong(format!("there may be {MOST_BURSTS} bursts, no more")));
+                }
                 options.bursts.push(Burst::parse(value).map_err(wrong)?);
-                later(&mut options, &item);
+                burst_at = item.value_at;
             }
             "onerror" => options.on_error = OnError::parse(value).map_err(wrong)?,
             other => return Err(OptionError::at(other, item.key_at, "not handled")),
@@ -324,19 +327,13 @@ pub(crate) fn parse(
     without_rewriting(&options).map_err(wrong)?;
     without_identity(&options).map_err(|e| OptionError::at("alloc", alloc_at, e))?;
     has_place_for_sums(&options).map_err(|e| OptionError::at("execdetails", details_at, e))?;
+    bursts_can_be_seen(&options).map_err(|e| OptionError::at("burst", burst_at, e))?;
     socket(&mut options, server_given).map_err(|e| OptionError::at("control", control_at, e))?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);
     }
     Ok(options)
-}
-
-/// Notes that the agent does not do this yet, unless something else was noted before.
-fn later(options: &mut Options, item: &Item<'_>) {
-    let problem = not_available(&item.value);
-    let error = || OptionError::at(item.key, item.value_at, problem);
-    options.not_yet.get_or_insert_with(error);
 }
 
 /// Brings `server` and `control` together: who names a socket wants clients.
@@ -354,6 +351,17 @@ fn socket(options: &mut Options, server_given: bool) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses bursts that could never begin, or that nothing would come of.
+fn bursts_can_be_seen(options: &Options) -> Result<(), String> {
+    if options.has_call_triggers() && options.engine == Engine::Jvmti {
+        return Err("calls that begin a burst are seen in rewritten classes, and engine=jvmti rewrites none".to_owned());
+    }
+    if !options.bursts.is_empty() && options.format == OutputFormat::None {
+        return Err("format=none writes nothing, so there are no bursts".to_owned());
+    }
+    Ok(())
 }
 
 pub(crate) fn has_place_for_sums(options: &Options) -> Result<(), String> {

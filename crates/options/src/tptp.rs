@@ -35,9 +35,7 @@ use crate::keys::help;
 use crate::options::Options;
 use crate::pattern::Pattern;
 use crate::set::Events;
-use crate::value::{
-    BOOLEANS, OnError, OutputFormat, Server, no_such_value, not_available, parse_boolean,
-};
+use crate::value::{BOOLEANS, OnError, OutputFormat, Server, no_such_value, parse_boolean};
 use std::io;
 
 const AGENT: &str = "JPIAgent";
@@ -114,12 +112,7 @@ pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, Opti
                 return Err(unknown(key, at, keys));
             }
             match key {
-                "server" => {
-                    options.server = Server::parse(value).map_err(&wrong)?;
-                    if matches!(options.server, Server::Controlled | Server::Application) {
-                        options.not_yet = Some(wrong(not_available(value)));
-                    }
-                }
+                "server" => options.server = Server::parse(value).map_err(wrong)?,
                 "file" => file = Some(FilePattern::parse(value).map_err(wrong)?),
                 "format" => options.format = format(value).map_err(wrong)?,
                 "filters" => {

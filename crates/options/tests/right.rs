@@ -71,7 +71,7 @@ fn nothing_means_the_defaults() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=call:com.acme.Foo.bar:3/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -93,7 +93,7 @@ fn every_key_is_taken() {
     assert_eq!(options.wait, Duration::from_secs(5));
     assert_eq!(options.compat, Compat::Pre45);
     let bursts: Vec<String> = options.bursts.iter().map(Burst::to_string).collect();
-    assert_eq!(bursts, ["at:1s/10s", "call:com.acme.Foo#bar:3/500"]);
+    assert_eq!(bursts, ["at:1s/10s", "exception:com.acme.Oops/500"]);
     assert_eq!(options.text, text);
     let rules: Vec<_> = options
         .filter

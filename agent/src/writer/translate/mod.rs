@@ -15,11 +15,11 @@ mod snapshot;
 mod stacks;
 mod threads;
 
-use super::announce::{ClassInfo, MethodInfo, ThreadInfo};
+use super::announce::{ClassInfo, MarkInfo, MethodInfo, ThreadInfo};
 use super::stream::Sink;
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
-pub(crate) use pause::OpenCalls;
+pub(crate) use pause::{OpenCalls, silent};
 
 use aggregate::Tree;
 use calls::Call;
@@ -30,6 +30,7 @@ use jtrail_model::{
 };
 use jtrail_options::Events;
 use objects::Objects;
+use rustc_hash::FxHashMap;
 use sites::Site;
 
 /// What a translator has to know beforehand.
@@ -62,6 +63,8 @@ pub(crate) struct Translator {
     methods: Vec<Method>,
     /// By number; the first one is empty.
     texts: Vec<Box<str>>,
+    /// By number, until their records come.
+    marks: FxHashMap<u64, MarkInfo>,
     objects: Objects,
     sites: Vec<Site>,
     collecting: bool,
@@ -163,6 +166,7 @@ impl Translator {
             classes: Vec::new(),
             methods: Vec::new(),
             texts: Vec::new(),
+            marks: FxHashMap::default(),
             objects: Objects::default(),
             sites: Vec::new(),
             collecting: false,
@@ -205,6 +209,10 @@ impl Translator {
 
     pub(crate) fn add_text(&mut self, number: u32, text: Box<str>) {
         *slot(&mut self.texts, number) = text;
+    }
+
+    pub(crate) fn add_mark(&mut self, mark: MarkInfo) {
+        self.marks.insert(mark.number, mark);
     }
 
     pub(crate) fn count_instrumented(&mut self, methods: u64) {
@@ -412,6 +420,12 @@ impl Sink for Translator {
             | Code::Throw
             | Code::Catch
             | Code::Sample => self.stack(number, ticks, code, payload),
+            Code::Mark => {
+                if let Some(mark) = self.marks.remove(&first) {
+                    let body = (&*mark.text).into();
+                    self.event(&Event::Custom(Custom { body }));
+                }
+            }
             Code::Snapshot => {}             // the writer's
             Code::Time | Code::Running => {} // the stream's own
         }

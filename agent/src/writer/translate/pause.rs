@@ -30,6 +30,11 @@ impl Encode for Silent {
     fn end(&mut self, _: &mut Vec<u8>) {}
 }
 
+/// See [`Silent`].
+pub(crate) fn silent() -> Box<dyn Encode> {
+    Box::new(Silent)
+}
+
 impl Translator {
     /// From now on, and until [`Self::resume`], calls and most other events are not written.
     pub(crate) fn pause(&mut self, time: Timestamp) {
@@ -161,7 +166,7 @@ impl Translator {
 
     /// The trace is over. Stacks are kept up until the next one begins, and nothing is written.
     pub(crate) fn go_silent(&mut self) {
-        self.encoder = Box::new(Silent);
+        self.encoder = silent();
         self.out.clear();
         self.paused.get_or_insert_default();
     }

@@ -67,7 +67,6 @@ fn join(pairs: &[(String, String)]) -> String {
 
 fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Options> {
     let options = jtrail_options::parse(&join(pairs), &jtrail_options::read_file);
-    let options = options.and_then(jtrail_options::Options::available);
     options.map_err(|error| match error.key() {
         Some(key) => anyhow!("--{key}: {}", error.problem()),
         None => anyhow!("{error}"),

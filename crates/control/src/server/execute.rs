@@ -9,7 +9,18 @@ use crate::part::{ErrorCode, Failure};
 use jtrail_options::{BurstLimit, OutputFormat, TraceChange};
 use std::sync::Arc;
 
+/// Whoever commands from within the process: no client has this number, and it has no stream.
+const WITHIN: ClientId = ClientId(0);
+
 impl<A: Agent> Server<A> {
+    /// Carries out a command that comes from within the process; clients are told as ever.
+    ///
+    /// # Errors
+    /// What a client would be answered.
+    pub fn command(&mut self, command: Command) -> Result<Answer, Failure> {
+        self.execute(WITHIN, command)
+    }
+
     /// Carries out a command of a client.
     pub(super) fn execute(&mut self, id: ClientId, command: Command) -> Result<Answer, Failure> {
         match command {
@@ -48,6 +59,7 @@ impl<A: Agent> Server<A> {
                 Ok(Answer::Done)
             }
             Command::Burst(limit) => self.burst(id, limit),
+            Command::Go => self.agent.go().map(|()| Answer::Done),
             Command::Rotate { file } => self.rotate(file.as_deref()),
             Command::Snapshot { kind, file } => {
                 self.under_way()?;

@@ -1,0 +1,79 @@
+//! A program that waits before its `main` until a client has begun a trace, or says that it need not (`server=controlled`).
+
+use parking_lot::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// How far the program has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// It waits, or is about to.
+    Before,
+    /// It runs, or may.
+    Running,
+}
+
+/// Where it waits.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    stage: Mutex<Stage>,
+    changed: Condvar,
+}
+
+impl Waiting {
+    pub(super) fn new(waits: bool) -> Self {
+        Self {
+            stage: Mutex::new(match waits {
+                true => Stage::Before,
+                false => Stage::Running,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Waits until somebody lets the program go on; `false` if nobody does for so long. It goes on in any case.
+    pub(super) fn wait(&self, at_most: Duration) -> bool {
+        let begin = Instant::now();
+        let mut stage = self.stage.lock();
+        while *stage == Stage::Before {
+            // A deadline may lie beyond what the clock can tell.
+            let left = at_most.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                *stage = Stage::Running;
+                return false;
+            }
+            let turn = left.min(Duration::from_secs(3600));
+            self.changed.wait_for(&mut stage, turn);
+        }
+        true
+    }
+
+    /// Lets the program go on; whether it waited.
+    pub(super) fn end(&self) -> bool {
+        let waited = std::mem::replace(&mut *self.stage.lock(), Stage::Running) == Stage::Before;
+        self.changed.notify_all();
+        waited
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_ends_once_by_time_or_by_word() {
+        let waiting = Waiting::new(true);
+        assert!(!waiting.wait(Duration::from_millis(5)));
+        assert!(!waiting.end(), "it went on by itself");
+        let waiting = Waiting::new(true);
+        assert!(waiting.end(), "before it came to wait");
+        assert!(waiting.wait(Duration::MAX));
+        assert!(!Waiting::new(false).end());
+        let waiting = Waiting::new(true);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| waiting.wait(Duration::MAX));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(waiting.end());
+            assert!(waits.join().expect("no panic"));
+        });
+    }
+}

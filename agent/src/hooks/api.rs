@@ -1,0 +1,177 @@
+//! The program's own word in its trace: the natives of `jtrail.Trace`, a class in a jar that programs may have with them
+//! (`java-api`).
+//!
+//! They are bound when such a class is prepared, or when the agent comes; there may be one for each class loader. A native method
+//! that is bound so, for a class of the application, has the JVM print no warning. The class itself knows whether it is bound, so that without
+//! the agent its methods do nothing.
+
+use super::{buffer, record, runs_agents_own};
+use crate::agent::{self, Agent};
+use crate::buffer::record::Code;
+use crate::jni::{self, ApiFunctions};
+use crate::writer::{Action, Announcement, MarkInfo};
+use crate::{control, guard, log};
+use ::jni::sys::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
+use jtrail_control::{Command, Failure, LONGEST_MARK, Start};
+use jtrail_options::{BurstLimit, OutputFormat, Server};
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The class that programs call.
+const CLASS: &str = "Ljtrail/Trace;";
+
+type Ask = unsafe extern "system" fn(*mut JNIEnv, jclass, jint, jstring, jstring, jlong) -> jstring;
+type IsRecording = unsafe extern "system" fn(*mut JNIEnv, jclass) -> jboolean;
+
+/// Binds the class, if it is the one.
+///
+/// # Safety
+/// `env` is the running thread's, and `class` a live reference to a class.
+pub(super) unsafe fn prepared(agent: &Agent, env: *mut JNIEnv, class: jclass) {
+    // SAFETY: the caller's promise.
+    if unsafe { agent.jvmti.class_signature(class) }.is_ok_and(|name| name == CLASS) {
+        // SAFETY: likewise.
+        unsafe { bind(env, class) };
+    }
+}
+
+/// # Safety
+/// `env` is the running thread's, and `class` a live reference to the class.
+unsafe fn bind(env: *mut JNIEnv, class: jclass) {
+    let functions = ApiFunctions {
+        command: command as Ask as *mut c_void,
+        recording: recording as IsRecording as *mut c_void,
+    };
+    // SAFETY: these are the functions, and the caller's promise.
+    if let Err(error) = unsafe { jni::bind_api(env, class, &functions) } {
+        log::say(&format!("the program's jtrail.Trace does nothing: {error}"));
+    }
+}
+
+/// Binds the classes that were there before the agent.
+pub(super) fn bind_loaded(agent: &Agent, env: *mut JNIEnv) {
+    for_loaded(agent, env, |class| {
+        // SAFETY: the running thread's environment, and a local reference that the JVM just gave us.
+        unsafe { bind(env, class) };
+    });
+}
+
+fn for_loaded(agent: &Agent, env: *mut JNIEnv, mut act: impl FnMut(jclass)) {
+    let mut look = || {
+        for class in agent.jvmti.loaded_classes().unwrap_or_default() {
+            // SAFETY: a local reference that the JVM just gave us.
+            let name = unsafe { agent.jvmti.class_signature(class) };
+            // SAFETY: likewise. One that is not prepared is told of when it is.
+            let is_prepared = || unsafe { agent.jvmti.is_prepared(class) } == Ok(true);
+            if name.is_ok_and(|name| name == CLASS) && is_prepared() {
+                act(class);
+            }
+        }
+    };
+    // SAFETY: the running thread's environment; no reference leaves.
+    unsafe { jni::with_frame(env, &mut look) };
+}
+
+/// `Trace.command`: null if it was done, else why not.
+unsafe extern "system" fn command(
+    env: *mut JNIEnv,
+    _class: jclass,
+    what: jint,
+    text: jstring,
+    more: jstring,
+    number: jlong,
+) -> jstring {
+    let problem = guard::run("a call of the program", || {
+        // SAFETY: a native method's own environment and arguments.
+        let (text, more) = unsafe { (jni::text_of(env, text), jni::text_of(env, more)) };
+        let Some(agent) = agent::get() else {
+            return Some("tracing is over".to_owned());
+        };
+        carry_out(agent, env, what, text, more, number).err()
+    });
+    match problem {
+        None => ptr::null_mut(),
+        Some(problem) => jni::new_text(env, &problem),
+    }
+}
+
+unsafe extern "system" fn recording(_env: *mut JNIEnv, _class: jclass) -> jboolean {
+    guard::run("a call of the program", || {
+        agent::get().is_some_and(control::is_recording)
+    })
+}
+
+fn carry_out(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    what: jint,
+    text: Option<String>,
+    more: Option<String>,
+    number: jlong,
+) -> Result<(), String> {
+    if runs_agents_own() {
+        return Err("the agent's own thread commands nothing".into());
+    }
+    let amount = || u64::try_from(number).ok().filter(|n| *n > 0);
+    let command = match what {
+        0 => Command::Start(Start {
+            file: text.filter(|name| !name.is_empty()),
+            format: more.map(|word| OutputFormat::parse(&word)).transpose()?,
+            ..Start::default()
+        }),
+        1 => Command::Stop,
+        2 => Command::Pause,
+        3 => Command::Resume,
+        4 => {
+            let ns = amount().ok_or("a burst takes some time")?;
+            Command::Burst(BurstLimit::Time(Duration::from_nanos(ns)))
+        }
+        5 => {
+            let events = amount().ok_or("a burst has some events")?;
+            Command::Burst(BurstLimit::Events(events))
+        }
+        6 => return mark(agent, env, text.unwrap_or_else(|| "null".into())),
+        _ => return Err("this agent does not know the call; it may be older than the jar".into()),
+    };
+    if agent.options.server != Server::Application {
+        return Err(format!(
+            "server={}: the program itself begins and ends traces with server=application",
+            agent.options.server
+        ));
+    }
+    let channel = agent.channel.get().ok_or("the agent takes no commands")?;
+    let done = channel.command(command);
+    done.map_err(|Failure { message, .. }| message)
+}
+
+/// Marks on their way to the writer. With so many, the next one waits for it.
+const MOST_MARKS: u64 = 1024;
+
+/// How many were given numbers.
+static MARKS: AtomicU64 = AtomicU64::new(0);
+
+/// Writes a text into the trace, between what the running thread did and does.
+fn mark(agent: &Agent, env: *mut JNIEnv, text: String) -> Result<(), String> {
+    control::check_mark(agent, &text).map_err(|Failure { message, .. }| message)?;
+    match text.len() {
+        0 => return Err("the text is empty".into()),
+        length if length > LONGEST_MARK => {
+            return Err(format!("the text is longer than {LONGEST_MARK} bytes"));
+        }
+        _ => {}
+    }
+    let buffer = buffer(agent, env).ok_or("this thread can't be recorded any more")?;
+    if MarkInfo::on_their_way() >= MOST_MARKS {
+        return match agent.writer.act((agent.now)(), Action::Mark(text)) {
+            true => Ok(()),
+            false => Err("tracing is over".into()),
+        };
+    }
+    let number = MARKS.fetch_add(1, Ordering::Relaxed);
+    let mark = MarkInfo::new(number, text.into());
+    agent.announce(Announcement::Mark(mark));
+    record(agent, Some(buffer), Code::Mark, &[number]);
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Commands from within the process: another thread has the service carry them out, and waits for the answer.
+
+use crate::agent::Agent;
+use crate::answer::Answer;
+use crate::command::Command;
+use crate::part::{ErrorCode, Failure};
+use crate::server::Server;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+
+/// A command, and where its answer goes.
+type Call = (Command, SyncSender<Result<Answer, Failure>>);
+
+/// Commands the [`Service`](crate::Service) of the same process, from any thread.
+#[derive(Debug)]
+pub struct Caller {
+    calls: std::sync::mpsc::Sender<Call>,
+    bell: UnixStream,
+}
+
+/// The service's end.
+#[derive(Debug)]
+pub struct Calls {
+    calls: Receiver<Call>,
+    pub(crate) bell: UnixStream,
+}
+
+/// Both ends. Commands wait until a service has its end.
+///
+/// # Errors
+/// The system has no more descriptors.
+pub fn calls() -> io::Result<(Caller, Calls)> {
+    let (bell, rung) = UnixStream::pair()?;
+    bell.set_nonblocking(true)?;
+    rung.set_nonblocking(true)?;
+    let (sender, calls) = channel();
+    let caller = Caller {
+        calls: sender,
+        bell,
+    };
+    Ok((caller, Calls { calls, bell: rung }))
+}
+
+impl Caller {
+    /// Has a command carried out, after those of clients that came before.
+    ///
+    /// # Errors
+    /// What a client would be answered; or the service has ended.
+    pub fn call(&self, command: Command) -> Result<Answer, Failure> {
+        let gone = || Failure::new(ErrorCode::Failed, "the agent has left, or the program ends");
+        let (answer, answered) = sync_channel(1);
+        self.calls.send((command, answer)).map_err(|_| gone())?;
+        let _ = (&self.bell).write(&[1]); // one that is full has rung
+        answered.recv().map_err(|_| gone())?
+    }
+}
+
+impl Calls {
+    /// Carries out what was asked for.
+    pub(crate) fn carry_out(&self, server: &mut Server<impl Agent>) {
+        let _ = (&self.bell).read(&mut [0; 64]); // it rings again for the rest
+        for (command, answer) in self.calls.try_iter() {
+            let _ = answer.send(server.command(command)); // nobody may wait for it any more
+        }
+    }
+}
