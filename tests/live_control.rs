@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
 
 /// A program with the agent, a client's channel to it, and the program's work.
-struct Bench {
+pub(crate) struct Bench {
     folder: tempfile::TempDir,
     running: Running,
     input: ChildStdin,
@@ -21,7 +21,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(jdk: &Jdk, options: &str) -> Self {
+    pub(crate) fn new(jdk: &Jdk, options: &str) -> Self {
         let folder = temp_dir();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let options = format!(
@@ -41,28 +41,28 @@ impl Bench {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
     /// Has the program do its work once, and waits until it has.
-    fn work(&mut self) {
+    pub(crate) fn work(&mut self) {
         self.input.write_all(b"work\n").expect("it reads");
         self.rounds += 1;
         self.running.wait_for(&"[done]\n".repeat(self.rounds));
     }
 
     /// `jtrail ctl`, which must work.
-    fn ctl(&self, words: &[&str]) -> String {
+    pub(crate) fn ctl(&self, words: &[&str]) -> String {
         self.try_ctl(words)
             .unwrap_or_else(|e| panic!("{words:?}: {e}"))
     }
 
-    fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
+    pub(crate) fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
         let socket = self.text("socket");
         let args: Vec<&str> = ["ctl", &socket].iter().chain(words).copied().collect();
         let (code, out, err) = jtrail(&args);
@@ -73,7 +73,7 @@ impl Bench {
     }
 
     /// Waits until the agent is in that state.
-    fn wait_for(&self, state: &str) {
+    pub(crate) fn wait_for(&self, state: &str) {
         let begin = Instant::now();
         while !self.ctl(&["status"]).contains(state) {
             assert!(begin.elapsed() < Duration::from_secs(30), "never {state}");
@@ -81,7 +81,7 @@ impl Bench {
         }
     }
 
-    fn end(self) -> (tempfile::TempDir, Output) {
+    pub(crate) fn end(self) -> (tempfile::TempDir, Output) {
         drop(self.input);
         let output = self.running.wait().expect("it ends");
         output.assert_exit(0);
@@ -90,7 +90,7 @@ impl Bench {
 }
 
 /// A trace, which is sound, and how often the program's work was done in it.
-fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
+pub(crate) fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
     let trace = Trace::read(file).unwrap_or_else(|e| panic!("{}: {e}\n{output}", file.display()));
     trace.assert_sound(output);
     let rounds = trace.calls.get(ROUND).copied().unwrap_or(0);

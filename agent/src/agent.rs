@@ -2,8 +2,8 @@
 
 use crate::buffer::record::Code;
 use crate::buffer::{CHUNK_BYTES, Exchange, ThreadBuffer, tls};
+use crate::bursts::{Bursts, is_gate_open};
 use crate::control::Channel;
-use crate::guard;
 use crate::hooks::{
     ClassSizes, Collections, CompiledCode, OwnThreads, Sampler, Snapshots, VirtualTimes,
 };
@@ -11,6 +11,7 @@ use crate::instrument::Classes;
 use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
 use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
+use crate::{guard, log};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
@@ -37,6 +38,8 @@ pub(crate) struct Agent {
     /// Where CPU time is measured.
     pub(crate) virtual_times: Option<VirtualTimes>,
     pub(crate) own_threads: OwnThreads,
+    /// Where bursts begin by themselves.
+    pub(crate) bursts: Option<Arc<Bursts>>,
     /// Where clients may come.
     pub(crate) channel: OnceLock<Channel>,
     /// Where samples are taken.
@@ -80,6 +83,7 @@ impl Agent {
         announcements: Sender<Announcement>,
         exchange: Exchange,
         writer: Writer,
+        bursts: Option<Arc<Bursts>>,
     ) -> &'static Self {
         AGENT.get_or_init(|| Self {
             virtual_times: options
@@ -87,6 +91,7 @@ impl Agent {
                 .contains(Events::CPU)
                 .then(VirtualTimes::default),
             own_threads: OwnThreads::default(),
+            bursts,
             channel: OnceLock::new(),
             filter: RwLock::new(Arc::new(options.filter.clone())),
             sampler: OnceLock::new(),
@@ -112,6 +117,11 @@ impl Agent {
 
     pub(crate) fn uses_bytecode(&self) -> bool {
         self.options.engine == Engine::Bytecode
+    }
+
+    /// Whether calls are recorded: outside of bursts none is, where only these are.
+    pub(crate) fn is_gate_open(&self) -> bool {
+        self.bursts.is_none() || is_gate_open()
     }
 
     /// Which methods are traced now.
@@ -262,6 +272,9 @@ impl Agent {
             channel.hurry();
         }
         self.writer.stop();
+        for trigger in self.bursts.iter().flat_map(|bursts| bursts.never_begun()) {
+            log::say(&format!("burst={trigger} never happened"));
+        }
         if let Some(channel) = channel {
             channel.end(self.writer.progress());
         }

@@ -141,6 +141,12 @@ impl Timeline {
         (i128::from(self.since_1970) + ((delta * i128::from(self.scale)) >> FRACTION)) as i64
     }
 
+    /// The length of time of so many ticks.
+    pub(crate) fn time_of(&self, ticks: u64) -> Duration {
+        let ns = (u128::from(ticks) * u128::from(self.scale)) >> FRACTION;
+        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
     /// How many ticks a length of time has.
     pub(crate) fn ticks_in(&self, length: Duration) -> u64 {
         ((length.as_nanos() << FRACTION) / u128::from(self.scale.max(1))) as u64
@@ -164,6 +170,8 @@ mod tests {
         let second = line.ticks_in(Duration::from_secs(1));
         let length = line.at(first.ticks + second) - line.at(first.ticks);
         assert!((length - 1_000_000_000).abs() < 10, "{length}");
+        let back = line.time_of(second).as_nanos() as i64;
+        assert!((back - 1_000_000_000).abs() < 10, "{back}");
     }
 
     #[test]

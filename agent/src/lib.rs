@@ -9,6 +9,7 @@
 //! | `instrument` | which methods are rewritten, and their numbers |
 //! | `perf` | the JVM's performance counters |
 //! | `buffer` | where application threads record |
+//! | `bursts` | what begins bursts by itself, and the gate |
 //! | `control` | the thread that serves clients |
 //! | `writer` | the thread that makes a trace of the records |
 //! | `clock`, `guard`, `log` | time stamps; panics; messages |
@@ -17,6 +18,7 @@
 
 mod agent;
 mod buffer;
+mod bursts;
 mod clock;
 mod control;
 mod guard;

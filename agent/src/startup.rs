@@ -2,6 +2,7 @@
 
 use crate::agent::{self, Agent};
 use crate::buffer::{self, Exchange, WhenFull};
+use crate::bursts::Bursts;
 use crate::clock::{self, Clock, Reading};
 use crate::hooks;
 use crate::instrument::lines::LineCounters;
@@ -148,6 +149,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             options.buffer_bytes
         )
     })?;
+    let bursts = Bursts::of(&options).map_err(|e| format!("no memory for triggers: {e}"))?;
     let (full_sender, full) = unbounded();
     let (announcements, announced) = unbounded();
     let when_full = match options.overflow {
@@ -159,6 +161,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         output,
         target: target_name,
         now,
+        bursts: bursts.clone(),
         loaded: Reading::take(now),
         announcements: announced,
         full,
@@ -178,6 +181,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         announcements,
         exchange,
         writer,
+        bursts,
     );
     if agent.options.events.contains(Events::LINES) {
         let counters =

@@ -149,6 +149,8 @@ codes! {
     Snapshot Words(1), false;
     /// Number of a text that was announced for this record. The program marks this place.
     Mark Words(1), false;
+    /// Number of a trigger, which begins a burst here.
+    Burst Words(1), false;
 }
 
 impl Code {

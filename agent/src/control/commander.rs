@@ -41,6 +41,7 @@ impl Shown {
         });
         Self {
             state: match trace {
+                Some(_) if !agent.options.bursts.is_empty() => State::Paused,
                 Some(_) => State::Recording,
                 None => State::Idle,
             },
@@ -55,6 +56,10 @@ impl Shown {
         if let Some(stream) = &self.stream {
             stream.finish_within(LAST_DATA);
         }
+    }
+
+    pub(super) fn set_state(&mut self, state: State) {
+        self.state = state;
     }
 
     pub(super) fn state(&self) -> State {
@@ -274,11 +279,15 @@ impl Commander {
         }
     }
 
-    /// Begins a trace; at which tick it began.
-    fn begin(&mut self, request: TraceRequest) -> Result<u64, Failure> {
+    /// Begins a trace; at which tick it began. `is_burst`: it is for one burst, which does not begin by itself.
+    fn begin(&mut self, request: TraceRequest, is_burst: bool) -> Result<u64, Failure> {
         let has_filters = !request.change.patterns.is_empty();
-        let (next, trace) = self.next(request)?;
+        let (mut next, trace) = self.next(request)?;
+        if is_burst {
+            Arc::make_mut(&mut next.options).bursts.clear();
+        }
         let options = Arc::clone(&next.options);
+        let begins_paused = !options.bursts.is_empty();
         if has_filters {
             self.filter(options.filter.clone())?;
         }
@@ -286,9 +295,29 @@ impl Commander {
         self.begin_objects();
         let at = self.act(Action::Begin(next))?;
         self.options = options;
-        self.shown.lock().begin(&trace);
+        let mut shown = self.shown.lock();
+        shown.begin(&trace);
+        if let Some(bursts) = self.agent.bursts.as_ref().filter(|_| begins_paused) {
+            shown.set_state(State::Paused);
+            bursts.arm();
+        }
+        drop(shown);
         self.waiting.end();
         Ok(at)
+    }
+
+    /// The trace is about to end: no burst begins any more.
+    fn disarm(&self) {
+        if let Some(bursts) = &self.agent.bursts {
+            bursts.disarm();
+        }
+    }
+
+    /// Recording is resumed on command, or no longer.
+    fn resumed(&self, resumed: bool) {
+        if let Some(bursts) = &self.agent.bursts {
+            bursts.resume(resumed);
+        }
     }
 
     fn shown_end(&self) -> Option<Ended> {
@@ -314,12 +343,14 @@ impl control::Agent for Commander {
     }
 
     fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
-        self.begin(request)?;
+        self.begin(request, false)?;
         self.trace().ok_or_else(off)
     }
 
     fn stop(&mut self) -> Result<Ended, Failure> {
+        self.disarm();
         let done = self.act(Action::End);
+        self.resumed(false);
         let ended = self.shown_end();
         done?;
         self.rewrite(false)?;
@@ -328,11 +359,13 @@ impl control::Agent for Commander {
 
     fn pause(&mut self) -> Result<(), Failure> {
         self.act(Action::Pause)?;
+        self.resumed(false);
         self.shown.lock().state = State::Paused;
         Ok(())
     }
 
     fn resume(&mut self) -> Result<(), Failure> {
+        self.resumed(true); // before the tick at which it goes on
         self.act(Action::Resume)?;
         self.shown.lock().state = State::Recording;
         Ok(())
@@ -345,12 +378,12 @@ impl control::Agent for Commander {
         began: &mut dyn FnMut(&Trace),
     ) -> Result<(), Failure> {
         let ends_trace = begin.is_some();
+        let lasting = self.agent.bursts.as_ref().map(|bursts| bursts.lasting());
         let at = match begin {
-            Some(request) => self.begin(request)?,
+            Some(request) => self.begin(request, true)?,
             None => {
-                let at = self.act(Action::Resume)?;
                 self.shown.lock().state = State::Recording;
-                at
+                (self.agent.now)()
             }
         };
         if let Some(trace) = self.trace() {
@@ -358,6 +391,7 @@ impl control::Agent for Commander {
         }
         let (shown, notifier) = (Arc::clone(&self.shown), self.notifier.clone());
         let over = move |progress| {
+            drop(lasting);
             let notice = match ends_trace {
                 true => shown.lock().end(progress).map(|ended| Notice::TraceEnded {
                     reason: EndReason::Burst,
@@ -393,6 +427,7 @@ impl control::Agent for Commander {
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure> {
+        let state = self.shown.lock().state();
         let Some(trace) = self.trace() else {
             return Err(off());
         };
@@ -426,7 +461,12 @@ impl control::Agent for Commander {
         let _ = go_on.send(()); // it waits
         done.recv().map_err(|_| off())?;
         self.options = options;
-        self.shown.lock().begin(&trace);
+        let mut shown = self.shown.lock();
+        shown.begin(&trace);
+        if self.agent.bursts.is_some() {
+            shown.set_state(state);
+        }
+        drop(shown);
         Ok(trace)
     }
 
@@ -513,6 +553,7 @@ impl control::Agent for Commander {
         if !to_stream {
             return None;
         }
+        self.disarm();
         let _ = self.act(Action::End); // it may have ended when a write failed
         let _ = self.rewrite(false); // hooks that stay write into no trace
         self.shown_end()

@@ -136,7 +136,19 @@ fn serve(
 pub(crate) fn is_recording(agent: &Agent) -> bool {
     match agent.channel.get() {
         Some(channel) => channel.shown.lock().state() == State::Recording,
-        None => agent.live.get().is_some() && agent.options.format != OutputFormat::None,
+        None => {
+            agent.live.get().is_some()
+                && agent.options.format != OutputFormat::None
+                && agent.is_gate_open()
+        }
+    }
+}
+
+/// A burst has begun by itself, or is over: tells clients.
+pub(crate) fn tell_state(state: State) {
+    if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
+        channel.shown.lock().set_state(state);
+        channel.notifier.notify(&Notice::State(state));
     }
 }
 

@@ -51,12 +51,18 @@ pub(super) fn add(
     jvmti.add_capabilities(wanted).map_err(|e| e.to_string())
 }
 
+/// Whether the JVM has to tell of exceptions.
+pub(super) fn needs_exceptions(options: &Options) -> bool {
+    options.events.contains(Events::EXCEPTIONS) || options.has_exception_triggers()
+}
+
 /// Those of the environment for all but objects.
 pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capabilities, String> {
     let mut wishes = Wishes::new(potential);
     let events = options.events;
     let stacks = NAMED_METHODS.iter().any(|kind| events.contains(*kind)) || options.alloc_sites;
-    if events.contains(Events::METHODS) || stacks || object::are_told(events) {
+    let triggers = options.has_call_triggers() || options.has_exception_triggers();
+    if events.contains(Events::METHODS) || stacks || triggers || object::are_told(events) {
         wishes.need(Capability::TagObjects, "tag objects")?; // class loaders
     }
     if stacks || object::are_told(events) || options.engine == Engine::Jvmti {
@@ -87,7 +93,7 @@ pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capa
     if events.contains(Events::PARKS) {
         wishes.need(Capability::AccessLocalVariables, "read local variables")?;
     }
-    if events.contains(Events::EXCEPTIONS) {
+    if needs_exceptions(options) {
         wishes.need(Capability::GenerateExceptionEvents, "tell of exceptions")?;
     }
     if rewrites(options) {
@@ -206,7 +212,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         type Groups<'a> = &'a [&'a [Capability]];
-        let table: [(&str, Groups<'_>, Groups<'_>); 20] = [
+        let table: [(&str, Groups<'_>, Groups<'_>); 22] = [
             ("events=methods", &[&[TagObjects], &rewriting], &[]),
             (
                 "events=methods,engine=jvmti",
@@ -277,6 +283,16 @@ mod tests {
                 &[&tags],
             ),
             ("events=classes+threads", &[], &[]),
+            (
+                "events=gc,burst=call:a.B.c",
+                &[&[TagObjects, GenerateGarbageCollectionEvents], &rewriting],
+                &[],
+            ),
+            (
+                "events=threads,burst=exception:a.B",
+                &[&[TagObjects, GenerateExceptionEvents]],
+                &[],
+            ),
         ];
         for (text, general, objects) in table {
             assert_eq!(held(text), (join(general), join(objects)), "{text}");

@@ -3,8 +3,8 @@
 use super::{api, detail};
 use crate::agent::{self, Agent};
 use crate::guard;
-use crate::instrument::Loader;
 use crate::instrument::parks::CLASS as PARKING;
+use crate::instrument::{Loader, has_triggers};
 use crate::jvmti::abi::{Error, RawEnv};
 use crate::jvmti::{Failure, text};
 use crate::log;
@@ -165,6 +165,7 @@ fn is_wanted(agent: &Agent, loader: Loader, name: &str) -> bool {
     agent.classes.is_open()
         && (agent.classes.sites.get().is_some()
             || agent.classes.verdict(agent, loader, name) != ClassVerdict::None
+            || has_triggers(agent, name)
             || agent.options.events.contains(Events::PARKS) && name == PARKING)
 }
 

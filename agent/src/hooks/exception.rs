@@ -3,12 +3,13 @@
 //! Each rewritten method has a handler of ours, which catches what leaves the method, records that, and throws on. What the JVM tells of these
 //! handlers is left out.
 
-use super::{buffer, record, stack};
+use super::{buffer, record, stack, trigger};
 use crate::agent::{self, Agent};
 use crate::buffer::record::{Code, frame, object};
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jlong, jmethodID, jobject};
+use jtrail_options::Events;
 
 /// What is told of a throw or a catch.
 struct Happening {
@@ -35,6 +36,9 @@ unsafe fn tell(
     let Some(objects) = &agent.objects else {
         return;
     };
+    if !agent.options.events.contains(Events::EXCEPTIONS) {
+        return;
+    }
     // SAFETY: the caller's promise.
     let place = unsafe { agent.classes.frame_method(agent, method) };
     if place.as_ref().is_some_and(|place| place.is_ours(location)) {
@@ -71,6 +75,10 @@ pub(super) unsafe extern "system" fn thrown(
     _catch_location: jlong,
 ) {
     guard::run("a throw", || {
+        if let Some(agent) = agent::get() {
+            // SAFETY: the callback's own.
+            unsafe { trigger::thrown(agent, env, (method, location), exception) };
+        }
         let payload = |agent: &Agent, Happening { number, class, .. }| {
             let depth = agent.options.stack_depth.max(1);
             Some(stack::payload(agent, number, class, 0, depth))

@@ -2,7 +2,7 @@
 
 use super::{
     api, buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site,
-    thread,
+    thread, trigger,
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
@@ -27,7 +27,7 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 
 /// Puts the hook class in; from then on, classes are rewritten, unless the trace begins later.
 fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
-    crate::jni::define_hook(env, bind)
+    crate::jni::define_hook(env, bind, agent.bursts.is_some())
         .map_err(|error| format!("cannot define the hook class: {error}"))?;
     agent.classes.allow();
     if !agent.options.begins_idle() {
@@ -39,10 +39,23 @@ fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
 /// Called by the JVM as `Binder.bindNatives`, in [`open`].
 unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) {
     guard::run("the binding of the hook", || {
-        let with_cpu = agent::get().is_some_and(|agent| agent.options.events.contains(Events::CPU));
-        let functions = method::hook_functions(with_cpu);
-        // SAFETY: these are the hook's functions.
-        if let Err(error) = unsafe { crate::jni::bind_hook(env, hook, &functions) } {
+        let Some(agent) = agent::get() else { return };
+        let with_cpu = agent.options.events.contains(Events::CPU);
+        // SAFETY: the JVM's own reference.
+        let name = unsafe { agent.jvmti.class_signature(hook) };
+        let bound = match name.is_ok_and(|name| name == trigger::GATE_CLASS) {
+            // SAFETY: these are the class's functions.
+            true => unsafe {
+                let functions = method::gate_functions(with_cpu);
+                crate::jni::bind_gate(env, hook, &functions)
+            },
+            // SAFETY: these are the hook's functions.
+            false => unsafe {
+                let functions = method::hook_functions(with_cpu);
+                crate::jni::bind_hook(env, hook, &functions)
+            },
+        };
+        if let Err(error) = bound {
             log::say(&format!(
                 "cannot bind the hook class: {error}; tracing is off, the program goes on"
             ));
@@ -156,6 +169,11 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         detail::begin(agent, env); // likewise: formats that list a class's members want them before all else
     }
     agent.writer.live(started);
+    if let Some(bursts) = &agent.bursts
+        && !agent.options.begins_idle()
+    {
+        bursts.arm();
+    }
     record_first_threads(agent, env, &numbers);
     if agent.options.events.contains(Events::JIT) {
         jit::begin(agent);

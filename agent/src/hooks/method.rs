@@ -4,12 +4,13 @@
 //! [`slow`].
 
 use super::cpu::{Measure, WithCpu, Without};
+use super::trigger;
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::buffer::{ThreadBuffer, record, tls};
 use crate::clock::{Clock, Counter, System, counter_is_steady};
 use crate::guard;
-use crate::jni::HookFunctions;
+use crate::jni::{GateFunctions, HookFunctions};
 use crate::jvmti::abi::{Callbacks, RawEnv};
 use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::ffi::{c_uchar, c_void};
@@ -47,7 +48,26 @@ pub(super) fn hook_functions(with_cpu: bool) -> HookFunctions {
     }
 }
 
-unsafe extern "system" fn enter<C: Clock, M: Measure>(
+/// The functions of the class in front of the hook, likewise.
+pub(super) fn gate_functions(with_cpu: bool) -> GateFunctions {
+    fn of<C: Clock, M: Measure>() -> GateFunctions {
+        let pointer = |hook: Hook| hook as *mut c_void;
+        GateFunctions {
+            gate: trigger::gate as LineCounters as *mut c_void,
+            enter: pointer(trigger::enter::<C, M>),
+            leave: pointer(trigger::leave::<C, M>),
+            leave_by_exception: pointer(trigger::leave_by_exception::<M>),
+        }
+    }
+    match (counter_is_steady(), with_cpu) {
+        (true, false) => of::<Counter, Without>(),
+        (true, true) => of::<Counter, WithCpu>(),
+        (false, false) => of::<System, Without>(),
+        (false, true) => of::<System, WithCpu>(),
+    }
+}
+
+pub(super) unsafe extern "system" fn enter<C: Clock, M: Measure>(
     env: *mut JNIEnv,
     _class: jclass,
     method: jint,
@@ -57,7 +77,7 @@ unsafe extern "system" fn enter<C: Clock, M: Measure>(
     call::<C>(env, || cpu, record::enter(method as u32));
 }
 
-unsafe extern "system" fn leave<C: Clock, M: Measure>(
+pub(super) unsafe extern "system" fn leave<C: Clock, M: Measure>(
     env: *mut JNIEnv,
     _class: jclass,
     method: jint,
@@ -141,7 +161,7 @@ fn coded_into<M: Measure>(agent: &Agent, buffer: &ThreadBuffer, code: Code, meth
     }
 }
 
-unsafe extern "system" fn leave_by_exception<M: Measure>(
+pub(super) unsafe extern "system" fn leave_by_exception<M: Measure>(
     env: *mut JNIEnv,
     _class: jclass,
     method: jint,
@@ -184,7 +204,9 @@ unsafe extern "system" fn jvmti_entry<M: Measure>(
     method: jmethodID,
 ) {
     guard::run("a method's entry", || {
-        let Some(agent) = agent::get() else { return };
+        let Some(agent) = agent::get().filter(|agent| agent.is_gate_open()) else {
+            return;
+        };
         // SAFETY: the callback's own method, which is running.
         let Some(number) = (unsafe { agent.classes.method_of(agent, method) }) else {
             return;
@@ -207,7 +229,9 @@ unsafe extern "system" fn jvmti_exit<M: Measure>(
     _value: u64,
 ) {
     guard::run("a method's exit", || {
-        let Some(agent) = agent::get() else { return };
+        let Some(agent) = agent::get().filter(|agent| agent.is_gate_open()) else {
+            return;
+        };
         // SAFETY: the callback's own method, which is running.
         let Some(number) = (unsafe { agent.classes.method_of(agent, method) }) else {
             return;

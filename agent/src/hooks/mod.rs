@@ -24,6 +24,7 @@ mod sampler;
 mod site;
 mod stack;
 mod thread;
+mod trigger;
 mod virtual_thread;
 
 use crate::agent::Agent;
@@ -70,7 +71,9 @@ fn rewrites(options: &Options) -> bool {
     let events = options.events;
     let kinds = [Events::METHODS, Events::LINES, Events::PARKS];
     options.engine == Engine::Bytecode
-        && (kinds.iter().any(|kind| events.contains(*kind)) || options.has_alloc_probes())
+        && (kinds.iter().any(|kind| events.contains(*kind))
+            || options.has_alloc_probes()
+            || options.has_call_triggers())
 }
 
 /// Sets the callbacks, and switches on the events that may come from now on.
@@ -133,9 +136,12 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         ]);
     }
     if agent.options.events.contains(Events::EXCEPTIONS) {
-        callbacks.exception(exception::thrown);
         callbacks.exception_catch(exception::caught);
-        events.extend([Event::Exception, Event::ExceptionCatch]);
+        events.push(Event::ExceptionCatch);
+    }
+    if capabilities::needs_exceptions(&agent.options) {
+        callbacks.exception(exception::thrown);
+        events.push(Event::Exception);
     }
     callbacks.class_prepare(class::prepared); // switched on when the JVM is ready
     if let Some(objects) = &agent.objects {

@@ -275,7 +275,9 @@ unsafe fn class_and_size(
     hook: jclass,
     name: &str,
 ) -> Result<(u32, Sizing), String> {
-    let caller = stack::caller(agent, HOOK_FRAMES).ok_or("there is no frame")?;
+    // Where there is a gate, the class with it stands between.
+    let gate = i32::from(agent.bursts.is_some());
+    let caller = stack::caller(agent, HOOK_FRAMES + gate).ok_or("there is no frame")?;
     // SAFETY: the JVM just told us of the method, which is on the stack.
     let from = unsafe { agent.jvmti.declaring_class(caller) }.map_err(|e| e.to_string())?;
     // SAFETY: the caller's promise, and a local reference that the JVM just gave us.

@@ -68,6 +68,9 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
                 cpu::record_thread(agent, buffer, number, cpu::now());
             }
             record(agent, Some(buffer), Code::ThreadEnd, &[u64::from(number)]);
+            if let Some(bursts) = &agent.bursts {
+                bursts.forget(number);
+            }
             // SAFETY: the callback's own reference.
             unsafe { agent.forget_thread(thread) };
         }

@@ -12,6 +12,7 @@ use super::parks;
 use super::plan::{Plan, tell_lines, tell_reduced};
 use super::sites::AllocSites;
 use crate::agent::Agent;
+use crate::bursts::Bursts;
 use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
@@ -133,6 +134,7 @@ impl Classes {
         if let Some(name) = name
             && !everywhere
             && self.verdict(agent, loader, name) == ClassVerdict::None
+            && !has_triggers(agent, name)
         {
             return None;
         }
@@ -145,7 +147,7 @@ impl Classes {
         };
         let name = class.name();
         let verdict = self.verdict(agent, loader, &name);
-        if verdict == ClassVerdict::None && !everywhere {
+        if verdict == ClassVerdict::None && !everywhere && !has_triggers(agent, &name) {
             return None;
         }
         if let Some(reason) = never::class(&name) {
@@ -159,7 +161,7 @@ impl Classes {
         // copy can run.
         let mut known = self.known.lock();
         let mut plan = Plan::of(&mut known, agent, loader, &class, &name, verdict);
-        let result = instrument(&class, &Hooks::JTRAIL, |at, _| plan.probes[at]);
+        let result = instrument(&class, hooks_of(agent), |at, _| plan.probes[at]);
         let rewritten = match result {
             Ok(rewritten) => rewritten,
             Err(refusal) => {
@@ -389,6 +391,20 @@ impl Classes {
             lines,
             added_handlers,
         })
+    }
+}
+
+/// Whether calls of methods of a class (`a/b/C`) may begin bursts.
+pub(crate) fn has_triggers(agent: &Agent, name: &str) -> bool {
+    let fits = |bursts: &Arc<Bursts>| bursts.fits_class(&class_name(name));
+    agent.options.has_call_triggers() && agent.bursts.as_ref().is_some_and(fits)
+}
+
+/// What rewritten classes call: behind a gate where only bursts are recorded.
+fn hooks_of(agent: &Agent) -> &'static Hooks<'static> {
+    match agent.bursts {
+        None => &Hooks::JTRAIL,
+        Some(_) => &Hooks::JTRAIL_BURST,
     }
 }
 

@@ -60,8 +60,10 @@ impl LineCounters {
 ///
 /// # Safety
 /// It is a value of the type, and the type needs no drop.
-pub(super) unsafe trait Zeroed {}
+pub(crate) unsafe trait Zeroed {}
 
+// SAFETY: 0.
+unsafe impl Zeroed for AtomicU32 {}
 // SAFETY: 0.
 unsafe impl Zeroed for AtomicU64 {}
 // SAFETY: `false`.
@@ -71,7 +73,7 @@ unsafe impl Zeroed for AtomicBool {}
 ///
 /// # Errors
 /// When the system has no such range of addresses.
-pub(super) fn reserve<T: Zeroed>(count: usize) -> io::Result<&'static [T]> {
+pub(crate) fn reserve<T: Zeroed>(count: usize) -> io::Result<&'static [T]> {
     let start = memory::map(count * size_of::<T>())?;
     // SAFETY: fresh, zeroed, page-aligned memory of that length, which is never given back.
     Ok(unsafe { NonNull::slice_from_raw_parts(start.cast(), count).as_ref() })

@@ -10,5 +10,5 @@ pub(crate) mod parks;
 mod plan;
 pub(crate) mod sites;
 
-pub(crate) use classes::{Classes, FrameMethod, class_name};
+pub(crate) use classes::{Classes, FrameMethod, class_name, has_triggers};
 pub(crate) use loader::Loader;

@@ -35,6 +35,8 @@ struct Chosen<'a> {
     number: Option<u32>,
     /// The filters include it.
     included: bool,
+    /// Triggers that its calls are for, as bits.
+    triggers: u32,
     /// Where it creates objects, if that is told.
     sites: Vec<AllocationSite<'a>>,
 }
@@ -94,8 +96,21 @@ impl Plan {
                 }
                 sites.clear();
             }
+            let mut triggers = match &agent.bursts {
+                Some(bursts) => bursts.fits_method(&dotted, &method.name()),
+                None => 0,
+            };
+            if triggers != 0
+                && let Some(reason) = refusal
+            {
+                if is_new && !reason.is_empty() {
+                    let reason = format!("its calls begin no burst: {reason}");
+                    uncovered(agent, name, &full_name(method), &reason);
+                }
+                triggers = 0;
+            }
             let included = included && refusal.is_none();
-            if !included && sites.is_empty() {
+            if !included && sites.is_empty() && triggers == 0 {
                 return Chosen::default();
             }
             let Some((number, is_new_method)) = known.method(loader, name, &full_name(method))
@@ -118,6 +133,7 @@ impl Plan {
             Chosen {
                 number: Some(number),
                 included,
+                triggers,
                 sites,
             }
         };
@@ -151,8 +167,14 @@ impl Plan {
                 }
                 first
             });
+            let calls = number.filter(|_| calls);
+            let is_trigger = chosen.triggers != 0;
+            if let (Some(bursts), Some(number)) = (&agent.bursts, chosen.number) {
+                bursts.set_method(number, chosen.triggers, calls.is_some());
+            }
             Probes {
-                calls: number.filter(|_| calls),
+                calls: if is_trigger { chosen.number } else { calls },
+                is_trigger,
                 lines,
                 allocations,
             }

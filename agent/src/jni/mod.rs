@@ -20,6 +20,8 @@ use std::ptr;
 
 /// Bytes of `java.lang.JtrailHook`, compiled by the build script.
 const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
+/// Bytes of `java.lang.JtrailBurst`, likewise.
+const BURST_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BURST_CLASS"));
 /// Bytes of `jtrail.Binder`, likewise.
 const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
 
@@ -71,8 +73,9 @@ fn with<T>(
     }
 }
 
-/// Defines the hook class into the boot loader, where it is not there from an earlier time, and has `bind` called to bind its methods.
-pub(crate) fn define_hook(env: *mut JNIEnv, bind: Bind) -> Result<(), String> {
+/// Defines the hook class into the boot loader, where it is not there from an earlier time, and has `bind` called to bind its methods; and with
+/// `has_gate` the class in front of it, for which `bind` is called too.
+pub(crate) fn define_hook(env: *mut JNIEnv, bind: Bind, has_gate: bool) -> Result<(), String> {
     with(env, |env| {
         let hook = define_once(env, jni_str!("java/lang/JtrailHook"), HOOK_CLASS)?;
         let binder = define_once(env, jni_str!("jtrail/Binder"), BINDER_CLASS)?;
@@ -86,13 +89,25 @@ pub(crate) fn define_hook(env: *mut JNIEnv, bind: Bind) -> Result<(), String> {
         };
         // SAFETY: as above.
         unsafe { env.register_native_methods(&binder, &[method]) }?;
-        env.call_static_method(
-            binder,
-            jni_str!("bind"),
-            jni_sig!("(Ljava/lang/Class;)V"),
-            &[JValue::Object(&hook)],
-        )?
-        .v()
+        let mut classes = vec![hook];
+        if has_gate {
+            classes.push(define_once(
+                env,
+                jni_str!("java/lang/JtrailBurst"),
+                BURST_CLASS,
+            )?);
+        }
+        for class in classes {
+            let signature = jni_sig!("(Ljava/lang/Class;)V");
+            env.call_static_method(
+                &binder,
+                jni_str!("bind"),
+                signature,
+                &[JValue::Object(&class)],
+            )?
+            .v()?;
+        }
+        Ok(())
     })
 }
 
@@ -164,6 +179,47 @@ pub(crate) unsafe fn bind_hook(
                 NativeMethod::from_raw_parts(name, signature, function)
             })
             .collect();
+        // SAFETY: the JVM's own reference.
+        let class = unsafe { JClass::from_raw(env, class) };
+        // SAFETY: the caller's promise.
+        unsafe { env.register_native_methods(class, &methods) }
+    })
+}
+
+/// The functions of the class in front of the hook.
+pub(crate) struct GateFunctions {
+    /// Has no argument, and answers a `long`.
+    pub(crate) gate: *mut c_void,
+    pub(crate) enter: *mut c_void,
+    pub(crate) leave: *mut c_void,
+    pub(crate) leave_by_exception: *mut c_void,
+}
+
+/// Binds the methods of the class in front of the hook.
+///
+/// # Safety
+/// As for [`bind_hook`].
+pub(crate) unsafe fn bind_gate(
+    env: *mut JNIEnv,
+    class: jclass,
+    functions: &GateFunctions,
+) -> Result<(), String> {
+    with(env, |env| {
+        let (number, gate) = (jni_str!("(I)V"), jni_str!("()J"));
+        let methods = [
+            (jni_str!("gate"), gate, functions.gate),
+            (jni_str!("triggerEnter"), number, functions.enter),
+            (jni_str!("triggerLeave"), number, functions.leave),
+            (
+                jni_str!("triggerLeaveByException"),
+                number,
+                functions.leave_by_exception,
+            ),
+        ]
+        // SAFETY: the caller's promise.
+        .map(|(name, signature, function)| unsafe {
+            NativeMethod::from_raw_parts(name, signature, function)
+        });
         // SAFETY: the JVM's own reference.
         let class = unsafe { JClass::from_raw(env, class) };
         // SAFETY: the caller's promise.

@@ -39,7 +39,7 @@ fn trace_log(options: &Options) -> tracelog::Settings {
             false => 0,
         },
         high_granularity: options.every_sample,
-        suspended_on_start: false,
+        suspended_on_start: !options.bursts.is_empty(),
         process_cpu: has(Events::CPU),
         thread_cpu: has(Events::CPU),
         cpu_interval_ms: ms(options.cpu_interval),

@@ -14,6 +14,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod translate;
+mod windows;
 mod work;
 
 pub(crate) use announce::{
@@ -24,6 +25,7 @@ pub(crate) use output::{Output, beside};
 pub(crate) use preamble::hostname;
 
 use crate::buffer::{Chunk, Full};
+use crate::bursts::Bursts;
 use crate::clock::Reading;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_model::Totals;
@@ -67,6 +69,8 @@ pub(crate) enum Action {
     Rotate(NextTrace, Sender<Progress>, Receiver<()>),
     /// From here on, a burst: it ends by itself.
     Burst(Burst),
+    /// A burst that began by itself, by the number of what began it.
+    Triggered(usize),
     /// A text of the user's.
     Mark(String),
     /// The document of a format of totals as it is now, into a file of that name, or of one beside the trace.
@@ -78,7 +82,7 @@ pub(crate) struct Burst {
     pub(crate) limit: BurstLimit,
     /// The trace ends with it; otherwise, collection pauses.
     pub(crate) ends_trace: bool,
-    /// Called on the writer's thread when it is over. Not when it is cut short: by a pause, or by the trace's end.
+    /// Called on the writer's thread when it is over, and no other lasts. Not when it is cut short: by a pause, or by the trace's end.
     pub(crate) over: Box<dyn FnOnce(Progress) + Send>,
 }
 
@@ -106,6 +110,8 @@ pub(crate) struct Setup {
     /// For messages.
     pub(crate) target: String,
     pub(crate) now: fn() -> u64,
+    /// Where bursts begin by themselves.
+    pub(crate) bursts: Option<Arc<Bursts>>,
     /// The clocks when the agent was loaded.
     pub(crate) loaded: Reading,
     pub(crate) announcements: Receiver<Announcement>,

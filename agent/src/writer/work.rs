@@ -6,17 +6,20 @@ use super::merge::Merge;
 use super::output::write_whole;
 use super::preamble::{self, Identity};
 use super::translate::{OpenCalls, Settings, Translator, silent};
+use super::windows::Windows;
 use super::{Action, Burst, Command, NextTrace, Progress, Setup, format, losses, stream};
 use crate::buffer::Full;
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
+use crate::control;
 use crate::log;
-use crossbeam_channel::{Receiver, Sender, select};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
+use jtrail_control::State;
 use jtrail_formats::Loss;
 use jtrail_model::{
     AgentDestroy, Custom, Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceEnd,
 };
-use jtrail_options::{BurstLimit, Events, Options, OutputFormat};
+use jtrail_options::{BurstLimit, Events, Options, OutputFormat, Trigger};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -47,20 +50,12 @@ pub(super) struct Work {
     waiting: Vec<Announcement>,
     /// What is to be done, at which tick, and whom to tell.
     actions: VecDeque<(u64, Action, Sender<()>)>,
-    /// The burst under way.
-    burst: Option<Running>,
+    windows: Windows,
+    /// It is recorded without a burst.
+    goes_on: bool,
     /// The output did not take what we wrote.
     has_failed: bool,
     progress: Arc<Mutex<Progress>>,
-}
-
-/// A burst under way.
-struct Running {
-    /// At which tick it is over.
-    until: Option<u64>,
-    /// How many events are still to come.
-    left: Option<u64>,
-    burst: Burst,
 }
 
 struct Trace {
@@ -75,6 +70,8 @@ struct Trace {
     flushed: Instant,
     /// When the CPU time of the process was last told.
     cpu_told: Option<Instant>,
+    /// Bursts that are due at a tick, by their numbers.
+    due: Vec<(u64, usize)>,
     /// It has ended, and no other has begun yet.
     is_over: bool,
 }
@@ -88,7 +85,8 @@ impl Work {
             trace: None,
             waiting: Vec::new(),
             actions: VecDeque::new(),
-            burst: None,
+            windows: Windows::default(),
+            goes_on: true,
             has_failed: false,
             progress,
         }
@@ -101,6 +99,7 @@ impl Work {
                 true => DRAIN_INTERVAL,
                 false => ACTION_INTERVAL,
             };
+            let interval = interval.min(self.begin_bursts());
             select! {
                 recv(commands) -> command => match command {
                     Ok(Command::Live(started)) => self.begin(started),
@@ -168,14 +167,15 @@ impl Work {
         };
         loop {
             let action = self.actions.front().map(|(at, ..)| *at);
-            let until = self.burst.as_ref().and_then(|running| running.until);
+            let until = self.windows.until();
             match (action, until) {
                 // The last pass has no limit, but does not end what would have gone on.
                 (_, Some(until))
                     if until <= limit.min(before) && action.is_none_or(|at| until <= at) =>
                 {
                     self.merge_until(until);
-                    self.end_burst(until);
+                    let ended = self.windows.passed(until);
+                    self.have_ended(ended, until);
                 }
                 (Some(at), _) if at <= limit => self.next_action(at),
                 _ => break,
@@ -213,15 +213,16 @@ impl Work {
 
     /// Writes what happened up to that tick.
     fn merge_until(&mut self, limit: u64) {
-        let left = self.burst.as_ref().and_then(|running| running.left);
         let mut ended = None;
         if let Some(trace) = &mut self.trace {
             let mut sink = Flushing {
                 translator: &mut trace.translator,
                 setup: &mut self.setup,
                 has_failed: &mut self.has_failed,
-                left,
-                ended: None,
+                windows: &mut self.windows,
+                goes_on: self.goes_on,
+                ended: Vec::new(),
+                ended_at: 0,
             };
             for told in trace.compilations.until(limit) {
                 self.merge.run(told.time(), &mut sink);
@@ -236,13 +237,10 @@ impl Work {
                 sink.check();
             }
             self.merge.run(limit, &mut sink);
-            if let Some(running) = &mut self.burst {
-                running.left = sink.left;
-            }
-            ended = sink.ended;
+            ended = Some((sink.ended, sink.ended_at));
         }
-        if let Some(ended) = ended {
-            self.end_burst(ended);
+        if let Some((ended, at)) = ended {
+            self.have_ended(ended, at);
         }
     }
 
@@ -257,18 +255,70 @@ impl Work {
         }
     }
 
-    /// The burst is over.
-    fn end_burst(&mut self, at: u64) {
-        let Some(Running { burst, .. }) = self.burst.take() else {
+    /// Bursts are over.
+    fn have_ended(&mut self, ended: Vec<Burst>, at: u64) {
+        if ended.is_empty() {
             return;
-        };
-        if burst.ends_trace {
+        }
+        if ended.iter().any(|burst| burst.ends_trace) {
             self.close(at);
-        } else if let Some(trace) = &mut self.trace {
+        } else if self.windows.is_empty()
+            && !self.goes_on
+            && let Some(trace) = &mut self.trace
+        {
             trace.translator.pause(Timestamp(trace.timeline.at(at)));
         }
         self.note_progress();
-        (burst.over)(*self.progress.lock());
+        if let Some(last) = ended.into_iter().next_back()
+            && self.windows.is_empty()
+            && (last.ends_trace || !self.goes_on)
+        {
+            (last.over)(*self.progress.lock());
+        }
+    }
+
+    /// Begins the bursts for which it is time, or for which a call has become too slow; how long until the next look.
+    fn begin_bursts(&mut self) -> Duration {
+        let (Some(bursts), Some(trace)) = (&self.setup.bursts, &mut self.trace) else {
+            return DRAIN_INTERVAL;
+        };
+        if trace.is_over {
+            return DRAIN_INTERVAL;
+        }
+        let now = (self.setup.now)();
+        let actions = &mut self.actions;
+        let mut begin = |number: usize| {
+            if bursts.begin(number) {
+                let at = (self.setup.now)(); // the gate is open
+                let (done, _) = bounded(1);
+                actions.push_back((at, Action::Triggered(number), done));
+            }
+        };
+        let next_slow = bursts.watch(&mut begin);
+        let timeline = trace.timeline;
+        trace.due.retain_mut(|(at, number)| {
+            if *at > now {
+                return true;
+            }
+            begin(*number);
+            match self
+                .setup
+                .options
+                .bursts
+                .get(*number)
+                .map(|burst| &burst.trigger)
+            {
+                Some(&Trigger::Every(pause)) => {
+                    let pause = timeline.ticks_in(pause).max(1);
+                    *at += pause * (1 + (now - *at) / pause);
+                    true
+                }
+                _ => false,
+            }
+        });
+        let next_due = trace.due.iter().map(|(at, _)| timeline.time_of(*at - now));
+        let next = next_due.chain(next_slow.map(Duration::from_nanos)).min();
+        next.unwrap_or(DRAIN_INTERVAL)
     }
 
     fn act(&mut self, at: u64, action: Action) {
@@ -277,29 +327,49 @@ impl Work {
         match action {
             Action::Pause if trace.is_over => {}
             Action::Pause => {
-                self.burst = None;
+                self.windows.clear();
+                self.goes_on = false;
                 trace.translator.pause(time);
             }
             Action::Burst(_) if trace.is_over => {}
             Action::Burst(burst) => {
-                let (until, left) = match burst.limit {
-                    BurstLimit::Time(time) => (Some(at + trace.timeline.ticks_in(time)), None),
-                    BurstLimit::Events(events) => (None, Some(events)),
+                trace.translator.resume(time);
+                let ticks = match burst.limit {
+                    BurstLimit::Time(time) => trace.timeline.ticks_in(time),
+                    BurstLimit::Events(_) => 0,
                 };
-                self.burst = Some(Running { until, left, burst });
+                let told = trace.translator.told();
+                self.windows.open(at, told, burst, ticks);
+            }
+            Action::Triggered(number) => {
+                let translator = &mut trace.translator;
+                let is_over = trace.is_over;
+                triggered(
+                    &self.setup,
+                    translator,
+                    &mut self.windows,
+                    is_over,
+                    at,
+                    number,
+                    None,
+                );
             }
             Action::Resume if trace.is_over => {}
-            Action::Resume => trace.translator.resume(time),
+            Action::Resume => {
+                self.goes_on = true;
+                trace.translator.resume(time);
+            }
             Action::Mark(text) if !trace.is_over => trace
                 .translator
                 .event(&Event::Custom(Custom { body: text.into() })),
             Action::Mark(_) => {}
             Action::End => {
-                self.burst = None;
+                self.windows.clear();
                 self.close(at);
             }
             Action::Begin(next) => {
-                self.burst = None;
+                self.windows.clear();
+                self.goes_on = next.options.bursts.is_empty();
                 self.close(at);
                 self.open(at, next, OpenCalls::Hide);
             }
@@ -343,11 +413,19 @@ impl Work {
         self.setup.options = Arc::clone(&next.options);
         (self.setup.output, self.setup.target) = (Some(next.output), next.target);
         let started = Timestamp(trace.timeline.at(at));
-        let settings = settings(&next.options, started);
+        let has_gate = self.setup.bursts.is_some();
+        self.goes_on |= !has_gate;
+        let is_paused = !self.goes_on && self.windows.is_empty();
+        // What is open is only known while it is recorded.
+        let calls = if is_paused { OpenCalls::Hide } else { calls };
+        let settings = settings(&next.options, started, has_gate);
         trace.translator.restart(encoder, settings, calls);
         trace.begin(&self.setup, started);
         if calls == OpenCalls::Enter {
             trace.translator.enter_open_calls(at);
+        }
+        if is_paused {
+            trace.begin_paused(&self.setup, started);
         }
         self.flush();
     }
@@ -379,7 +457,11 @@ impl Work {
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
         let started = Timestamp(timeline.at(started));
         let mut trace = Trace {
-            translator: Translator::new(encoder, timeline, settings(&options, started)),
+            translator: Translator::new(
+                encoder,
+                timeline,
+                settings(&options, started, self.setup.bursts.is_some()),
+            ),
             compilations: Compilations::default(),
             identity: Identity::default(),
             timeline,
@@ -387,10 +469,17 @@ impl Work {
             opening: Vec::new(),
             flushed: Instant::now(),
             cpu_told: None,
+            due: Vec::new(),
             is_over: false,
         };
         match is_idle {
-            false => trace.begin(&self.setup, started),
+            false => {
+                trace.begin(&self.setup, started);
+                self.goes_on = options.bursts.is_empty();
+                if !self.goes_on {
+                    trace.begin_paused(&self.setup, started);
+                }
+            }
             true => trace.stay_idle(),
         }
         for announcement in self.waiting.drain(..) {
@@ -507,7 +596,7 @@ fn process_cpu(time: Timestamp) -> Event<'static> {
 }
 
 /// What a translator has to know of a trace.
-fn settings(options: &Options, started: Timestamp) -> Settings {
+fn settings(options: &Options, started: Timestamp, has_gate: bool) -> Settings {
     Settings {
         tell_threads: options.events.contains(Events::THREADS),
         // This format adds them up itself.
@@ -515,6 +604,7 @@ fn settings(options: &Options, started: Timestamp) -> Settings {
         alloc_sites: options.alloc_sites,
         heap_name: options.heap_name.clone(),
         started,
+        has_gate,
     }
 }
 
@@ -528,6 +618,27 @@ impl Trace {
         self.identity = preamble::opening(&setup.options, loaded, started, emit);
         self.opening = self.translator.losses();
         (self.flushed, self.cpu_told, self.is_over) = (Instant::now(), None, false);
+        let now = (setup.now)();
+        let due = |(number, burst): (usize, &jtrail_options::Burst)| match burst.trigger {
+            Trigger::At(time) | Trigger::Every(time) => {
+                Some((now.saturating_add(self.timeline.ticks_in(time)), number))
+            }
+            _ => None,
+        };
+        self.due = setup
+            .options
+            .bursts
+            .iter()
+            .enumerate()
+            .filter_map(due)
+            .collect();
+    }
+
+    /// Only bursts are recorded.
+    fn begin_paused(&mut self, setup: &Setup, started: Timestamp) {
+        // A trace log says so in its first line.
+        let is_told = setup.options.format != OutputFormat::TraceLog;
+        self.translator.begin_paused(started, is_told);
     }
 
     /// There is no trace yet.
@@ -628,27 +739,74 @@ fn snapshot(translator: &mut Translator, setup: &Setup, ticks: u64) {
     }
 }
 
+/// A burst has begun by itself: on a thread, or by the clock.
+fn triggered(
+    setup: &Setup,
+    translator: &mut Translator,
+    windows: &mut Windows,
+    is_over: bool,
+    at: u64,
+    number: usize,
+    thread: Option<u32>,
+) {
+    let Some((burst, lasting)) = setup.bursts.as_ref().and_then(|all| all.burst(number)) else {
+        return;
+    };
+    if is_over {
+        return; // there is no trace for it any more
+    }
+    let ticks = match burst.limit {
+        BurstLimit::Time(time) => translator.timeline().ticks_in(time),
+        BurstLimit::Events(_) => 0,
+    };
+    if translator.resume_at(at) {
+        control::tell_state(State::Recording);
+    }
+    translator.burst(at, thread, &burst.to_string());
+    let told = translator.told();
+    let burst = Burst {
+        limit: burst.limit,
+        ends_trace: false,
+        over: Box::new(move |_| {
+            drop(lasting);
+            control::tell_state(State::Paused);
+        }),
+    };
+    windows.open(at, told, burst, ticks);
+}
+
 /// The translator, which writes its output whenever there is much of it.
 struct Flushing<'a> {
     translator: &'a mut Translator,
     setup: &'a mut Setup,
     has_failed: &'a mut bool,
-    /// Events until the end of a burst; none where it does not end by their number.
-    left: Option<u64>,
-    /// When it ended.
-    ended: Option<u64>,
+    windows: &'a mut Windows,
+    /// It is recorded without a burst.
+    goes_on: bool,
+    /// Bursts that are over, and when the last one was.
+    ended: Vec<Burst>,
+    ended_at: u64,
 }
 
 impl Flushing<'_> {
-    /// Counts an event of a burst; behind the last one, collection pauses.
+    /// Behind the last event of a burst, collection pauses.
     #[inline(always)]
     fn count(&mut self, time: u64) {
-        if let Some(left) = &mut self.left {
-            *left -= 1;
-            if *left == 0 {
-                (self.left, self.ended) = (None, Some(time));
-                self.translator.pause_at(time);
-            }
+        if let Some(target) = self.windows.target() {
+            self.count_to(target, time);
+        }
+    }
+
+    #[inline(never)]
+    fn count_to(&mut self, target: u64, time: u64) {
+        let told = self.translator.told();
+        if told < target {
+            return;
+        }
+        self.ended.extend(self.windows.reached(told));
+        self.ended_at = time;
+        if self.windows.is_empty() && !self.goes_on {
+            self.translator.pause_at(time);
         }
     }
 
@@ -679,7 +837,20 @@ impl stream::Sink for Flushing<'_> {
         self.translator.coded(thread, time, code, payload);
         match code {
             Code::Snapshot => snapshot(self.translator, self.setup, time),
-            Code::Cpu | Code::SuperCall | Code::SuperReturned | Code::Caught => {} // parts of calls
+            Code::Burst => {
+                let is_over = self.setup.output.is_none();
+                let number = payload[0] as usize;
+                let (translator, windows) = (&mut *self.translator, &mut *self.windows);
+                triggered(
+                    self.setup,
+                    translator,
+                    windows,
+                    is_over,
+                    time,
+                    number,
+                    Some(thread),
+                );
+            }
             _ => self.count(time),
         }
         self.check();

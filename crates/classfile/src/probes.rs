@@ -31,6 +31,12 @@ pub struct Hooks<'a> {
     pub multi_allocated: &'a str,
     /// `(Ljava/lang/Object;I)V`: called behind the call of a method which made the object, with it and the number of the site.
     pub call_allocated: &'a str,
+    /// In place of `enter`, in methods that have [`Probes::is_trigger`].
+    pub trigger_enter: &'a str,
+    /// In place of `leave`, likewise.
+    pub trigger_leave: &'a str,
+    /// In place of `leave_by_exception`, likewise.
+    pub trigger_leave_by_exception: &'a str,
 }
 
 impl Hooks<'static> {
@@ -48,6 +54,14 @@ impl Hooks<'static> {
         array_allocated: "arrayAllocated",
         multi_allocated: "multiAllocated",
         call_allocated: "callAllocated",
+        trigger_enter: "triggerEnter",
+        trigger_leave: "triggerLeave",
+        trigger_leave_by_exception: "triggerLeaveByException",
+    };
+    /// Those of the class whose methods stop at a gate, and pass on to the other's while it is open.
+    pub const JTRAIL_BURST: Self = Hooks {
+        class: "java/lang/JtrailBurst",
+        ..Self::JTRAIL
     };
 }
 
@@ -65,11 +79,14 @@ pub(crate) enum Hook {
     ArrayAllocated,
     MultiAllocated,
     CallAllocated,
+    TriggerEnter,
+    TriggerLeave,
+    TriggerLeaveByException,
 }
 
 impl<'a> Hooks<'a> {
     /// Name and descriptor of each hook, in the order of [`Hook`].
-    pub(crate) fn methods(&self) -> [(&'a str, &'static str); 11] {
+    pub(crate) fn methods(&self) -> [(&'a str, &'static str); 14] {
         const ID: &str = "(I)V";
         [
             (self.enter, ID),
@@ -83,6 +100,9 @@ impl<'a> Hooks<'a> {
             (self.array_allocated, "(II)V"),
             (self.multi_allocated, "(Ljava/lang/Object;I)V"),
             (self.call_allocated, "(Ljava/lang/Object;I)V"),
+            (self.trigger_enter, ID),
+            (self.trigger_leave, ID),
+            (self.trigger_leave_by_exception, ID),
         ]
     }
 }
@@ -92,6 +112,8 @@ impl<'a> Hooks<'a> {
 pub struct Probes {
     /// The method's id: probes at its entry and exits, its handlers and its `super()` call.
     pub calls: Option<u32>,
+    /// Calls, returns and exceptions that leave are told to the hooks for triggers.
+    pub is_trigger: bool,
     /// A probe where each entry of [`Method::line_entries`](crate::Method::line_entries) begins: entry `k` has
     /// this number plus `k` (modulo 2^32).
     pub lines: Option<u32>,
@@ -104,6 +126,7 @@ impl Probes {
     /// The method stays as it is.
     pub const NONE: Self = Probes {
         calls: None,
+        is_trigger: false,
         lines: None,
         allocations: None,
     };

@@ -61,7 +61,7 @@ pub(crate) struct Rewriter<'r, 'a> {
     pub(crate) pool: PoolEditor<'r, 'a>,
     owner: &'r str,
     /// The hooks' names and descriptors, and their pool indices once they are needed.
-    hooks: [(&'r str, &'static str, Option<u16>); 11],
+    hooks: [(&'r str, &'static str, Option<u16>); 14],
     pub(crate) layout: Layout,
     /// Everything behind the pool.
     pub(crate) out: Vec<u8>,
@@ -87,11 +87,37 @@ impl Push {
 struct Plan {
     /// Pushes the method's id; none without probes around calls.
     id: Option<Push>,
+    hooks: CallHooks,
     /// The numbers of the line probes, in the order of the code.
     lines: Vec<u32>,
     /// The number of the first allocation site.
     allocations: u32,
     islands: Vec<(usize, Island)>,
+}
+
+/// Where calls, returns and exceptions that leave are told to.
+#[derive(Clone, Copy)]
+struct CallHooks {
+    enter: Hook,
+    leave: Hook,
+    leave_by_exception: Hook,
+}
+
+impl CallHooks {
+    fn of(probes: Probes) -> Self {
+        match probes.is_trigger {
+            false => Self {
+                enter: Hook::Enter,
+                leave: Hook::Leave,
+                leave_by_exception: Hook::LeaveByException,
+            },
+            true => Self {
+                enter: Hook::TriggerEnter,
+                leave: Hook::TriggerLeave,
+                leave_by_exception: Hook::TriggerLeaveByException,
+            },
+        }
+    }
 }
 
 impl Rewriter<'_, '_> {
@@ -119,7 +145,10 @@ impl Rewriter<'_, '_> {
         if code.bytes == [RETURN] && method.name == b"finalize" && method.descriptor == b"()V" {
             return Err(Refusal::EmptyFinalizer);
         }
-        let calls_only = Probes::calls(probes.calls);
+        let calls_only = Probes {
+            is_trigger: probes.is_trigger,
+            ..Probes::calls(probes.calls)
+        };
         let refusal = match self.attempt(method, code, probes) {
             Err(refusal) if probes.calls.is_some() && probes != calls_only => refusal,
             outcome => return outcome,
@@ -216,6 +245,7 @@ impl Rewriter<'_, '_> {
         self.layout.place(old, id.map_or(0, Push::probe))?;
         let plan = Plan {
             id,
+            hooks: CallHooks::of(probes),
             lines: lines.numbers,
             allocations: probes.allocations.unwrap_or_default(),
             islands: self.layout.placed_islands(),
@@ -250,7 +280,7 @@ impl Rewriter<'_, '_> {
             for (ranges, this) in [(before, Some(Type::UNINITIALIZED_THIS)), (behind, None)] {
                 if !ranges.is_empty() {
                     handlers.push(((self.out.len() - start) as u16, ranges, this));
-                    self.probe(id, Hook::LeaveByException)?;
+                    self.probe(id, plan.hooks.leave_by_exception)?;
                     self.out.push(ATHROW);
                 }
             }
@@ -344,7 +374,7 @@ impl Rewriter<'_, '_> {
         }
         self.islands(plan.islands.iter().filter(|(at, _)| *at < prefix));
         match plan.id {
-            Some(id) => self.probe(id, Hook::Enter)?,
+            Some(id) => self.probe(id, plan.hooks.enter)?,
             None => self.out.resize(start + prefix + self.layout.entry(), NOP),
         }
         let id = plan.id.unwrap_or_default();
@@ -357,7 +387,7 @@ impl Rewriter<'_, '_> {
             copied = pc;
             let mark = self.layout.marks[pc];
             if mark & PROBES != 0 {
-                self.probes(mark, id, &mut lines)?;
+                self.probes(mark, id, plan.hooks.leave, &mut lines)?;
             }
             let op = old[pc];
             if is_jump(op) || is_switch(op) {
@@ -381,6 +411,7 @@ impl Rewriter<'_, '_> {
         &mut self,
         mark: u8,
         id: Push,
+        leave: Hook,
         lines: &mut impl Iterator<Item = u32>,
     ) -> Result<(), Refusal> {
         if mark & SUPER_RETURNED != 0 {
@@ -397,7 +428,7 @@ impl Rewriter<'_, '_> {
             self.probe(id, Hook::SuperCall)?;
         }
         if mark & LEAVE != 0 {
-            self.probe(id, Hook::Leave)?;
+            self.probe(id, leave)?;
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ pub enum Note<'a> {
     Uncovered(Uncovered<'a>),
     /// Something that the agent was to write, and that the trace's format has no place for (`left-out`).
     LeftOut(LeftOut<'a>),
+    /// A burst has begun by itself (`burst`).
+    Burst(BurstNote<'a>),
     /// What the agent counted itself; the last note of a trace that ended well (`totals`).
     Totals(Totals),
 }
@@ -62,6 +64,17 @@ pub struct LeftOut<'a> {
     pub what: Cow<'a, str>,
     /// How many of them; 0 when they were not recorded at all.
     pub count: u64,
+}
+
+/// See [`Note::Burst`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BurstNote<'a> {
+    /// What began it, as the agent's option `burst` has it.
+    pub trigger: Cow<'a, str>,
+    /// The thread on which that happened; none if it was time.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
 }
 
 /// See [`Note::Totals`].
@@ -124,6 +137,12 @@ impl fmt::Display for Note<'_> {
                 grammar::number("count", n.count, &mut out);
                 grammar::text("what", &n.what, &mut out);
             }
+            Note::Burst(n) => {
+                out.push_str("burst");
+                grammar::text("trigger", &n.trigger, &mut out);
+                grammar::number("thread", n.thread, &mut out);
+                grammar::number("time", n.time.0, &mut out);
+            }
             Note::Totals(n) => {
                 out.push_str("totals");
                 for (key, count) in [
@@ -173,6 +192,11 @@ impl Note<'static> {
             "left-out" => Note::LeftOut(LeftOut {
                 count: fields.number("count")?,
                 what: fields.text("what")?,
+            }),
+            "burst" => Note::Burst(BurstNote {
+                trigger: fields.text("trigger")?,
+                thread: ThreadId(fields.number("thread")?),
+                time: Timestamp(fields.number("time")?),
             }),
             "totals" => Note::Totals(Totals {
                 enters: fields.number("enters")?,
@@ -245,6 +269,11 @@ mod tests {
                 from: Timestamp(-5),
                 to: Timestamp(7),
                 reason: "overflow".into(),
+            }),
+            Note::Burst(BurstNote {
+                trigger: "slow:a.B#run:2s/1000".into(),
+                thread: ThreadId(3),
+                time: Timestamp(7),
             }),
             Note::Uncovered(Uncovered {
                 class: "a.B".into(),

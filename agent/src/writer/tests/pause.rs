@@ -111,6 +111,7 @@ impl Bench {
             output: Some(output),
             target,
             now: System::now,
+            bursts: None,
             loaded: Reading::take(System::now),
             announcements,
             full,

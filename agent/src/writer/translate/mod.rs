@@ -25,8 +25,8 @@ use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef, MethodId, Note, ObjectId,
-    RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
+    BurstNote, ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef, MethodId, Note,
+    ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
 };
 use jtrail_options::Events;
 use objects::Objects;
@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) heap_name: String,
     /// When the trace began.
     pub(crate) started: Timestamp,
+    /// Calls are not seen while collection pauses.
+    pub(crate) has_gate: bool,
 }
 
 /// Encodes what the streams hand out.
@@ -76,6 +78,8 @@ pub(crate) struct Translator {
     paused: Option<Timestamp>,
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
+    /// Events that no totals count: calls that are added up, and those of earlier traces.
+    told_beside: u64,
 }
 
 /// One counter for all kinds of things, as TPTP has it.
@@ -175,6 +179,7 @@ impl Translator {
             snapshots: 0,
             paused: None,
             lines_before: Vec::new(),
+            told_beside: 0,
         }
     }
 
@@ -277,6 +282,39 @@ impl Translator {
     /// What has been written so far.
     pub(crate) fn totals_so_far(&self) -> Totals {
         self.totals
+    }
+
+    /// How many events were written since the agent came, as a burst counts them. It never falls.
+    pub(crate) fn told(&self) -> u64 {
+        let totals = &self.totals;
+        let counts = [
+            totals.enters,
+            totals.leaves,
+            totals.objects,
+            totals.frees,
+            totals.monitors,
+            totals.parks,
+            totals.throws,
+            totals.catches,
+            totals.samples,
+        ];
+        self.told_beside + counts.iter().sum::<u64>()
+    }
+
+    pub(crate) fn timeline(&self) -> Timeline {
+        self.timeline
+    }
+
+    /// Says what began a burst, and on which thread.
+    pub(crate) fn burst(&mut self, ticks: u64, thread: Option<u32>, trigger: &str) {
+        let on_thread = thread.and_then(|number| self.at(number, ticks));
+        let time = Timestamp(self.timeline.at(ticks));
+        let (thread, time) = on_thread.unwrap_or((ThreadId::NONE, time));
+        self.note(&Note::Burst(BurstNote {
+            trigger: trigger.into(),
+            thread,
+            time,
+        }));
     }
 
     /// Events that no buffer had room for.
@@ -426,8 +464,8 @@ impl Sink for Translator {
                     self.event(&Event::Custom(Custom { body }));
                 }
             }
-            Code::Snapshot => {}             // the writer's
-            Code::Time | Code::Running => {} // the stream's own
+            Code::Snapshot | Code::Burst => {} // the writer's
+            Code::Time | Code::Running => {}   // the stream's own
         }
     }
 }

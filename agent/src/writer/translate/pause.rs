@@ -41,6 +41,51 @@ impl Translator {
         if self.paused.is_none() {
             self.paused = Some(time);
             self.event(&Event::TracePause(TracePause { time }));
+            if self.settings.has_gate {
+                self.leave_open_calls(time);
+            }
+        }
+    }
+
+    /// The trace begins so; `is_told`: the format does not say so itself.
+    pub(crate) fn begin_paused(&mut self, time: Timestamp, is_told: bool) {
+        if is_told {
+            self.event(&Event::TracePause(TracePause { time }));
+        }
+        self.paused = Some(time);
+    }
+
+    /// As [`Self::resume`], at a tick; whether it was paused.
+    pub(crate) fn resume_at(&mut self, ticks: u64) -> bool {
+        let was_paused = self.paused.is_some();
+        self.resume(Timestamp(self.timeline.at(ticks)));
+        was_paused
+    }
+
+    /// Nobody will see whether calls that are open end before collection goes on, so they are left where it pauses.
+    fn leave_open_calls(&mut self, time: Timestamp) {
+        for thread in self.threads.iter_mut().flatten() {
+            let cpu = thread.cpu;
+            for call in thread
+                .calls
+                .drain(..)
+                .rev()
+                .filter(|call| !call.is_hidden())
+            {
+                match &mut thread.tree {
+                    Some(tree) => tree.leave(time, cpu),
+                    None => thread.gone.push(call),
+                }
+            }
+            thread.hidden = 0;
+        }
+    }
+
+    /// What is open now may have ended since, unseen.
+    fn forget_open_calls(&mut self) {
+        for thread in self.threads.iter_mut().flatten() {
+            thread.calls.clear();
+            thread.hidden = 0;
         }
     }
 
@@ -55,6 +100,9 @@ impl Translator {
         let Some(since) = self.paused else { return };
         for number in 0..self.threads.len() as u32 {
             self.write_gone(number, since);
+        }
+        if self.settings.has_gate {
+            self.forget_open_calls();
         }
         self.paused = None;
         let time = time.max(since);
@@ -123,7 +171,11 @@ impl Translator {
         (self.encoder, self.settings) = (encoder, settings);
         self.out.clear();
         self.ids = Ids::default();
+        self.told_beside = self.told();
         self.totals = Totals::default();
+        if self.settings.has_gate && calls == OpenCalls::Hide {
+            self.forget_open_calls();
+        }
         self.collecting = false;
         self.paused = None;
         self.objects.forget_definitions();

@@ -64,7 +64,9 @@ pub use samples::{STATES, SampleStat, Samples, ThreadSamples};
 pub use spans::{Lasting, Longest, Spans};
 pub use threads::{ThreadStat, Threads};
 
-use jtrail_model::{Duration, Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered};
+use jtrail_model::{
+    BurstNote, Duration, Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered,
+};
 use rustc_hash::FxHashMap;
 
 /// Notes and other things of one kind that are kept: a report shows fewer.
@@ -135,6 +137,10 @@ pub struct Analysis {
     pub uncovered: Vec<Uncovered<'static>>,
     /// Methods of that kind that are not kept.
     pub more_uncovered: u64,
+    /// What began bursts, the first [`KEPT`] of them.
+    pub bursts: Vec<BurstNote<'static>>,
+    /// Bursts that are not kept.
+    pub more_bursts: u64,
     lost_events: u64,
     /// What the agent counted itself, in a trace that ended well.
     pub totals: Option<Totals>,
@@ -284,6 +290,7 @@ impl Analysis {
             Some(Note::Uncovered(uncovered)) => {
                 keep(&mut self.uncovered, &mut self.more_uncovered, uncovered);
             }
+            Some(Note::Burst(burst)) => keep(&mut self.bursts, &mut self.more_bursts, burst),
             Some(Note::Totals(totals)) => self.totals = Some(totals),
             _ => {}
         }

@@ -83,6 +83,8 @@ enum Action {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         events: Option<u64>,
     },
+    /// Let the program that waits for a client go on, without a trace
+    Go,
     /// End the trace and begin one like it
     Rotate {
         /// File of the new one
@@ -167,6 +169,7 @@ fn command(action: Action) -> anyhow::Result<Command> {
             (None, Some(events)) => BurstLimit::Events(events),
             (None, None) => bail!("a burst has an end: give --for or --events"),
         }),
+        Action::Go => Command::Go,
         Action::Rotate { file } => Command::Rotate {
             file: file.map(|file| here(&file)).transpose()?,
         },

@@ -93,6 +93,7 @@ impl Report<'_> {
             Table::Threads => self.threads(),
             Table::Uncovered => self.uncovered(),
             Table::Lost => self.lost(),
+            Table::Bursts => self.bursts(),
             Table::Methods => self.methods(),
             Table::Tree => self.tree(),
             Table::CodeTotals => self.code_totals(),

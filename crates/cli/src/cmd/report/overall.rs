@@ -79,6 +79,13 @@ const LOST: &[Column] = &[
     column("reason", "reason"),
 ];
 
+const BURSTS: &[Column] = &[
+    column("at_ns", "at"),
+    column("trigger", "burst"),
+    column("thread", "id"),
+    column("name", "thread"),
+];
+
 impl Report<'_> {
     pub(super) fn trace(&self) -> Content {
         let a = &*self.analysis;
@@ -193,6 +200,21 @@ impl Report<'_> {
             ]
         });
         content.more += self.analysis.more_uncovered as usize;
+        content
+    }
+
+    pub(super) fn bursts(&self) -> Content {
+        let bursts = &self.analysis.bursts;
+        let mut content = self.table(Table::Bursts, BURSTS, bursts, |burst| {
+            let thread = self.analysis.names.threads.get(&burst.thread);
+            vec![
+                self.since_start(burst.time),
+                Cell::Text(burst.trigger.to_string()),
+                some(burst.thread.0),
+                thread.map_or(Cell::None, |t| Cell::Text(t.name.clone())),
+            ]
+        });
+        content.more += self.analysis.more_bursts as usize;
         content
     }
 

@@ -16,6 +16,8 @@ pub(super) enum Table {
     Methods,
     /// The call tree
     Tree,
+    /// What began bursts
+    Bursts,
     /// Methods by hits of the sampler
     Samples,
     /// Samples by thread and state
@@ -128,6 +130,7 @@ impl Table {
             Self::Threads => "threads",
             Self::Methods => "methods",
             Self::Tree => "tree",
+            Self::Bursts => "bursts",
             Self::Samples => "samples",
             Self::SampleThreads => "sample_threads",
             Self::Allocations => "allocations",
@@ -244,6 +247,7 @@ impl Flags {
             | Table::Threads
             | Table::Methods
             | Table::Tree
+            | Table::Bursts
             | Table::Uncovered
             | Table::Lost => false,
         }

@@ -315,6 +315,11 @@ impl Encoder {
                     // Writing to a string does not fail.
                     let _ = write!(self.text, "{}", Note::Lost(lost));
                 }
+                Some(Note::Burst(mut burst)) => {
+                    let thread = self.thread_if_any(burst.thread, latest, out);
+                    burst.thread = ThreadId(thread.unwrap_or(0).into());
+                    let _ = write!(self.text, "{}", Note::Burst(burst));
+                }
                 Some(Note::Totals(mut totals)) => {
                     // These are not in the file.
                     (totals.throws, totals.catches, totals.samples) = (0, 0, 0);

@@ -7,5 +7,7 @@ public final class Unsafe {
 
     public static native Unsafe getUnsafe();
 
+    public native int getIntVolatile(Object object, long offset);
+
     public native long getAndAddLong(Object object, long offset, long delta);
 }

@@ -1,0 +1,142 @@
+//! What begins bursts: calls of methods, slow ones, exceptions.
+
+use super::cpu::Measure;
+use super::{buffer, method, record};
+use crate::agent::{self, Agent};
+use crate::buffer::ThreadBuffer;
+use crate::buffer::record::Code;
+use crate::bursts::{Bursts, RECORDED, is_gate_open};
+use crate::clock::Clock;
+use crate::guard;
+use crate::instrument::class_name;
+use crate::jni;
+use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use std::sync::Arc;
+
+/// The class in front of the hook.
+pub(super) const GATE_CLASS: &str = "Ljava/lang/JtrailBurst;";
+
+/// Where the gate is.
+pub(super) unsafe extern "system" fn gate(_env: *mut JNIEnv, _class: jclass) -> jlong {
+    crate::bursts::gate_address() as jlong
+}
+
+/// A burst's trigger has come: the gate opens, and the writer will meet the record.
+fn begin(agent: &Agent, bursts: &Arc<Bursts>, buffer: &ThreadBuffer, trigger: usize) {
+    if bursts.begin(trigger) {
+        record(agent, Some(buffer), Code::Burst, &[trigger as u64]);
+    }
+}
+
+/// What `look` has to do with a method that has triggers; answers its bits.
+fn with_method(
+    env: *mut JNIEnv,
+    number: jint,
+    look: impl FnOnce(&Agent, &Arc<Bursts>, &ThreadBuffer, u32, u32),
+) -> u32 {
+    guard::run("a call that may begin a burst", || {
+        let Some(agent) = agent::get() else { return 0 };
+        let Some(bursts) = &agent.bursts else {
+            return 0;
+        };
+        let bits = bursts.method(number as u32);
+        if bits & !RECORDED != 0
+            && let Some(buffer) = buffer(agent, env)
+        {
+            // SAFETY: it is the running thread's own.
+            let (thread, _) = unsafe { buffer.owners() };
+            look(agent, bursts, buffer, bits, thread);
+        }
+        bits
+    })
+}
+
+pub(super) unsafe extern "system" fn enter<C: Clock, M: Measure>(
+    env: *mut JNIEnv,
+    class: jclass,
+    number: jint,
+) {
+    // The burst begins before the call does, which is its first event.
+    let bits = with_method(env, number, |agent, bursts, buffer, bits, thread| {
+        bursts.called(bits, thread, number as u32, |trigger| {
+            begin(agent, bursts, buffer, trigger);
+        });
+    });
+    if bits & RECORDED != 0 && is_gate_open() {
+        // SAFETY: the caller's promise.
+        unsafe { method::enter::<C, M>(env, class, number) };
+    }
+}
+
+pub(super) unsafe extern "system" fn leave<C: Clock, M: Measure>(
+    env: *mut JNIEnv,
+    class: jclass,
+    number: jint,
+) {
+    if ended(env, number) && is_gate_open() {
+        // SAFETY: the caller's promise.
+        unsafe { method::leave::<C, M>(env, class, number) };
+    }
+}
+
+pub(super) unsafe extern "system" fn leave_by_exception<M: Measure>(
+    env: *mut JNIEnv,
+    class: jclass,
+    number: jint,
+) {
+    if ended(env, number) && is_gate_open() {
+        // SAFETY: the caller's promise.
+        unsafe { method::leave_by_exception::<M>(env, class, number) };
+    }
+}
+
+/// A call ends; whether it is to be recorded.
+fn ended(env: *mut JNIEnv, number: jint) -> bool {
+    let bits = with_method(env, number, |agent, bursts, buffer, bits, thread| {
+        bursts.left(bits, thread, number as u32, |trigger| {
+            begin(agent, bursts, buffer, trigger);
+        });
+    });
+    bits & RECORDED != 0
+}
+
+/// An exception is thrown.
+///
+/// # Safety
+/// The arguments are the callback's own.
+pub(super) unsafe fn thrown(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    place: (jmethodID, jlong),
+    exception: jobject,
+) {
+    let Some(bursts) = &agent.bursts else { return };
+    if !bursts.awaits_exceptions() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let method = unsafe { agent.classes.frame_method(agent, place.0) };
+    if method.is_some_and(|method| method.is_ours(place.1)) {
+        return; // it is thrown on
+    }
+    let Some(buffer) = buffer(agent, env) else {
+        return;
+    };
+    let mut names = Vec::new();
+    // SAFETY: the caller's promise, and local references that the JVM gives us, which the frame takes back.
+    let look = || unsafe {
+        let mut class = jni::class_of(env, exception);
+        while !class.is_null() {
+            let signature = agent.jvmti.class_signature(class).unwrap_or_default();
+            let name = signature.trim_start_matches('L').trim_end_matches(';');
+            names.push(class_name(name));
+            class = jni::superclass_of(env, class);
+        }
+    };
+    // SAFETY: the running thread's environment; no reference leaves.
+    unsafe { jni::with_frame(env, look) };
+    bursts.thrown(
+        |pattern| names.iter().any(|name| pattern.matches(name)),
+        |trigger| begin(agent, bursts, buffer, trigger),
+    );
+}

@@ -1,0 +1,111 @@
+//! The bursts under way. They may overlap: what is recorded is recorded as long as one of them lasts.
+
+use super::Burst;
+use jtrail_options::BurstLimit;
+
+/// A burst under way.
+struct Window {
+    /// At which tick it is over.
+    until: Option<u64>,
+    /// At which number of events.
+    target: Option<u64>,
+    burst: Burst,
+}
+
+/// All of them.
+#[derive(Default)]
+pub(super) struct Windows {
+    open: Vec<Window>,
+    /// The least target.
+    target: Option<u64>,
+}
+
+impl Windows {
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// One begins at a tick, behind so many events. `ticks` are those of its time, if it has one.
+    pub(super) fn open(&mut self, at: u64, told: u64, burst: Burst, ticks: u64) {
+        let (until, target) = match burst.limit {
+            BurstLimit::Time(_) => (Some(at.saturating_add(ticks)), None),
+            BurstLimit::Events(events) => (None, Some(told.saturating_add(events))),
+        };
+        self.open.push(Window {
+            until,
+            target,
+            burst,
+        });
+        self.retarget();
+    }
+
+    /// The number of events behind which one of them is over.
+    #[inline]
+    pub(super) fn target(&self) -> Option<u64> {
+        self.target
+    }
+
+    /// The tick at which the first one is over.
+    pub(super) fn until(&self) -> Option<u64> {
+        self.open.iter().filter_map(|window| window.until).min()
+    }
+
+    /// Ends those that are over behind so many events.
+    pub(super) fn reached(&mut self, told: u64) -> Vec<Burst> {
+        self.end(|window| window.target.is_some_and(|target| target <= told))
+    }
+
+    /// Ends those that are over by then.
+    pub(super) fn passed(&mut self, tick: u64) -> Vec<Burst> {
+        self.end(|window| window.until.is_some_and(|until| until <= tick))
+    }
+
+    /// Cuts all short.
+    pub(super) fn clear(&mut self) {
+        self.open.clear();
+        self.target = None;
+    }
+
+    fn end(&mut self, is_over: impl Fn(&Window) -> bool) -> Vec<Burst> {
+        let ended = self.open.extract_if(.., |window| is_over(window));
+        let ended = ended.map(|window| window.burst).collect();
+        self.retarget();
+        ended
+    }
+
+    fn retarget(&mut self) {
+        self.target = self.open.iter().filter_map(|window| window.target).min();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn burst(limit: BurstLimit) -> Burst {
+        Burst {
+            limit,
+            ends_trace: false,
+            over: Box::new(|_| {}),
+        }
+    }
+
+    #[test]
+    fn each_is_over_by_its_own_limit() {
+        let mut windows = Windows::default();
+        assert!(windows.is_empty() && windows.target().is_none() && windows.until().is_none());
+        windows.open(100, 7, burst(BurstLimit::Events(3)), 0);
+        windows.open(110, 8, burst(BurstLimit::Time(Duration::from_secs(1))), 50);
+        windows.open(120, 9, burst(BurstLimit::Events(1)), 0);
+        assert_eq!((windows.target(), windows.until()), (Some(10), Some(160)));
+        assert_eq!(windows.passed(159).len() + windows.reached(9).len(), 0);
+        assert_eq!(windows.reached(10).len(), 2, "they come to the same end");
+        assert_eq!((windows.target(), windows.is_empty()), (None, false));
+        assert_eq!(windows.passed(160).len(), 1);
+        assert!(windows.is_empty());
+        windows.open(u64::MAX, u64::MAX, burst(BurstLimit::Events(u64::MAX)), 0);
+        windows.clear();
+        assert!(windows.is_empty() && windows.target().is_none());
+    }
+}
