@@ -5,6 +5,7 @@ use crate::live_cli::jtrail;
 use crate::live_control::{Bench, rounds};
 use jtrail_model::{BurstNote, Note};
 use jtrail_testkit::{Jdk, Output, temp_dir};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -30,14 +31,17 @@ fn burst(jdk: &Jdk, options: &str, args: &[&str]) -> (Trace, Output) {
 
 /// Calls by the method's name, in the order given.
 fn calls<const N: usize>(trace: &Trace, names: [&str; N]) -> [u64; N] {
-    let mine = |key: &str| key.starts_with("harness.Bursts");
-    let all: u64 = trace.calls.values().sum();
+    let mine = |key: &str| key.starts_with("harness.Bursts.");
+    let all = trace.calls.iter().filter(|(key, _)| mine(key));
+    let all: u64 = all.map(|(_, n)| n).sum();
     let found = names.map(|name| {
         let key = format!("harness.Bursts.{name}(");
         let of_name = trace.calls.iter().filter(|(k, _)| k.starts_with(&key));
         of_name.map(|(_, n)| n).sum()
     });
-    assert!(trace.calls.keys().all(|key| mine(key)), "{:?}", trace.calls);
+    // The rest are constructors of its exceptions.
+    let rest = |key: &String| mine(key) || key == "harness.Bursts$Own.<init>()V";
+    assert!(trace.calls.keys().all(rest), "{:?}", trace.calls);
     assert_eq!(found.iter().sum::<u64>(), all, "{:?}", trace.calls);
     found
 }
@@ -335,6 +339,48 @@ fn with_other_options() {
             "{output}"
         );
         assert_eq!(trace.calls["harness.Bursts.after()V"], 3);
+    }
+}
+
+/// The agent may come late; classes that are loaded begin bursts too.
+#[test]
+fn in_a_program_that_runs() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let mut running = program(&jdk, "harness.Attached")
+            .spawn()
+            .expect("it starts");
+        running.wait_ready();
+        let (pid, agent, path) = (
+            running.pid().to_string(),
+            agent(),
+            file.display().to_string(),
+        );
+        let round = "call:harness.Attached.round:2/1h";
+        let args = [
+            "attach",
+            &pid,
+            "--agent",
+            agent.to_str().expect("text"),
+            "--file",
+            &path,
+            "--burst",
+            round,
+        ];
+        let (code, _, err) = jtrail(&args);
+        assert_eq!(
+            format!("{code:?}"),
+            format!("{:?}", ExitCode::SUCCESS),
+            "{err}"
+        );
+        let mut input = running.stdin();
+        input.write_all(b"work\nwork\nwork\n").expect("it reads");
+        drop(input);
+        let output = running.wait().expect("it ends");
+        output.assert_exit(0);
+        let (trace, count) = rounds(&file, &output);
+        assert_eq!((count, names(&trace).len()), (2, 1), "{output}");
     }
 }
 

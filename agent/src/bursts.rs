@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What probes look at: 0 while nothing is recorded.
 static GATE: AtomicU32 = AtomicU32::new(0);
@@ -111,6 +112,14 @@ impl Bursts {
             seen.calls.store(0, Ordering::Relaxed);
         }
         self.armed.store(true, Ordering::Release);
+    }
+
+    /// The bursts that begin with the trace begin; those that do.
+    pub(crate) fn begin_at_once(&self) -> Vec<usize> {
+        let is_due =
+            |number: &usize| self.triggers[*number].burst.trigger == Trigger::At(Duration::ZERO);
+        let due = (0..self.triggers.len()).filter(is_due);
+        due.filter(|number| self.begin(*number)).collect()
     }
 
     /// The trace is about to end.
@@ -380,5 +389,106 @@ impl OpenCalls {
             let mut calls = calls.lock();
             calls.values_mut().flatten().for_each(&mut look);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bursts(text: &str) -> Arc<Bursts> {
+        let options = jtrail_options::parse(text, &|path| Err(io::Error::other(path.to_owned())));
+        let bursts = Bursts::of(&options.expect(text)).expect("addresses");
+        bursts.expect("some")
+    }
+
+    /// Those that begin at a call.
+    fn called(bursts: &Bursts, bits: u32) -> Vec<usize> {
+        let mut begun = Vec::new();
+        bursts.called(bits, 1, 7, |number| begun.push(number));
+        begun
+    }
+
+    /// One test, for the gate is one.
+    #[test]
+    fn triggers_count_and_hold_the_gate() {
+        let all = bursts(
+            "burst=call:a.B.c:3/9,burst=slow:a.B.c:1h,burst=call:*.c,burst=exception:x.Y,burst=at:0s",
+        );
+        assert_eq!(all.fits_method("a.B", "c"), 0b111);
+        assert_eq!(all.fits_method("a.C", "c"), 0b100);
+        assert_eq!(all.fits_method("a.B", "<init>"), 0);
+        assert!(all.fits_class("a.B") && all.fits_class("z.Z"));
+        all.set_method(7, 0b111, true);
+        assert_eq!(all.method(7), 0b111 | RECORDED);
+        assert_eq!(all.method(u32::MAX), 0);
+
+        // Without a trace nothing counts, and nothing begins.
+        assert_eq!(called(&all, 0b111), [0; 0]);
+        assert!(!all.begin(0) && all.begin_at_once().is_empty() && !all.awaits_exceptions());
+        all.arm();
+        assert_eq!(called(&all, 0b111), [2]);
+        assert_eq!(called(&all, 0b001), [0; 0]);
+        assert_eq!(called(&all, 0b111 | RECORDED), [0]);
+        assert_eq!(called(&all, 0b111), [0; 0], "once");
+
+        // As long as somebody holds it.
+        assert!(!is_gate_open());
+        assert!(all.begin(0) && !all.begin(0) && is_gate_open());
+        let (burst, first) = all.burst(0).expect("begun");
+        assert_eq!(burst.to_string(), "call:a.B#c:3/9");
+        let second = all.lasting();
+        drop(first);
+        assert!(is_gate_open());
+        all.resume(true);
+        drop(second);
+        assert!(is_gate_open());
+        all.resume(false);
+        assert!(!is_gate_open());
+        assert_eq!(all.begin_at_once(), [4]);
+        drop(all.burst(4));
+        assert!(!is_gate_open() && all.begin(0), "it may begin again");
+        drop(all.burst(0));
+
+        let thrown = |name: &str| {
+            let mut begun = Vec::new();
+            all.thrown(|pattern| pattern.matches(name), |number| begun.push(number));
+            begun
+        };
+        assert!(all.awaits_exceptions());
+        assert_eq!((thrown("x.Z"), thrown("x.Y")), (vec![], vec![3]));
+        all.disarm();
+        assert_eq!(thrown("x.Y"), [0; 0]);
+        let never = ["slow:a.B#c:1h/10s", "call:*#c:1/10s", "exception:x.Y/10s"];
+        assert_eq!(all.never_begun(), never);
+        assert_eq!(all.never_begun(), [""; 0], "told once");
+    }
+
+    #[test]
+    fn slow_calls_are_seen_once() {
+        let all = bursts("burst=slow:a.B.c:1us,burst=slow:a.B.c:1h");
+        all.set_method(3, 0b11, false);
+        all.called(0b11, 5, 3, |_| panic!("not by the call"));
+        all.called(0b11, 5, 3, |_| panic!("not by the call"));
+        std::thread::sleep(Duration::from_micros(10));
+        let mut begun = Vec::new();
+        let next = all.watch(|number| begun.push(number));
+        assert_eq!(begun, [0, 0], "both calls");
+        assert!(next.is_some_and(|ns| ns > 3_500_000_000_000), "{next:?}");
+        all.watch(|number| panic!("{number} again"));
+        all.left(0b11, 5, 3, |number| panic!("{number} again"));
+        all.left(0b11, 5, 3, |number| panic!("{number} again"));
+        all.left(0b11, 5, 3, |_| panic!("there is none"));
+        assert_eq!(all.watch(|_| {}), None);
+        // Nobody has looked in between; an inner call without an end goes with the outer one.
+        all.called(0b11, 5, 3, |_| {});
+        all.called(0b11, 5, 4, |_| {});
+        std::thread::sleep(Duration::from_micros(10));
+        all.left(0b11, 5, 3, |number| begun.push(number));
+        assert_eq!(begun, [0, 0, 0]);
+        assert_eq!(all.watch(|_| {}), None);
+        all.called(0b11, 6, 3, |_| {});
+        all.forget(6);
+        assert_eq!(all.watch(|_| {}), None);
     }
 }

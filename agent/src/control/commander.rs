@@ -302,6 +302,11 @@ impl Commander {
             bursts.arm();
         }
         drop(shown);
+        if let Some(bursts) = self.agent.bursts.as_ref().filter(|_| begins_paused) {
+            for number in bursts.begin_at_once() {
+                self.act(Action::Triggered(number))?;
+            }
+        }
         self.waiting.end();
         Ok(at)
     }

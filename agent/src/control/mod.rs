@@ -175,6 +175,13 @@ pub(crate) fn check_mark(agent: &Agent, text: &str) -> Result<(), Failure> {
     Err(Failure::new(problem.0, problem.1))
 }
 
+/// The program runs already.
+pub(crate) fn does_not_wait(agent: &Agent) {
+    if let Some(channel) = agent.channel.get() {
+        channel.waiting.end();
+    }
+}
+
 /// Where the options say so, waits until a client has begun a trace.
 pub(crate) fn wait_for_client(agent: &Agent) {
     let Some(channel) = agent.channel.get() else {

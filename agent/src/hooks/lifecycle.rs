@@ -8,6 +8,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
+use crate::writer::Action;
 use crate::{control, guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
@@ -82,6 +83,7 @@ pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
         open(agent, env)?;
     }
     begin(agent, env, false);
+    control::does_not_wait(agent);
     Ok(())
 }
 
@@ -173,6 +175,9 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
         && !agent.options.begins_idle()
     {
         bursts.arm();
+        for number in bursts.begin_at_once() {
+            let _ = agent.writer.begin((agent.now)(), Action::Triggered(number)); // in its own time
+        }
     }
     record_first_threads(agent, env, &numbers);
     if agent.options.events.contains(Events::JIT) {

@@ -101,13 +101,15 @@ impl Work {
             };
             let interval = interval.min(self.begin_bursts());
             select! {
-                recv(commands) -> command => match command {
-                    Ok(Command::Live(started)) => self.begin(started),
-                    Ok(Command::At(at, action, done)) => self.actions.push_back((at, action, done)),
-                    Ok(Command::Stop) | Err(_) => break,
+                recv(commands) -> command => if self.take(command.unwrap_or(Command::Stop)) {
+                    break;
                 },
                 recv(self.setup.full) -> message => full.extend(message),
                 default(interval) => {}
+            }
+            // All that is there, so that what happens behind an action's tick is not written before it is known.
+            if commands.try_iter().any(|command| self.take(command)) {
+                break;
             }
             self.pass(&mut full, false);
             if self.has_failed {
@@ -118,6 +120,16 @@ impl Work {
         }
         self.pass(&mut full, true);
         self.end();
+    }
+
+    /// Takes a command in; whether it is the last.
+    fn take(&mut self, command: Command) -> bool {
+        match command {
+            Command::Live(started) => self.begin(started),
+            Command::At(at, action, done) => self.actions.push_back((at, action, done)),
+            Command::Stop => return true,
+        }
+        false
     }
 
     /// Reads what there is to read. The last pass leaves nothing.
@@ -420,7 +432,7 @@ impl Work {
         let calls = if is_paused { OpenCalls::Hide } else { calls };
         let settings = settings(&next.options, started, has_gate);
         trace.translator.restart(encoder, settings, calls);
-        trace.begin(&self.setup, started);
+        trace.begin(&self.setup, at);
         if calls == OpenCalls::Enter {
             trace.translator.enter_open_calls(at);
         }
@@ -455,7 +467,8 @@ impl Work {
         let encoder = format::encoder(&options).unwrap_or_else(silent);
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
-        let started = Timestamp(timeline.at(started));
+        let at = started;
+        let started = Timestamp(timeline.at(at));
         let mut trace = Trace {
             translator: Translator::new(
                 encoder,
@@ -474,7 +487,7 @@ impl Work {
         };
         match is_idle {
             false => {
-                trace.begin(&self.setup, started);
+                trace.begin(&self.setup, at);
                 self.goes_on = options.bursts.is_empty();
                 if !self.goes_on {
                     trace.begin_paused(&self.setup, started);
@@ -610,7 +623,8 @@ fn settings(options: &Options, started: Timestamp, has_gate: bool) -> Settings {
 
 impl Trace {
     /// Writes what opens a trace.
-    fn begin(&mut self, setup: &Setup, started: Timestamp) {
+    fn begin(&mut self, setup: &Setup, at: u64) {
+        let started = Timestamp(self.timeline.at(at));
         let translator = &mut self.translator;
         translator.begin();
         let loaded = Timestamp(self.timeline.at(setup.loaded.ticks()));
@@ -618,10 +632,10 @@ impl Trace {
         self.identity = preamble::opening(&setup.options, loaded, started, emit);
         self.opening = self.translator.losses();
         (self.flushed, self.cpu_told, self.is_over) = (Instant::now(), None, false);
-        let now = (setup.now)();
+        // What is due at once, whoever began the trace sees to.
         let due = |(number, burst): (usize, &jtrail_options::Burst)| match burst.trigger {
-            Trigger::At(time) | Trigger::Every(time) => {
-                Some((now.saturating_add(self.timeline.ticks_in(time)), number))
+            Trigger::At(time) | Trigger::Every(time) if !time.is_zero() => {
+                Some((at.saturating_add(self.timeline.ticks_in(time)), number))
             }
             _ => None,
         };
