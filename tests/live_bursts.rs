@@ -243,12 +243,12 @@ fn times() {
         let (trace, output) = burst(&jdk, "burst=every:300ms/40ms", &["busy", "2000"]);
         let bursts = triggers(&trace);
         assert!((3..=12).contains(&bursts.len()), "{bursts:?}\n{output}");
+        // One may come late; the next one comes in its own time.
         let apart = bursts.windows(2).map(|two| two[1].time.0 - two[0].time.0);
-        assert!(
-            apart.clone().all(|ns| ns > 250_000_000),
-            "{:?}",
-            apart.collect::<Vec<_>>()
-        );
+        let (least, sum) = (apart.clone().min(), apart.sum::<i64>());
+        let whole = 300_000_000 * (bursts.len() as i64 - 1);
+        assert!(least.is_some_and(|ns| ns > 40_000_000), "{bursts:?}");
+        assert!(sum > whole - 250_000_000, "{bursts:?}");
         assert!(bursts.iter().all(|burst| burst.thread.0 == 0));
         let rounds = trace.calls["harness.Bursts.round()V"];
         assert!(rounds > 0 && rounds <= 45 * bursts.len() as u64, "{rounds}");

@@ -819,7 +819,8 @@ impl Flushing<'_> {
         }
         self.ended.extend(self.windows.reached(told));
         self.ended_at = time;
-        if self.windows.is_empty() && !self.goes_on {
+        let ends_trace = self.ended.iter().any(|burst| burst.ends_trace);
+        if ends_trace || self.windows.is_empty() && !self.goes_on {
             self.translator.pause_at(time);
         }
     }
