@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HOOK: &str = "agent/src/java/java/lang/JtrailHook.java";
-const GATE: &str = "agent/src/java/java/lang/JtrailBurst.java";
 const BINDER: &str = "agent/src/java/jtrail/Binder.java";
 /// Classes of the JDK that no release lets us compile against.
 const STUBS: &str = "agent/src/java/stubs/jdk/internal/misc/Unsafe.java";
@@ -19,7 +18,7 @@ const API: &str = "java-api";
 const RELEASES: [u32; 3] = [11, 17, 21];
 
 fn main() {
-    for path in [HOOK, GATE, BINDER, STUBS, HARNESS, API] {
+    for path in [HOOK, BINDER, STUBS, HARNESS, API] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
@@ -28,11 +27,10 @@ fn main() {
 
     let hook = out.join("hook");
     // Release 8 has no modules, so the compiler lets us add to java.lang.
-    let sources = [HOOK, GATE, BINDER, STUBS].map(PathBuf::from);
+    let sources = [HOOK, BINDER, STUBS].map(PathBuf::from);
     javac.compile(8, &hook, &sources, &[]);
     for (key, class) in [
         ("JTRAIL_HOOK_CLASS", "java/lang/JtrailHook.class"),
-        ("JTRAIL_BURST_CLASS", "java/lang/JtrailBurst.class"),
         ("JTRAIL_BINDER_CLASS", "jtrail/Binder.class"),
     ] {
         println!("cargo::rustc-env={key}={}", hook.join(class).display());

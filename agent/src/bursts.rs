@@ -1,6 +1,6 @@
 //! Bursts that begin by themselves (`burst=`): what begins them, and the gate that is open while one lasts.
 //!
-//! Outside of bursts, the probes of calls stop at the gate, a word of memory that they look at (`JtrailBurst.java`). Methods whose calls may
+//! Outside of bursts, the probes of calls stop at the gate, a word of memory that they look at (`JtrailHook.java`). Methods whose calls may
 //! begin a burst have probes of their own, which come here. What begins a burst opens the gate at once, and leaves a record; the writer
 //! resumes where it meets that, counts, and lets the burst end.
 

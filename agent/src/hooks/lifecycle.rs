@@ -2,14 +2,14 @@
 
 use super::{
     api, buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site,
-    thread, trigger,
+    thread,
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
 use crate::writer::Action;
-use crate::{control, guard, log};
+use crate::{bursts, control, guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
 use std::cell::Cell;
@@ -28,7 +28,7 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 
 /// Puts the hook class in; from then on, classes are rewritten, unless the trace begins later.
 fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
-    crate::jni::define_hook(env, bind, agent.bursts.is_some())
+    crate::jni::define_hook(env, bind)
         .map_err(|error| format!("cannot define the hook class: {error}"))?;
     agent.classes.allow();
     if !agent.options.begins_idle() {
@@ -42,19 +42,14 @@ unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) 
     guard::run("the binding of the hook", || {
         let Some(agent) = agent::get() else { return };
         let with_cpu = agent.options.events.contains(Events::CPU);
-        // SAFETY: the JVM's own reference.
-        let name = unsafe { agent.jvmti.class_signature(hook) };
-        let bound = match name.is_ok_and(|name| name == trigger::GATE_CLASS) {
-            // SAFETY: these are the class's functions.
-            true => unsafe {
-                let functions = method::gate_functions(with_cpu);
-                crate::jni::bind_gate(env, hook, &functions)
-            },
-            // SAFETY: these are the hook's functions.
-            false => unsafe {
-                let functions = method::hook_functions(with_cpu);
-                crate::jni::bind_hook(env, hook, &functions)
-            },
+        let functions = method::hook_functions(with_cpu);
+        // SAFETY: these are the hook's functions, and it is the JVM's own reference.
+        let bound = unsafe {
+            let bound = crate::jni::bind_hook(env, hook, &functions);
+            bound.and_then(|()| match agent.bursts {
+                Some(_) => crate::jni::set_gate(env, hook, bursts::gate_address()),
+                None => Ok(()),
+            })
         };
         if let Err(error) = bound {
             log::say(&format!(

@@ -10,7 +10,7 @@ use crate::buffer::record::Code;
 use crate::buffer::{ThreadBuffer, record, tls};
 use crate::clock::{Clock, Counter, System, counter_is_steady};
 use crate::guard;
-use crate::jni::{GateFunctions, HookFunctions};
+use crate::jni::HookFunctions;
 use crate::jvmti::abi::{Callbacks, RawEnv};
 use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::ffi::{c_uchar, c_void};
@@ -35,28 +35,12 @@ pub(super) fn hook_functions(with_cpu: bool) -> HookFunctions {
             array_allocated: super::site::array_allocated::<C> as ArrayHook as *mut c_void,
             multi_allocated: super::site::multi_allocated as ObjectHook as *mut c_void,
             call_allocated: super::site::call_allocated as ObjectHook as *mut c_void,
+            trigger_enter: pointer(trigger::enter::<C, M>),
+            trigger_leave: pointer(trigger::leave::<C, M>),
+            trigger_leave_by_exception: pointer(trigger::leave_by_exception::<M>),
             park: pointer(super::park::park),
             unpark: pointer(super::park::unpark),
             line_counters: line_counters as LineCounters as *mut c_void,
-        }
-    }
-    match (counter_is_steady(), with_cpu) {
-        (true, false) => of::<Counter, Without>(),
-        (true, true) => of::<Counter, WithCpu>(),
-        (false, false) => of::<System, Without>(),
-        (false, true) => of::<System, WithCpu>(),
-    }
-}
-
-/// The functions of the class in front of the hook, likewise.
-pub(super) fn gate_functions(with_cpu: bool) -> GateFunctions {
-    fn of<C: Clock, M: Measure>() -> GateFunctions {
-        let pointer = |hook: Hook| hook as *mut c_void;
-        GateFunctions {
-            gate: trigger::gate as LineCounters as *mut c_void,
-            enter: pointer(trigger::enter::<C, M>),
-            leave: pointer(trigger::leave::<C, M>),
-            leave_by_exception: pointer(trigger::leave_by_exception::<M>),
         }
     }
     match (counter_is_steady(), with_cpu) {

@@ -275,7 +275,7 @@ unsafe fn class_and_size(
     hook: jclass,
     name: &str,
 ) -> Result<(u32, Sizing), String> {
-    // Where there is a gate, the class with it stands between.
+    // Where there is a gate, the method that looks at it stands between.
     let gate = i32::from(agent.bursts.is_some());
     let caller = stack::caller(agent, HOOK_FRAMES + gate).ok_or("there is no frame")?;
     // SAFETY: the JVM just told us of the method, which is on the stack.

@@ -13,14 +13,6 @@ use crate::jni;
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::sync::Arc;
 
-/// The class in front of the hook.
-pub(super) const GATE_CLASS: &str = "Ljava/lang/JtrailBurst;";
-
-/// Where the gate is.
-pub(super) unsafe extern "system" fn gate(_env: *mut JNIEnv, _class: jclass) -> jlong {
-    crate::bursts::gate_address() as jlong
-}
-
 /// A burst's trigger has come: the gate opens, and the writer will meet the record.
 fn begin(agent: &Agent, bursts: &Arc<Bursts>, buffer: &ThreadBuffer, trigger: usize) {
     if bursts.begin(trigger) {

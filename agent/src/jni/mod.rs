@@ -20,8 +20,6 @@ use std::ptr;
 
 /// Bytes of `java.lang.JtrailHook`, compiled by the build script.
 const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
-/// Bytes of `java.lang.JtrailBurst`, likewise.
-const BURST_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BURST_CLASS"));
 /// Bytes of `jtrail.Binder`, likewise.
 const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
 
@@ -43,6 +41,9 @@ pub(crate) struct HookFunctions {
     pub(crate) multi_allocated: *mut c_void,
     /// Likewise.
     pub(crate) call_allocated: *mut c_void,
+    pub(crate) trigger_enter: *mut c_void,
+    pub(crate) trigger_leave: *mut c_void,
+    pub(crate) trigger_leave_by_exception: *mut c_void,
     pub(crate) park: *mut c_void,
     pub(crate) unpark: *mut c_void,
     /// Has no argument, and answers a `long`.
@@ -73,9 +74,8 @@ fn with<T>(
     }
 }
 
-/// Defines the hook class into the boot loader, where it is not there from an earlier time, and has `bind` called to bind its methods; and with
-/// `has_gate` the class in front of it, for which `bind` is called too.
-pub(crate) fn define_hook(env: *mut JNIEnv, bind: Bind, has_gate: bool) -> Result<(), String> {
+/// Defines the hook class into the boot loader, where it is not there from an earlier time, and has `bind` called to bind its methods.
+pub(crate) fn define_hook(env: *mut JNIEnv, bind: Bind) -> Result<(), String> {
     with(env, |env| {
         let hook = define_once(env, jni_str!("java/lang/JtrailHook"), HOOK_CLASS)?;
         let binder = define_once(env, jni_str!("jtrail/Binder"), BINDER_CLASS)?;
@@ -89,25 +89,13 @@ pub(crate) fn define_hook(env: *mut JNIEnv, bind: Bind, has_gate: bool) -> Resul
         };
         // SAFETY: as above.
         unsafe { env.register_native_methods(&binder, &[method]) }?;
-        let mut classes = vec![hook];
-        if has_gate {
-            classes.push(define_once(
-                env,
-                jni_str!("java/lang/JtrailBurst"),
-                BURST_CLASS,
-            )?);
-        }
-        for class in classes {
-            let signature = jni_sig!("(Ljava/lang/Class;)V");
-            env.call_static_method(
-                &binder,
-                jni_str!("bind"),
-                signature,
-                &[JValue::Object(&class)],
-            )?
-            .v()?;
-        }
-        Ok(())
+        env.call_static_method(
+            binder,
+            jni_str!("bind"),
+            jni_sig!("(Ljava/lang/Class;)V"),
+            &[JValue::Object(&hook)],
+        )?
+        .v()
     })
 }
 
@@ -145,6 +133,12 @@ pub(crate) unsafe fn bind_hook(
             (jni_str!("superCall"), functions.super_call),
             (jni_str!("superReturned"), functions.super_returned),
             (jni_str!("allocated"), functions.allocated),
+            (jni_str!("triggerEnter"), functions.trigger_enter),
+            (jni_str!("triggerLeave"), functions.trigger_leave),
+            (
+                jni_str!("triggerLeaveByException"),
+                functions.trigger_leave_by_exception,
+            ),
             (jni_str!("park"), functions.park),
             (jni_str!("unpark"), functions.unpark),
         ]
@@ -186,45 +180,26 @@ pub(crate) unsafe fn bind_hook(
     })
 }
 
-/// The functions of the class in front of the hook.
-pub(crate) struct GateFunctions {
-    /// Has no argument, and answers a `long`.
-    pub(crate) gate: *mut c_void,
-    pub(crate) enter: *mut c_void,
-    pub(crate) leave: *mut c_void,
-    pub(crate) leave_by_exception: *mut c_void,
-}
-
-/// Binds the methods of the class in front of the hook.
+/// Tells the hook class where its gate is.
 ///
 /// # Safety
-/// As for [`bind_hook`].
-pub(crate) unsafe fn bind_gate(
+/// `env` is the running thread's, and `class` a live reference to the hook class.
+pub(crate) unsafe fn set_gate(
     env: *mut JNIEnv,
     class: jclass,
-    functions: &GateFunctions,
+    address: usize,
 ) -> Result<(), String> {
-    with(env, |env| {
-        let (number, gate) = (jni_str!("(I)V"), jni_str!("()J"));
-        let methods = [
-            (jni_str!("gate"), gate, functions.gate),
-            (jni_str!("triggerEnter"), number, functions.enter),
-            (jni_str!("triggerLeave"), number, functions.leave),
-            (
-                jni_str!("triggerLeaveByException"),
-                number,
-                functions.leave_by_exception,
-            ),
-        ]
-        // SAFETY: the caller's promise.
-        .map(|(name, signature, function)| unsafe {
-            NativeMethod::from_raw_parts(name, signature, function)
-        });
-        // SAFETY: the JVM's own reference.
-        let class = unsafe { JClass::from_raw(env, class) };
-        // SAFETY: the caller's promise.
-        unsafe { env.register_native_methods(class, &methods) }
-    })
+    // SAFETY: the caller's promise; the functions are there since the first version.
+    unsafe {
+        let functions = &(**env).v1_1;
+        let field = (functions.GetStaticFieldID)(env, class, c"gate".as_ptr(), c"J".as_ptr());
+        if field.is_null() {
+            (functions.ExceptionClear)(env);
+            return Err("it has no gate; it is that of another version of jtrail".into());
+        }
+        (functions.SetStaticLongField)(env, class, field, address as i64);
+    }
+    Ok(())
 }
 
 /// The JVM, for threads that have no environment of it.

@@ -58,9 +58,19 @@ impl Hooks<'static> {
         trigger_leave: "triggerLeave",
         trigger_leave_by_exception: "triggerLeaveByException",
     };
-    /// Those of the class whose methods stop at a gate, and pass on to the other's while it is open.
+    /// Those that stop at a gate, and pass on to the others while it is open.
     pub const JTRAIL_BURST: Self = Hooks {
-        class: "java/lang/JtrailBurst",
+        enter: "burstEnter",
+        leave: "burstLeave",
+        leave_by_exception: "burstLeaveByException",
+        caught: "burstCaught",
+        super_call: "burstSuperCall",
+        super_returned: "burstSuperReturned",
+        line: "burstLine",
+        allocated: "burstAllocated",
+        array_allocated: "burstArrayAllocated",
+        multi_allocated: "burstMultiAllocated",
+        call_allocated: "burstCallAllocated",
         ..Self::JTRAIL
     };
 }

@@ -1,6 +1,5 @@
 //! The samples of one tick.
 
-use super::super::trigger::GATE_CLASS;
 use super::super::{record_at, stack};
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
@@ -163,7 +162,7 @@ unsafe fn kind(jvmti: Jvmti, method: jmethodID) -> Result<Kind> {
     // SAFETY: the caller's promise.
     let name = || unsafe { jvmti.method_name(method) };
     Ok(match class.as_str() {
-        "Ljava/lang/JtrailHook;" | GATE_CLASS => Kind::Records,
+        "Ljava/lang/JtrailHook;" => Kind::Records,
         "Ljdk/internal/vm/Continuation;" if name()?.0 == "run" => Kind::Carries,
         _ => Kind::Runs,
     })

@@ -12,6 +12,9 @@ public final class JtrailHook {
     /** Address of the line counters, 64 bits each; 0 without any. */
     private static final long LINES = lineCounters();
 
+    /** Address of 32 bits, which are 0 while nothing is recorded; 0 where there is no such gate. Set by the agent. */
+    private static long gate;
+
     private JtrailHook() {
     }
 
@@ -62,4 +65,89 @@ public final class JtrailHook {
 
     /** The thread is back from parking. */
     public static native void unpark(int ignored);
+
+    /*
+     * Where only bursts are recorded, instrumented code calls these. They stop at a gate, which costs next to nothing while it is shut. The
+     * agent opens and shuts it without a call into the JVM, so it is a word of memory, as the counters of lines are.
+     */
+
+    private static boolean isOpen() {
+        long address = gate;
+        return address != 0 && UNSAFE.getIntVolatile(null, address) != 0;
+    }
+
+    public static void burstEnter(int method) {
+        if (isOpen()) {
+            enter(method);
+        }
+    }
+
+    public static void burstLeave(int method) {
+        if (isOpen()) {
+            leave(method);
+        }
+    }
+
+    public static void burstLeaveByException(int method) {
+        if (isOpen()) {
+            leaveByException(method);
+        }
+    }
+
+    public static void burstCaught(int method) {
+        if (isOpen()) {
+            caught(method);
+        }
+    }
+
+    public static void burstSuperCall(int method) {
+        if (isOpen()) {
+            superCall(method);
+        }
+    }
+
+    public static void burstSuperReturned(int method) {
+        if (isOpen()) {
+            superReturned(method);
+        }
+    }
+
+    public static void burstLine(int number) {
+        if (isOpen()) {
+            line(number);
+        }
+    }
+
+    public static void burstAllocated(int site) {
+        if (isOpen()) {
+            allocated(site);
+        }
+    }
+
+    public static void burstArrayAllocated(int length, int site) {
+        if (isOpen()) {
+            arrayAllocated(length, site);
+        }
+    }
+
+    public static void burstMultiAllocated(Object array, int site) {
+        if (isOpen()) {
+            multiAllocated(array, site);
+        }
+    }
+
+    public static void burstCallAllocated(Object made, int site) {
+        if (isOpen()) {
+            callAllocated(made, site);
+        }
+    }
+
+    /** As {@link #burstEnter}, in a method whose calls may begin a burst. */
+    public static native void triggerEnter(int method);
+
+    /** As {@link #burstLeave}, likewise. */
+    public static native void triggerLeave(int method);
+
+    /** As {@link #burstLeaveByException}, likewise. */
+    public static native void triggerLeaveByException(int method);
 }
