@@ -83,7 +83,6 @@ impl Agent {
         announcements: Sender<Announcement>,
         exchange: Exchange,
         writer: Writer,
-        bursts: Option<Arc<Bursts>>,
     ) -> &'static Self {
         AGENT.get_or_init(|| Self {
             virtual_times: options
@@ -91,7 +90,7 @@ impl Agent {
                 .contains(Events::CPU)
                 .then(VirtualTimes::default),
             own_threads: OwnThreads::default(),
-            bursts,
+            bursts: writer.bursts.clone(),
             channel: OnceLock::new(),
             filter: RwLock::new(Arc::new(options.filter.clone())),
             sampler: OnceLock::new(),

@@ -188,14 +188,14 @@ impl Bursts {
     }
 
     /// It ends there.
-    pub(crate) fn left(&self, bits: u32, thread: u32, method: u32, mut begin: impl FnMut(usize)) {
+    pub(crate) fn left(&self, bits: u32, thread: u32, method: u32, begin: impl FnMut(usize)) {
         let is_timed = |seen: &Seen| matches!(seen.burst.trigger, Trigger::Slow { .. });
         if !self.of_bits(bits).any(|(_, seen)| is_timed(seen)) {
             return;
         }
         if let Some(call) = self.open_calls.leave(thread, method) {
             let age = System::now().saturating_sub(call.since);
-            self.overdue(bits & !call.told, age, |number| begin(number));
+            self.overdue(bits & !call.told, age, begin);
         }
     }
 

@@ -161,7 +161,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         output,
         target: target_name,
         now,
-        bursts: bursts.clone(),
+        bursts,
         loaded: Reading::take(now),
         announcements: announced,
         full,
@@ -181,7 +181,6 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         announcements,
         exchange,
         writer,
-        bursts,
     );
     if agent.options.events.contains(Events::LINES) {
         let counters =

@@ -43,6 +43,8 @@ pub(crate) struct Writer {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Where the first trace goes.
     pub(crate) target: String,
+    /// Where bursts begin by themselves.
+    pub(crate) bursts: Option<Arc<Bursts>>,
     progress: Arc<Mutex<Progress>>,
 }
 
@@ -135,6 +137,7 @@ impl Writer {
         let (commands, receiver) = unbounded();
         let progress = Arc::<Mutex<Progress>>::default();
         let target = setup.target.clone();
+        let bursts = setup.bursts.clone();
         let work = Work::new(setup, Arc::clone(&progress));
         let thread = without_signals(|| {
             std::thread::Builder::new()
@@ -145,6 +148,7 @@ impl Writer {
             commands,
             thread: Mutex::new(Some(thread)),
             target,
+            bursts,
             progress,
         })
     }

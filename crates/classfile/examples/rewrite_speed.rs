@@ -44,6 +44,7 @@ fn main() -> std::io::Result<()> {
             calls: Some(id),
             lines: Some(id * 1000),
             allocations: Some(id * 1000),
+            ..Probes::NONE
         })
     });
     Ok(())

@@ -619,6 +619,7 @@ fn all(first: u32) -> Probes {
         calls: Some(first),
         lines: Some(first),
         allocations: Some(first),
+        ..Probes::NONE
     }
 }
 

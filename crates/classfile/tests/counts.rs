@@ -69,6 +69,7 @@ fn counted(jdk: &Jdk, first: u32, calls: bool) -> Counts {
                 calls: calls.then_some(index as u32),
                 lines: Some(next_line),
                 allocations: Some(next_site),
+                ..Probes::NONE
             };
             next_line += method.line_entries().len() as u32;
             for site in class.allocation_sites(method) {

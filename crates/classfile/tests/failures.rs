@@ -26,6 +26,7 @@ fn add(dir: &Path, bytes: &[u8], calls: bool, next: &mut u32) -> Vec<Vec<LinePro
             calls: calls.then_some(index as u32),
             lines: Some(lines),
             allocations: Some(allocations),
+            ..Probes::NONE
         }
     });
     let rewritten = rewritten.unwrap();

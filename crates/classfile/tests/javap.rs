@@ -676,6 +676,7 @@ fn check_files(jdk: &Jdk, files: &[PathBuf]) -> usize {
             calls: Some(index as u32 * 999),
             lines: Some(FIRST),
             allocations: Some(FIRST),
+            ..Probes::NONE
         });
         let rewritten = rewritten.unwrap();
         for (index, outcome) in rewritten.outcomes {

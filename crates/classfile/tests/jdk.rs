@@ -97,6 +97,7 @@ impl Corpus {
                 calls: kind(CALLS),
                 lines: kind(LINES),
                 allocations: kind(ALLOCATIONS),
+                ..Probes::NONE
             }
         });
         let rewritten = rewritten.unwrap();

@@ -33,6 +33,7 @@ fn exercise(bytes: &[u8]) {
             calls: first(index, 0),
             lines: first(index, 1),
             allocations: first(index, 2),
+            ..Probes::NONE
         };
         let Ok(rewritten) = instrument(&class, &RECORDER, probes) else {
             return;
@@ -251,6 +252,7 @@ fn methods_made_to_waste_time() {
         calls: Some(1),
         lines: Some(1 << 20),
         allocations: Some(1),
+        ..Probes::NONE
     });
     let all = all.unwrap().outcomes;
     assert_eq!(all[0].1, Err(Refusal::TooComplex));

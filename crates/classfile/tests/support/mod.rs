@@ -258,6 +258,7 @@ impl Program {
                 calls: (self.kinds != Kinds::NoCalls).then_some(id),
                 lines: others,
                 allocations: others,
+                ..Probes::NONE
             }
         });
         let rewritten = rewritten.unwrap();
