@@ -251,7 +251,7 @@ mod tests {
             ("call:a.Foo.bar", "a.Foo$1", "bar", false, false),
             ("call:a.Foo:7", "a.Foo$1", "bar", true, true),
             ("slow:*.run:1s", "a.Foo$1", "run", true, true),
-            ("slow:a.Foo.*:1s", "a.Foo$1", "run", false, false),
+            ("slow:a.Foo.*:1s", "a.Foo$1", "run", true, true),
             ("exception:a.Foo", "a.Foo", "<init>", false, false),
             ("every:1h", "a.Foo", "run", false, false),
         ] {
