@@ -62,7 +62,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "engine=jvmti,burst=at:1s,burst=call:a.B.c",
-            "option burst at byte 32: calls that begin a burst are seen in rewritten classes, and engine=jvmti rewrites none",
+            "option burst at byte 31: calls that begin a burst are seen in rewritten classes, and engine=jvmti rewrites none",
         ),
         (
             "format=none,burst=at:1s",
