@@ -1,25 +1,30 @@
-//! What lives as long as the JVM: options, environment, buffers, writer.
+//! What lives from the agent's loading until it leaves: options, environment, buffers, writer.
+//!
+//! There is one at a time. It goes when nobody can have found it any more (`hooks::leaving`): so what [`get`] answers may be used
+//! inside of [`guard::run`], and on threads of the agent's own, which end before it goes.
 
 use crate::buffer::record::Code;
-use crate::buffer::{CHUNK_BYTES, Exchange, ThreadBuffer, tls};
+use crate::buffer::{CHUNK_BYTES, Exchange, ThreadBuffer, live, tls};
 use crate::control::Channel;
 use crate::guard;
 use crate::hooks::{
-    ClassSizes, Collections, CompiledCode, OwnThreads, Sampler, Snapshots, VirtualTimes,
+    Arrays, ClassSizes, Collections, CompiledCode, OwnThreads, Sampler, Snapshots, VirtualTimes,
 };
 use crate::instrument::Classes;
+use crate::jni::Hook;
 use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
+use crate::memory::Mapping;
 use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
-use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, RwLock};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-static AGENT: OnceCell<Agent> = OnceCell::new();
+static AGENT: AtomicPtr<Agent> = AtomicPtr::new(ptr::null_mut());
 
 /// The agent, from its loading on.
 pub(crate) struct Agent {
@@ -53,6 +58,14 @@ pub(crate) struct Agent {
     threads: AtomicU32,
     /// Held while a thread gets its number.
     naming: Mutex<()>,
+    /// Which of the hook classes is in use.
+    pub(crate) hook: OnceLock<Hook>,
+    /// What allocation sites need to know of arrays.
+    pub(crate) arrays: OnceLock<Arrays>,
+    /// It could not be set up, and is to leave.
+    pub(crate) is_stillborn: AtomicBool,
+    /// The chunks' memory.
+    _memory: Mapping,
 }
 
 /// Number of records that belong to no Java thread.
@@ -62,16 +75,24 @@ const ENDED: u32 = u32::MAX;
 
 /// The agent; none when it was not loaded, or is off.
 pub(crate) fn get() -> Option<&'static Agent> {
-    if guard::is_off() { None } else { AGENT.get() }
+    if guard::is_off() { None } else { if_loaded() }
 }
 
 /// The agent, loaded or not, on or off.
 pub(crate) fn if_loaded() -> Option<&'static Agent> {
-    AGENT.get()
+    // SAFETY: null, or what `Agent::create` made, which stays while somebody may have found it. In the one order of all such accesses: whoever
+    // is not counted yet when the agent is hidden does not find it.
+    unsafe { AGENT.load(Ordering::SeqCst).as_ref() }
+}
+
+/// From now on, nobody finds the agent.
+pub(crate) fn hide() -> *mut Agent {
+    AGENT.swap(ptr::null_mut(), Ordering::SeqCst)
 }
 
 impl Agent {
-    /// Makes the one agent of this JVM.
+    /// Makes the one agent of this JVM, for there is none.
+    #[expect(clippy::too_many_arguments, reason = "what it consists of")]
     pub(crate) fn create(
         options: Arc<Options>,
         jvmti: Jvmti,
@@ -79,9 +100,10 @@ impl Agent {
         now: fn() -> u64,
         announcements: Sender<Announcement>,
         exchange: Exchange,
+        memory: Mapping,
         writer: Writer,
     ) -> &'static Self {
-        AGENT.get_or_init(|| Self {
+        let agent = Box::leak(Box::new(Self {
             virtual_times: options
                 .events
                 .contains(Events::CPU)
@@ -107,7 +129,13 @@ impl Agent {
             buffers: AtomicU64::new(1),
             threads: AtomicU32::new(NO_THREAD + 1),
             naming: Mutex::new(()),
-        })
+            hook: OnceLock::new(),
+            arrays: OnceLock::new(),
+            is_stillborn: AtomicBool::new(false),
+            _memory: memory,
+        }));
+        AGENT.store(agent, Ordering::SeqCst);
+        agent
     }
 
     pub(crate) fn uses_bytecode(&self) -> bool {
@@ -223,7 +251,7 @@ impl Agent {
         let buffer = ThreadBuffer::new(number, thread, self.exchange.clone());
         let (handle, buffer) = BufferHandle::share(buffer);
         self.announce(Announcement::Buffer(Box::new(handle)));
-        tls::set(buffer);
+        live::begin(buffer);
         // SAFETY: as in `buffer_if_any`.
         let buffer = unsafe { &*buffer };
         if thread != NO_THREAD && self.options.format == OutputFormat::TraceLog {
@@ -233,16 +261,6 @@ impl Agent {
             crate::hooks::record(self, Some(buffer), Code::ThreadOs, &payload);
         }
         buffer
-    }
-
-    /// Hands over what the running thread recorded, and takes its buffer away.
-    pub(crate) fn finish_buffer(&self) {
-        let buffer = tls::get();
-        if !buffer.is_null() {
-            tls::set(std::ptr::null_mut());
-            // SAFETY: it is this thread's own, and nobody finds it any more.
-            unsafe { ThreadBuffer::finish(buffer) };
-        }
     }
 
     /// Bytes of the pool's chunks that are not empty.

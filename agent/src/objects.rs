@@ -84,6 +84,17 @@ impl Objects {
         }
     }
 
+    /// Gives up what it refers to.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody asks for objects any more.
+    pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
+        for weak in self.classes.0.write().drain(..) {
+            // SAFETY: the caller's promise; a reference from `keep`, or null.
+            unsafe { crate::jni::forget_weak(env, std::ptr::with_exposed_provenance_mut(weak)) };
+        }
+    }
+
     /// Another trace begins: what it mentions of the objects that have numbers by now, it has to be told of.
     pub(crate) fn begin_trace(&self) {
         let mut told = self.told.lock();
@@ -310,7 +321,7 @@ thread_local! {
         const { [const { [const { Cell::new(NO_CLASS) }; 2] }; RECENT] };
 }
 
-/// Weak references to classes, by number. They are never given back: one is a few bytes, and so is a class's number.
+/// Weak references to classes, by number. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
 #[derive(Default)]
 struct ClassRefs(RwLock<Vec<usize>>);
 

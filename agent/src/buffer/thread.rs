@@ -62,6 +62,8 @@ pub(crate) struct ThreadBuffer {
     unwritten: (AtomicU64, AtomicU64),
     /// The writer gives the reserve back through this.
     reserve_return: Sender<Chunk>,
+    /// The reserve, whoever has it in its hands.
+    reserve: Chunk,
 }
 
 // SAFETY: `owner` is only touched by the owning thread (see `Self::owner`), all else is atomic or
@@ -91,17 +93,19 @@ impl ThreadBuffer {
     /// A buffer for the operating-system thread that is `thread`.
     pub(crate) fn new(number: u64, thread: u32, exchange: Exchange) -> Box<Self> {
         let (reserve_return, reserve_back) = bounded(1);
+        let reserve = pool::allocate_reserve();
         Box::new(Self {
             published: Published::new(),
             number,
             unwritten: Default::default(),
             reserve_return,
+            reserve,
             owner: UnsafeCell::new(Owner {
                 end: 0,
                 epoch: 0,
                 running: thread,
                 base: thread,
-                reserve: Some(pool::allocate_reserve()),
+                reserve: Some(reserve),
                 reserve_back,
                 exchange,
                 gaps: Vec::new(),
@@ -479,16 +483,8 @@ impl ThreadBuffer {
 
 impl Drop for ThreadBuffer {
     fn drop(&mut self) {
-        let owner = self.owner.get_mut();
-        for chunk in owner
-            .reserve
-            .take()
-            .into_iter()
-            .chain(owner.reserve_back.try_iter())
-        {
-            // SAFETY: a reserve that lies here is in nobody's hands.
-            unsafe { pool::free_reserve(chunk) };
-        }
+        // SAFETY: where the buffer is given up, nobody has its chunks in hands.
+        unsafe { pool::free_reserve(self.reserve) };
     }
 }
 

@@ -1,7 +1,8 @@
 //! What clients command.
 
 use crate::agent::Agent;
-use crate::hooks;
+use crate::hooks::own_threads::Leaves;
+use crate::hooks::{self, leaving};
 use crate::writer::{Action, Burst, NextTrace, Output, Progress, hostname};
 use crossbeam_channel::bounded;
 use jni::sys::JNIEnv;
@@ -109,6 +110,8 @@ pub(super) struct Commander {
     files: u32,
     /// Classes are rewritten while there is a trace.
     rewrites: bool,
+    /// The agent is to leave when all clients are gone.
+    leaves: Leaves,
 }
 
 fn failed(message: impl Into<String>) -> Failure {
@@ -131,7 +134,13 @@ impl Commander {
             notifier,
             files: 0,
             rewrites: agent.classes.is_open(),
+            leaves: Leaves::No,
         }
+    }
+
+    /// Whether the agent is to leave.
+    pub(super) fn leaves(&self) -> Leaves {
+        self.leaves
     }
 
     /// Has the writer do something now; at which tick that is.
@@ -501,8 +510,12 @@ impl control::Agent for Commander {
     }
 
     fn detach(&mut self) -> Result<Option<Ended>, Failure> {
-        Err(unavailable(
-            "this version stays until the JVM ends; stop ends the trace",
-        ))
+        hooks::end_samples(self.agent);
+        hooks::last_words(self.agent, self.env);
+        let _ = self.act(Action::End); // it may have failed, which was told
+        let ended = self.shown_end();
+        leaving::begin(self.agent, self.env);
+        self.leaves = Leaves::Yes;
+        Ok(ended)
     }
 }

@@ -5,7 +5,8 @@
 mod commander;
 
 use crate::agent::{self, Agent};
-use crate::hooks::own_threads;
+use crate::buffer::live;
+use crate::hooks::own_threads::{self, Leaves};
 use crate::log;
 use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
@@ -85,11 +86,16 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<
             let _ = stopper.set(stop); // the first and only time
             service.run()
         });
-        if let Err(error) = result {
-            log::say(&format!("the command channel ends: {error}"));
-        }
-        agent.finish_buffer();
+        let leaves = match result {
+            Ok(commander) => commander.leaves(),
+            Err(error) => {
+                log::say(&format!("the command channel ends: {error}"));
+                Leaves::No
+            }
+        };
+        live::finish();
         drop(alive);
+        leaves
     };
     own_threads::start(
         agent,

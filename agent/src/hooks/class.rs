@@ -58,6 +58,9 @@ pub(super) unsafe extern "system" fn file_load_hook(
             }
         }
         if !agent.classes.is_open() {
+            if again && let Some(name) = &name {
+                agent.classes.note_hooks(loader, name, false);
+            }
             return;
         }
         let Some(rewritten) = agent
@@ -125,6 +128,30 @@ pub(crate) fn rewrite_anew(
     unsafe { crate::jni::with_frame(env, rewrite) }
 }
 
+/// Gives classes that have hooks their own code back. How many the JVM does not let be changed.
+pub(super) fn restore(agent: &Agent, env: *mut JNIEnv) -> usize {
+    if !agent.classes.have_hooks() {
+        return 0;
+    }
+    let restore = || {
+        let classes = agent.jvmti.loaded_classes().unwrap_or_default();
+        let has_hooks = |class: &jclass| {
+            let named = named(agent, *class);
+            named.is_some_and(|(loader, name)| agent.classes.has_hooks(loader, &name))
+        };
+        let chosen: Vec<jclass> = classes.into_iter().filter(has_hooks).collect();
+        let refused = retransform(agent, &chosen);
+        for class in chosen {
+            if let Some((loader, name)) = named(agent, class) {
+                agent.classes.note_hooks(loader, &name, false);
+            }
+        }
+        refused
+    };
+    // SAFETY: the running thread's environment; no reference leaves.
+    unsafe { crate::jni::with_frame(env, restore) }
+}
+
 /// A class's loader and name (`a/b/C`); none for what no load hook ever sees.
 fn named(agent: &Agent, class: jclass) -> Option<(Loader, String)> {
     // SAFETY: `class` is a local reference from the JVM.
@@ -161,16 +188,16 @@ fn is_modifiable(agent: &Agent, class: jclass, name: &str) -> bool {
     modifiable
 }
 
-/// Retransforms all of them; where the JVM refuses, finds out which it is by halves.
-fn retransform(agent: &Agent, classes: &[jclass]) {
+/// Retransforms all of them; where the JVM refuses, finds out which it is by halves. How many that are.
+fn retransform(agent: &Agent, classes: &[jclass]) -> usize {
     if classes.is_empty() {
-        return;
+        return 0;
     }
     OURS.set(true);
     // SAFETY: local references that the JVM gave us.
     let result = unsafe { agent.jvmti.retransform(classes) };
     OURS.set(false);
-    let Err(error) = result else { return };
+    let Err(error) = result else { return 0 };
     match classes {
         [class] => {
             // SAFETY: likewise.
@@ -180,12 +207,12 @@ fn retransform(agent: &Agent, classes: &[jclass]) {
                 .trim_end_matches(';')
                 .replace('/', ".");
             uncovered(agent, &name, &reason(&error));
+            1
         }
-        _ if error.error == Error::WRONG_PHASE => {}
+        _ if error.error == Error::WRONG_PHASE => classes.len(),
         _ => {
             let (first, second) = classes.split_at(classes.len() / 2);
-            retransform(agent, first);
-            retransform(agent, second);
+            retransform(agent, first) + retransform(agent, second)
         }
     }
 }

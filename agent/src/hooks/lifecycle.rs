@@ -5,6 +5,7 @@ use super::{
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
+use crate::jni::{Hook, HookFunctions};
 use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
 use crate::{control, guard, log};
@@ -26,19 +27,29 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 
 /// Puts the hook class in; from then on, classes are rewritten.
 fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
-    crate::jni::define_hook(env, bind)
-        .map_err(|error| format!("cannot define the hook class: {error}"))?;
+    let told = |error| format!("cannot use the hook class: {error}");
+    let next = Hook::next(env).map_err(told)?;
+    let hook = agent.hook.get_or_init(|| next); // the first and only time
+    hook.bind(env, bind).map_err(told)?;
+    if guard::is_off() {
+        return Err("calls can't be traced".into()); // why was told
+    }
+    if let Some(counters) = agent.classes.lines.get() {
+        hook.set_lines(env, counters.address()).map_err(told)?;
+    }
     agent.classes.open();
     Ok(())
 }
 
-/// Called by the JVM as `Binder.bindNatives`, in [`open`].
-unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) {
+/// Called by the JVM as `Binder.bindNatives`, in [`open`], and when the agent leaves: then it is hidden already.
+pub(super) unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) {
     guard::run("the binding of the hook", || {
-        let with_cpu = agent::get().is_some_and(|agent| agent.options.events.contains(Events::CPU));
-        let functions = method::hook_functions(with_cpu);
+        let functions = match agent::get() {
+            Some(agent) => method::hook_functions(agent.options.events.contains(Events::CPU)),
+            None => HookFunctions::nothing(),
+        };
         // SAFETY: these are the hook's functions.
-        if let Err(error) = unsafe { crate::jni::bind_hook(env, hook, &functions) } {
+        if let Err(error) = unsafe { crate::jni::bind_functions(env, hook, &functions) } {
             log::say(&format!(
                 "cannot bind the hook class: {error}; tracing is off, the program goes on"
             ));
@@ -95,9 +106,7 @@ pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) 
 pub(super) fn end(agent: &Agent, env: *mut JNIEnv) {
     // The thread that ends the JVM may have ended for Java already.
     let own = buffer(agent, env).or_else(|| agent.native_buffer());
-    if let Some(sampler) = agent.sampler.get() {
-        sampler.stop();
-    }
+    super::end_samples(agent);
     if let Some(own) = own {
         thread::last_words(agent, env, own);
     }

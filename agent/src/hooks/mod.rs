@@ -12,6 +12,7 @@ mod gc;
 mod heap;
 mod jit;
 mod last_frees;
+pub(crate) mod leaving;
 mod lifecycle;
 mod method;
 mod monitor;
@@ -46,6 +47,7 @@ pub(crate) use lifecycle::attached;
 pub(crate) use object::{environment as objects, forgets_areas};
 pub(crate) use own_threads::OwnThreads;
 pub(crate) use sampler::Sampler;
+pub(crate) use site::Arrays;
 
 /// Kinds of events that name methods which the filters may leave out.
 const NAMED_METHODS: [Events; 5] = [
@@ -55,6 +57,9 @@ const NAMED_METHODS: [Events; 5] = [
     Events::SAMPLES,
     Events::JIT,
 ];
+
+/// HotSpot's own function beyond the specification: the virtual thread that runs on a carrier.
+const GET_VIRTUAL_THREAD: &str = "com.sun.hotspot.functions.GetVirtualThread";
 
 /// Asks the JVM for what the options need.
 ///
@@ -181,6 +186,13 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     let number = unsafe { agent.name_thread(env, std::ptr::null_mut()) }?;
     // SAFETY: likewise.
     Some(unsafe { virtual_thread::new_buffer(agent, env, number) })
+}
+
+/// Ends the sampler, if there is one.
+pub(crate) fn end_samples(agent: &Agent) {
+    if let Some(sampler) = agent.sampler.get() {
+        sampler.stop();
+    }
 }
 
 /// Takes a snapshot of the heap on a thread of the agent's own; `false` where none are recorded.

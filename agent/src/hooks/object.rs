@@ -45,7 +45,8 @@ pub(crate) unsafe fn environment(
         .map_err(|code| format!("this JVM has no second tool environment (error {code})"))?;
     capabilities::add(jvmti, |potential| {
         capabilities::of_objects(potential, options)
-    })?;
+    })
+    .inspect_err(|_| jvmti.dispose())?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
     Ok(Some(Objects::new(vm, jvmti, events)))

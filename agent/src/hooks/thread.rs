@@ -2,8 +2,8 @@
 
 use super::{cpu, last_frees, lifecycle, own_threads, record};
 use crate::agent::{self, Agent, NO_THREAD};
-use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
+use crate::buffer::{ThreadBuffer, live};
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use crate::writer::Announcement;
@@ -71,7 +71,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
             // SAFETY: the callback's own reference.
             unsafe { agent.forget_thread(thread) };
         }
-        agent.finish_buffer();
+        live::finish();
         // SAFETY: the callback's own reference and environment.
         unsafe { last_frees::thread_ended(agent, env, thread, false) };
     });

@@ -12,13 +12,14 @@ use super::parks;
 use super::plan::{Plan, tell_lines, tell_reduced};
 use super::sites::AllocSites;
 use crate::agent::Agent;
+use crate::jni::HOOK_NAME;
 use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
 use jtrail_classfile::{Class, Hooks, Method, SuperMarks, instrument};
 use jtrail_options::{ClassVerdict, Events};
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -29,6 +30,8 @@ pub(crate) struct Classes {
     /// Whether the hook is there, so that classes can be rewritten.
     open: AtomicBool,
     known: Mutex<Known>,
+    /// Those that have hooks now, by loader and name.
+    hooked: Mutex<FxHashSet<(Loader, Box<str>)>>,
     /// Where lines are counted.
     pub(crate) lines: OnceLock<LineCounters>,
     /// Where objects are created, if that is where allocations are seen.
@@ -89,6 +92,25 @@ impl Classes {
         entry.is_some_and(|entry| entry.loaded)
     }
 
+    /// Whether any class has hooks.
+    pub(crate) fn have_hooks(&self) -> bool {
+        !self.hooked.lock().is_empty()
+    }
+
+    /// Whether a class (`a/b/C`) has hooks, or is about to get some.
+    pub(crate) fn has_hooks(&self, loader: Loader, name: &str) -> bool {
+        self.hooked.lock().contains(&(loader, name.into()))
+    }
+
+    /// A class's code has hooks from now on, or none.
+    pub(crate) fn note_hooks(&self, loader: Loader, name: &str, has_hooks: bool) {
+        let mut hooked = self.hooked.lock();
+        match has_hooks {
+            true => hooked.insert((loader, name.into())),
+            false => hooked.remove(&(loader, name.into())),
+        };
+    }
+
     /// The class file with hooks in the methods that the filters include, and where objects are created; `None` to leave
     /// it as it is.
     /// `again`: the class exists, and gets new code.
@@ -100,14 +122,22 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
-        if name == Some(parks::CLASS) && agent.options.events.contains(Events::PARKS) {
-            let told = parks::instrument(agent, bytes);
-            let bytes = told.as_deref().unwrap_or(bytes);
-            return self
-                .rewrite_chosen(agent, loader, name, bytes, again)
-                .or(told);
+        let rewritten =
+            match name == Some(parks::CLASS) && agent.options.events.contains(Events::PARKS) {
+                true => {
+                    let told = parks::instrument(agent, bytes);
+                    let bytes = told.as_deref().unwrap_or(bytes);
+                    self.rewrite_chosen(agent, loader, name, bytes, again)
+                        .or(told)
+                }
+                false => self.rewrite_chosen(agent, loader, name, bytes, again),
+            };
+        if let Some(name) = name
+            && (again || rewritten.is_some())
+        {
+            self.note_hooks(loader, name, rewritten.is_some());
         }
-        self.rewrite_chosen(agent, loader, name, bytes, again)
+        rewritten
     }
 
     fn rewrite_chosen(
@@ -149,7 +179,11 @@ impl Classes {
         // copy can run.
         let mut known = self.known.lock();
         let mut plan = Plan::of(&mut known, agent, loader, &class, &name, verdict);
-        let result = instrument(&class, &Hooks::JTRAIL, |at, _| plan.probes[at]);
+        let hooks = Hooks {
+            class: agent.hook.get().map_or(HOOK_NAME, |hook| &hook.name),
+            ..Hooks::JTRAIL
+        };
+        let result = instrument(&class, &hooks, |at, _| plan.probes[at]);
         let rewritten = match result {
             Ok(rewritten) => rewritten,
             Err(refusal) => {

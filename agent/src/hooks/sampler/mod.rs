@@ -10,9 +10,10 @@
 
 mod tick;
 
+use super::own_threads::Leaves;
 use super::{cpu, own_threads, thread};
 use crate::agent::{self, Agent};
-use crate::buffer::ThreadBuffer;
+use crate::buffer::{ThreadBuffer, live};
 use crate::log;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use jni::sys::JNIEnv;
@@ -57,8 +58,9 @@ fn try_start(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     }
     let body = move |agent: &'static Agent, env| {
         sample(agent, env, &may_go_on);
-        agent.finish_buffer();
+        live::finish();
         drop(has_stopped);
+        Leaves::No
     };
     own_threads::start(agent, env, "jtrail sampler", "the sampler", Box::new(body))
 }

@@ -102,7 +102,7 @@ fn target(path: PathBuf) -> (Output, String) {
 impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (empty, supply) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
+        let (empty, supply, _memory) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
         let (full_sender, full) = unbounded();
         let (announce, announcements) = unbounded();
         let (output, target) = target(folder.path().join("0"));
