@@ -16,6 +16,7 @@ mod live_conversions;
 mod live_convert;
 mod live_counts;
 mod live_cpu;
+mod live_detach;
 mod live_differential;
 mod live_endings;
 mod live_engines;

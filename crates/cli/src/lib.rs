@@ -52,6 +52,8 @@ struct Cli {
 enum Verb {
     Run(cmd::run::Args),
     Attach(cmd::attach::Args),
+    #[cfg(unix)]
+    Record(cmd::record::Args),
     Report(cmd::report::Args),
     Dump(cmd::dump::Args),
     Convert(cmd::convert::Args),
@@ -110,6 +112,8 @@ pub fn main_with(
     let result = match cli.verb {
         Verb::Run(args) => cmd::run::run(args, &mut streams),
         Verb::Attach(args) => cmd::attach::run(args, &mut streams),
+        #[cfg(unix)]
+        Verb::Record(args) => cmd::record::run(args, &mut streams),
         Verb::Report(args) => cmd::report::run(&args, &mut streams),
         Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
         Verb::Convert(args) => cmd::convert::run(&args, &mut streams),

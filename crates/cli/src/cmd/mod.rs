@@ -6,6 +6,8 @@ pub(crate) mod convert;
 #[cfg(unix)]
 pub(crate) mod ctl;
 pub(crate) mod dump;
+#[cfg(unix)]
+pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod run;
 #[cfg(unix)]
