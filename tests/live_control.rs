@@ -318,7 +318,6 @@ fn what_can_not_be_done_is_refused() {
             (&["burst", "--for", "1s"], "recording"),
             (&["snapshot", "heap"], "events=heap"),
             (&["snapshot", "profile"], "profilerj"),
-            (&["detach"], "this version"),
             (&["rotate", "/proc/none/trace"], "cannot write"),
         ] {
             let error = bench.try_ctl(words).expect_err("it is refused");
