@@ -3,7 +3,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | `startup` | the JVM loads the agent, and unloads it |
-//! | `agent` | what lives as long as the JVM |
+//! | `agent` | what lives from the loading until the agent leaves |
 //! | `jvmti`, `jni` | the JVM's interfaces, made safe |
 //! | `hooks` | what the JVM and instrumented code call: callback to record |
 //! | `instrument` | which methods are rewritten, and their numbers |
