@@ -510,7 +510,7 @@ impl control::Agent for Commander {
     }
 
     fn detach(&mut self) -> Result<Option<Ended>, Failure> {
-        hooks::end_samples(self.agent);
+        hooks::end_own_work(self.agent, self.env);
         hooks::last_words(self.agent, self.env);
         let _ = self.act(Action::End); // it may have failed, which was told
         let ended = self.shown_end();

@@ -102,11 +102,18 @@ pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) 
     });
 }
 
+/// Ends the sampler, if there is one.
+pub(super) fn end_samples(agent: &Agent) {
+    if let Some(sampler) = agent.sampler.get() {
+        sampler.stop();
+    }
+}
+
 /// Ends the trace.
 pub(super) fn end(agent: &Agent, env: *mut JNIEnv) {
     // The thread that ends the JVM may have ended for Java already.
     let own = buffer(agent, env).or_else(|| agent.native_buffer());
-    super::end_samples(agent);
+    end_samples(agent);
     if let Some(own) = own {
         thread::last_words(agent, env, own);
     }

@@ -188,11 +188,10 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     Some(unsafe { virtual_thread::new_buffer(agent, env, number) })
 }
 
-/// Ends the sampler, if there is one.
-pub(crate) fn end_samples(agent: &Agent) {
-    if let Some(sampler) = agent.sampler.get() {
-        sampler.stop();
-    }
+/// Ends what the agent records by itself: samples, and snapshots of the heap. What is under way is waited for.
+pub(crate) fn end_own_work(agent: &Agent, env: *mut JNIEnv) {
+    lifecycle::end_samples(agent);
+    heap::end(agent, env, None);
 }
 
 /// Takes a snapshot of the heap on a thread of the agent's own; `false` where none are recorded.

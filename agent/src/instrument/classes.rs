@@ -16,7 +16,7 @@ use crate::jni::HOOK_NAME;
 use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
-use jtrail_classfile::{Class, Hooks, Method, SuperMarks, instrument};
+use jtrail_classfile::{Class, Hooks, LargeNumbers, Method, SuperMarks, instrument};
 use jtrail_options::{ClassVerdict, Events};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -179,8 +179,14 @@ impl Classes {
         // copy can run.
         let mut known = self.known.lock();
         let mut plan = Plan::of(&mut known, agent, loader, &class, &name, verdict);
+        let hook = agent.hook.get();
         let hooks = Hooks {
-            class: agent.hook.get().map_or(HOOK_NAME, |hook| &hook.name),
+            class: hook.map_or(HOOK_NAME, |hook| &hook.name),
+            // The JVM keeps constants, and the next agent gives other numbers.
+            large_numbers: match hook.is_none_or(|hook| hook.is_first) {
+                true => LargeNumbers::Constant,
+                false => LargeNumbers::Computed,
+            },
             ..Hooks::JTRAIL
         };
         let result = instrument(&class, &hooks, |at, _| plan.probes[at]);

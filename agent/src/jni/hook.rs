@@ -28,6 +28,8 @@ pub(crate) type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
 /// A hook class.
 pub(crate) struct Hook {
     pub(crate) name: String,
+    /// No agent was in this JVM before.
+    pub(crate) is_first: bool,
     pub(crate) class: Lasting,
 }
 
@@ -88,7 +90,10 @@ impl Hook {
             count
         };
         match count % HOOKS {
-            0 => Ok(first),
+            0 => Ok(Self {
+                is_first: count == 0,
+                ..first
+            }),
             number => {
                 // SAFETY: the running thread's environment; nobody else knows the reference.
                 unsafe { first.class.forget(env) };
@@ -103,7 +108,11 @@ impl Hook {
             number => format!("{NAME}{number}"),
         };
         let class = define_once(env, &name, &named(HOOK_CLASS, &name))?;
-        Ok(Self { name, class })
+        Ok(Self {
+            name,
+            is_first: false,
+            class,
+        })
     }
 
     /// Has `bind` called to bind the methods. The JVM prints a warning when native code binds methods of java.base on its own account, and none when

@@ -31,6 +31,18 @@ pub struct Hooks<'a> {
     pub multi_allocated: &'a str,
     /// `(Ljava/lang/Object;I)V`: called behind the call of a method which made the object, with it and the number of the site.
     pub call_allocated: &'a str,
+    /// How probes push numbers beyond 16 bits.
+    pub large_numbers: LargeNumbers,
+}
+
+/// How a probe pushes a number beyond 16 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LargeNumbers {
+    /// As a constant of the pool: short.
+    Constant,
+    /// By computing it, so that the pool is the same whatever the numbers are. The JVM never takes a constant out of a class's pool: a class
+    /// that is redefined again and again with other constants grows until there is no room for more.
+    Computed,
 }
 
 impl Hooks<'static> {
@@ -48,6 +60,7 @@ impl Hooks<'static> {
         array_allocated: "arrayAllocated",
         multi_allocated: "multiAllocated",
         call_allocated: "callAllocated",
+        large_numbers: LargeNumbers::Constant,
     };
 }
 
