@@ -92,7 +92,7 @@ fn sigterm_leaves_whole_traces() {
 #[test]
 fn a_killed_program_leaves_what_it_did() {
     for jdk in Jdk::require(&VERSIONS) {
-        for spelling in &SPELLINGS[2..6] {
+        for spelling in &SPELLINGS[2..7] {
             let folder = temp_dir();
             let file = folder.path().join("trace");
             let running = ready(&jdk, "term", spelling, &file);
@@ -113,7 +113,7 @@ fn a_killed_program_leaves_what_it_did() {
 
 #[test]
 fn snapshots_are_taken_on_request() {
-    let spelling = &SPELLINGS[6];
+    let spelling = &SPELLINGS[7];
     for jdk in Jdk::require(&VERSIONS) {
         let folder = temp_dir();
         let file = folder.path().join("trace.xml");

@@ -1,7 +1,7 @@
 //! A segment of events, as it is read.
 
 use super::calls::{Stream, Thread};
-use super::columns::{COLUMNS, Column, unpack};
+use super::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack};
 use super::record;
 use super::segment::Header;
 use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol};
@@ -51,6 +51,9 @@ impl Block {
         self.texts.clear();
         self.foresight.clear();
         self.run = 0;
+        if header.events > MOST_EVENTS {
+            return None;
+        }
         unpack(&mut Bytes(payload), &mut self.columns)?;
         let goes_on = self.read_threads(threads)?;
         self.read_symbols()?;
@@ -64,7 +67,11 @@ impl Block {
         self.has_cpu = bytes.byte()? != 0;
         let mut id = 0_u64;
         let mut goes_on = true;
-        for _ in 0..bytes.number()? {
+        let count: usize = bytes.small()?;
+        if count > MOST_THREADS {
+            return None;
+        }
+        for _ in 0..count {
             id = id.wrapping_add(bytes.signed()? as u64);
             let thread = Thread {
                 events: bytes.number()?,
@@ -80,6 +87,9 @@ impl Block {
     fn read_symbols(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Symbols as usize]);
         while let Some(tag) = bytes.byte() {
+            if self.symbols.len() > MOST_SYMBOLS + 2 {
+                return None;
+            }
             self.symbols.push(match tag {
                 0 => Symbol::Enter {
                     method: bytes.number()?,
@@ -89,7 +99,7 @@ impl Block {
                 code => Symbol::Record(code),
             });
         }
-        (self.symbols.len() <= MOST_SYMBOLS + 2).then_some(())
+        Some(())
     }
 
     /// Events that are still to come.

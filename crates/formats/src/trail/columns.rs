@@ -25,6 +25,10 @@ pub(super) const COLUMNS: usize = 7;
 
 /// Most bytes of all columns of a segment.
 pub(super) const LARGEST: usize = 32 << 20;
+/// Most events of a segment. With the other limits, this bounds a reader's memory, whatever LZ4 makes of a few bytes.
+pub(super) const MOST_EVENTS: u32 = 1 << 20;
+/// Most threads of a segment.
+pub(super) const MOST_THREADS: usize = 1 << 14;
 
 /// Appends columns: the sizes of all of them, raw and stored, and then their bytes.
 pub(super) fn pack<const N: usize>(columns: [&[u8]; N], out: &mut Vec<u8>) {

@@ -1,6 +1,7 @@
 //! Reads a trail, also a damaged one.
 
 use super::block::{Block, Threads};
+use super::calls::Thread;
 use super::columns::unpack;
 use super::index::{Entry, Found, MOST_ENTRIES, Totals};
 use super::record;
@@ -9,6 +10,7 @@ use super::value::{Bytes, Last, Source};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::Event;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Reads a trail.
 #[derive(Default)]
@@ -24,7 +26,7 @@ pub struct Decoder {
     block_at: u64,
     /// Copies of the definitions of the segment of that number.
     copies: Option<(u32, Vec<u8>)>,
-    recovered: VecDeque<Event<'static>>,
+    recovery: Recovery,
     remarks: VecDeque<Remark>,
     /// Where bytes begin that are no segment.
     damage: Option<u64>,
@@ -64,7 +66,7 @@ impl Decoder {
         if let Some(remark) = self.remarks.pop_front() {
             return Some(Step::Remark(remark));
         }
-        if let Some(event) = self.recovered.pop_front() {
+        if let Some(event) = self.recovery.next() {
             return Some(Step::Event(event));
         }
         if self.block.left() == 0 {
@@ -90,7 +92,9 @@ impl Decoder {
     }
 
     fn end_block(&mut self) {
-        self.threads.extend(self.block.threads());
+        // Threads without an event here would cost a reader memory, and nobody a byte.
+        let had_events = |(_, thread): &(u64, Thread)| thread.events > 0;
+        self.threads.extend(self.block.threads().filter(had_events));
         for thread in self.ended.drain(..) {
             self.threads.remove(&thread);
         }
@@ -224,9 +228,9 @@ impl Decoder {
             && number == self.number
             && number != header.number
         {
-            self.recover(&bytes);
+            self.recovery = Recovery::of(bytes);
         }
-        let kept = self.recovered.len();
+        let kept = self.recovery.clone().count();
         let mut message = match events {
             0 => "segments are missing, but no event".to_owned(),
             _ => format!(
@@ -240,26 +244,6 @@ impl Decoder {
         }
         let remark = self.fault(self.offset, message);
         self.remarks.push_back(remark);
-    }
-
-    fn recover(&mut self, column: &[u8]) {
-        let (mut texts, mut last) = (Vec::new(), Last::default());
-        let mut bytes = Bytes(column);
-        while let Some(code) = bytes.byte() {
-            let mut source = Source {
-                column,
-                bytes,
-                texts: &mut texts,
-                last: &mut last,
-            };
-            let Some(event) = record::get(code, &mut source) else {
-                return;
-            };
-            bytes = source.bytes;
-            if record::is_definition(&event) {
-                self.recovered.push_back(event);
-            }
-        }
     }
 
     fn events(&mut self, header: &Header, payload: &[u8]) -> Option<()> {
@@ -320,13 +304,16 @@ impl Decoder {
     /// The input is over, and the trace is not.
     fn broken_off<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
         self.state = State::Done;
+        let mut offset = self.offset;
         if self.damage.is_some() {
+            // How far damage was looked at depends on the pieces that the input came in.
             self.offset += input.len() as u64;
             self.end_damage();
+            offset = self.offset;
             self.offset -= input.len() as u64;
         }
         self.remarks.push_back(Remark {
-            offset: self.offset,
+            offset,
             severity: Severity::Truncated,
             message: format!("the trace breaks off behind event {}", self.before),
         });
@@ -356,5 +343,46 @@ fn more<'a>() -> Decoded<'a> {
     Decoded {
         used: 0,
         step: Step::NeedMore,
+    }
+}
+
+/// Definitions that are read from their copies.
+#[derive(Clone, Default)]
+struct Recovery {
+    column: Vec<u8>,
+    at: usize,
+    texts: Vec<Range<usize>>,
+    last: Last,
+}
+
+impl Recovery {
+    fn of(column: Vec<u8>) -> Self {
+        Self {
+            column,
+            ..Self::default()
+        }
+    }
+}
+
+impl Iterator for Recovery {
+    type Item = Event<'static>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut source = Source {
+            column: &self.column,
+            bytes: Bytes(self.column.get(self.at..)?),
+            texts: &mut self.texts,
+            last: &mut self.last,
+        };
+        let code = source.bytes.byte()?;
+        let event = record::get(code, &mut source);
+        self.at = self.column.len() - source.bytes.0.len();
+        match event {
+            Some(event) if record::is_definition(&event) => Some(event),
+            _ => {
+                *self = Self::default();
+                None
+            }
+        }
     }
 }

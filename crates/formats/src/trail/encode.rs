@@ -1,7 +1,7 @@
 //! Writes a trail.
 
 use super::calls::{Stream, Thread};
-use super::columns::{COLUMNS, Column, pack};
+use super::columns::{COLUMNS, Column, MOST_THREADS, pack};
 use super::index::{Entry, Index, Totals};
 use super::record::{self, ByCode};
 use super::segment::{HEADER, Header, Kind};
@@ -15,10 +15,8 @@ use std::collections::HashMap;
 
 /// A segment is written when it has that many events,
 const EVENTS: u32 = 1 << 17;
-/// or that many bytes, before compression,
+/// or that many bytes, before compression, or as many threads or symbols as it may have.
 const BYTES: usize = 2 << 20;
-/// or so many threads.
-const THREADS: usize = 1 << 14;
 /// Methods with smaller ids are found without a hash.
 const DENSE: u64 = 1 << 20;
 
@@ -356,7 +354,7 @@ impl Block {
     fn is_full(&self) -> bool {
         self.events >= EVENTS
             || self.columns.iter().map(Vec::len).sum::<usize>() >= BYTES
-            || self.streams.len() >= THREADS
+            || self.streams.len() >= MOST_THREADS
             || usize::from(self.symbols) >= MOST_SYMBOLS
     }
 
@@ -498,7 +496,8 @@ impl Block {
         let start = records.len();
         let last = self.streams[self.current].last;
         self.put_fields(event);
-        if self.columns[Column::Records as usize].len() - start > LARGEST {
+        let size = self.columns[Column::Records as usize].len() - start;
+        if size > LARGEST || self.texts.are_too_many() {
             self.columns[Column::Records as usize].truncate(start);
             self.streams[self.current].last = last;
             self.run -= 1;

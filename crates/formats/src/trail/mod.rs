@@ -23,7 +23,8 @@
 //! number is a number: `2n` for n ≥ 0, `-2n - 1` for n < 0. Sums and differences wrap at 64 bits.
 //!
 //! A payload begins with *columns*. First their sizes: for each column two numbers, its size, and its size as stored. Then their bytes: where the two
-//! are equal, as they are, else as one LZ4 block. All columns of a segment together have 32 MiB at most.
+//! are equal, as they are, else as one LZ4 block. All columns of a segment together have 32 MiB at most; a segment has at most 2²⁰ events, 2¹⁴ threads, 60,002 symbols and
+//! 2²⁰ texts.
 //!
 //! The first segment has kind 2 and no events, so a file shows what it is from its first bytes on.
 //!

@@ -10,6 +10,8 @@ use std::ops::Range;
 
 /// Most entries of a list.
 const MOST_ENTRIES: usize = 1 << 20;
+/// Most texts of a segment.
+const MOST_TEXTS: usize = 1 << 20;
 
 /// Appends an unsigned number: seven bits a byte, low ones first, bit 7 says that more follow.
 #[inline]
@@ -90,6 +92,11 @@ pub(super) struct Texts {
 impl Texts {
     pub(super) fn clear(&mut self) {
         self.numbers.clear();
+    }
+
+    /// Whether there are more than readers take.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.numbers.len() > MOST_TEXTS
     }
 }
 
@@ -288,6 +295,9 @@ impl Value for Text<'_> {
         } else {
             let bytes = source.bytes.take(word >> 1)?;
             if !bytes.is_empty() {
+                if source.texts.len() >= MOST_TEXTS {
+                    return None;
+                }
                 let end = source.column.len() - source.bytes.0.len();
                 source.texts.push(end - bytes.len()..end);
             }
