@@ -214,7 +214,7 @@ fn a_trace_log_has_three_modes() {
 
 #[test]
 fn a_snapshot_has_a_section_for_each_kind_of_events() {
-    let spelling = &SPELLINGS[6];
+    let spelling = &SPELLINGS[7];
     for jdk in Jdk::require(&VERSIONS) {
         let lines = || program(&jdk, "harness.Lines");
         let options = "events=+lines+alloc,include=harness.*";

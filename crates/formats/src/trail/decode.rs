@@ -125,7 +125,7 @@ impl Decoder {
     /// Reads a segment, or passes over bytes that are none.
     fn segment<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
         if matches!(self.state, State::Ended | State::Done) {
-            return Ok(self.behind(input));
+            return Ok(self.behind(input, last));
         }
         let Some(bytes) = input.first_chunk::<HEADER>() else {
             return Ok(if last { self.broken_off(input) } else { more() });
@@ -324,17 +324,23 @@ impl Decoder {
     }
 
     /// The trace is over.
-    fn behind<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
-        if self.state == State::Ended && !input.is_empty() {
-            self.state = State::Done;
-            let message = "bytes behind the end of the trace".into();
-            let step = Step::Remark(self.fault(self.offset, message));
+    fn behind<'a>(&mut self, input: &[u8], last: bool) -> Decoded<'a> {
+        if input.is_empty() {
+            let step = if last { Step::End } else { Step::NeedMore };
             return Decoded { used: 0, step };
         }
+        let step = match self.state {
+            State::Ended => Step::Remark(Remark {
+                offset: self.offset,
+                severity: Severity::Fault,
+                message: "bytes behind the end of the trace".into(),
+            }),
+            _ => Step::Nothing,
+        };
         self.state = State::Done;
         Decoded {
-            used: 0,
-            step: Step::End,
+            used: input.len(),
+            step,
         }
     }
 }
