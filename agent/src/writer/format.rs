@@ -17,6 +17,7 @@ pub(super) fn encoder(options: &Options) -> Option<Box<dyn Encode>> {
         OutputFormat::Binary => Format::TptpBinary.encoder(),
         OutputFormat::Jinsight => Format::Jinsight.encoder(),
         OutputFormat::ProfilerJ => Format::ProfilerJ.encoder(),
+        OutputFormat::Trail => Format::Trail.encoder(),
         OutputFormat::None => return None,
     })
 }
@@ -52,7 +53,10 @@ fn trace_log(options: &Options) -> tracelog::Settings {
 
 /// Whether the format was made for all that the agent tells: what it has no place for is a field here and there.
 pub(super) fn is_ours(format: OutputFormat) -> bool {
-    matches!(format, OutputFormat::Xml | OutputFormat::Binary)
+    matches!(
+        format,
+        OutputFormat::Xml | OutputFormat::Binary | OutputFormat::Trail
+    )
 }
 
 /// Whether the format carries text, and so what jtrail itself has to say.
