@@ -10,7 +10,7 @@ use jtrail_control::{
     Notice, Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_model::Totals;
-use jtrail_options::{BurstLimit, Filter, Options, OutputFormat, Target, TraceChange};
+use jtrail_options::{BurstLimit, FilePattern, Filter, Options, OutputFormat, Target, TraceChange};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,9 +55,9 @@ impl Shown {
         }
     }
 
-    fn begin(&mut self, trace: &Trace) {
+    fn begin(&mut self, trace: &Trace, stream: Option<DataStream>) {
         self.state = State::Recording;
-        self.trace = Some(trace.clone());
+        (self.trace, self.stream) = (Some(trace.clone()), stream);
         self.began = Instant::now();
     }
 
@@ -226,20 +226,23 @@ impl Commander {
         }
     }
 
-    fn next(&mut self, request: TraceRequest) -> Result<(NextTrace, Trace), Failure> {
-        let TraceRequest { change, stream } = request;
-        let options = self.options_of(&change)?;
+    /// A trace with these options, to a stream, or else to a file, which is opened for it.
+    fn next(
+        &mut self,
+        options: Options,
+        is_named: bool,
+        stream: Option<DataStream>,
+    ) -> Result<(NextTrace, Trace), Failure> {
         if options.format == OutputFormat::None {
             return Err(Failure::new(ErrorCode::Invalid, "format=none is no trace"));
         }
-        let (output, file, to) = match &stream {
+        let (output, file, to) = match stream {
             None => {
-                let (output, path) = self.open(&options, change.file.is_some())?;
+                let (output, path) = self.open(&options, is_named)?;
                 (output, Some(path.display().to_string()), Destination::File)
             }
-            Some(stream) => (Output::stream(stream.clone()), None, Destination::Stream),
+            Some(stream) => (Output::stream(stream), None, Destination::Stream),
         };
-        self.shown.lock().stream = stream;
         let trace = Trace {
             format: options.format,
             to,
@@ -262,8 +265,10 @@ impl Commander {
 
     /// Begins a trace; at which tick it began.
     fn begin(&mut self, request: TraceRequest) -> Result<u64, Failure> {
-        let has_filters = !request.change.patterns.is_empty();
-        let (next, trace) = self.next(request)?;
+        let TraceRequest { change, stream } = request;
+        let has_filters = !change.patterns.is_empty();
+        let options = self.options_of(&change)?;
+        let (next, trace) = self.next(options, change.file.is_some(), stream.clone())?;
         let options = Arc::clone(&next.options);
         if has_filters {
             self.filter(options.filter.clone())?;
@@ -272,7 +277,7 @@ impl Commander {
         self.begin_objects();
         let at = self.act(Action::Begin(next))?;
         self.options = options;
-        self.shown.lock().begin(&trace);
+        self.shown.lock().begin(&trace, stream);
         Ok(at)
     }
 
@@ -371,23 +376,14 @@ impl control::Agent for Commander {
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure> {
-        let Some(trace) = self.trace() else {
-            return Err(off());
-        };
-        if trace.to == Destination::Stream {
-            return Err(unavailable(
-                "this version has one trace for a stream; stop it, and start another one",
-            ));
+        let stream = self.shown.lock().stream.clone();
+        let mut options = (*self.options).clone();
+        options.filter = (*self.agent.filter()).clone();
+        if let Some(file) = file {
+            let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
+            options.file = FilePattern::parse(file).map_err(invalid)?;
         }
-        let request = TraceRequest {
-            change: TraceChange {
-                format: Some(trace.format),
-                file: file.map(str::to_owned),
-                ..TraceChange::default()
-            },
-            stream: None,
-        };
-        let (next, trace) = self.next(request)?;
+        let (next, trace) = self.next(options, file.is_some(), stream.clone())?;
         let options = Arc::clone(&next.options);
         let (closed, is_closed) = bounded(1);
         let (go_on, may_go_on) = bounded(1);
@@ -404,7 +400,7 @@ impl control::Agent for Commander {
         let _ = go_on.send(()); // it waits
         done.recv().map_err(|_| off())?;
         self.options = options;
-        self.shown.lock().begin(&trace);
+        self.shown.lock().begin(&trace, stream);
         Ok(trace)
     }
 

@@ -6,7 +6,9 @@ use super::merge::Merge;
 use super::output::write_whole;
 use super::preamble::{self, Identity};
 use super::translate::{OpenCalls, Settings, Translator};
-use super::{Action, Burst, Command, NextTrace, Progress, Setup, format, losses, stream};
+use super::{
+    Action, Burst, Command, NextTrace, Output, Progress, Setup, format, losses, stream,
+};
 use crate::buffer::Full;
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
@@ -441,7 +443,9 @@ impl Work {
             let patches = translator.patches();
             let has_notes = format::has_notes(options.format);
             self.flush();
-            if self.setup.output.is_some() {
+            // A client has its own word of what was lost, and the program's output is not the client's.
+            let is_file = |output: &Output| !output.is_stream();
+            if self.setup.output.as_ref().is_some_and(is_file) {
                 self.patch(&patches);
                 if lost > 0 && !has_notes {
                     log::say(&format!(
