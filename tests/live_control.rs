@@ -2,7 +2,9 @@
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
 use crate::live_cli::jtrail;
+use jtrail_control::{Client, Command as Ask, Incoming, Notice, Start};
 use jtrail_formats::Format;
+use jtrail_options::OutputFormat;
 use jtrail_testkit::{Jdk, Output, Running, temp_dir};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -242,6 +244,104 @@ fn data_come_live() {
             assert_eq!(trace.format, Some(format));
             let rounds = |(key, _): &(&String, &u64)| key.starts_with("harness.Attached.round(");
             assert_eq!(trace.calls.iter().find(rounds).map(|(_, n)| *n), Some(2));
+        }
+    }
+}
+
+/// A trace holds the kinds of events that it was started with, and no others.
+#[test]
+fn a_trace_has_its_own_events() {
+    const LOADED: &str = "format=binary,events=methods+threads+gc+monitors+alloc+jit+cpu";
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, LOADED);
+        bench.ctl(&["stop"]);
+        for (name, events) in [
+            ("methods", "methods+threads"),
+            ("gc", "gc+monitors"),
+            ("alloc", "alloc"),
+            ("again", "methods+threads+gc+monitors+alloc+jit+cpu"),
+        ] {
+            let file = format!("file={}", bench.text(name));
+            bench.ctl(&["start", &file, &format!("events={events}")]);
+            bench.ctl(&["gc"]); // makes new areas to allocate in, too
+            bench.work();
+            bench.ctl(&["stop"]);
+            bench.work();
+            bench.ctl(&["gc"]);
+        }
+        let (folder, output) = bench.end();
+        let read = |name: &str| rounds(&folder.path().join(name), &output);
+        let has = |trace: &Trace, kind: &str| trace.kinds.contains(&kind);
+        let (methods, count) = read("methods");
+        assert_eq!((count, methods.collections), (1, 0));
+        for (trace, kinds) in [
+            ("methods", ["method_enter", "thread_start", ""]),
+            ("gc", ["gc_start", "monitor_wait", ""]),
+            ("alloc", ["object_alloc", "", ""]),
+        ] {
+            let (trace, _) = read(trace);
+            for kind in [
+                "method_enter",
+                "gc_start",
+                "monitor_wait",
+                "object_alloc",
+                "method_compile",
+                "thread_cpu",
+            ] {
+                assert_eq!(has(&trace, kind), kinds.contains(&kind), "{kinds:?}: {kind}");
+            }
+        }
+        let (again, count) = read("again");
+        assert_eq!(count, 1);
+        for kind in ["gc_start", "monitor_wait", "object_alloc"] {
+            assert!(has(&again, kind), "{kind}");
+        }
+    }
+}
+
+/// A trace for a client is rotated: two traces, parted by the notice, and every call in exactly one of them.
+#[test]
+fn a_stream_is_rotated() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        bench.ctl(&["stop"]);
+        let timeout = Duration::from_secs(60);
+        let mut client = Client::of_socket(&bench.path("socket"), timeout).expect("connected");
+        let (mut files, mut data) = (Vec::new(), Vec::new());
+        let mut call = |client: &mut Client, command: Ask| {
+            let take = |incoming: Incoming| {
+                match incoming {
+                    Incoming::Data(bytes) => data.extend(bytes),
+                    Incoming::Notice(Notice::TraceEnded { .. }) => {
+                        files.push(std::mem::take(&mut data));
+                    }
+                    _ => {}
+                }
+                Ok(())
+            };
+            client.call(command, take).expect("done")
+        };
+        call(&mut client, Ask::Stream { release: false });
+        let start = Start {
+            format: Some(OutputFormat::Binary),
+            ..Start::default()
+        };
+        call(&mut client, Ask::Start(start));
+        for rounds in 1..4 {
+            for _ in 0..rounds {
+                bench.work();
+            }
+            match rounds {
+                3 => call(&mut client, Ask::Stop),
+                _ => call(&mut client, Ask::Rotate { file: None }),
+            };
+        }
+        let (folder, output) = bench.end();
+        assert_eq!(files.len(), 3);
+        for (bytes, expected) in files.iter().zip(1..) {
+            let path = folder.path().join("part");
+            std::fs::write(&path, bytes).expect("written");
+            assert_eq!(rounds(&path, &output).1, expected);
         }
     }
 }

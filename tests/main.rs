@@ -35,6 +35,7 @@ mod live_samples;
 mod live_sites;
 mod live_thread_events;
 mod live_threads;
+mod live_top;
 mod live_truth;
 mod observe;
 mod source;

@@ -13,7 +13,7 @@ use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
-use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
+use jtrail_options::{Engine, Events, Filter, Options, OutputFormat, Server};
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -30,8 +30,10 @@ pub(crate) struct Agent {
     pub(crate) classes: Classes,
     pub(crate) sizes: ClassSizes,
     pub(crate) compiled: CompiledCode,
-    /// Where events tell of objects.
-    pub(crate) objects: Option<Objects>,
+    /// Kinds of events that are on now: [`Self::kinds`].
+    kinds: AtomicU32,
+    /// Where events tell of objects, or did.
+    pub(crate) objects: OnceLock<Objects>,
     pub(crate) collections: Collections,
     pub(crate) snapshots: Snapshots,
     /// Where CPU time is measured.
@@ -81,7 +83,15 @@ impl Agent {
         exchange: Exchange,
         writer: Writer,
     ) -> &'static Self {
+        // Without a trace to begin with, a client may ask for one.
+        let is_idle =
+            options.format == OutputFormat::None && options.server != Server::Standalone;
+        let kinds = match is_idle {
+            true => Events::NONE,
+            false => options.events,
+        };
         AGENT.get_or_init(|| Self {
+            kinds: AtomicU32::new(kinds.bits()),
             virtual_times: options
                 .events
                 .contains(Events::CPU)
@@ -96,7 +106,7 @@ impl Agent {
             classes: Classes::default(),
             sizes: ClassSizes::default(),
             compiled: CompiledCode::default(),
-            objects,
+            objects: objects.map(OnceLock::from).unwrap_or_default(),
             collections: Collections::default(),
             snapshots: Snapshots::default(),
             now,
@@ -108,6 +118,17 @@ impl Agent {
             threads: AtomicU32::new(NO_THREAD + 1),
             naming: Mutex::new(()),
         })
+    }
+
+    /// Kinds of events that are on now: those of the trace under way, and none between traces.
+    #[inline]
+    pub(crate) fn kinds(&self) -> Events {
+        Events::from_bits(self.kinds.load(Ordering::Relaxed))
+    }
+
+    /// From now on, these are; what they were before. [`crate::hooks::switch`] has the JVM follow.
+    pub(crate) fn set_kinds(&self, kinds: Events) -> Events {
+        Events::from_bits(self.kinds.swap(kinds.bits(), Ordering::Relaxed))
     }
 
     pub(crate) fn uses_bytecode(&self) -> bool {
@@ -179,7 +200,7 @@ impl Agent {
     /// # Safety
     /// As for [`Self::name_thread`].
     unsafe fn thread_object(&self, env: *mut JNIEnv, thread: jobject) -> Option<ObjectInfo> {
-        let objects = self.objects.as_ref()?;
+        let objects = self.objects.get()?;
         let thread = match thread.is_null() {
             true => self.jvmti.current_thread().ok()?,
             false => thread,

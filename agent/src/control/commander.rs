@@ -10,7 +10,7 @@ use jtrail_control::{
     Notice, Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_model::Totals;
-use jtrail_options::{BurstLimit, FilePattern, Filter, Options, OutputFormat, Target, TraceChange};
+use jtrail_options::{BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -107,8 +107,6 @@ pub(super) struct Commander {
     notifier: Notifier,
     /// Files that we named ourselves.
     files: u32,
-    /// Classes are rewritten while there is a trace.
-    rewrites: bool,
 }
 
 fn failed(message: impl Into<String>) -> Failure {
@@ -130,7 +128,6 @@ impl Commander {
             loaded: Instant::now(),
             notifier,
             files: 0,
-            rewrites: agent.classes.is_open(),
         }
     }
 
@@ -151,16 +148,14 @@ impl Commander {
     fn options_of(&self, change: &TraceChange) -> Result<Options, Failure> {
         let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
         let mut options = self.agent.options.changed(change).map_err(invalid)?;
-        let loaded = &self.agent.options;
-        let asked = options.events.union(options.no_place);
+        let loaded = self.agent.options.events;
+        let more = options.events.without(loaded);
         if change.events.is_none() {
-            // What the format would like beyond that is not to be had any more.
-            let more = options.events.without(loaded.events);
+            // What the format would like beyond that was not asked for.
             options.events = options.events.without(more);
-        } else if asked != loaded.events.union(loaded.no_place) {
+        } else if !more.is_empty() {
             return Err(unavailable(format!(
-                "this version records the events that the agent was loaded for (events={}), no others and no fewer",
-                loaded.events
+                "the agent was loaded for events={loaded}, and {more} can't be had later"
             )));
         }
         if change.patterns.is_empty() {
@@ -169,29 +164,9 @@ impl Commander {
         Ok(options)
     }
 
-    /// Puts other filters in force; while there is a trace, classes are rewritten for it. How many.
-    fn filter(&self, filter: Filter) -> Result<u64, Failure> {
-        let agent = self.agent;
-        let change = || {
-            agent.set_filter(filter);
-            agent.classes.forget_verdicts();
-        };
-        hooks::rewrite_anew(agent, self.env, change).map_err(failed)
-    }
-
-    /// Gives classes their hooks, or takes them away.
-    fn rewrite(&self, open: bool) -> Result<(), Failure> {
-        let classes = &self.agent.classes;
-        if !self.rewrites || classes.is_open() == open {
-            return Ok(());
-        }
-        let change = || match open {
-            true => classes.open(),
-            false => classes.close(),
-        };
-        hooks::rewrite_anew(self.agent, self.env, change)
-            .map(|_| ())
-            .map_err(failed)
+    /// Switches on what a trace wants, and all else off. How many classes were rewritten for it.
+    fn switch(&self, kinds: Events, filters: bool) -> Result<u64, Failure> {
+        hooks::switch(self.agent, self.env, kinds, filters).map_err(failed)
     }
 
     /// Opens a file, of that name or of one that no trace of ours has had.
@@ -258,7 +233,7 @@ impl Commander {
 
     /// The next trace has to be told of objects anew.
     fn begin_objects(&self) {
-        if let Some(objects) = &self.agent.objects {
+        if let Some(objects) = self.agent.objects.get() {
             objects.begin_trace();
         }
     }
@@ -271,9 +246,9 @@ impl Commander {
         let (next, trace) = self.next(options, change.file.is_some(), stream.clone())?;
         let options = Arc::clone(&next.options);
         if has_filters {
-            self.filter(options.filter.clone())?;
+            self.agent.set_filter(options.filter.clone());
         }
-        self.rewrite(true)?;
+        self.switch(options.events, has_filters)?;
         self.begin_objects();
         let at = self.act(Action::Begin(next))?;
         self.options = options;
@@ -292,11 +267,13 @@ fn off() -> Failure {
 
 impl control::Agent for Commander {
     fn state(&self) -> State {
-        let state = self.shown.lock().state;
-        if state == State::Idle {
-            let _ = self.rewrite(false); // a burst may have ended its trace
+        self.shown.lock().state
+    }
+
+    fn settle(&mut self) {
+        if self.state() == State::Idle && self.agent.kinds() != Events::NONE {
+            let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         }
-        state
     }
 
     fn trace(&self) -> Option<Trace> {
@@ -312,7 +289,7 @@ impl control::Agent for Commander {
         let done = self.act(Action::End);
         let ended = self.shown_end();
         done?;
-        self.rewrite(false)?;
+        self.switch(Events::NONE, false)?;
         ended.ok_or_else(off)
     }
 
@@ -361,6 +338,9 @@ impl control::Agent for Commander {
             };
             if let Some(notice) = notice {
                 notifier.notify(&notice);
+            }
+            if ends_trace {
+                super::wake(); // for what can't be done on the writer's thread
             }
         };
         let burst = Action::Burst(Burst {
@@ -440,7 +420,8 @@ impl control::Agent for Commander {
     fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure> {
         let filter = Filter::from_patterns(patterns);
         let filter = filter.map_err(|(_, problem)| Failure::new(ErrorCode::Invalid, problem))?;
-        self.filter(filter)
+        self.agent.set_filter(filter);
+        self.switch(self.agent.kinds(), true)
     }
 
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
@@ -492,7 +473,7 @@ impl control::Agent for Commander {
             return None;
         }
         let _ = self.act(Action::End); // it may have ended when a write failed
-        let _ = self.rewrite(false); // hooks that stay write into no trace
+        let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         self.shown_end()
     }
 

@@ -107,6 +107,14 @@ pub(crate) fn failed(progress: crate::writer::Progress, message: &str) {
     }
 }
 
+/// Has the channel's thread look what is to be done.
+fn wake() {
+    let channel = agent::if_loaded().and_then(|agent| agent.channel.get());
+    if let Some(stopper) = channel.and_then(|channel| channel.stopper.get()) {
+        stopper.wake();
+    }
+}
+
 impl Channel {
     fn tell_end(&self, progress: crate::writer::Progress, reason: EndReason, message: &str) {
         let ended = self.shown.lock().end(progress);

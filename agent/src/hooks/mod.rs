@@ -22,6 +22,7 @@ mod request;
 mod sampler;
 mod site;
 mod stack;
+mod switch;
 mod thread;
 mod virtual_thread;
 
@@ -46,6 +47,7 @@ pub(crate) use lifecycle::attached;
 pub(crate) use object::{environment as objects, forgets_areas};
 pub(crate) use own_threads::OwnThreads;
 pub(crate) use sampler::Sampler;
+pub(crate) use switch::switch;
 
 /// Kinds of events that name methods which the filters may leave out.
 const NAMED_METHODS: [Events; 5] = [
@@ -72,7 +74,8 @@ fn rewrites(options: &Options) -> bool {
         && (kinds.iter().any(|kind| events.contains(*kind)) || options.has_alloc_probes())
 }
 
-/// Sets the callbacks, and switches on the events that may come from now on.
+/// Sets the callbacks, and switches on the events that may come from now on: those that are always on, and those of kinds that
+/// are on now.
 ///
 /// # Errors
 /// When the JVM refuses, as a sentence.
@@ -108,13 +111,9 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         callbacks.compiled_method_load(jit::loaded); // likewise
         callbacks.compiled_method_unload(jit::unloaded);
     }
-    if gc::are_wanted(&agent.options) {
+    if gc::are_wanted(&agent.options, agent.options.events) {
         callbacks.garbage_collection_start(gc::start);
         callbacks.garbage_collection_finish(gc::finish);
-        events.extend([
-            Event::GarbageCollectionStart,
-            Event::GarbageCollectionFinish,
-        ]);
     }
     if request::is_wanted(&agent.options) {
         callbacks.data_dump_request(request::requested);
@@ -125,19 +124,12 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         callbacks.monitor_contended_entered(monitor::contended_entered);
         callbacks.monitor_wait(monitor::wait);
         callbacks.monitor_waited(monitor::waited);
-        events.extend([
-            Event::MonitorContendedEnter,
-            Event::MonitorContendedEntered,
-            Event::MonitorWait,
-            Event::MonitorWaited,
-        ]);
     }
     if agent.options.events.contains(Events::EXCEPTIONS) {
         callbacks.exception(exception::thrown);
         callbacks.exception_catch(exception::caught);
-        events.extend([Event::Exception, Event::ExceptionCatch]);
     }
-    if let Some(objects) = &agent.objects {
+    if let Some(objects) = agent.objects.get() {
         object::install(agent, objects)?;
     }
     agent
@@ -148,7 +140,7 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         agent.jvmti.enable(event).map_err(|e| e.to_string())?;
     }
     virtual_thread::install(agent.jvmti);
-    Ok(())
+    switch::begin(agent)
 }
 
 thread_local! {
@@ -188,7 +180,7 @@ pub(crate) fn take_heap_snapshot(agent: &Agent, env: *mut JNIEnv) -> bool {
     let Some(buffer) = agent.native_buffer() else {
         return false;
     };
-    agent.options.events.contains(Events::HEAP) && {
+    agent.kinds().contains(Events::HEAP) && {
         heap::take(agent, env, buffer);
         true
     }

@@ -114,9 +114,10 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Whether a trace is asked for.
-    fn writes(&self) -> bool {
+    /// Whether there may ever be a trace: one is asked for, or a client may ask for one.
+    fn may_write(&self) -> bool {
         self.options.format != OutputFormat::None
+            || self.options.server != jtrail_options::Server::Standalone
     }
 }
 

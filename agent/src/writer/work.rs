@@ -149,7 +149,7 @@ impl Work {
             self.merge.add_full(&message);
         }
         let Some(trace) = &mut self.trace else {
-            if !self.setup.writes() {
+            if !self.setup.may_write() {
                 self.merge.discard();
             }
             return;
@@ -228,6 +228,7 @@ impl Work {
             for told in trace.compilations.until(limit) {
                 self.merge.run(told.time(), &mut sink);
                 match told {
+                    _ if sink.translator.is_off(Events::JIT) => {}
                     Compilation::Made(info) => sink.translator.compiled(&info),
                     Compilation::Gone {
                         method,
@@ -360,7 +361,7 @@ impl Work {
                 Announcement::Buffer(buffer) => self.merge.add_buffer(*buffer),
                 other => match &mut self.trace {
                     Some(trace) => trace.announce(other),
-                    None if self.setup.output.is_some() => self.waiting.push(other),
+                    None if self.setup.may_write() && !self.has_failed => self.waiting.push(other),
                     None => {}
                 },
             }
@@ -369,14 +370,20 @@ impl Work {
 
     fn begin(&mut self, started: u64) {
         let options = Arc::clone(&self.setup.options);
-        let Some(encoder) = format::encoder(&options) else {
+        if !self.setup.may_write() {
             return;
-        };
+        }
+        let encoder = format::encoder(&options);
+        let is_idle = encoder.is_none();
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
         let started = Timestamp(timeline.at(started));
         let mut trace = Trace {
-            translator: Translator::new(encoder, timeline, settings(&options, started)),
+            translator: Translator::new(
+                encoder.unwrap_or_else(Translator::silent),
+                timeline,
+                settings(&options, started),
+            ),
             compilations: Compilations::default(),
             identity: Identity::default(),
             timeline,
@@ -384,9 +391,12 @@ impl Work {
             opening: Vec::new(),
             flushed: Instant::now(),
             cpu_told: None,
-            is_over: false,
+            is_over: is_idle,
         };
-        trace.begin(&self.setup, started);
+        match is_idle {
+            true => trace.translator.go_silent(),
+            false => trace.begin(&self.setup, started),
+        }
         for announcement in self.waiting.drain(..) {
             trace.announce(announcement);
         }
@@ -409,13 +419,15 @@ impl Work {
         {
             let time = Timestamp(trace.timeline.at(now));
             let translator = &mut trace.translator;
+            let options = Arc::clone(&self.setup.options);
             for (thread, events) in self.merge.unwritten() {
                 translator.lost_at_end(thread, now, events);
             }
-            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
+            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get())
+                && options.events.contains(Events::LINES)
+            {
                 translator.tell_lines(counters, time);
             }
-            let options = Arc::clone(&self.setup.options);
             if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
                 translator.event(&process_cpu(time));
             }
@@ -509,6 +521,7 @@ fn settings(options: &Options, started: Timestamp) -> Settings {
         // This format adds them up itself.
         aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
         alloc_sites: options.alloc_sites,
+        off: Some(Events::ALL.without(options.events)),
         heap_name: options.heap_name.clone(),
         started,
     }
@@ -554,6 +567,7 @@ impl Trace {
             Announcement::ThreadName { number, name } => translator.add_name(number, name),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
+            Announcement::ClassDetail(_) if translator.is_off(Events::DETAILS) => {}
             Announcement::ClassDetail(info) => translator.class_detail(&info),
             Announcement::Lines {
                 method,
