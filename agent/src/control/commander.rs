@@ -1,5 +1,6 @@
 //! What clients command.
 
+use super::overhead::Overhead;
 use crate::agent::Agent;
 use crate::hooks;
 use crate::writer::{Action, Burst, NextTrace, Output, Progress, hostname};
@@ -21,6 +22,7 @@ pub(super) struct Shown {
     state: State,
     trace: Option<Trace>,
     began: Instant,
+    overhead: Overhead,
     /// Where it goes, if that is a client.
     stream: Option<DataStream>,
 }
@@ -44,6 +46,7 @@ impl Shown {
             },
             trace,
             began: Instant::now(),
+            overhead: Overhead::measure(agent.now, agent.writer.progress()),
             stream: None,
         }
     }
@@ -55,7 +58,8 @@ impl Shown {
         }
     }
 
-    fn begin(&mut self, trace: &Trace, stream: Option<DataStream>) {
+    fn begin(&mut self, trace: &Trace, stream: Option<DataStream>, progress: Progress) {
+        self.overhead = self.overhead.begin(progress);
         self.state = State::Recording;
         (self.trace, self.stream) = (Some(trace.clone()), stream);
         self.began = Instant::now();
@@ -83,7 +87,7 @@ impl Shown {
 }
 
 /// Recorded events by kind.
-fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
+pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
     [
         ("calls", totals.enters + totals.leaves),
         ("allocations", totals.objects),
@@ -252,7 +256,8 @@ impl Commander {
         self.begin_objects();
         let at = self.act(Action::Begin(next))?;
         self.options = options;
-        self.shown.lock().begin(&trace, stream);
+        let progress = self.agent.writer.progress();
+        self.shown.lock().begin(&trace, stream, progress);
         Ok(at)
     }
 
@@ -380,7 +385,8 @@ impl control::Agent for Commander {
         let _ = go_on.send(()); // it waits
         done.recv().map_err(|_| off())?;
         self.options = options;
-        self.shown.lock().begin(&trace, stream);
+        let progress = self.agent.writer.progress();
+        self.shown.lock().begin(&trace, stream, progress);
         Ok(trace)
     }
 
@@ -437,6 +443,8 @@ impl control::Agent for Commander {
         let shown = self.shown.lock();
         let progress = self.agent.writer.progress();
         let trace = shown.ended(progress);
+        let recording = trace.is_some();
+        let overhead = shown.overhead.so_far(progress).filter(|_| recording);
         let (counts, losses) = match trace {
             Some(_) => (
                 counts(&progress.totals)
@@ -459,7 +467,7 @@ impl control::Agent for Commander {
             trace,
             buffer: self.agent.options.buffer_bytes,
             buffered: self.agent.buffered(),
-            overhead: None,
+            overhead,
             clients: 0,
             stream: StreamUse::Free,
             counts,

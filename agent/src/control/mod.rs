@@ -3,6 +3,7 @@
 //! `crates/control` has the protocol, `docs/control.md` its specification.
 
 mod commander;
+mod overhead;
 
 use crate::agent::{self, Agent};
 use crate::hooks::own_threads;

@@ -88,6 +88,8 @@ pub(crate) struct Progress {
     pub(crate) totals: Totals,
     /// Bytes written.
     pub(crate) bytes: u64,
+    /// CPU time that the writer has used since it was started, in ns.
+    pub(crate) cpu: u64,
 }
 
 /// A trace to be begun.

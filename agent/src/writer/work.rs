@@ -11,7 +11,7 @@ use super::{
 };
 use crate::buffer::Full;
 use crate::buffer::record::Code;
-use crate::clock::Timeline;
+use crate::clock::{self, Timeline};
 use crate::log;
 use crossbeam_channel::{Receiver, Sender, select};
 use jtrail_formats::Loss;
@@ -203,13 +203,13 @@ impl Work {
 
     /// Lets others see how far the trace has come.
     fn note_progress(&self) {
+        let mut progress = self.progress.lock();
+        progress.cpu = clock::thread_cpu();
         if let Some(trace) = &self.trace
             && let Some(output) = &self.setup.output
         {
-            *self.progress.lock() = Progress {
-                totals: trace.translator.totals_so_far(),
-                bytes: output.written(),
-            };
+            progress.totals = trace.translator.totals_so_far();
+            progress.bytes = output.written();
         }
     }
 
@@ -504,13 +504,7 @@ impl Work {
 
 /// The CPU time of the process at this moment, which is `time`.
 fn process_cpu(time: Timestamp) -> Event<'static> {
-    let mut used = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `used` is a valid place for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut used) };
-    let cpu_time = CpuTime(used.tv_sec * 1_000_000_000 + used.tv_nsec);
+    let cpu_time = CpuTime(clock::process_cpu() as i64);
     Event::ProcessCpu(ProcessCpu { time, cpu_time })
 }
 
