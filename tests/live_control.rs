@@ -295,6 +295,52 @@ fn a_trace_has_its_own_events() {
     }
 }
 
+/// Kinds of events that the agent was not loaded for are there when a trace asks for them, as far as the JVM gives them.
+#[test]
+fn kinds_of_events_come_later() {
+    const LATER: &str =
+        "methods+threads+gc+alloc+free+monitors+jit+samples+lines+mounts+classes";
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=none,events=gc,server=enabled");
+        bench.work();
+        for (kind, why) in [
+            ("exceptions", "when it starts"),
+            ("parks", "when it starts"),
+            ("cpu", "loaded for events=gc"),
+            ("heap", "loaded for events=gc"),
+            ("details", "loaded for events=gc"),
+        ] {
+            let events = format!("events=gc+{kind}");
+            let error = bench.try_ctl(&["start", &events]).expect_err("refused");
+            assert!(error.contains(kind) && error.contains(why), "{error}");
+        }
+        for (name, events) in [("all", LATER), ("usual", ""), ("calls", "methods"), ("last", LATER)] {
+            let file = format!("file={}", bench.text(name));
+            let events = format!("events={events}");
+            let words = ["start", &file, "format=binary", &events];
+            bench.ctl(&words[..if name == "usual" { 3 } else { 4 }]);
+            bench.ctl(&["gc"]);
+            bench.work();
+            bench.ctl(&["stop"]);
+        }
+        let (folder, output) = bench.end();
+        for name in ["all", "last"] {
+            let (trace, count) = rounds(&folder.path().join(name), &output);
+            let totals = trace.totals();
+            assert_eq!(count, 1, "{name}");
+            assert!(totals.objects > 0 && totals.monitors > 0 && trace.collections > 0);
+            let work = trace.calls["harness.Attached.work(I)I"];
+            let attempts = trace.calls["harness.Attached.attempt()V"];
+            assert_eq!(work, 21 * attempts);
+        }
+        let (usual, count) = rounds(&folder.path().join("usual"), &output);
+        assert_eq!((count, usual.calls.len()), (0, 0));
+        assert!(usual.collections > 0 && usual.totals().objects == 0);
+        let (calls, count) = rounds(&folder.path().join("calls"), &output);
+        assert_eq!((count, calls.collections), (1, 0));
+    }
+}
+
 /// A trace for a client is rotated: two traces, parted by the notice, and every call in exactly one of them.
 #[test]
 fn a_stream_is_rotated() {
@@ -424,7 +470,7 @@ fn what_can_not_be_done_is_refused() {
         bench.ctl(&["stop"]);
         for (words, expected) in [
             (&["stop"][..], "no trace"),
-            (&["start", "events=alloc"], "events=methods"),
+            (&["start", "events=parks"], "events=methods"),
             (&["start", "format=none"], "none"),
         ] {
             let error = bench.try_ctl(words).expect_err("it is refused");

@@ -32,6 +32,8 @@ pub(crate) struct Agent {
     pub(crate) compiled: CompiledCode,
     /// Kinds of events that are on now: [`Self::kinds`].
     kinds: AtomicU32,
+    /// Kinds that can be switched on: [`Self::held`].
+    held: AtomicU32,
     /// Where events tell of objects, or did.
     pub(crate) objects: OnceLock<Objects>,
     pub(crate) collections: Collections,
@@ -92,6 +94,7 @@ impl Agent {
         };
         AGENT.get_or_init(|| Self {
             kinds: AtomicU32::new(kinds.bits()),
+            held: AtomicU32::new(options.events.bits()),
             virtual_times: options
                 .events
                 .contains(Events::CPU)
@@ -129,6 +132,15 @@ impl Agent {
     /// From now on, these are; what they were before. [`crate::hooks::switch`] has the JVM follow.
     pub(crate) fn set_kinds(&self, kinds: Events) -> Events {
         Events::from_bits(self.kinds.swap(kinds.bits(), Ordering::Relaxed))
+    }
+
+    /// Kinds that can be switched on at once: those that the agent was loaded for, and those that were on since.
+    pub(crate) fn held(&self) -> Events {
+        Events::from_bits(self.held.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_held(&self, kinds: Events) {
+        self.held.store(kinds.bits(), Ordering::Relaxed);
     }
 
     pub(crate) fn uses_bytecode(&self) -> bool {

@@ -148,20 +148,16 @@ impl Commander {
         }
     }
 
-    /// The options of a trace that is to begin, of events that the agent was loaded for.
+    /// The options of a trace that is to begin, of events that can be had.
     fn options_of(&self, change: &TraceChange) -> Result<Options, Failure> {
         let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
         let mut options = self.agent.options.changed(change).map_err(invalid)?;
-        let loaded = self.agent.options.events;
-        let more = options.events.without(loaded);
         if change.events.is_none() {
-            // What the format would like beyond that was not asked for.
+            // What the format would like beyond what was asked for has to be asked for.
+            let more = options.events.without(self.agent.options.events);
             options.events = options.events.without(more);
-        } else if !more.is_empty() {
-            return Err(unavailable(format!(
-                "the agent was loaded for events={loaded}, and {more} can't be had later"
-            )));
         }
+        hooks::acquire(self.agent, self.env, options.events).map_err(unavailable)?;
         if change.patterns.is_empty() {
             options.filter = (*self.agent.filter()).clone();
         }

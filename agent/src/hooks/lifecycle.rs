@@ -26,7 +26,7 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 }
 
 /// Puts the hook class in; from then on, classes are rewritten.
-fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+pub(super) fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     crate::jni::define_hook(env, bind)
         .map_err(|error| format!("cannot define the hook class: {error}"))?;
     agent.classes.found_hook(!rewriting(&agent.options, agent.kinds()).is_empty());

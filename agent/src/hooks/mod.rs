@@ -12,6 +12,7 @@ mod gc;
 mod heap;
 mod jit;
 mod last_frees;
+mod late;
 mod lifecycle;
 mod method;
 mod monitor;
@@ -43,6 +44,7 @@ pub(crate) use gc::Collections;
 pub(crate) use heap::Snapshots;
 pub(crate) use jit::CompiledCode;
 pub(crate) use last_frees::Teller;
+pub(crate) use late::acquire;
 pub(crate) use lifecycle::attached;
 pub(crate) use object::{environment as objects, forgets_areas};
 pub(crate) use own_threads::OwnThreads;
@@ -74,12 +76,9 @@ fn rewrites(options: &Options) -> bool {
         && (kinds.iter().any(|kind| events.contains(*kind)) || options.has_alloc_probes())
 }
 
-/// Sets the callbacks, and switches on the events that may come from now on: those that are always on, and those of kinds that
-/// are on now.
-///
-/// # Errors
-/// When the JVM refuses, as a sentence.
-pub(crate) fn install(agent: &Agent) -> Result<(), String> {
+/// The callbacks for what these options ask for.
+fn callbacks(options: &Options) -> Callbacks {
+    let events = options.events;
     let mut callbacks = Callbacks::default();
     callbacks.vm_init(lifecycle::vm_init);
     callbacks.vm_death(lifecycle::vm_death);
@@ -87,55 +86,68 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     callbacks.thread_end(thread::end);
     callbacks.virtual_thread_start(virtual_thread::start);
     callbacks.virtual_thread_end(virtual_thread::end);
+    if rewrites(options) {
+        callbacks.vm_start(lifecycle::vm_start);
+        callbacks.class_file_load_hook(class::file_load_hook);
+    } else if events.contains(Events::METHODS) {
+        method::set_callbacks(&mut callbacks, events.contains(Events::CPU));
+    }
+    if events.contains(Events::DETAILS) {
+        callbacks.class_file_load_hook(class::file_load_hook);
+        callbacks.class_prepare(detail::prepared);
+    }
+    if events.contains(Events::JIT) {
+        callbacks.compiled_method_load(jit::loaded);
+        callbacks.compiled_method_unload(jit::unloaded);
+    }
+    if gc::are_wanted(options, events) {
+        callbacks.garbage_collection_start(gc::start);
+        callbacks.garbage_collection_finish(gc::finish);
+    }
+    if request::is_wanted(options) {
+        callbacks.data_dump_request(request::requested);
+    }
+    if events.contains(Events::MONITORS) {
+        callbacks.monitor_contended_enter(monitor::contended_enter);
+        callbacks.monitor_contended_entered(monitor::contended_entered);
+        callbacks.monitor_wait(monitor::wait);
+        callbacks.monitor_waited(monitor::waited);
+    }
+    if events.contains(Events::EXCEPTIONS) {
+        callbacks.exception(exception::thrown);
+        callbacks.exception_catch(exception::caught);
+    }
+    callbacks
+}
+
+/// Sets the callbacks, and switches on the events that may come from now on: those that are always on, and those of kinds that
+/// are on now. Some more are switched on when the JVM is ready.
+///
+/// # Errors
+/// When the JVM refuses, as a sentence.
+pub(crate) fn install(agent: &Agent) -> Result<(), String> {
+    let options = &agent.options;
     let mut events = vec![
         Event::VmInit,
         Event::VmDeath,
         Event::ThreadStart,
         Event::ThreadEnd,
     ];
-    if rewrites(&agent.options) {
-        callbacks.vm_start(lifecycle::vm_start);
-        callbacks.class_file_load_hook(class::file_load_hook);
+    if rewrites(options) {
         events.extend([Event::VmStart, Event::ClassFileLoadHook]);
-    } else if agent.options.events.contains(Events::METHODS) {
-        // Switched on when the JVM is ready.
-        let with_cpu = agent.options.events.contains(Events::CPU);
-        method::set_callbacks(&mut callbacks, with_cpu);
     }
-    if agent.options.events.contains(Events::DETAILS) {
-        callbacks.class_file_load_hook(class::file_load_hook);
+    if options.events.contains(Events::DETAILS) {
         events.push(Event::ClassFileLoadHook);
-        callbacks.class_prepare(detail::prepared); // switched on when the JVM is ready
     }
-    if agent.options.events.contains(Events::JIT) {
-        callbacks.compiled_method_load(jit::loaded); // likewise
-        callbacks.compiled_method_unload(jit::unloaded);
-    }
-    if gc::are_wanted(&agent.options, agent.options.events) {
-        callbacks.garbage_collection_start(gc::start);
-        callbacks.garbage_collection_finish(gc::finish);
-    }
-    if request::is_wanted(&agent.options) {
-        callbacks.data_dump_request(request::requested);
+    if request::is_wanted(options) {
         events.push(Event::DataDumpRequest);
     }
-    if agent.options.events.contains(Events::MONITORS) {
-        callbacks.monitor_contended_enter(monitor::contended_enter);
-        callbacks.monitor_contended_entered(monitor::contended_entered);
-        callbacks.monitor_wait(monitor::wait);
-        callbacks.monitor_waited(monitor::waited);
-    }
-    if agent.options.events.contains(Events::EXCEPTIONS) {
-        callbacks.exception(exception::thrown);
-        callbacks.exception_catch(exception::caught);
-    }
     if let Some(objects) = agent.objects.get() {
-        object::install(agent, objects)?;
+        object::install(objects, options)?;
     }
-    agent
-        .jvmti
-        .set_callbacks(&callbacks)
-        .map_err(|e| e.to_string())?;
+    let callbacks = callbacks(options);
+    let set = agent.jvmti.set_callbacks(&callbacks);
+    set.map_err(|e| e.to_string())?;
     for event in events {
         agent.jvmti.enable(event).map_err(|e| e.to_string())?;
     }

@@ -12,7 +12,7 @@ use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event, RawEnv};
 use crate::objects::{Objects, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
-use jtrail_options::{AllocMode, Events, Options};
+use jtrail_options::{AllocMode, Events, Options, Server};
 use std::cell::Cell;
 
 /// Whether these events tell of objects at all.
@@ -37,7 +37,8 @@ pub(crate) unsafe fn environment(
     options: &Options,
 ) -> Result<Option<Objects>, String> {
     let events = options.events;
-    if !are_told(events) {
+    // Where a client may ask for them later, classes get their numbers as if they were told of.
+    if !are_told(events) && options.server == Server::Standalone {
         return Ok(None);
     }
     // SAFETY: the caller's promise.
@@ -60,15 +61,15 @@ pub(super) fn told_by(options: &Options) -> Event {
 }
 
 /// Sets the callbacks of that environment, and switches on what is always on.
-pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
+pub(super) fn install(objects: &Objects, options: &Options) -> Result<(), String> {
     let jvmti = objects.jvmti;
     let mut callbacks = Callbacks::default();
     callbacks.object_free(freed);
-    if is_told_by_jvm(&agent.options) {
+    if is_told_by_jvm(options) {
         callbacks.sampled_object_alloc(allocated);
         jvmti.sample_every_object().map_err(|e| e.to_string())?;
     }
-    if agent.options.has_alloc_probes() {
+    if options.has_alloc_probes() {
         callbacks.vm_object_alloc(super::site::made_by_vm);
     }
     jvmti.set_callbacks(&callbacks).map_err(|e| e.to_string())?;
