@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
 
 /// A program with the agent, a client's channel to it, and the program's work.
-struct Bench {
+pub(crate) struct Bench {
     folder: tempfile::TempDir,
     running: Running,
     input: ChildStdin,
@@ -23,7 +23,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(jdk: &Jdk, options: &str) -> Self {
+    pub(crate) fn new(jdk: &Jdk, options: &str) -> Self {
         let folder = temp_dir();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let options = format!(
@@ -43,28 +43,28 @@ impl Bench {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
     /// Has the program do its work once, and waits until it has.
-    fn work(&mut self) {
+    pub(crate) fn work(&mut self) {
         self.input.write_all(b"work\n").expect("it reads");
         self.rounds += 1;
         self.running.wait_for(&"[done]\n".repeat(self.rounds));
     }
 
     /// `jtrail ctl`, which must work.
-    fn ctl(&self, words: &[&str]) -> String {
+    pub(crate) fn ctl(&self, words: &[&str]) -> String {
         self.try_ctl(words)
             .unwrap_or_else(|e| panic!("{words:?}: {e}"))
     }
 
-    fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
+    pub(crate) fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
         let socket = self.text("socket");
         let args: Vec<&str> = ["ctl", &socket].iter().chain(words).copied().collect();
         let (code, out, err) = jtrail(&args);
@@ -75,7 +75,7 @@ impl Bench {
     }
 
     /// Waits until the agent is in that state.
-    fn wait_for(&self, state: &str) {
+    pub(crate) fn wait_for(&self, state: &str) {
         let begin = Instant::now();
         while !self.ctl(&["status"]).contains(state) {
             assert!(begin.elapsed() < Duration::from_secs(30), "never {state}");
@@ -83,7 +83,20 @@ impl Bench {
         }
     }
 
-    fn end(self) -> (tempfile::TempDir, Output) {
+    /// Waits until the agent has room for a client again.
+    pub(crate) fn wait_until_served(&self) {
+        let begin = Instant::now();
+        while self.try_ctl(&["status"]).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "never served");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    pub(crate) fn end(self) -> (tempfile::TempDir, Output) {
         drop(self.input);
         let output = self.running.wait().expect("it ends");
         output.assert_exit(0);
@@ -92,7 +105,7 @@ impl Bench {
 }
 
 /// A trace, which is sound, and how often the program's work was done in it.
-fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
+pub(crate) fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
     let trace = Trace::read(file).unwrap_or_else(|e| panic!("{}: {e}\n{output}", file.display()));
     trace.assert_sound(output);
     let rounds = trace.calls.get(ROUND).copied().unwrap_or(0);

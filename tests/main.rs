@@ -21,6 +21,7 @@ mod live_endings;
 mod live_engines;
 mod live_everything;
 mod live_failures;
+mod live_faults;
 mod live_formats;
 mod live_formats_ends;
 mod live_gc;

@@ -74,6 +74,7 @@ fn stored(totals: &Totals) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
 
     #[test]
     fn the_writer_and_the_records() {
