@@ -348,6 +348,9 @@ impl Work {
         let started = Timestamp(trace.timeline.at(at));
         let settings = settings(&next.options, started);
         trace.translator.restart(encoder, settings, calls);
+        for (thread, events) in self.merge.unwritten() {
+            trace.translator.forget_lost(thread, events);
+        }
         trace.begin(&self.setup, started);
         if calls == OpenCalls::Enter {
             trace.translator.enter_open_calls(at);

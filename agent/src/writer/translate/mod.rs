@@ -110,6 +110,8 @@ struct Thread {
     gone: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<Tree>>,
+    /// Events that are known to be lost before their record comes.
+    told_lost: u64,
     /// Names of records to come.
     names: Vec<Box<str>>,
 }
