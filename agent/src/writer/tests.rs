@@ -255,6 +255,7 @@ impl Encode for Lines {
             Event::ThreadStart(e) => format!("thread {} {}\n", e.thread, e.name),
             Event::ThreadName(e) => format!("name {} {}\n", e.thread, e.name),
             Event::ThreadEnd(e) => format!("end {}\n", e.thread),
+            Event::ThreadCpu(e) => format!("cpu {}\n", e.cpu_time.0),
             Event::Custom(e) => format!("{}\n", e.body),
             Event::TracePause(_) => "pause\n".to_owned(),
             Event::TraceResume(_) => "resume\n".to_owned(),

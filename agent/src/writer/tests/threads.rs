@@ -44,6 +44,18 @@ fn names_behind_a_threads_end_are_forgotten() {
     assert_eq!(written(&mut translator), [""; 0]);
 }
 
+#[test]
+fn cpu_time_that_another_thread_read_too_early_does_not_fall() {
+    let mut translator = translator();
+    translator.coded(1, 1, Code::ThreadStart, &[1]);
+    translator.coded(1, 2, Code::Cpu, &[500]);
+    for (time, used) in [(3, 400), (4, 600), (5, 550)] {
+        translator.coded(1, time, Code::ThreadCpu, &[1, used]);
+    }
+    let lines = written(&mut translator);
+    assert_eq!(lines[1..], ["cpu 500", "cpu 600", "cpu 600"]);
+}
+
 /// Each thread makes calls with their CPU time, which is the number of the event.
 fn run_with_cpu(count: u64, chunks: u64, when_full: WhenFull) -> Vec<(u32, Vec<Seen>)> {
     let seen = run_with(8, chunks, when_full, move |_, buffer| {

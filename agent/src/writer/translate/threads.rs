@@ -174,9 +174,12 @@ impl Translator {
         self.threads[number as usize] = None;
     }
 
+    /// Another thread may have read the clock a moment ago, and the thread itself told more since.
     pub(super) fn thread_cpu(&mut self, number: u32, ticks: u64, cpu_time: Duration) {
         if let Some((thread, time)) = self.at(number, ticks) {
-            self.thread(number).cpu = cpu_time;
+            let told = &mut self.thread(number).cpu;
+            let cpu_time = cpu_time.max(*told);
+            *told = cpu_time;
             self.event(&Event::ThreadCpu(ThreadCpu {
                 thread,
                 time,
