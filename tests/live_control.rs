@@ -130,7 +130,9 @@ fn traces_begin_pause_and_follow_each_other() {
         bench.work();
         let status = bench.ctl(&["status"]);
         assert!(
-            status.contains("recording") && status.contains("second") && status.contains("overhead"),
+            status.contains("recording")
+                && status.contains("second")
+                && status.contains("overhead"),
             "{status}"
         );
         bench.ctl(&["stop"]);
@@ -292,12 +294,7 @@ fn a_trace_has_its_own_events() {
         let has = |name: &str| {
             let (trace, count) = read(name);
             let totals = trace.totals();
-            let counts = [
-                count,
-                trace.collections,
-                totals.monitors,
-                totals.objects,
-            ];
+            let counts = [count, trace.collections, totals.monitors, totals.objects];
             counts.map(|n| n > 0)
         };
         assert_eq!(has("methods"), [true, false, false, false]);
@@ -311,8 +308,7 @@ fn a_trace_has_its_own_events() {
 /// Kinds of events that the agent was not loaded for are there when a trace asks for them, as far as the JVM gives them.
 #[test]
 fn kinds_of_events_come_later() {
-    const LATER: &str =
-        "methods+threads+gc+alloc+free+monitors+jit+samples+lines+mounts+classes";
+    const LATER: &str = "methods+threads+gc+alloc+free+monitors+jit+samples+lines+mounts+classes";
     for jdk in Jdk::require(&VERSIONS) {
         let mut bench = Bench::new(&jdk, "format=none,events=gc,server=enabled");
         bench.work();
@@ -327,7 +323,12 @@ fn kinds_of_events_come_later() {
             let error = bench.try_ctl(&["start", &events]).expect_err("refused");
             assert!(error.contains(kind) && error.contains(why), "{error}");
         }
-        for (name, events) in [("all", LATER), ("usual", ""), ("calls", "methods"), ("last", LATER)] {
+        for (name, events) in [
+            ("all", LATER),
+            ("usual", ""),
+            ("calls", "methods"),
+            ("last", LATER),
+        ] {
             let file = format!("file={}", bench.text(name));
             let events = format!("events={events}");
             let words = ["start", &file, "format=binary", &events];

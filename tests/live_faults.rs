@@ -22,7 +22,8 @@ fn send(socket: &mut UnixStream, commands: &[&str]) {
 /// A client that has begun a trace and reads none of it. The longest time that a round of the program's work takes until the client
 /// is cut off and some time behind that.
 fn longest_round(jdk: &Jdk, overflow: &str) -> Duration {
-    let options = format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
+    let options =
+        format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
     let mut bench = Bench::new(jdk, &options);
     let mut stuck = UnixStream::connect(bench.path("socket")).expect("connected");
     let format = "<setOutputFormat><format>xml</format></setOutputFormat>";

@@ -28,8 +28,10 @@ fn counts_are_exact() {
         running.wait_ready();
         let mut input = running.stdin();
         let interval = format!("{}s", INTERVAL.as_secs());
-        let args = ["top", &socket, "--once", "--format", "json", "--top", "0", "-i", &interval]
-            .map(str::to_owned);
+        let args = [
+            "top", &socket, "--once", "--format", "json", "--top", "0", "-i", &interval,
+        ]
+        .map(str::to_owned);
         let top = thread::spawn(move || jtrail(&args.each_ref().map(String::as_str)));
         let begun = Instant::now();
         while status(&socket)["state"] != "recording" {
@@ -41,7 +43,10 @@ fn counts_are_exact() {
             input.write_all(b"work\n").expect("it reads");
             running.wait_for(&"[done]\n".repeat(done));
         }
-        assert!(begun.elapsed() < INTERVAL, "the machine is too slow for this");
+        assert!(
+            begun.elapsed() < INTERVAL,
+            "the machine is too slow for this"
+        );
         let (_, out, err) = top.join().expect("no panic");
         let all: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
         let idle = status(&socket);

@@ -86,8 +86,7 @@ impl Agent {
         writer: Writer,
     ) -> &'static Self {
         // Without a trace to begin with, a client may ask for one.
-        let is_idle =
-            options.format == OutputFormat::None && options.server != Server::Standalone;
+        let is_idle = options.format == OutputFormat::None && options.server != Server::Standalone;
         let kinds = match is_idle {
             true => Events::NONE,
             false => options.events,

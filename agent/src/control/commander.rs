@@ -11,7 +11,9 @@ use jtrail_control::{
     Notice, Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_model::Totals;
-use jtrail_options::{BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange};
+use jtrail_options::{
+    BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange,
+};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -38,7 +38,11 @@ impl Overhead {
             begun.elapsed().as_nanos() as f64 / RECORDS as f64
         };
         let record = (0..TRIES).map(|_| store()).fold(f64::MAX, f64::min);
-        Self { record, ..Self::default() }.begin(progress)
+        Self {
+            record,
+            ..Self::default()
+        }
+        .begin(progress)
     }
 
     /// A trace begins now.
@@ -68,7 +72,10 @@ impl Overhead {
 
 /// Events that took a record.
 fn stored(totals: &Totals) -> u64 {
-    super::commander::counts(totals).iter().map(|(_, n)| n).sum()
+    super::commander::counts(totals)
+        .iter()
+        .map(|(_, n)| n)
+        .sum()
 }
 
 #[cfg(test)]

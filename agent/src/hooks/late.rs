@@ -25,10 +25,7 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
             Events::HEAP,
             "objects are numbered in another way where heaps are walked over",
         ),
-        (
-            Events::DETAILS,
-            "classes are looked at as they load",
-        ),
+        (Events::DETAILS, "classes are looked at as they load"),
     ];
     if options.engine == Engine::Jvmti {
         all.push((Events::METHODS, start));

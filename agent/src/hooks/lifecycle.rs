@@ -29,7 +29,9 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 pub(super) fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     crate::jni::define_hook(env, bind)
         .map_err(|error| format!("cannot define the hook class: {error}"))?;
-    agent.classes.found_hook(!rewriting(&agent.options, agent.kinds()).is_empty());
+    agent
+        .classes
+        .found_hook(!rewriting(&agent.options, agent.kinds()).is_empty());
     Ok(())
 }
 

@@ -6,9 +6,7 @@ use super::merge::Merge;
 use super::output::write_whole;
 use super::preamble::{self, Identity};
 use super::translate::{OpenCalls, Settings, Translator};
-use super::{
-    Action, Burst, Command, NextTrace, Output, Progress, Setup, format, losses, stream,
-};
+use super::{Action, Burst, Command, NextTrace, Output, Progress, Setup, format, losses, stream};
 use crate::buffer::Full;
 use crate::buffer::record::Code;
 use crate::clock::{self, Timeline};

@@ -57,7 +57,10 @@ fn tables_of_an_idle_agent_and_nothing_left_behind() {
         ]
     );
     let status = status(&served);
-    assert_eq!((status.state, status.stream), (State::Idle, StreamUse::Free));
+    assert_eq!(
+        (status.state, status.stream),
+        (State::Idle, StreamUse::Free)
+    );
     let files = served.folder.path().read_dir().expect("a folder").count();
     assert_eq!(files, 1, "the socket");
 }

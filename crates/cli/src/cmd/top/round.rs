@@ -338,10 +338,7 @@ pub(super) mod tests {
             .iter()
             .map(|t| (t.name.as_str(), t.calls, t.busy))
             .collect();
-        assert_eq!(
-            threads,
-            [("main", 35, 7_000_000), ("other", 35, 7_000_000)]
-        );
+        assert_eq!(threads, [("main", 35, 7_000_000), ("other", 35, 7_000_000)]);
     }
 
     #[test]

@@ -309,10 +309,7 @@ mod tests {
             "lost 0  buffers 256.0 KiB of 64.0 MiB  overhead 1.25 %  clients 1"
         );
         assert_eq!(lines[2], "allocations 500/s  calls 70/s");
-        assert_eq!(
-            lines[4],
-            "     calls/s      self        %  total % method"
-        );
+        assert_eq!(lines[4], "     calls/s      self        %  total % method");
         assert_eq!(
             lines[5],
             "          25  10.00 ms     0.5%     0.7% x.Y.a(int)"
@@ -336,7 +333,10 @@ mod tests {
         screen.act(Wish::Scroll(-100));
         screen.act(Wish::Threads);
         let lines = drawn(&screen, 80, 24);
-        assert!(lines[4].ends_with("thread") && lines[5].ends_with("main"), "{lines:?}");
+        assert!(
+            lines[4].ends_with("thread") && lines[5].ends_with("main"),
+            "{lines:?}"
+        );
         screen.act(Wish::Help);
         assert!(drawn(&screen, 80, 24).iter().any(|l| l.contains("Ctrl-C")));
         screen.act(Wish::Help);
@@ -344,7 +344,10 @@ mod tests {
         let mut other = round();
         other.status.pid = 1;
         screen.show(other.clone());
-        assert!(drawn(&screen, 80, 24)[0].contains("4711") && drawn(&screen, 80, 24)[0].contains("HELD"));
+        assert!(
+            drawn(&screen, 80, 24)[0].contains("4711")
+                && drawn(&screen, 80, 24)[0].contains("HELD")
+        );
         screen.act(Wish::Hold);
         screen.show(other);
         assert!(drawn(&screen, 80, 24)[0].starts_with("jtrail top 1 "));

@@ -30,7 +30,11 @@ impl Drop for Restored {
 }
 
 /// Shows the agent until the user quits, or a signal comes.
-pub(super) fn run(source: &mut Source, mut screen: Screen, stop: &AtomicBool) -> anyhow::Result<()> {
+pub(super) fn run(
+    source: &mut Source,
+    mut screen: Screen,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
     let mut terminal = Restored::new()?;
     let mut last = Instant::now();
     let mut changed = true;
