@@ -263,7 +263,6 @@ pub(super) mod tests {
                 events.push(Event::AggregatedLeave(AggregatedLeave {
                     thread,
                     method: MethodId(*method),
-                    ..AggregatedLeave::default()
                 }));
             }
         }
