@@ -660,3 +660,30 @@ fn long_lines_are_passed_over() {
     let decoding = decode_pieces(Format::TraceLog, log.as_bytes(), 1 << 20);
     assert_eq!(decoding.events, shown(&strictly(&head)));
 }
+
+/// A time zone of centuries would push the start to where no further time can be told.
+#[test]
+fn a_zone_that_is_none_moves_no_times() {
+    let time = |ms: i64| Timestamp(1_500_000_000_000_000_000 + ms * 1_000_000);
+    let zone = |timezone| {
+        let events = [
+            Event::Node(Node {
+                timezone,
+                time: time(0),
+                ..Node::default()
+            }),
+            Event::LiveObjects(LiveObjects {
+                time: time(201_630_856_855),
+                classes: Vec::new(),
+            }),
+        ];
+        let decoding = decode(
+            Format::TraceLog,
+            &common::encoded(Format::TraceLog, &events),
+        );
+        assert!(decoding.is_clean(), "{timezone}: {:?}", decoding.remarks);
+        decoding.events
+    };
+    assert_eq!(zone(-125_362_353), zone(0));
+    assert_ne!(zone(1439), zone(0));
+}

@@ -42,7 +42,9 @@ impl Head {
         match event {
             Event::Node(e) => {
                 self.start_ms.get_or_insert(clock::whole_ms(e.time));
-                self.minutes_west = e.timezone;
+                // No clock is a day off; a year off, times could not be told from there.
+                let is_zone = e.timezone.unsigned_abs() < 24 * 60;
+                self.minutes_west = if is_zone { e.timezone } else { 0 };
                 losses.field_if(e.timezone != 0, "time zones");
                 let named = !(e.node_id.is_empty() && e.hostname.is_empty());
                 losses.field_if(
