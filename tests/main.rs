@@ -27,6 +27,7 @@ mod live_formats_ends;
 mod live_gc;
 mod live_heap;
 mod live_jit;
+mod live_kinds;
 mod live_mprof;
 mod live_neighbours;
 mod live_off;
