@@ -1,6 +1,6 @@
 //! Clients that are slow, broken or hostile do the program and its trace no harm.
 
-use crate::common::VERSIONS;
+use crate::common::{Trace, VERSIONS};
 use crate::live_control::{Bench, rounds};
 use jtrail_control::frame::{FrameKind, encode};
 use jtrail_testkit::Jdk;
@@ -47,7 +47,15 @@ fn longest_round(jdk: &Jdk, overflow: &str) -> Duration {
     bench.work();
     bench.ctl(&["stop"]);
     let (folder, output) = bench.end();
-    assert_eq!(rounds(&folder.path().join("after"), &output).1, 1);
+    let after = folder.path().join("after");
+    match overflow {
+        "block" => assert_eq!(rounds(&after, &output).1, 1),
+        // On a busy machine, a small buffer may overflow once more.
+        _ => {
+            let trace = Trace::read(&after).expect("it is sound");
+            assert!(trace.faults.is_empty(), "{:?}", trace.faults);
+        }
+    }
     longest
 }
 
