@@ -2,7 +2,9 @@
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
 use crate::live_cli::jtrail;
+use jtrail_control::{Client, Command as Ask, Incoming, Notice, Start};
 use jtrail_formats::Format;
+use jtrail_options::OutputFormat;
 use jtrail_testkit::{Jdk, Output, Running, temp_dir};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
 
 /// A program with the agent, a client's channel to it, and the program's work.
-struct Bench {
+pub(crate) struct Bench {
     folder: tempfile::TempDir,
     running: Running,
     input: ChildStdin,
@@ -21,7 +23,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(jdk: &Jdk, options: &str) -> Self {
+    pub(crate) fn new(jdk: &Jdk, options: &str) -> Self {
         let folder = temp_dir();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let options = format!(
@@ -41,28 +43,28 @@ impl Bench {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
     /// Has the program do its work once, and waits until it has.
-    fn work(&mut self) {
+    pub(crate) fn work(&mut self) {
         self.input.write_all(b"work\n").expect("it reads");
         self.rounds += 1;
         self.running.wait_for(&"[done]\n".repeat(self.rounds));
     }
 
     /// `jtrail ctl`, which must work.
-    fn ctl(&self, words: &[&str]) -> String {
+    pub(crate) fn ctl(&self, words: &[&str]) -> String {
         self.try_ctl(words)
             .unwrap_or_else(|e| panic!("{words:?}: {e}"))
     }
 
-    fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
+    pub(crate) fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
         let socket = self.text("socket");
         let args: Vec<&str> = ["ctl", &socket].iter().chain(words).copied().collect();
         let (code, out, err) = jtrail(&args);
@@ -73,7 +75,7 @@ impl Bench {
     }
 
     /// Waits until the agent is in that state.
-    fn wait_for(&self, state: &str) {
+    pub(crate) fn wait_for(&self, state: &str) {
         let begin = Instant::now();
         while !self.ctl(&["status"]).contains(state) {
             assert!(begin.elapsed() < Duration::from_secs(30), "never {state}");
@@ -81,7 +83,20 @@ impl Bench {
         }
     }
 
-    fn end(self) -> (tempfile::TempDir, Output) {
+    /// Waits until the agent has room for a client again.
+    pub(crate) fn wait_until_served(&self) {
+        let begin = Instant::now();
+        while self.try_ctl(&["status"]).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "never served");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    pub(crate) fn end(self) -> (tempfile::TempDir, Output) {
         drop(self.input);
         let output = self.running.wait().expect("it ends");
         output.assert_exit(0);
@@ -90,7 +105,7 @@ impl Bench {
 }
 
 /// A trace, which is sound, and how often the program's work was done in it.
-fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
+pub(crate) fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
     let trace = Trace::read(file).unwrap_or_else(|e| panic!("{}: {e}\n{output}", file.display()));
     trace.assert_sound(output);
     let rounds = trace.calls.get(ROUND).copied().unwrap_or(0);
@@ -115,12 +130,18 @@ fn traces_begin_pause_and_follow_each_other() {
         bench.work();
         let status = bench.ctl(&["status"]);
         assert!(
-            status.contains("recording") && status.contains("second"),
+            status.contains("recording")
+                && status.contains("second")
+                && status.contains("overhead"),
             "{status}"
         );
         bench.ctl(&["stop"]);
         bench.work(); // in none
-        assert!(bench.ctl(&["status"]).contains("idle"));
+        let status = bench.ctl(&["status"]);
+        assert!(
+            status.contains("idle") && !status.contains("overhead"),
+            "{status}"
+        );
         let third = format!("file={}", bench.text("third"));
         bench.ctl(&["start", &third, "format=xml"]);
         bench.work();
@@ -246,6 +267,53 @@ fn data_come_live() {
     }
 }
 
+/// A trace for a client is rotated: two traces, parted by the notice, and every call in exactly one of them.
+#[test]
+fn a_stream_is_rotated() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        bench.ctl(&["stop"]);
+        let timeout = Duration::from_secs(60);
+        let mut client = Client::of_socket(&bench.path("socket"), timeout).expect("connected");
+        let (mut files, mut data) = (Vec::new(), Vec::new());
+        let mut call = |client: &mut Client, command: Ask| {
+            let take = |incoming: Incoming| {
+                match incoming {
+                    Incoming::Data(bytes) => data.extend(bytes),
+                    Incoming::Notice(Notice::TraceEnded { .. }) => {
+                        files.push(std::mem::take(&mut data));
+                    }
+                    _ => {}
+                }
+                Ok(())
+            };
+            client.call(command, take).expect("done")
+        };
+        call(&mut client, Ask::Stream { release: false });
+        let start = Start {
+            format: Some(OutputFormat::Binary),
+            ..Start::default()
+        };
+        call(&mut client, Ask::Start(start));
+        for rounds in 1..4 {
+            for _ in 0..rounds {
+                bench.work();
+            }
+            match rounds {
+                3 => call(&mut client, Ask::Stop),
+                _ => call(&mut client, Ask::Rotate { file: None }),
+            };
+        }
+        let (folder, output) = bench.end();
+        assert_eq!(files.len(), 3);
+        for (bytes, expected) in files.iter().zip(1..) {
+            let path = folder.path().join("part");
+            std::fs::write(&path, bytes).expect("written");
+            assert_eq!(rounds(&path, &output).1, expected);
+        }
+    }
+}
+
 /// The program ends, and goes on, without a client that was there.
 #[test]
 fn clients_that_go_away_do_no_harm() {
@@ -327,7 +395,7 @@ fn what_can_not_be_done_is_refused() {
         bench.ctl(&["stop"]);
         for (words, expected) in [
             (&["stop"][..], "no trace"),
-            (&["start", "events=alloc"], "events=methods"),
+            (&["start", "events=parks"], "events=methods"),
             (&["start", "format=none"], "none"),
         ] {
             let error = bench.try_ctl(words).expect_err("it is refused");

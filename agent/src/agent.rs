@@ -18,7 +18,7 @@ use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
-use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
+use jtrail_options::{Engine, Events, Filter, Options, OutputFormat, Server};
 use parking_lot::{Mutex, RwLock};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -35,8 +35,12 @@ pub(crate) struct Agent {
     pub(crate) classes: Classes,
     pub(crate) sizes: ClassSizes,
     pub(crate) compiled: CompiledCode,
-    /// Where events tell of objects.
-    pub(crate) objects: Option<Objects>,
+    /// Kinds of events that are on now: [`Self::kinds`].
+    kinds: AtomicU32,
+    /// Kinds that can be switched on: [`Self::held`].
+    held: AtomicU32,
+    /// Where events tell of objects, or did.
+    pub(crate) objects: OnceLock<Objects>,
     pub(crate) collections: Collections,
     pub(crate) snapshots: Snapshots,
     /// Where CPU time is measured.
@@ -103,7 +107,15 @@ impl Agent {
         memory: Mapping,
         writer: Writer,
     ) -> &'static Self {
+        // Without a trace to begin with, a client may ask for one.
+        let is_idle = options.format == OutputFormat::None && options.server != Server::Standalone;
+        let kinds = match is_idle {
+            true => Events::NONE,
+            false => options.events,
+        };
         let agent = Box::leak(Box::new(Self {
+            kinds: AtomicU32::new(kinds.bits()),
+            held: AtomicU32::new(options.events.bits()),
             virtual_times: options
                 .events
                 .contains(Events::CPU)
@@ -118,7 +130,7 @@ impl Agent {
             classes: Classes::default(),
             sizes: ClassSizes::default(),
             compiled: CompiledCode::default(),
-            objects,
+            objects: objects.map(OnceLock::from).unwrap_or_default(),
             collections: Collections::default(),
             snapshots: Snapshots::default(),
             now,
@@ -136,6 +148,26 @@ impl Agent {
         }));
         AGENT.store(agent, Ordering::SeqCst);
         agent
+    }
+
+    /// Kinds of events that are on now: those of the trace under way, and none between traces.
+    #[inline]
+    pub(crate) fn kinds(&self) -> Events {
+        Events::from_bits(self.kinds.load(Ordering::Relaxed))
+    }
+
+    /// From now on, these are; what they were before. [`crate::hooks::switch`] has the JVM follow.
+    pub(crate) fn set_kinds(&self, kinds: Events) -> Events {
+        Events::from_bits(self.kinds.swap(kinds.bits(), Ordering::Relaxed))
+    }
+
+    /// Kinds that can be switched on at once: those that the agent was loaded for, and those that were on since.
+    pub(crate) fn held(&self) -> Events {
+        Events::from_bits(self.held.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_held(&self, kinds: Events) {
+        self.held.store(kinds.bits(), Ordering::Relaxed);
     }
 
     pub(crate) fn uses_bytecode(&self) -> bool {
@@ -207,7 +239,7 @@ impl Agent {
     /// # Safety
     /// As for [`Self::name_thread`].
     unsafe fn thread_object(&self, env: *mut JNIEnv, thread: jobject) -> Option<ObjectInfo> {
-        let objects = self.objects.as_ref()?;
+        let objects = self.objects.get()?;
         let thread = match thread.is_null() {
             true => self.jvmti.current_thread().ok()?,
             false => thread,

@@ -1,5 +1,6 @@
 //! What clients command.
 
+use super::overhead::Overhead;
 use crate::agent::Agent;
 use crate::hooks::own_threads::Leaves;
 use crate::hooks::{self, leaving};
@@ -11,7 +12,9 @@ use jtrail_control::{
     Notice, Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_model::Totals;
-use jtrail_options::{BurstLimit, Filter, Options, OutputFormat, Target, TraceChange};
+use jtrail_options::{
+    BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange,
+};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +25,7 @@ pub(super) struct Shown {
     state: State,
     trace: Option<Trace>,
     began: Instant,
+    overhead: Overhead,
     /// Where it goes, if that is a client.
     stream: Option<DataStream>,
 }
@@ -45,6 +49,7 @@ impl Shown {
             },
             trace,
             began: Instant::now(),
+            overhead: Overhead::measure(agent.now, agent.writer.progress()),
             stream: None,
         }
     }
@@ -56,9 +61,10 @@ impl Shown {
         }
     }
 
-    fn begin(&mut self, trace: &Trace) {
+    fn begin(&mut self, trace: &Trace, stream: Option<DataStream>, progress: Progress) {
+        self.overhead = self.overhead.begin(progress);
         self.state = State::Recording;
-        self.trace = Some(trace.clone());
+        (self.trace, self.stream) = (Some(trace.clone()), stream);
         self.began = Instant::now();
     }
 
@@ -84,7 +90,7 @@ impl Shown {
 }
 
 /// Recorded events by kind.
-fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
+pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
     [
         ("calls", totals.enters + totals.leaves),
         ("allocations", totals.objects),
@@ -108,8 +114,6 @@ pub(super) struct Commander {
     notifier: Notifier,
     /// Files that we named ourselves.
     files: u32,
-    /// Classes are rewritten while there is a trace.
-    rewrites: bool,
     /// The agent is to leave when all clients are gone.
     leaves: Leaves,
 }
@@ -133,7 +137,6 @@ impl Commander {
             loaded: Instant::now(),
             notifier,
             files: 0,
-            rewrites: agent.classes.is_open(),
             leaves: Leaves::No,
         }
     }
@@ -156,51 +159,25 @@ impl Commander {
         }
     }
 
-    /// The options of a trace that is to begin, of events that the agent was loaded for.
+    /// The options of a trace that is to begin, of events that can be had.
     fn options_of(&self, change: &TraceChange) -> Result<Options, Failure> {
         let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
         let mut options = self.agent.options.changed(change).map_err(invalid)?;
-        let loaded = &self.agent.options;
-        let asked = options.events.union(options.no_place);
         if change.events.is_none() {
-            // What the format would like beyond that is not to be had any more.
-            let more = options.events.without(loaded.events);
+            // What the format would like beyond what was asked for has to be asked for.
+            let more = options.events.without(self.agent.options.events);
             options.events = options.events.without(more);
-        } else if asked != loaded.events.union(loaded.no_place) {
-            return Err(unavailable(format!(
-                "this version records the events that the agent was loaded for (events={}), no others and no fewer",
-                loaded.events
-            )));
         }
+        hooks::acquire(self.agent, self.env, options.events).map_err(unavailable)?;
         if change.patterns.is_empty() {
             options.filter = (*self.agent.filter()).clone();
         }
         Ok(options)
     }
 
-    /// Puts other filters in force; while there is a trace, classes are rewritten for it. How many.
-    fn filter(&self, filter: Filter) -> Result<u64, Failure> {
-        let agent = self.agent;
-        let change = || {
-            agent.set_filter(filter);
-            agent.classes.forget_verdicts();
-        };
-        hooks::rewrite_anew(agent, self.env, change).map_err(failed)
-    }
-
-    /// Gives classes their hooks, or takes them away.
-    fn rewrite(&self, open: bool) -> Result<(), Failure> {
-        let classes = &self.agent.classes;
-        if !self.rewrites || classes.is_open() == open {
-            return Ok(());
-        }
-        let change = || match open {
-            true => classes.open(),
-            false => classes.close(),
-        };
-        hooks::rewrite_anew(self.agent, self.env, change)
-            .map(|_| ())
-            .map_err(failed)
+    /// Switches on what a trace wants, and all else off. How many classes were rewritten for it.
+    fn switch(&self, kinds: Events, filters: bool) -> Result<u64, Failure> {
+        hooks::switch(self.agent, self.env, kinds, filters).map_err(failed)
     }
 
     /// Opens a file, of that name or of one that no trace of ours has had.
@@ -235,20 +212,23 @@ impl Commander {
         }
     }
 
-    fn next(&mut self, request: TraceRequest) -> Result<(NextTrace, Trace), Failure> {
-        let TraceRequest { change, stream } = request;
-        let options = self.options_of(&change)?;
+    /// A trace with these options, to a stream, or else to a file, which is opened for it.
+    fn next(
+        &mut self,
+        options: Options,
+        is_named: bool,
+        stream: Option<DataStream>,
+    ) -> Result<(NextTrace, Trace), Failure> {
         if options.format == OutputFormat::None {
             return Err(Failure::new(ErrorCode::Invalid, "format=none is no trace"));
         }
-        let (output, file, to) = match &stream {
+        let (output, file, to) = match stream {
             None => {
-                let (output, path) = self.open(&options, change.file.is_some())?;
+                let (output, path) = self.open(&options, is_named)?;
                 (output, Some(path.display().to_string()), Destination::File)
             }
-            Some(stream) => (Output::stream(stream.clone()), None, Destination::Stream),
+            Some(stream) => (Output::stream(stream), None, Destination::Stream),
         };
-        self.shown.lock().stream = stream;
         let trace = Trace {
             format: options.format,
             to,
@@ -264,24 +244,27 @@ impl Commander {
 
     /// The next trace has to be told of objects anew.
     fn begin_objects(&self) {
-        if let Some(objects) = &self.agent.objects {
+        if let Some(objects) = self.agent.objects.get() {
             objects.begin_trace();
         }
     }
 
     /// Begins a trace; at which tick it began.
     fn begin(&mut self, request: TraceRequest) -> Result<u64, Failure> {
-        let has_filters = !request.change.patterns.is_empty();
-        let (next, trace) = self.next(request)?;
+        let TraceRequest { change, stream } = request;
+        let has_filters = !change.patterns.is_empty();
+        let options = self.options_of(&change)?;
+        let (next, trace) = self.next(options, change.file.is_some(), stream.clone())?;
         let options = Arc::clone(&next.options);
         if has_filters {
-            self.filter(options.filter.clone())?;
+            self.agent.set_filter(options.filter.clone());
         }
-        self.rewrite(true)?;
+        self.switch(options.events, has_filters)?;
         self.begin_objects();
         let at = self.act(Action::Begin(next))?;
         self.options = options;
-        self.shown.lock().begin(&trace);
+        let progress = self.agent.writer.progress();
+        self.shown.lock().begin(&trace, stream, progress);
         Ok(at)
     }
 
@@ -296,11 +279,13 @@ fn off() -> Failure {
 
 impl control::Agent for Commander {
     fn state(&self) -> State {
-        let state = self.shown.lock().state;
-        if state == State::Idle {
-            let _ = self.rewrite(false); // a burst may have ended its trace
+        self.shown.lock().state
+    }
+
+    fn settle(&mut self) {
+        if self.state() == State::Idle && self.agent.kinds() != Events::NONE {
+            let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         }
-        state
     }
 
     fn trace(&self) -> Option<Trace> {
@@ -316,7 +301,7 @@ impl control::Agent for Commander {
         let done = self.act(Action::End);
         let ended = self.shown_end();
         done?;
-        self.rewrite(false)?;
+        self.switch(Events::NONE, false)?;
         ended.ok_or_else(off)
     }
 
@@ -366,6 +351,9 @@ impl control::Agent for Commander {
             if let Some(notice) = notice {
                 notifier.notify(&notice);
             }
+            if ends_trace {
+                super::wake(); // for what can't be done on the writer's thread
+            }
         };
         let burst = Action::Burst(Burst {
             limit,
@@ -380,23 +368,14 @@ impl control::Agent for Commander {
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure> {
-        let Some(trace) = self.trace() else {
-            return Err(off());
-        };
-        if trace.to == Destination::Stream {
-            return Err(unavailable(
-                "this version has one trace for a stream; stop it, and start another one",
-            ));
+        let stream = self.shown.lock().stream.clone();
+        let mut options = (*self.options).clone();
+        options.filter = (*self.agent.filter()).clone();
+        if let Some(file) = file {
+            let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
+            options.file = FilePattern::parse(file).map_err(invalid)?;
         }
-        let request = TraceRequest {
-            change: TraceChange {
-                format: Some(trace.format),
-                file: file.map(str::to_owned),
-                ..TraceChange::default()
-            },
-            stream: None,
-        };
-        let (next, trace) = self.next(request)?;
+        let (next, trace) = self.next(options, file.is_some(), stream.clone())?;
         let options = Arc::clone(&next.options);
         let (closed, is_closed) = bounded(1);
         let (go_on, may_go_on) = bounded(1);
@@ -413,7 +392,8 @@ impl control::Agent for Commander {
         let _ = go_on.send(()); // it waits
         done.recv().map_err(|_| off())?;
         self.options = options;
-        self.shown.lock().begin(&trace);
+        let progress = self.agent.writer.progress();
+        self.shown.lock().begin(&trace, stream, progress);
         Ok(trace)
     }
 
@@ -453,7 +433,8 @@ impl control::Agent for Commander {
     fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure> {
         let filter = Filter::from_patterns(patterns);
         let filter = filter.map_err(|(_, problem)| Failure::new(ErrorCode::Invalid, problem))?;
-        self.filter(filter)
+        self.agent.set_filter(filter);
+        self.switch(self.agent.kinds(), true)
     }
 
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
@@ -469,6 +450,8 @@ impl control::Agent for Commander {
         let shown = self.shown.lock();
         let progress = self.agent.writer.progress();
         let trace = shown.ended(progress);
+        let recording = trace.is_some();
+        let overhead = shown.overhead.so_far(progress).filter(|_| recording);
         let (counts, losses) = match trace {
             Some(_) => (
                 counts(&progress.totals)
@@ -491,7 +474,7 @@ impl control::Agent for Commander {
             trace,
             buffer: self.agent.options.buffer_bytes,
             buffered: self.agent.buffered(),
-            overhead: None,
+            overhead,
             clients: 0,
             stream: StreamUse::Free,
             counts,
@@ -505,7 +488,7 @@ impl control::Agent for Commander {
             return None;
         }
         let _ = self.act(Action::End); // it may have ended when a write failed
-        let _ = self.rewrite(false); // hooks that stay write into no trace
+        let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         self.shown_end()
     }
 

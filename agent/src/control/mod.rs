@@ -3,6 +3,7 @@
 //! `crates/control` has the protocol, `docs/control.md` its specification.
 
 mod commander;
+mod overhead;
 
 use crate::agent::{self, Agent};
 use crate::buffer::live;
@@ -110,6 +111,14 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Listener) -> Result<
 pub(crate) fn failed(progress: crate::writer::Progress, message: &str) {
     if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
         channel.tell_end(progress, EndReason::Failure, message);
+    }
+}
+
+/// Has the channel's thread look what is to be done.
+fn wake() {
+    let channel = agent::if_loaded().and_then(|agent| agent.channel.get());
+    if let Some(stopper) = channel.and_then(|channel| channel.stopper.get()) {
+        stopper.wake();
     }
 }
 

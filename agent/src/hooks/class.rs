@@ -172,9 +172,9 @@ fn named(agent: &Agent, class: jclass) -> Option<(Loader, String)> {
 /// Whether something of a class is to be rewritten now.
 fn is_wanted(agent: &Agent, loader: Loader, name: &str) -> bool {
     agent.classes.is_open()
-        && (agent.classes.sites.get().is_some()
+        && (agent.classes.sites_now(agent).is_some()
             || agent.classes.verdict(agent, loader, name) != ClassVerdict::None
-            || agent.options.events.contains(Events::PARKS) && name == PARKING)
+            || agent.kinds().contains(Events::PARKS) && name == PARKING)
 }
 
 /// Whether the JVM lets a class be changed. If not, the trace says so.

@@ -32,7 +32,7 @@ unsafe fn tell(
     payload: impl FnOnce(&Agent, Happening) -> Option<Vec<u64>>,
 ) {
     let Some(agent) = agent::get() else { return };
-    let Some(objects) = &agent.objects else {
+    let Some(objects) = agent.objects.get() else {
         return;
     };
     // SAFETY: the caller's promise.

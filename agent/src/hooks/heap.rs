@@ -55,9 +55,9 @@ struct State {
     over: bool,
 }
 
-/// Whether these options ask for snapshots at that moment.
-pub(super) fn wanted(options: &Options, moment: HeapMoments) -> bool {
-    options.events.contains(Events::HEAP) && options.heap.contains(moment)
+/// Whether these kinds of events ask for snapshots at that moment.
+pub(super) fn wanted(options: &Options, kinds: Events, moment: HeapMoments) -> bool {
+    kinds.contains(Events::HEAP) && options.heap.contains(moment)
 }
 
 /// The JVM is ready: snapshots can be taken from now on.
@@ -67,7 +67,7 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
         return;
     };
     let vm = *agent.snapshots.vm.get_or_init(|| vm);
-    if wanted(&agent.options, HeapMoments::GC) {
+    if wanted(&agent.options, agent.options.events, HeapMoments::GC) {
         let (wake, collected) = bounded(1);
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
@@ -136,7 +136,7 @@ pub(super) fn collected(agent: &Agent) {
 /// The JVM ends: the last snapshot, where one is asked for. None begins after this; one that is being taken is waited for.
 pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>) {
     if let Some(buffer) = buffer
-        && wanted(&agent.options, HeapMoments::EXIT)
+        && wanted(&agent.options, agent.kinds(), HeapMoments::EXIT)
     {
         take(agent, env, buffer);
     }
@@ -145,7 +145,7 @@ pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>
 
 /// Takes a snapshot.
 pub(super) fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
-    let Some(objects) = &agent.objects else {
+    let Some(objects) = agent.objects.get() else {
         return;
     };
     let mut state = agent.snapshots.state.lock();

@@ -58,7 +58,7 @@ pub(super) fn while_walking<T>(walk: impl FnOnce() -> T) -> (T, u64) {
 
 /// The JVM is ready.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
-    if let Some(objects) = &agent.objects
+    if let Some(objects) = agent.objects.get()
         && let Ok(class) = jni::vm_class(env)
     {
         let _ = objects.teller.vm.set(class);
@@ -131,7 +131,7 @@ pub(super) unsafe fn thread_ended(
     thread: jobject,
     has_frames: bool,
 ) {
-    let Some(objects) = &agent.objects else {
+    let Some(objects) = agent.objects.get() else {
         return; // VMDeath is early enough
     };
     // The thread that called `System.exit` has frames; one that destroys the JVM has none.

@@ -22,6 +22,7 @@ use crate::jvmti::abi::Event;
 use crate::jvmti::{Result, frames};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jmethodID};
+use jtrail_options::{AllocMode, Events};
 use jvmti_sys::jvmtiStackInfo;
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +59,8 @@ pub(crate) fn begin(agent: &Agent, env: *mut JNIEnv) {
     LEAVING.store(true, Ordering::Release);
     guard::switch_off();
     agent.writer.stop();
-    agent.classes.close();
+    agent.set_kinds(Events::NONE);
+    agent.classes.set_open(false);
     class::restore(agent, env);
 }
 
@@ -105,7 +107,7 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
         unsafe { forget_references(agent, env) };
     }
     agent.jvmti.dispose();
-    if let Some(objects) = &agent.objects {
+    if let Some(objects) = agent.objects.get() {
         objects.jvmti.dispose();
     }
     if !is_empty {
@@ -122,13 +124,13 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
 
 /// No object has a number any more, and the JVM's sampler is as it is without us.
 fn end_objects(agent: &Agent) {
-    let Some(objects) = &agent.objects else {
+    let Some(objects) = agent.objects.get() else {
         return;
     };
     for event in [Event::SampledObjectAlloc, Event::VmObjectAlloc] {
         let _ = objects.jvmti.disable(event); // it may not have been on
     }
-    if super::object::is_told_by_jvm(&agent.options) {
+    if agent.held().contains(Events::ALLOC) && agent.options.alloc == AllocMode::Jvm {
         let _ = objects.jvmti.sample_as_usual();
     }
     if let Ok(thread) = agent.jvmti.current_thread() {
@@ -148,7 +150,7 @@ unsafe fn forget_references(agent: &Agent, env: *mut JNIEnv) {
         if let Some(arrays) = agent.arrays.get() {
             arrays.forget(env);
         }
-        if let Some(objects) = &agent.objects {
+        if let Some(objects) = agent.objects.get() {
             objects.forget(env);
             objects.teller.forget(env);
         }

@@ -1,5 +1,6 @@
 //! The JVM starts, is ready, and ends.
 
+use super::switch::{self, rewriting};
 use super::{
     buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site, thread,
 };
@@ -7,7 +8,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jni::{Hook, HookFunctions};
 use crate::jvmti::Phase;
-use crate::jvmti::abi::{Event, RawEnv};
+use crate::jvmti::abi::RawEnv;
 use crate::{control, guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
@@ -26,7 +27,7 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 }
 
 /// Puts the hook class in; from then on, classes are rewritten.
-fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+pub(super) fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     let told = |error| format!("cannot use the hook class: {error}");
     let next = Hook::next(env).map_err(told)?;
     let hook = agent.hook.get_or_init(|| next); // the first and only time
@@ -37,7 +38,9 @@ fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     if let Some(counters) = agent.classes.lines.get() {
         hook.set_lines(env, counters.address()).map_err(told)?;
     }
-    agent.classes.open();
+    agent
+        .classes
+        .found_hook(!rewriting(&agent.options, agent.kinds()).is_empty());
     Ok(())
 }
 
@@ -81,7 +84,7 @@ pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
 /// The program can be traced.
 fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
     ensure_live(agent, env);
-    if object::is_told_by_jvm(&agent.options) {
+    if object::is_told_by_jvm(&agent.options) && agent.kinds().contains(Events::ALLOC) {
         object::wake(env);
     }
     let buffer = buffer(agent, env);
@@ -141,12 +144,15 @@ pub(super) fn ensure_live(agent: &Agent, env: *mut JNIEnv) -> bool {
         go_live(agent, env);
         SETTING_UP.set(false);
     });
+    if agent.kinds().contains(Events::METHODS) && !agent.uses_bytecode() {
+        switch::live(agent);
+    }
     true
 }
 
 fn go_live(agent: &Agent, env: *mut JNIEnv) {
     let started = (agent.now)();
-    gc::begin(agent);
+    gc::begin(agent, agent.kinds());
     agent.classes.find_platform_loader(agent.jvmti, env);
     // Before the writer starts, so that it knows their names.
     let threads = agent.jvmti.all_threads().unwrap_or_default();
@@ -167,9 +173,6 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
     sampler::start(agent, env);
     control::start(env);
     last_frees::begin(agent, env);
-    if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
-        enable_method_events(agent);
-    }
 }
 
 /// Tells the trace of the threads that were there before it.
@@ -186,16 +189,5 @@ fn record_first_threads(agent: &Agent, env: *mut JNIEnv, numbers: &[u32]) {
             Code::ThreadStart,
             &[u64::from(*number)],
         );
-    }
-}
-
-/// Switches on the JVM's own events of calls, which would come too early before.
-fn enable_method_events(agent: &Agent) {
-    for event in [Event::MethodEntry, Event::MethodExit] {
-        if let Err(error) = agent.jvmti.enable(event) {
-            log::say(&format!(
-                "{error}; the program goes on without calls in the trace"
-            ));
-        }
     }
 }

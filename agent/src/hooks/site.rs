@@ -150,7 +150,7 @@ pub(super) unsafe extern "system" fn made_by_vm(
 ) {
     guard::run("an allocation of the JVM", || {
         let Some(agent) = agent::get() else { return };
-        let (Some(objects), Some(method)) = (&agent.objects, stack::caller(agent, 0)) else {
+        let (Some(objects), Some(method)) = (agent.objects.get(), stack::caller(agent, 0)) else {
             return;
         };
         // SAFETY: the JVM just told us of the method, which is on the stack.
@@ -197,7 +197,7 @@ unsafe fn is_told(agent: &Agent, method: jmethodID) -> bool {
 /// # Safety
 /// `env` is the running thread's, and `object` a live reference.
 unsafe fn record_object(agent: &Agent, env: *mut JNIEnv, object: jobject, site: u32, count: u64) {
-    let (Some(objects), Some(buffer)) = (&agent.objects, buffer(agent, env)) else {
+    let (Some(objects), Some(buffer)) = (agent.objects.get(), buffer(agent, env)) else {
         return;
     };
     if LOOKING_UP.get() {

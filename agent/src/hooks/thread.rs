@@ -64,7 +64,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
             let buffer = agent.buffer_of(number);
             // SAFETY: likewise.
             unsafe { look_at_name(agent, buffer, thread, number) };
-            if agent.options.events.contains(Events::CPU) {
+            if agent.kinds().contains(Events::CPU) {
                 cpu::record_thread(agent, buffer, number, cpu::now());
             }
             record(agent, Some(buffer), Code::ThreadEnd, &[u64::from(number)]);
@@ -87,7 +87,7 @@ pub(super) unsafe fn look_at_name(
     thread: jobject,
     number: u32,
 ) {
-    if agent.options.events.contains(Events::THREADS)
+    if agent.kinds().contains(Events::THREADS)
         // SAFETY: the caller's promise.
         && let Ok(name) = unsafe { agent.jvmti.thread_name(thread) }
     {
@@ -115,7 +115,7 @@ pub(super) fn last_words(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer)
             threads.insert(number, thread);
         }
     }
-    if !agent.options.events.contains(Events::CPU) {
+    if !agent.kinds().contains(Events::CPU) {
         return;
     }
     // SAFETY: likewise.

@@ -28,6 +28,8 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Classes {
     loaders: Loaders,
     /// Whether the hook is there, so that classes can be rewritten.
+    has_hook: AtomicBool,
+    /// Whether they are.
     open: AtomicBool,
     known: Mutex<Known>,
     /// Those that have hooks now, by loader and name.
@@ -60,18 +62,36 @@ impl FrameMethod {
 }
 
 impl Classes {
-    /// From now on, classes are rewritten.
-    pub(crate) fn open(&self) {
-        self.open.store(true, Ordering::Release);
+    /// The hook is there, and classes are rewritten, or not yet.
+    pub(crate) fn found_hook(&self, open: bool) {
+        self.has_hook.store(true, Ordering::Release);
+        self.set_open(open);
     }
 
-    /// From now on, none is.
-    pub(crate) fn close(&self) {
-        self.open.store(false, Ordering::Release);
+    /// Whether classes can be rewritten.
+    pub(crate) fn has_hook(&self) -> bool {
+        self.has_hook.load(Ordering::Acquire)
+    }
+
+    /// From now on, classes are rewritten, or none is.
+    pub(crate) fn set_open(&self, open: bool) {
+        self.open.store(open, Ordering::Release);
     }
 
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
+    }
+
+    /// Where lines are counted, if they are now.
+    pub(super) fn lines_now(&self, agent: &Agent) -> Option<&LineCounters> {
+        let lines = self.lines.get();
+        lines.filter(|_| agent.kinds().contains(Events::LINES))
+    }
+
+    /// Where objects are created, if allocations are seen there now.
+    pub(crate) fn sites_now(&self, agent: &Agent) -> Option<&AllocSites> {
+        let sites = self.sites.get();
+        sites.filter(|_| agent.kinds().contains(Events::ALLOC))
     }
 
     pub(crate) fn find_platform_loader(&self, jvmti: Jvmti, env: *mut JNIEnv) {
@@ -122,16 +142,15 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
-        let rewritten =
-            match name == Some(parks::CLASS) && agent.options.events.contains(Events::PARKS) {
-                true => {
-                    let told = parks::instrument(agent, bytes);
-                    let bytes = told.as_deref().unwrap_or(bytes);
-                    self.rewrite_chosen(agent, loader, name, bytes, again)
-                        .or(told)
-                }
-                false => self.rewrite_chosen(agent, loader, name, bytes, again),
-            };
+        let rewritten = match name == Some(parks::CLASS) && agent.kinds().contains(Events::PARKS) {
+            true => {
+                let told = parks::instrument(agent, bytes);
+                let bytes = told.as_deref().unwrap_or(bytes);
+                self.rewrite_chosen(agent, loader, name, bytes, again)
+                    .or(told)
+            }
+            false => self.rewrite_chosen(agent, loader, name, bytes, again),
+        };
         if let Some(name) = name
             && (again || rewritten.is_some())
         {
@@ -148,7 +167,7 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
-        let everywhere = self.sites.get().is_some();
+        let everywhere = self.sites_now(agent).is_some();
         // Most classes are none of ours: decide by the name, before anything is read.
         if let Some(name) = name
             && !everywhere
@@ -236,7 +255,7 @@ impl Classes {
 
     /// Which methods of a class have their calls or lines traced.
     pub(crate) fn verdict(&self, agent: &Agent, loader: Loader, name: &str) -> ClassVerdict {
-        let events = agent.options.events;
+        let events = agent.kinds();
         if !events.contains(Events::METHODS) && !events.contains(Events::LINES) {
             return ClassVerdict::None;
         }
@@ -313,7 +332,7 @@ impl Classes {
     /// # Safety
     /// `class` is a live reference to a class.
     pub(crate) unsafe fn number_of(&self, agent: &Agent, class: jclass) -> Option<u32> {
-        match &agent.objects {
+        match agent.objects.get() {
             // SAFETY: the caller's promise.
             Some(objects) => unsafe { objects.class(agent, class) },
             // SAFETY: likewise.

@@ -88,6 +88,8 @@ pub(crate) struct Progress {
     pub(crate) totals: Totals,
     /// Bytes written.
     pub(crate) bytes: u64,
+    /// CPU time that the writer has used since it was started, in ns.
+    pub(crate) cpu: u64,
 }
 
 /// A trace to be begun.
@@ -114,9 +116,10 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Whether a trace is asked for.
-    fn writes(&self) -> bool {
+    /// Whether there may ever be a trace: one is asked for, or a client may ask for one.
+    fn may_write(&self) -> bool {
         self.options.format != OutputFormat::None
+            || self.options.server != jtrail_options::Server::Standalone
     }
 }
 

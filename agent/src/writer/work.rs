@@ -6,10 +6,10 @@ use super::merge::Merge;
 use super::output::write_whole;
 use super::preamble::{self, Identity};
 use super::translate::{OpenCalls, Settings, Translator};
-use super::{Action, Burst, Command, NextTrace, Progress, Setup, format, losses, stream};
+use super::{Action, Burst, Command, NextTrace, Output, Progress, Setup, format, losses, stream};
 use crate::buffer::Full;
 use crate::buffer::record::Code;
-use crate::clock::Timeline;
+use crate::clock::{self, Timeline};
 use crate::log;
 use crossbeam_channel::{Receiver, Sender, select};
 use jtrail_formats::Loss;
@@ -147,7 +147,7 @@ impl Work {
             self.merge.add_full(&message);
         }
         let Some(trace) = &mut self.trace else {
-            if !self.setup.writes() {
+            if !self.setup.may_write() {
                 self.merge.discard();
             }
             return;
@@ -201,13 +201,13 @@ impl Work {
 
     /// Lets others see how far the trace has come.
     fn note_progress(&self) {
+        let mut progress = self.progress.lock();
+        progress.cpu = clock::thread_cpu();
         if let Some(trace) = &self.trace
             && let Some(output) = &self.setup.output
         {
-            *self.progress.lock() = Progress {
-                totals: trace.translator.totals_so_far(),
-                bytes: output.written(),
-            };
+            progress.totals = trace.translator.totals_so_far();
+            progress.bytes = output.written();
         }
     }
 
@@ -226,6 +226,7 @@ impl Work {
             for told in trace.compilations.until(limit) {
                 self.merge.run(told.time(), &mut sink);
                 match told {
+                    _ if sink.translator.is_off(Events::JIT) => {}
                     Compilation::Made(info) => sink.translator.compiled(&info),
                     Compilation::Gone {
                         method,
@@ -345,6 +346,9 @@ impl Work {
         let started = Timestamp(trace.timeline.at(at));
         let settings = settings(&next.options, started);
         trace.translator.restart(encoder, settings, calls);
+        for (thread, events) in self.merge.unwritten() {
+            trace.translator.forget_lost(thread, events);
+        }
         trace.begin(&self.setup, started);
         if calls == OpenCalls::Enter {
             trace.translator.enter_open_calls(at);
@@ -358,7 +362,7 @@ impl Work {
                 Announcement::Buffer(buffer) => self.merge.add_buffer(*buffer),
                 other => match &mut self.trace {
                     Some(trace) => trace.announce(other),
-                    None if self.setup.output.is_some() => self.waiting.push(other),
+                    None if self.setup.may_write() && !self.has_failed => self.waiting.push(other),
                     None => {}
                 },
             }
@@ -367,14 +371,20 @@ impl Work {
 
     fn begin(&mut self, started: u64) {
         let options = Arc::clone(&self.setup.options);
-        let Some(encoder) = format::encoder(&options) else {
+        if !self.setup.may_write() {
             return;
-        };
+        }
+        let encoder = format::encoder(&options);
+        let is_idle = encoder.is_none();
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
         let started = Timestamp(timeline.at(started));
         let mut trace = Trace {
-            translator: Translator::new(encoder, timeline, settings(&options, started)),
+            translator: Translator::new(
+                encoder.unwrap_or_else(Translator::silent),
+                timeline,
+                settings(&options, started),
+            ),
             compilations: Compilations::default(),
             identity: Identity::default(),
             timeline,
@@ -382,9 +392,12 @@ impl Work {
             opening: Vec::new(),
             flushed: Instant::now(),
             cpu_told: None,
-            is_over: false,
+            is_over: is_idle,
         };
-        trace.begin(&self.setup, started);
+        match is_idle {
+            true => trace.translator.go_silent(),
+            false => trace.begin(&self.setup, started),
+        }
         for announcement in self.waiting.drain(..) {
             trace.announce(announcement);
         }
@@ -407,13 +420,15 @@ impl Work {
         {
             let time = Timestamp(trace.timeline.at(now));
             let translator = &mut trace.translator;
+            let options = Arc::clone(&self.setup.options);
             for (thread, events) in self.merge.unwritten() {
                 translator.lost_at_end(thread, now, events);
             }
-            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
+            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get())
+                && options.events.contains(Events::LINES)
+            {
                 translator.tell_lines(counters, time);
             }
-            let options = Arc::clone(&self.setup.options);
             if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
                 translator.event(&process_cpu(time));
             }
@@ -441,7 +456,9 @@ impl Work {
             let patches = translator.patches();
             let has_notes = format::has_notes(options.format);
             self.flush();
-            if self.setup.output.is_some() {
+            // A client has its own word of what was lost, and the program's output is not the client's.
+            let is_file = |output: &Output| !output.is_stream();
+            if self.setup.output.as_ref().is_some_and(is_file) {
                 self.patch(&patches);
                 if lost > 0 && !has_notes {
                     log::say(&format!(
@@ -488,13 +505,7 @@ impl Work {
 
 /// The CPU time of the process at this moment, which is `time`.
 fn process_cpu(time: Timestamp) -> Event<'static> {
-    let mut used = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `used` is a valid place for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut used) };
-    let cpu_time = CpuTime(used.tv_sec * 1_000_000_000 + used.tv_nsec);
+    let cpu_time = CpuTime(clock::process_cpu() as i64);
     Event::ProcessCpu(ProcessCpu { time, cpu_time })
 }
 
@@ -505,6 +516,7 @@ fn settings(options: &Options, started: Timestamp) -> Settings {
         // This format adds them up itself.
         aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
         alloc_sites: options.alloc_sites,
+        off: Some(Events::ALL.without(options.events)),
         heap_name: options.heap_name.clone(),
         started,
     }
@@ -550,6 +562,7 @@ impl Trace {
             Announcement::ThreadName { number, name } => translator.add_name(number, name),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
+            Announcement::ClassDetail(_) if translator.is_off(Events::DETAILS) => {}
             Announcement::ClassDetail(info) => translator.class_detail(&info),
             Announcement::Lines {
                 method,

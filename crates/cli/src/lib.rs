@@ -63,6 +63,8 @@ enum Verb {
     Ctl(cmd::ctl::Args),
     #[cfg(unix)]
     Stream(cmd::stream::Args),
+    #[cfg(unix)]
+    Top(cmd::top::Args),
     /// Print the completion script of a shell
     Completions {
         /// The shell
@@ -123,6 +125,8 @@ pub fn main_with(
         Verb::Ctl(args) => cmd::ctl::run(args, &mut streams),
         #[cfg(unix)]
         Verb::Stream(args) => cmd::stream::run(args, &mut streams),
+        #[cfg(unix)]
+        Verb::Top(args) => cmd::top::run(args, &mut streams),
         Verb::Completions { shell } => completions(shell, streams.out),
         Verb::Man => manual(streams.out),
     };

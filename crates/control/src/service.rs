@@ -25,6 +25,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long clients may take to read the last words.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// What a [`Stopper`] says.
+const STOP: u8 = 1;
+const WAKE: u8 = 2;
+
 struct Socket(UnixStream);
 
 impl Wire for Socket {
@@ -50,14 +54,19 @@ impl Wire for Socket {
     }
 }
 
-/// Ends a [`Service`], from any thread. Dropping it does nothing.
+/// Ends a [`Service`], or wakes it, from any thread. Dropping it does nothing.
 #[derive(Debug)]
 pub struct Stopper(UnixStream);
 
 impl Stopper {
     /// Has [`Service::run`] return soon.
     pub fn stop(&self) {
-        let _ = (&self.0).write_all(&[1]); // it has ended already, or was told
+        let _ = (&self.0).write_all(&[STOP]); // it has ended already, or was told
+    }
+
+    /// Has the service call [`Agent::settle`] soon.
+    pub fn wake(&self) {
+        let _ = (&self.0).write_all(&[WAKE]); // likewise
     }
 }
 
@@ -115,10 +124,14 @@ impl<A: Agent> Service<A> {
 
     fn serve(&mut self) -> io::Result<()> {
         while !self.server.is_detached() {
-            let (stopped, waiting, ready) = self.wait()?;
-            if stopped {
-                let _ = (&self.stop).read(&mut [0; 8]);
-                return Ok(());
+            let (told, waiting, ready) = self.wait()?;
+            if told {
+                let mut words = [0; 64];
+                let count = (&self.stop).read(&mut words).unwrap_or(0);
+                if words[..count].contains(&STOP) {
+                    return Ok(());
+                }
+                self.server.settle();
             }
             let now = Instant::now();
             for at in ready {
@@ -134,7 +147,7 @@ impl<A: Agent> Service<A> {
         Ok(())
     }
 
-    /// Waits for something to do: whether to stop, whether a client waits, which clients have sent something.
+    /// Waits for something to do: whether a [`Stopper`] says something, whether a client waits, which clients have sent something.
     fn wait(&self) -> io::Result<(bool, bool, Vec<usize>)> {
         let mut fds = vec![
             PollFd::new(&self.stop, PollFlags::IN),

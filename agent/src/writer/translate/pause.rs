@@ -159,9 +159,14 @@ impl Translator {
         }
     }
 
+    /// An encoder for the time without a trace.
+    pub(crate) fn silent() -> Box<dyn Encode> {
+        Box::new(Silent)
+    }
+
     /// The trace is over. Stacks are kept up until the next one begins, and nothing is written.
     pub(crate) fn go_silent(&mut self) {
-        self.encoder = Box::new(Silent);
+        self.encoder = Self::silent();
         self.out.clear();
         self.paused.get_or_insert_default();
     }

@@ -12,4 +12,6 @@ pub(crate) mod report;
 pub(crate) mod run;
 #[cfg(unix)]
 pub(crate) mod stream;
+#[cfg(unix)]
+pub(crate) mod top;
 pub(crate) mod verify;
