@@ -21,6 +21,9 @@ public final class TomcatServer {
         tomcat.setHostname("127.0.0.1");
         tomcat.setPort(0);
         tomcat.getConnector().setProperty("address", "127.0.0.1");
+        // A client may ask at the moment when a server ends a connection; that would be no failure of anybody's.
+        tomcat.getConnector().setProperty("maxKeepAliveRequests", "-1");
+        tomcat.getConnector().setProperty("keepAliveTimeout", "-1");
         Context context = tomcat.addContext("", null);
         Tomcat.addServlet(context, "sum", new Sum());
         context.addServletMappingDecoded("/sum", "sum");
