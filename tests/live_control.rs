@@ -2,7 +2,9 @@
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
 use crate::live_cli::jtrail;
+use jtrail_control::{Client, Command as Ask, Incoming, Notice, Start};
 use jtrail_formats::Format;
+use jtrail_options::OutputFormat;
 use jtrail_testkit::{Jdk, Output, Running, temp_dir};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -81,6 +83,19 @@ impl Bench {
         }
     }
 
+    /// Waits until the agent has room for a client again.
+    pub(crate) fn wait_until_served(&self) {
+        let begin = Instant::now();
+        while self.try_ctl(&["status"]).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "never served");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
     pub(crate) fn end(self) -> (tempfile::TempDir, Output) {
         drop(self.input);
         let output = self.running.wait().expect("it ends");
@@ -115,12 +130,18 @@ fn traces_begin_pause_and_follow_each_other() {
         bench.work();
         let status = bench.ctl(&["status"]);
         assert!(
-            status.contains("recording") && status.contains("second"),
+            status.contains("recording")
+                && status.contains("second")
+                && status.contains("overhead"),
             "{status}"
         );
         bench.ctl(&["stop"]);
         bench.work(); // in none
-        assert!(bench.ctl(&["status"]).contains("idle"));
+        let status = bench.ctl(&["status"]);
+        assert!(
+            status.contains("idle") && !status.contains("overhead"),
+            "{status}"
+        );
         let third = format!("file={}", bench.text("third"));
         bench.ctl(&["start", &third, "format=xml"]);
         bench.work();
@@ -246,6 +267,53 @@ fn data_come_live() {
     }
 }
 
+/// A trace for a client is rotated: two traces, parted by the notice, and every call in exactly one of them.
+#[test]
+fn a_stream_is_rotated() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        bench.ctl(&["stop"]);
+        let timeout = Duration::from_secs(60);
+        let mut client = Client::of_socket(&bench.path("socket"), timeout).expect("connected");
+        let (mut files, mut data) = (Vec::new(), Vec::new());
+        let mut call = |client: &mut Client, command: Ask| {
+            let take = |incoming: Incoming| {
+                match incoming {
+                    Incoming::Data(bytes) => data.extend(bytes),
+                    Incoming::Notice(Notice::TraceEnded { .. }) => {
+                        files.push(std::mem::take(&mut data));
+                    }
+                    _ => {}
+                }
+                Ok(())
+            };
+            client.call(command, take).expect("done")
+        };
+        call(&mut client, Ask::Stream { release: false });
+        let start = Start {
+            format: Some(OutputFormat::Binary),
+            ..Start::default()
+        };
+        call(&mut client, Ask::Start(start));
+        for rounds in 1..4 {
+            for _ in 0..rounds {
+                bench.work();
+            }
+            match rounds {
+                3 => call(&mut client, Ask::Stop),
+                _ => call(&mut client, Ask::Rotate { file: None }),
+            };
+        }
+        let (folder, output) = bench.end();
+        assert_eq!(files.len(), 3);
+        for (bytes, expected) in files.iter().zip(1..) {
+            let path = folder.path().join("part");
+            std::fs::write(&path, bytes).expect("written");
+            assert_eq!(rounds(&path, &output).1, expected);
+        }
+    }
+}
+
 /// The program ends, and goes on, without a client that was there.
 #[test]
 fn clients_that_go_away_do_no_harm() {
@@ -318,7 +386,6 @@ fn what_can_not_be_done_is_refused() {
             (&["burst", "--for", "1s"], "recording"),
             (&["snapshot", "heap"], "events=heap"),
             (&["snapshot", "profile"], "profilerj"),
-            (&["detach"], "this version"),
             (&["rotate", "/proc/none/trace"], "cannot write"),
         ] {
             let error = bench.try_ctl(words).expect_err("it is refused");
@@ -328,7 +395,7 @@ fn what_can_not_be_done_is_refused() {
         bench.ctl(&["stop"]);
         for (words, expected) in [
             (&["stop"][..], "no trace"),
-            (&["start", "events=alloc"], "events=methods"),
+            (&["start", "events=parks"], "events=methods"),
             (&["start", "format=none"], "none"),
         ] {
             let error = bench.try_ctl(words).expect_err("it is refused");

@@ -53,12 +53,12 @@ fn tells_calls(format: Format) -> bool {
 
 /// Whether calls of a trace in the first format are in one that is made of it in the second.
 fn keeps_calls(from: Format, to: Format) -> bool {
-    let lossless = |f| matches!(f, Format::TptpXml | Format::TptpBinary);
+    let lossless = |f| matches!(f, Format::TptpXml | Format::TptpBinary | Format::Trail);
     tells_calls(from) || lossless(to) || to == Format::ProfilerJ
 }
 
 fn tells_exceptions(format: Format) -> bool {
-    matches!(format, Format::Mlpd | Format::ProfilerJ)
+    matches!(format, Format::Mlpd | Format::ProfilerJ | Format::Trail)
 }
 
 /// Converts, and checks what was made.

@@ -25,13 +25,14 @@ const fn spelling(options: &'static str, ending: &'static str, format: Format) -
     }
 }
 
-pub(crate) const SPELLINGS: [Spelling; 7] = [
+pub(crate) const SPELLINGS: [Spelling; 8] = [
     spelling("format=xml", "trcxml", Format::TptpXml),
     spelling("format=binary", "trcbin", Format::TptpBinary),
     spelling("format=jinsight", "trc", Format::Jinsight),
     spelling("format=mlpd", "mlpd", Format::Mlpd),
     spelling("format=mlpd,mlpd=17", "mlpd", Format::Mlpd),
     spelling("format=tracelog", "log", Format::TraceLog),
+    spelling("format=trail", "trail", Format::Trail),
     spelling("format=profilerj", "xml", Format::ProfilerJ),
 ];
 
@@ -213,7 +214,7 @@ fn a_trace_log_has_three_modes() {
 
 #[test]
 fn a_snapshot_has_a_section_for_each_kind_of_events() {
-    let spelling = &SPELLINGS[6];
+    let spelling = &SPELLINGS[7];
     for jdk in Jdk::require(&VERSIONS) {
         let lines = || program(&jdk, "harness.Lines");
         let options = "events=+lines+alloc,include=harness.*";

@@ -1,26 +1,31 @@
-//! What lives as long as the JVM: options, environment, buffers, writer.
+//! What lives from the agent's loading until it leaves: options, environment, buffers, writer.
+//!
+//! There is one at a time. It goes when nobody can have found it any more (`hooks::leaving`): so what [`get`] answers may be used
+//! inside of [`guard::run`], and on threads of the agent's own, which end before it goes.
 
 use crate::buffer::record::Code;
-use crate::buffer::{CHUNK_BYTES, Exchange, ThreadBuffer, tls};
+use crate::buffer::{CHUNK_BYTES, Exchange, ThreadBuffer, live, tls};
 use crate::bursts::{Bursts, is_gate_open};
 use crate::control::Channel;
 use crate::hooks::{
-    ClassSizes, Collections, CompiledCode, OwnThreads, Sampler, Snapshots, VirtualTimes,
+    Arrays, ClassSizes, Collections, CompiledCode, OwnThreads, Sampler, Snapshots, VirtualTimes,
 };
 use crate::instrument::Classes;
+use crate::jni::Hook;
 use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
+use crate::memory::Mapping;
 use crate::objects::{ObjectInfo, Objects};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crate::{guard, log};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
-use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, RwLock};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-static AGENT: OnceCell<Agent> = OnceCell::new();
+static AGENT: AtomicPtr<Agent> = AtomicPtr::new(ptr::null_mut());
 
 /// The agent, from its loading on.
 pub(crate) struct Agent {
@@ -31,8 +36,12 @@ pub(crate) struct Agent {
     pub(crate) classes: Classes,
     pub(crate) sizes: ClassSizes,
     pub(crate) compiled: CompiledCode,
-    /// Where events tell of objects.
-    pub(crate) objects: Option<Objects>,
+    /// Kinds of events that are on now: [`Self::kinds`].
+    kinds: AtomicU32,
+    /// Kinds that can be switched on: [`Self::held`].
+    held: AtomicU32,
+    /// Where events tell of objects, or did.
+    pub(crate) objects: OnceLock<Objects>,
     pub(crate) collections: Collections,
     pub(crate) snapshots: Snapshots,
     /// Where CPU time is measured.
@@ -56,6 +65,14 @@ pub(crate) struct Agent {
     threads: AtomicU32,
     /// Held while a thread gets its number.
     naming: Mutex<()>,
+    /// Which of the hook classes is in use.
+    pub(crate) hook: OnceLock<Hook>,
+    /// What allocation sites need to know of arrays.
+    pub(crate) arrays: OnceLock<Arrays>,
+    /// It could not be set up, and is to leave.
+    pub(crate) is_stillborn: AtomicBool,
+    /// The chunks' memory.
+    _memory: Mapping,
 }
 
 /// Number of records that belong to no Java thread.
@@ -65,16 +82,24 @@ const ENDED: u32 = u32::MAX;
 
 /// The agent; none when it was not loaded, or is off.
 pub(crate) fn get() -> Option<&'static Agent> {
-    if guard::is_off() { None } else { AGENT.get() }
+    if guard::is_off() { None } else { if_loaded() }
 }
 
 /// The agent, loaded or not, on or off.
 pub(crate) fn if_loaded() -> Option<&'static Agent> {
-    AGENT.get()
+    // SAFETY: null, or what `Agent::create` made, which stays while somebody may have found it. In the one order of all such accesses: whoever
+    // is not counted yet when the agent is hidden does not find it.
+    unsafe { AGENT.load(Ordering::SeqCst).as_ref() }
+}
+
+/// From now on, nobody finds the agent.
+pub(crate) fn hide() -> *mut Agent {
+    AGENT.swap(ptr::null_mut(), Ordering::SeqCst)
 }
 
 impl Agent {
-    /// Makes the one agent of this JVM.
+    /// Makes the one agent of this JVM, for there is none.
+    #[expect(clippy::too_many_arguments, reason = "what it consists of")]
     pub(crate) fn create(
         options: Arc<Options>,
         jvmti: Jvmti,
@@ -82,9 +107,16 @@ impl Agent {
         now: fn() -> u64,
         announcements: Sender<Announcement>,
         exchange: Exchange,
+        memory: Mapping,
         writer: Writer,
     ) -> &'static Self {
-        AGENT.get_or_init(|| Self {
+        let kinds = match options.begins_idle() {
+            true => Events::NONE,
+            false => options.events,
+        };
+        let agent = Box::leak(Box::new(Self {
+            kinds: AtomicU32::new(kinds.bits()),
+            held: AtomicU32::new(options.events.bits()),
             virtual_times: options
                 .events
                 .contains(Events::CPU)
@@ -100,7 +132,7 @@ impl Agent {
             classes: Classes::default(),
             sizes: ClassSizes::default(),
             compiled: CompiledCode::default(),
-            objects,
+            objects: objects.map(OnceLock::from).unwrap_or_default(),
             collections: Collections::default(),
             snapshots: Snapshots::default(),
             now,
@@ -111,7 +143,33 @@ impl Agent {
             buffers: AtomicU64::new(1),
             threads: AtomicU32::new(NO_THREAD + 1),
             naming: Mutex::new(()),
-        })
+            hook: OnceLock::new(),
+            arrays: OnceLock::new(),
+            is_stillborn: AtomicBool::new(false),
+            _memory: memory,
+        }));
+        AGENT.store(agent, Ordering::SeqCst);
+        agent
+    }
+
+    /// Kinds of events that are on now: those of the trace under way, and none between traces.
+    #[inline]
+    pub(crate) fn kinds(&self) -> Events {
+        Events::from_bits(self.kinds.load(Ordering::Relaxed))
+    }
+
+    /// From now on, these are; what they were before. [`crate::hooks::switch`] has the JVM follow.
+    pub(crate) fn set_kinds(&self, kinds: Events) -> Events {
+        Events::from_bits(self.kinds.swap(kinds.bits(), Ordering::Relaxed))
+    }
+
+    /// Kinds that can be switched on at once: those that the agent was loaded for, and those that were on since.
+    pub(crate) fn held(&self) -> Events {
+        Events::from_bits(self.held.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_held(&self, kinds: Events) {
+        self.held.store(kinds.bits(), Ordering::Relaxed);
     }
 
     pub(crate) fn uses_bytecode(&self) -> bool {
@@ -188,7 +246,7 @@ impl Agent {
     /// # Safety
     /// As for [`Self::name_thread`].
     unsafe fn thread_object(&self, env: *mut JNIEnv, thread: jobject) -> Option<ObjectInfo> {
-        let objects = self.objects.as_ref()?;
+        let objects = self.objects.get()?;
         let thread = match thread.is_null() {
             true => self.jvmti.current_thread().ok()?,
             false => thread,
@@ -232,7 +290,7 @@ impl Agent {
         let buffer = ThreadBuffer::new(number, thread, self.exchange.clone());
         let (handle, buffer) = BufferHandle::share(buffer);
         self.announce(Announcement::Buffer(Box::new(handle)));
-        tls::set(buffer);
+        live::begin(buffer);
         // SAFETY: as in `buffer_if_any`.
         let buffer = unsafe { &*buffer };
         if thread != NO_THREAD && self.options.format == OutputFormat::TraceLog {
@@ -242,16 +300,6 @@ impl Agent {
             crate::hooks::record(self, Some(buffer), Code::ThreadOs, &payload);
         }
         buffer
-    }
-
-    /// Hands over what the running thread recorded, and takes its buffer away.
-    pub(crate) fn finish_buffer(&self) {
-        let buffer = tls::get();
-        if !buffer.is_null() {
-            tls::set(std::ptr::null_mut());
-            // SAFETY: it is this thread's own, and nobody finds it any more.
-            unsafe { ThreadBuffer::finish(buffer) };
-        }
     }
 
     /// Bytes of the pool's chunks that are not empty.
@@ -264,16 +312,21 @@ impl Agent {
         used as u64 * CHUNK_BYTES as u64
     }
 
+    /// Has the writer write all that is recorded, and end.
+    pub(crate) fn stop_writer(&self) {
+        self.writer.stop();
+        for trigger in self.bursts.iter().flat_map(|bursts| bursts.never_begun()) {
+            log::say(&format!("burst={trigger} never happened"));
+        }
+    }
+
     /// Ends recording and the trace. The JVM may go on running Java code.
     pub(crate) fn stop(&self) {
         let channel = self.channel.get();
         if let Some(channel) = channel {
             channel.hurry();
         }
-        self.writer.stop();
-        for trigger in self.bursts.iter().flat_map(|bursts| bursts.never_begun()) {
-            log::say(&format!("burst={trigger} never happened"));
-        }
+        self.stop_writer();
         if let Some(channel) = channel {
             channel.end(self.writer.progress());
         }

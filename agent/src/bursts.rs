@@ -4,8 +4,9 @@
 //! begin a burst have probes of their own, which come here. What begins a burst opens the gate at once, and leaves a record; the writer
 //! resumes where it meets that, counts, and lets the burst end.
 
+use crate::buffer::record::METHOD_LIMIT;
 use crate::clock::{Clock, System};
-use crate::instrument::lines::reserve;
+use crate::memory::Zeros;
 use jtrail_options::{Burst, Options, Pattern, Trigger};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -16,9 +17,6 @@ use std::time::Duration;
 
 /// What probes look at: 0 while nothing is recorded.
 static GATE: AtomicU32 = AtomicU32::new(0);
-
-/// By number of the method: the triggers that it is for, as bits, and [`RECORDED`].
-static METHODS: std::sync::OnceLock<&'static [AtomicU32]> = std::sync::OnceLock::new();
 
 /// The method's calls are recorded too.
 pub(crate) const RECORDED: u32 = 1 << 31;
@@ -37,7 +35,8 @@ pub(crate) fn is_gate_open() -> bool {
 /// All triggers, and what they have seen.
 pub(crate) struct Bursts {
     triggers: Box<[Seen]>,
-    methods: &'static [AtomicU32],
+    /// By number of the method: the triggers that it is for, as bits, and [`RECORDED`].
+    methods: Zeros<AtomicU32>,
     /// There is a trace for them.
     armed: AtomicBool,
     gate: Mutex<Gate>,
@@ -80,14 +79,7 @@ impl Bursts {
         if options.bursts.is_empty() {
             return Ok(None);
         }
-        let methods = match METHODS.get() {
-            Some(methods) => methods,
-            None => {
-                let limit = crate::buffer::record::METHOD_LIMIT as usize;
-                let made: &'static [AtomicU32] = reserve(limit)?;
-                METHODS.get_or_init(|| made)
-            }
-        };
+        let methods = Zeros::new(METHOD_LIMIT as usize)?;
         let seen = |burst: &Burst| Seen {
             burst: burst.clone(),
             calls: AtomicU64::new(0),
@@ -155,7 +147,7 @@ impl Bursts {
 
     /// Which triggers a method is for from now on, and whether its calls are recorded.
     pub(crate) fn set_method(&self, number: u32, bits: u32, is_recorded: bool) {
-        if let Some(method) = self.methods.get(number as usize) {
+        if let Some(method) = self.methods.all().get(number as usize) {
             let recorded = if is_recorded { RECORDED } else { 0 };
             method.store(bits | recorded, Ordering::Release);
         }
@@ -163,7 +155,7 @@ impl Bursts {
 
     /// Reverses [`Self::set_method`].
     pub(crate) fn method(&self, number: u32) -> u32 {
-        let method = self.methods.get(number as usize);
+        let method = self.methods.all().get(number as usize);
         method.map_or(0, |bits| bits.load(Ordering::Relaxed))
     }
 

@@ -51,6 +51,26 @@ impl Clock for System {
     }
 }
 
+/// CPU time that the process has used, in nanoseconds.
+pub(crate) fn process_cpu() -> u64 {
+    cpu(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// CPU time that the running thread has used, in nanoseconds.
+pub(crate) fn thread_cpu() -> u64 {
+    cpu(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn cpu(clock: libc::clockid_t) -> u64 {
+    let mut used = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `used` is a valid place for the answer.
+    unsafe { libc::clock_gettime(clock, &mut used) };
+    used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
+}
+
 /// Whether the counter runs at one speed on all cores, whatever the power state.
 pub(crate) fn counter_is_steady() -> bool {
     #[cfg(target_arch = "x86_64")]

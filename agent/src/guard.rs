@@ -1,12 +1,62 @@
 //! No panic crosses into the JVM: one switches the agent off, says so once, and the program runs on.
+//!
+//! Whoever comes from the JVM into the agent comes through here, and is counted while inside, so that the agent can leave when nobody
+//! is. There are many counters, far apart, so that threads rarely meet at one; which it is says the thread's stack.
 
 use crate::log;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 static OFF: AtomicBool = AtomicBool::new(false);
-static SAID: Once = Once::new();
+/// An internal error was told.
+static SAID: AtomicBool = AtomicBool::new(false);
+
+/// How many are inside; a counter for several threads.
+#[repr(align(128))]
+struct Counter(AtomicUsize);
+
+const COUNTERS: usize = 64;
+static INSIDE: [Counter; COUNTERS] = [const { Counter(AtomicUsize::new(0)) }; COUNTERS];
+
+/// Somebody is inside.
+struct Inside(&'static Counter);
+
+impl Inside {
+    #[inline]
+    fn enter() -> Self {
+        let here = 0_u8;
+        // Stacks are some megabytes each: what is above that tells threads apart. Spread by Fibonacci's hash.
+        let stack = (&raw const here).addr() as u64 >> 20;
+        let at = stack.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - COUNTERS.ilog2());
+        let counter = &INSIDE[at as usize];
+        // Before the look for the agent, in the one order of all such accesses: see `wait_until_empty`.
+        counter.0.fetch_add(1, Ordering::SeqCst);
+        Self(counter)
+    }
+}
+
+impl Drop for Inside {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Waits until everybody is out who came in before the call: they may have found an agent that is hidden by now. `false` if that
+/// takes longer.
+pub(crate) fn wait_until_empty(at_most: Duration) -> bool {
+    let until = Instant::now() + at_most;
+    INSIDE.iter().all(|counter| {
+        while counter.0.load(Ordering::SeqCst) != 0 {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    })
+}
 
 /// Whether recording has ended, by an error or with the trace.
 #[inline]
@@ -16,6 +66,7 @@ pub(crate) fn is_off() -> bool {
 
 /// Lets recording begin.
 pub(crate) fn switch_on() {
+    SAID.store(false, Ordering::Relaxed);
     OFF.store(false, Ordering::Relaxed);
 }
 
@@ -26,6 +77,12 @@ pub(crate) fn switch_off() {
 
 /// Runs `f`; a panic in it ends recording, and the answer is the default.
 pub(crate) fn run<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
+    let _inside = Inside::enter();
+    run_thread(place, f)
+}
+
+/// As [`run`], for a thread of the agent's own, which is not counted: the agent waits for its end by other means.
+pub(crate) fn run_thread<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
         switch_off();
         let text = panic
@@ -33,11 +90,35 @@ pub(crate) fn run<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("unknown");
-        SAID.call_once(|| {
+        if !SAID.swap(true, Ordering::Relaxed) {
             log::say(&format!(
                 "internal error in {place}: {text}; tracing is off, the program goes on. Please report this"
             ));
-        });
+        }
         T::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// The only test that waits for others; those that come in meanwhile leave soon.
+    #[test]
+    fn who_is_inside_is_waited_for() {
+        let (inside, is_inside) = channel();
+        let (leave, may_leave) = channel::<()>();
+        let thread = std::thread::spawn(move || {
+            run("a test", || {
+                inside.send(()).expect("it waits");
+                let _ = may_leave.recv();
+            });
+        });
+        is_inside.recv().expect("it runs");
+        assert!(!wait_until_empty(Duration::from_millis(20)));
+        drop(leave);
+        assert!(wait_until_empty(Duration::from_secs(10)));
+        thread.join().expect("no panic");
+    }
 }

@@ -3,7 +3,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | `startup` | the JVM loads the agent, and unloads it |
-//! | `agent` | what lives as long as the JVM |
+//! | `agent` | what lives from the loading until the agent leaves |
 //! | `jvmti`, `jni` | the JVM's interfaces, made safe |
 //! | `hooks` | what the JVM and instrumented code call: callback to record |
 //! | `instrument` | which methods are rewritten, and their numbers |
@@ -35,7 +35,7 @@ mod startup;
 mod writer;
 
 use ::jni::sys::{JavaVM, jint};
-use startup::Moment;
+use startup::{Loaded, Moment};
 use std::ffi::{CStr, c_char, c_void};
 
 const JNI_OK: jint = 0;
@@ -90,13 +90,20 @@ unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint 
             return JNI_ERR;
         }
     };
-    guard::run("start-up", || {
+    if !hooks::leaving::wait_until_gone() {
+        log::say("it is in this JVM already, and about to leave; try again");
+        return JNI_ERR;
+    }
+    let loaded = guard::run("start-up", || {
         // SAFETY: the caller's promise.
-        match unsafe { startup::load(vm, options, moment) } {
-            startup::Loaded::Go => JNI_OK,
-            startup::Loaded::Refuse => JNI_ERR,
-        }
-    })
+        Some(unsafe { startup::load(vm, options, moment) })
+    });
+    // SAFETY: the caller's promise.
+    unsafe { startup::clean_up(vm) };
+    match (loaded, moment) {
+        (Some(Loaded::Go), _) | (None, Moment::Start) => JNI_OK,
+        _ => JNI_ERR,
+    }
 }
 
 /// The JVM calls this when it is done with the agent.

@@ -21,7 +21,7 @@ use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 const CLASS_SHIFT: u32 = 40;
@@ -39,7 +39,7 @@ pub(crate) struct Objects {
     /// See [`crate::hooks::forgets_areas`].
     pub(crate) forgets_areas: bool,
     /// Objects have tags; otherwise they are only counted.
-    tagged: bool,
+    tagged: AtomicBool,
     next: AtomicU64,
     /// Objects up to this number are older than the trace under way, and those of them that it was told of.
     older: AtomicU64,
@@ -74,13 +74,24 @@ impl Objects {
             vm,
             teller: Teller::default(),
             forgets_areas: crate::hooks::forgets_areas(jvmti),
-            tagged: are_named(events),
+            tagged: AtomicBool::new(are_named(events)),
             next: AtomicU64::new(1),
             older: AtomicU64::new(0),
             told: Mutex::default(),
             naming: Mutex::new(()),
             classes: ClassRefs::default(),
             walks: events.contains(Events::HEAP).then(RwLock::default),
+        }
+    }
+
+    /// Gives up what it refers to.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody asks for objects any more.
+    pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
+        for weak in self.classes.0.write().drain(..) {
+            // SAFETY: the caller's promise; a reference from `keep`, or null.
+            unsafe { crate::jni::forget_weak(env, std::ptr::with_exposed_provenance_mut(weak)) };
         }
     }
 
@@ -94,6 +105,16 @@ impl Objects {
     /// Whether the trace under way has to be told of an object that has a number.
     fn is_untold(&self, number: u64) -> bool {
         number <= self.older.load(Ordering::Relaxed) && self.told.lock().insert(number)
+    }
+
+    /// From now on, these kinds of events tell of objects, too.
+    pub(crate) fn name(&self, events: Events) {
+        self.tagged.fetch_or(are_named(events), Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn is_tagging(&self) -> bool {
+        self.tagged.load(Ordering::Relaxed)
     }
 
     /// How many objects have numbers.
@@ -130,7 +151,7 @@ impl Objects {
             return None;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        if self.tagged {
+        if self.is_tagging() {
             // SAFETY: likewise.
             let _ = unsafe { self.jvmti.set_tag(object, number as i64) };
         }
@@ -206,14 +227,14 @@ impl Objects {
         env: *mut JNIEnv,
         object: jobject,
     ) -> Option<(ObjectInfo, bool)> {
-        if object.is_null() || !self.tagged {
+        if object.is_null() || !self.is_tagging() {
             return None;
         }
         // SAFETY: the caller's promise.
         let (class, size) = unsafe { self.class_and_size(agent, env, object) }?;
         let _away = self.keep_walks_away();
         // SAFETY: likewise.
-        let (number, is_new) = unsafe { self.name(object) }?;
+        let (number, is_new) = unsafe { self.number(object) }?;
         let info = ObjectInfo {
             number,
             class,
@@ -244,7 +265,7 @@ impl Objects {
     ///
     /// # Safety
     /// `object` is a live reference, not null.
-    unsafe fn name(&self, object: jobject) -> Option<(u64, bool)> {
+    unsafe fn number(&self, object: jobject) -> Option<(u64, bool)> {
         // SAFETY: the caller's promise.
         match number_in(unsafe { self.jvmti.tag(object) }.ok()?) {
             0 => {}
@@ -274,7 +295,7 @@ impl Objects {
         buffer: &ThreadBuffer,
         object: jobject,
     ) -> u64 {
-        if object.is_null() || !self.tagged {
+        if object.is_null() || !self.is_tagging() {
             return 0;
         }
         // SAFETY: the caller's promise.
@@ -289,7 +310,7 @@ impl Objects {
         };
         let _away = self.keep_walks_away();
         // SAFETY: likewise.
-        let Some((number, is_new)) = (unsafe { self.name(object) }) else {
+        let Some((number, is_new)) = (unsafe { self.number(object) }) else {
             return 0;
         };
         if is_new || is_untold {
@@ -310,7 +331,7 @@ thread_local! {
         const { [const { [const { Cell::new(NO_CLASS) }; 2] }; RECENT] };
 }
 
-/// Weak references to classes, by number. They are never given back: one is a few bytes, and so is a class's number.
+/// Weak references to classes, by number. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
 #[derive(Default)]
 struct ClassRefs(RwLock<Vec<usize>>);
 

@@ -4,11 +4,12 @@ use crate::agent::{self, Agent};
 use crate::buffer::{self, Exchange, WhenFull};
 use crate::bursts::Bursts;
 use crate::clock::{self, Clock, Reading};
-use crate::hooks;
+use crate::hooks::{self, leaving};
 use crate::instrument::lines::LineCounters;
 use crate::instrument::sites::AllocSites;
 use crate::jni::{self, Vm};
 use crate::jvmti::Jvmti;
+use crate::objects::Objects;
 use crate::writer::{self, Output, Setup, Writer};
 use crate::{guard, log};
 use ::jni::sys::JavaVM;
@@ -16,6 +17,7 @@ use crossbeam_channel::unbounded;
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 /// What the JVM is told.
@@ -70,7 +72,8 @@ pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded
                 guard::switch_off();
             }
             match on_error {
-                OnError::Continue => {
+                // The program goes on in any case; who asks for the agent then wants to know.
+                OnError::Continue if moment == Moment::Start => {
                     log::say(&format!("{message}; the program goes on without a trace"));
                     Loaded::Go
                 }
@@ -80,6 +83,19 @@ pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded
                 }
             }
         }
+    }
+}
+
+/// Takes an agent away that could not be set up.
+///
+/// # Safety
+/// `vm` is the JVM.
+pub(crate) unsafe fn clean_up(vm: *mut JavaVM) {
+    let is_stillborn = |agent: &Agent| agent.is_stillborn.load(Ordering::Acquire);
+    if agent::if_loaded().is_some_and(is_stillborn) {
+        // SAFETY: the caller's promise.
+        let env = unsafe { jni::env_of(Vm::new(vm)) };
+        leaving::leave(env.unwrap_or(std::ptr::null_mut()));
     }
 }
 
@@ -100,15 +116,27 @@ fn refuse_options(error: &OptionError) -> Loaded {
 /// # Safety
 /// `vm` is the JVM.
 unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<(), String> {
-    // SAFETY: the caller's promise.
-    let jvmti = unsafe { Jvmti::of(vm) }
-        .map_err(|code| format!("this JVM has no tool interface (GetEnv answered {code})"))?;
     let now: fn() -> u64 = if clock::counter_is_steady() {
         clock::Counter::now
     } else {
         clock::System::now
     };
     let options = Arc::new(options);
+    // SAFETY: the caller's promise.
+    let (jvmti, objects) = unsafe { environments(vm, &options, moment) }?;
+    let all = [Some(jvmti), objects.as_ref().map(|objects| objects.jvmti)];
+    let dispose = || all.into_iter().flatten().for_each(Jvmti::dispose);
+    let (empty, supply, memory) = buffer::create_pool(options.buffer_bytes).map_err(|e| {
+        dispose();
+        format!(
+            "no memory for buffers of {} bytes: {e}",
+            options.buffer_bytes
+        )
+    })?;
+    let bursts = Bursts::of(&options).map_err(|e| {
+        dispose();
+        format!("no memory for triggers: {e}")
+    })?;
     let target = options
         .file
         .expand(std::process::id(), SystemTime::now(), &writer::hostname());
@@ -124,9 +152,11 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     let output = match output {
         Ok(output) => output,
         Err(error) if moment == Moment::Attach => {
+            dispose();
             return Err(format!("cannot write {target_name}: {error}"));
         }
         Err(error) => {
+            dispose();
             // Not a mistake in the options; the program matters more.
             log::say(&format!(
                 "cannot write {target_name}: {error}; the program goes on without a trace"
@@ -135,21 +165,6 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             return Ok(());
         }
     };
-    hooks::add_capabilities(jvmti, &options).map_err(|error| match moment {
-        Moment::Start => error,
-        Moment::Attach => {
-            format!("{error}; or it can be had from the start of a JVM only, with -agentpath")
-        }
-    })?;
-    // SAFETY: the caller's promise.
-    let objects = unsafe { hooks::objects(vm, &options) }?;
-    let (empty, supply) = buffer::create_pool(options.buffer_bytes).map_err(|e| {
-        format!(
-            "no memory for buffers of {} bytes: {e}",
-            options.buffer_bytes
-        )
-    })?;
-    let bursts = Bursts::of(&options).map_err(|e| format!("no memory for triggers: {e}"))?;
     let (full_sender, full) = unbounded();
     let (announcements, announced) = unbounded();
     let when_full = match options.overflow {
@@ -167,7 +182,10 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         full,
         empty,
     })
-    .map_err(|e| format!("no thread for the writer: {e}"))?;
+    .map_err(|e| {
+        dispose();
+        format!("no thread for the writer: {e}")
+    })?;
     let exchange = Exchange {
         empty: supply,
         full: full_sender,
@@ -180,8 +198,46 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         now,
         announcements,
         exchange,
+        memory,
         writer,
     );
+    // SAFETY: the caller's promise.
+    unsafe { begin(agent, vm, moment) }.inspect_err(|_| {
+        agent.writer.stop();
+        agent.is_stillborn.store(true, Ordering::Release);
+    })
+}
+
+/// The environments of the agent, with what they are to be able to do.
+///
+/// # Safety
+/// `vm` is the JVM.
+unsafe fn environments(
+    vm: *mut JavaVM,
+    options: &Options,
+    moment: Moment,
+) -> Result<(Jvmti, Option<Objects>), String> {
+    // SAFETY: the caller's promise.
+    let jvmti = unsafe { Jvmti::of(vm) }
+        .map_err(|code| format!("this JVM has no tool interface (GetEnv answered {code})"))?;
+    hooks::add_capabilities(jvmti, options)
+        .map_err(|error| match moment {
+            Moment::Start => error,
+            Moment::Attach => {
+                format!("{error}; or it can be had from the start of a JVM only, with -agentpath")
+            }
+        })
+        // SAFETY: the caller's promise.
+        .and_then(|()| unsafe { hooks::objects(vm, options) })
+        .map(|objects| (jvmti, objects))
+        .inspect_err(|_| jvmti.dispose())
+}
+
+/// Lets it all begin.
+///
+/// # Safety
+/// `vm` is the JVM.
+unsafe fn begin(agent: &'static Agent, vm: *mut JavaVM, moment: Moment) -> Result<(), String> {
     if agent.options.events.contains(Events::LINES) {
         let counters =
             LineCounters::new().map_err(|e| format!("no memory for line counters: {e}"))?;
@@ -190,17 +246,16 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     if agent.options.has_alloc_probes() {
         let sites =
             AllocSites::new().map_err(|e| format!("no memory for allocation sites: {e}"))?;
-        let _ = agent.classes.sites.set(sites); // the first and only time
+        agent.classes.sites.get_or_init(|| sites).show_found(); // the first and only time
     }
-    let installed = hooks::install(agent).and_then(|()| match moment {
+    hooks::install(agent).and_then(|()| match moment {
         Moment::Start => Ok(()),
         // SAFETY: the caller's promise.
         Moment::Attach => match unsafe { jni::env_of(Vm::new(vm)) } {
             Some(env) => hooks::attached(agent, env),
             None => Err("the JVM gave no environment".into()),
         },
-    });
-    installed.inspect_err(|_| agent.writer.stop())
+    })
 }
 
 /// Ends the trace, when the JVM did not say before that it ends.

@@ -40,7 +40,7 @@ impl Chunk {
     /// A chunk on `bytes` bytes of memory at `at`.
     ///
     /// # Safety
-    /// The memory is writable, zeroed, aligned to 64, used by nobody else, and stays for ever.
+    /// The memory is writable, zeroed, aligned to 64, used by nobody else, and stays as long as the chunk is used.
     pub(crate) unsafe fn new(at: NonNull<u8>, bytes: usize, is_reserve: bool) -> Self {
         let header = at.cast::<Header>();
         let bytes = u32::try_from(bytes).expect("chunks are small");
@@ -74,7 +74,7 @@ impl Chunk {
     /// # Safety
     /// The caller owns the chunk, or reads fields that its owner does not change.
     pub(crate) unsafe fn header<'a>(self) -> &'a Header {
-        // SAFETY: the memory stays for ever; the rest is the caller's promise.
+        // SAFETY: the memory stays as long as chunks are used; the rest is the caller's promise.
         unsafe { self.0.as_ref() }
     }
 

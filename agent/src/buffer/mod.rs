@@ -3,6 +3,7 @@
 
 mod chunk;
 mod gap;
+pub(crate) mod live;
 mod pool;
 mod published;
 pub(crate) mod record;

@@ -7,33 +7,33 @@
 //! threads than chunks can't come to a halt.
 
 use super::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
-use crate::memory;
+use crate::memory::Mapping;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 use std::ptr::NonNull;
 
-/// Maps memory for as many chunks as `bytes` holds, one at least, and returns the two ends of the supply.
+/// Maps memory for as many chunks as `bytes` holds, one at least, and returns the two ends of the supply, and the memory.
 ///
-/// The memory is only used up as it is written to. It is never given back: threads that the JVM
-/// leaves running at exit may still write into their chunks.
+/// The memory is only used up as it is written to. Whoever gives it back sees to it that no thread has a chunk any more.
 ///
 /// # Errors
 /// When the system has no such range of addresses.
-pub(crate) fn create(bytes: u64) -> io::Result<(Sender<Chunk>, Receiver<Chunk>)> {
+pub(crate) fn create(bytes: u64) -> io::Result<(Sender<Chunk>, Receiver<Chunk>, Mapping)> {
     let count = usize::try_from(bytes).unwrap_or(usize::MAX) / CHUNK_BYTES;
     let count = count.max(1);
     let length = count
         .checked_mul(CHUNK_BYTES)
         .ok_or(io::ErrorKind::OutOfMemory)?;
-    let start = memory::map(length)?;
+    let memory = Mapping::new(length)?;
+    let start = memory.start();
     let (sender, receiver) = bounded(count);
     for i in 0..count {
-        // SAFETY: each chunk is a range of its own of the mapping, which is page-aligned and stays.
+        // SAFETY: each chunk is a range of its own of the mapping, which is page-aligned and outlives them.
         let chunk = unsafe { Chunk::new(start.add(i * CHUNK_BYTES), CHUNK_BYTES, false) };
         sender.send(chunk).expect("there is room for each");
     }
-    Ok((sender, receiver))
+    Ok((sender, receiver, memory))
 }
 
 fn reserve_layout() -> Layout {

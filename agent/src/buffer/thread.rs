@@ -62,6 +62,8 @@ pub(crate) struct ThreadBuffer {
     unwritten: (AtomicU64, AtomicU64),
     /// The writer gives the reserve back through this.
     reserve_return: Sender<Chunk>,
+    /// The reserve, whoever has it in its hands.
+    reserve: Chunk,
 }
 
 // SAFETY: `owner` is only touched by the owning thread (see `Self::owner`), all else is atomic or
@@ -69,6 +71,9 @@ pub(crate) struct ThreadBuffer {
 unsafe impl Sync for ThreadBuffer {}
 // SAFETY: the writer frees the buffer when its owner is gone.
 unsafe impl Send for ThreadBuffer {}
+
+/// Further reserves that a thread may make for what may not be left out, while the pool is empty: 1 MiB of them.
+const MOST_EXTRA: u32 = 64;
 
 /// What only the owning thread touches.
 struct Owner {
@@ -81,6 +86,8 @@ struct Owner {
     /// Thread that the operating-system thread itself is.
     base: u32,
     reserve: Option<Chunk>,
+    /// Further reserves that were made since the pool had a chunk.
+    extra: u32,
     reserve_back: Receiver<Chunk>,
     exchange: Exchange,
     /// Losses not yet written down, by thread.
@@ -91,17 +98,20 @@ impl ThreadBuffer {
     /// A buffer for the operating-system thread that is `thread`.
     pub(crate) fn new(number: u64, thread: u32, exchange: Exchange) -> Box<Self> {
         let (reserve_return, reserve_back) = bounded(1);
+        let reserve = pool::allocate_reserve();
         Box::new(Self {
             published: Published::new(),
             number,
             unwritten: Default::default(),
             reserve_return,
+            reserve,
             owner: UnsafeCell::new(Owner {
                 end: 0,
                 epoch: 0,
                 running: thread,
                 base: thread,
-                reserve: Some(pool::allocate_reserve()),
+                reserve: Some(reserve),
+                extra: 0,
                 reserve_back,
                 exchange,
                 gaps: Vec::new(),
@@ -210,8 +220,8 @@ impl ThreadBuffer {
         unsafe { self.write(now, Some(cpu), low, payload) }
     }
 
-    /// Records something with a payload, of as many words as its code has. In drop mode, records that
-    /// may not be left out ([`Code::may_drop`]) wait for room.
+    /// Records something with a payload, of as many words as its code has. In drop mode, there is further memory for records that
+    /// may not be left out ([`Code::may_drop`]); when that is full too, they wait for room.
     ///
     /// Returns `false` when recording has ended for good.
     ///
@@ -368,12 +378,19 @@ impl ThreadBuffer {
             owner.reserve = Some(chunk);
         }
         let chunk = match owner.exchange.empty.try_recv() {
-            Ok(chunk) => chunk,
+            Ok(chunk) => {
+                owner.extra = 0;
+                chunk
+            }
             Err(crossbeam_channel::TryRecvError::Disconnected) => return Refill::Ended,
             Err(crossbeam_channel::TryRecvError::Empty) => match owner.reserve.take() {
                 Some(chunk) => chunk,
                 None if may_drop && owner.exchange.when_full == WhenFull::Drop => {
                     return Refill::NoRoom;
+                }
+                None if owner.exchange.when_full == WhenFull::Drop && owner.extra < MOST_EXTRA => {
+                    owner.extra += 1;
+                    pool::allocate_reserve()
                 }
                 None => select_biased! {
                     recv(owner.exchange.empty) -> chunk => match chunk {
@@ -472,23 +489,20 @@ impl ThreadBuffer {
 
     /// For the writer: gives back the reserve chunk that it has read.
     pub(crate) fn return_reserve(&self, chunk: Chunk) {
-        // There is one reserve a buffer, and room for it; nobody waits for it when the owner is gone.
-        let _ = self.reserve_return.try_send(chunk);
+        if chunk.as_ptr() == self.reserve.as_ptr() {
+            // There is room: no other one is given back.
+            let _ = self.reserve_return.try_send(chunk);
+        } else {
+            // SAFETY: a further one was handed over, and read, so it is in nobody's hands but the caller's.
+            unsafe { pool::free_reserve(chunk) };
+        }
     }
 }
 
 impl Drop for ThreadBuffer {
     fn drop(&mut self) {
-        let owner = self.owner.get_mut();
-        for chunk in owner
-            .reserve
-            .take()
-            .into_iter()
-            .chain(owner.reserve_back.try_iter())
-        {
-            // SAFETY: a reserve that lies here is in nobody's hands.
-            unsafe { pool::free_reserve(chunk) };
-        }
+        // SAFETY: where the buffer is given up, nobody has its chunks in hands.
+        unsafe { pool::free_reserve(self.reserve) };
     }
 }
 

@@ -39,6 +39,21 @@ mod imp {
         buffer
     }
 
+    /// Where the running thread's variable is.
+    pub(crate) fn place() -> *mut *mut ThreadBuffer {
+        let place;
+        // SAFETY: computes an address, from the thread's own pointer, which is where it points to.
+        unsafe {
+            asm!(
+                "mov {0}, qword ptr fs:[0]",
+                "add {0}, qword ptr [rip + jtrail_thread_buffer@GOTTPOFF]",
+                out(reg) place,
+                options(nostack, readonly),
+            );
+        }
+        place
+    }
+
     pub(crate) fn set(buffer: *mut ThreadBuffer) {
         // SAFETY: writes this thread's copy of the variable defined above, and nothing else.
         unsafe {
@@ -56,23 +71,28 @@ mod imp {
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 mod imp {
     use super::ThreadBuffer;
-    use std::cell::Cell;
+    use std::sync::atomic::{AtomicPtr, Ordering};
 
     thread_local! {
-        static BUFFER: Cell<*mut ThreadBuffer> = const { Cell::new(std::ptr::null_mut()) };
+        static BUFFER: AtomicPtr<ThreadBuffer> = const { AtomicPtr::new(std::ptr::null_mut()) };
     }
 
     #[inline(always)]
     pub(crate) fn get() -> *mut ThreadBuffer {
-        BUFFER.get()
+        BUFFER.with(|buffer| buffer.load(Ordering::Relaxed))
+    }
+
+    /// Where the running thread's variable is.
+    pub(crate) fn place() -> *mut *mut ThreadBuffer {
+        BUFFER.with(AtomicPtr::as_ptr)
     }
 
     pub(crate) fn set(buffer: *mut ThreadBuffer) {
-        BUFFER.set(buffer);
+        BUFFER.with(|variable| variable.store(buffer, Ordering::Relaxed));
     }
 }
 
-pub(crate) use imp::{get, set};
+pub(crate) use imp::{get, place, set};
 
 #[cfg(test)]
 mod tests {
@@ -83,6 +103,12 @@ mod tests {
         let mark = std::ptr::without_provenance_mut(64);
         set(mark);
         assert_eq!(get(), mark);
+        // SAFETY: this thread's own variable.
+        unsafe {
+            assert_eq!(*place(), mark);
+            *place() = std::ptr::without_provenance_mut(128);
+        }
+        assert_eq!(get(), std::ptr::without_provenance_mut(128));
         std::thread::spawn(|| assert!(get().is_null()))
             .join()
             .expect("no panic");

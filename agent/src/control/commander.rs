@@ -1,8 +1,10 @@
 //! What clients command.
 
+use super::overhead::Overhead;
 use super::waiting::Waiting;
 use crate::agent::Agent;
-use crate::hooks;
+use crate::hooks::own_threads::Leaves;
+use crate::hooks::{self, leaving};
 use crate::writer::{Action, Burst, NextTrace, Output, Progress, hostname};
 use crossbeam_channel::bounded;
 use jni::sys::JNIEnv;
@@ -11,7 +13,9 @@ use jtrail_control::{
     Notice, Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_model::Totals;
-use jtrail_options::{BurstLimit, Filter, Options, OutputFormat, Target, TraceChange};
+use jtrail_options::{
+    BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange,
+};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +26,7 @@ pub(super) struct Shown {
     state: State,
     trace: Option<Trace>,
     began: Instant,
+    overhead: Overhead,
     /// Where it goes, if that is a client.
     stream: Option<DataStream>,
 }
@@ -32,10 +37,8 @@ const LAST_DATA: Duration = Duration::from_secs(5);
 impl Shown {
     /// The trace that the agent began with.
     pub(super) fn of(agent: &Agent) -> Self {
-        let format = agent.options.format;
-        let is_idle = format == OutputFormat::None || agent.options.begins_idle();
-        let trace = (!is_idle).then(|| Trace {
-            format,
+        let trace = (!agent.options.begins_idle()).then(|| Trace {
+            format: agent.options.format,
             to: Destination::File,
             file: Some(agent.writer.target.clone()),
         });
@@ -47,6 +50,7 @@ impl Shown {
             },
             trace,
             began: Instant::now(),
+            overhead: Overhead::measure(agent.now, agent.writer.progress()),
             stream: None,
         }
     }
@@ -71,9 +75,10 @@ impl Shown {
         self.trace.as_ref().map(|trace| trace.format)
     }
 
-    fn begin(&mut self, trace: &Trace) {
+    fn begin(&mut self, trace: &Trace, stream: Option<DataStream>, progress: Progress) {
+        self.overhead = self.overhead.begin(progress);
         self.state = State::Recording;
-        self.trace = Some(trace.clone());
+        (self.trace, self.stream) = (Some(trace.clone()), stream);
         self.began = Instant::now();
     }
 
@@ -99,7 +104,7 @@ impl Shown {
 }
 
 /// Recorded events by kind.
-fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
+pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
     [
         ("calls", totals.enters + totals.leaves),
         ("allocations", totals.objects),
@@ -124,8 +129,8 @@ pub(super) struct Commander {
     waiting: Arc<Waiting>,
     /// Files that we named ourselves.
     files: u32,
-    /// Classes are rewritten while there is a trace.
-    rewrites: bool,
+    /// The agent is to leave when all clients are gone.
+    leaves: Leaves,
 }
 
 fn failed(message: impl Into<String>) -> Failure {
@@ -149,8 +154,13 @@ impl Commander {
             notifier,
             waiting,
             files: 0,
-            rewrites: agent.classes.can_open(),
+            leaves: Leaves::No,
         }
+    }
+
+    /// Whether the agent is to leave.
+    pub(super) fn leaves(&self) -> Leaves {
+        self.leaves
     }
 
     /// Has the writer do something now; at which tick that is.
@@ -166,51 +176,25 @@ impl Commander {
         }
     }
 
-    /// The options of a trace that is to begin, of events that the agent was loaded for.
+    /// The options of a trace that is to begin, of events that can be had.
     fn options_of(&self, change: &TraceChange) -> Result<Options, Failure> {
         let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
         let mut options = self.agent.options.changed(change).map_err(invalid)?;
-        let loaded = &self.agent.options;
-        let asked = options.events.union(options.no_place);
         if change.events.is_none() {
-            // What the format would like beyond that is not to be had any more.
-            let more = options.events.without(loaded.events);
+            // What the format would like beyond what was asked for has to be asked for.
+            let more = options.events.without(self.agent.options.events);
             options.events = options.events.without(more);
-        } else if asked != loaded.events.union(loaded.no_place) {
-            return Err(unavailable(format!(
-                "this version records the events that the agent was loaded for (events={}), no others and no fewer",
-                loaded.events
-            )));
         }
+        hooks::acquire(self.agent, self.env, options.events).map_err(unavailable)?;
         if change.patterns.is_empty() {
             options.filter = (*self.agent.filter()).clone();
         }
         Ok(options)
     }
 
-    /// Puts other filters in force; while there is a trace, classes are rewritten for it. How many.
-    fn filter(&self, filter: Filter) -> Result<u64, Failure> {
-        let agent = self.agent;
-        let change = || {
-            agent.set_filter(filter);
-            agent.classes.forget_verdicts();
-        };
-        hooks::rewrite_anew(agent, self.env, change).map_err(failed)
-    }
-
-    /// Gives classes their hooks, or takes them away.
-    fn rewrite(&self, open: bool) -> Result<(), Failure> {
-        let classes = &self.agent.classes;
-        if !self.rewrites || classes.is_open() == open {
-            return Ok(());
-        }
-        let change = || match open {
-            true => classes.open(),
-            false => classes.close(),
-        };
-        hooks::rewrite_anew(self.agent, self.env, change)
-            .map(|_| ())
-            .map_err(failed)
+    /// Switches on what a trace wants, and all else off. How many classes were rewritten for it.
+    fn switch(&self, kinds: Events, filters: bool) -> Result<u64, Failure> {
+        hooks::switch(self.agent, self.env, kinds, filters).map_err(failed)
     }
 
     /// Opens a file, of that name or of one that no trace of ours has had.
@@ -245,20 +229,23 @@ impl Commander {
         }
     }
 
-    fn next(&mut self, request: TraceRequest) -> Result<(NextTrace, Trace), Failure> {
-        let TraceRequest { change, stream } = request;
-        let options = self.options_of(&change)?;
+    /// A trace with these options, to a stream, or else to a file, which is opened for it.
+    fn next(
+        &mut self,
+        options: Options,
+        is_named: bool,
+        stream: Option<DataStream>,
+    ) -> Result<(NextTrace, Trace), Failure> {
         if options.format == OutputFormat::None {
             return Err(Failure::new(ErrorCode::Invalid, "format=none is no trace"));
         }
-        let (output, file, to) = match &stream {
+        let (output, file, to) = match stream {
             None => {
-                let (output, path) = self.open(&options, change.file.is_some())?;
+                let (output, path) = self.open(&options, is_named)?;
                 (output, Some(path.display().to_string()), Destination::File)
             }
-            Some(stream) => (Output::stream(stream.clone()), None, Destination::Stream),
+            Some(stream) => (Output::stream(stream), None, Destination::Stream),
         };
-        self.shown.lock().stream = stream;
         let trace = Trace {
             format: options.format,
             to,
@@ -274,35 +261,39 @@ impl Commander {
 
     /// The next trace has to be told of objects anew.
     fn begin_objects(&self) {
-        if let Some(objects) = &self.agent.objects {
+        if let Some(objects) = self.agent.objects.get() {
             objects.begin_trace();
         }
     }
 
     /// Begins a trace; at which tick it began. `is_burst`: it is for one burst, which does not begin by itself.
     fn begin(&mut self, request: TraceRequest, is_burst: bool) -> Result<u64, Failure> {
-        let has_filters = !request.change.patterns.is_empty();
-        let (mut next, trace) = self.next(request)?;
+        let TraceRequest { change, stream } = request;
+        let has_filters = !change.patterns.is_empty();
+        let mut options = self.options_of(&change)?;
         if is_burst {
-            Arc::make_mut(&mut next.options).bursts.clear();
+            options.bursts.clear();
         }
+        let (next, trace) = self.next(options, change.file.is_some(), stream.clone())?;
         let options = Arc::clone(&next.options);
         let begins_paused = !options.bursts.is_empty();
         if has_filters {
-            self.filter(options.filter.clone())?;
+            self.agent.set_filter(options.filter.clone());
         }
-        self.rewrite(true)?;
+        self.switch(options.events, has_filters)?;
         self.begin_objects();
         let at = self.act(Action::Begin(next))?;
         self.options = options;
+        let progress = self.agent.writer.progress();
+        let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);
         let mut shown = self.shown.lock();
-        shown.begin(&trace);
-        if let Some(bursts) = self.agent.bursts.as_ref().filter(|_| begins_paused) {
+        shown.begin(&trace, stream, progress);
+        if let Some(bursts) = triggers {
             shown.set_state(State::Paused);
             bursts.arm();
         }
         drop(shown);
-        if let Some(bursts) = self.agent.bursts.as_ref().filter(|_| begins_paused) {
+        if let Some(bursts) = triggers {
             for number in bursts.begin_at_once() {
                 self.act(Action::Triggered(number))?;
             }
@@ -336,11 +327,13 @@ fn off() -> Failure {
 
 impl control::Agent for Commander {
     fn state(&self) -> State {
-        let state = self.shown.lock().state;
-        if state == State::Idle {
-            let _ = self.rewrite(false); // a burst may have ended its trace
+        self.shown.lock().state
+    }
+
+    fn settle(&mut self) {
+        if self.state() == State::Idle && self.agent.kinds() != Events::NONE {
+            let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         }
-        state
     }
 
     fn trace(&self) -> Option<Trace> {
@@ -358,7 +351,7 @@ impl control::Agent for Commander {
         self.resumed(false);
         let ended = self.shown_end();
         done?;
-        self.rewrite(false)?;
+        self.switch(Events::NONE, false)?;
         ended.ok_or_else(off)
     }
 
@@ -411,6 +404,9 @@ impl control::Agent for Commander {
             if let Some(notice) = notice {
                 notifier.notify(&notice);
             }
+            if ends_trace {
+                super::wake(); // for what can't be done on the writer's thread
+            }
         };
         let burst = Action::Burst(Burst {
             limit,
@@ -432,24 +428,17 @@ impl control::Agent for Commander {
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure> {
-        let state = self.shown.lock().state();
-        let Some(trace) = self.trace() else {
-            return Err(off());
+        let (state, stream) = {
+            let shown = self.shown.lock();
+            (shown.state(), shown.stream.clone())
         };
-        if trace.to == Destination::Stream {
-            return Err(unavailable(
-                "this version has one trace for a stream; stop it, and start another one",
-            ));
+        let mut options = (*self.options).clone();
+        options.filter = (*self.agent.filter()).clone();
+        if let Some(file) = file {
+            let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
+            options.file = FilePattern::parse(file).map_err(invalid)?;
         }
-        let request = TraceRequest {
-            change: TraceChange {
-                format: Some(trace.format),
-                file: file.map(str::to_owned),
-                ..TraceChange::default()
-            },
-            stream: None,
-        };
-        let (next, trace) = self.next(request)?;
+        let (next, trace) = self.next(options, file.is_some(), stream.clone())?;
         let options = Arc::clone(&next.options);
         let (closed, is_closed) = bounded(1);
         let (go_on, may_go_on) = bounded(1);
@@ -466,8 +455,9 @@ impl control::Agent for Commander {
         let _ = go_on.send(()); // it waits
         done.recv().map_err(|_| off())?;
         self.options = options;
+        let progress = self.agent.writer.progress();
         let mut shown = self.shown.lock();
-        shown.begin(&trace);
+        shown.begin(&trace, stream, progress);
         if self.agent.bursts.is_some() {
             shown.set_state(state);
         }
@@ -511,7 +501,8 @@ impl control::Agent for Commander {
     fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure> {
         let filter = Filter::from_patterns(patterns);
         let filter = filter.map_err(|(_, problem)| Failure::new(ErrorCode::Invalid, problem))?;
-        self.filter(filter)
+        self.agent.set_filter(filter);
+        self.switch(self.agent.kinds(), true)
     }
 
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
@@ -523,6 +514,8 @@ impl control::Agent for Commander {
         let shown = self.shown.lock();
         let progress = self.agent.writer.progress();
         let trace = shown.ended(progress);
+        let recording = trace.is_some();
+        let overhead = shown.overhead.so_far(progress).filter(|_| recording);
         let (counts, losses) = match trace {
             Some(_) => (
                 counts(&progress.totals)
@@ -545,7 +538,7 @@ impl control::Agent for Commander {
             trace,
             buffer: self.agent.options.buffer_bytes,
             buffered: self.agent.buffered(),
-            overhead: None,
+            overhead,
             clients: 0,
             stream: StreamUse::Free,
             counts,
@@ -560,13 +553,19 @@ impl control::Agent for Commander {
         }
         self.disarm();
         let _ = self.act(Action::End); // it may have ended when a write failed
-        let _ = self.rewrite(false); // hooks that stay write into no trace
+        let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         self.shown_end()
     }
 
     fn detach(&mut self) -> Result<Option<Ended>, Failure> {
-        Err(unavailable(
-            "this version stays until the JVM ends; stop ends the trace",
-        ))
+        self.waiting.end();
+        self.disarm();
+        hooks::end_own_work(self.agent, self.env);
+        hooks::last_words(self.agent, self.env);
+        let _ = self.act(Action::End); // it may have failed, which was told
+        let ended = self.shown_end();
+        leaving::begin(self.agent, self.env);
+        self.leaves = Leaves::Yes;
+        Ok(ended)
     }
 }

@@ -3,10 +3,12 @@
 //! `crates/control` has the protocol, `docs/control.md` its specification.
 
 mod commander;
+mod overhead;
 mod waiting;
 
 use crate::agent::{self, Agent};
-use crate::hooks::own_threads;
+use crate::buffer::live;
+use crate::hooks::own_threads::{self, Leaves};
 use crate::log;
 use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
@@ -117,11 +119,16 @@ fn serve(
             let _ = stopper.set(stop); // the first and only time
             service.serving(calls).run()
         });
-        if let Err(error) = result {
-            log::say(&format!("the command channel ends: {error}"));
-        }
-        agent.finish_buffer();
+        let leaves = match result {
+            Ok(commander) => commander.leaves(),
+            Err(error) => {
+                log::say(&format!("the command channel ends: {error}"));
+                Leaves::No
+            }
+        };
+        live::finish();
         drop(alive);
+        leaves
     };
     own_threads::start(
         agent,
@@ -209,6 +216,14 @@ pub(crate) fn wait_for_client(agent: &Agent) {
 pub(crate) fn failed(progress: crate::writer::Progress, message: &str) {
     if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
         channel.tell_end(progress, EndReason::Failure, message);
+    }
+}
+
+/// Has the channel's thread look what is to be done.
+fn wake() {
+    let channel = agent::if_loaded().and_then(|agent| agent.channel.get());
+    if let Some(stopper) = channel.and_then(|channel| channel.stopper.get()) {
+        stopper.wake();
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! They are bound when such a class is prepared, or when the agent comes; there may be one for each class loader. A native method
 //! that is bound so, for a class of the application, has the JVM print no warning. The class itself knows whether it is bound, so that without
-//! the agent its methods do nothing.
+//! the agent its methods do nothing: before it comes, and when it has left.
 
 use super::{buffer, record, runs_agents_own};
 use crate::agent::{self, Agent};
@@ -55,6 +55,14 @@ pub(super) fn bind_loaded(agent: &Agent, env: *mut JNIEnv) {
     for_loaded(agent, env, |class| {
         // SAFETY: the running thread's environment, and a local reference that the JVM just gave us.
         unsafe { bind(env, class) };
+    });
+}
+
+/// Takes the natives back from all classes: without the agent, they do nothing.
+pub(super) fn unbind_loaded(agent: &Agent, env: *mut JNIEnv) {
+    for_loaded(agent, env, |class| {
+        // SAFETY: the running thread's environment, and a local reference that the JVM just gave us.
+        unsafe { jni::unbind_api(env, class) };
     });
 }
 

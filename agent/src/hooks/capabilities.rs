@@ -102,7 +102,7 @@ pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capa
         wishes.need(Capability::GenerateMethodEntryEvents, "tell method entries")?;
         wishes.need(Capability::GenerateMethodExitEvents, "tell method exits")?;
     }
-    if gc::are_wanted(options) {
+    if gc::are_wanted(options, events) {
         wishes.need(
             Capability::GenerateGarbageCollectionEvents,
             "tell garbage collections",

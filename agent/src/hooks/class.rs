@@ -58,6 +58,9 @@ pub(super) unsafe extern "system" fn file_load_hook(
             }
         }
         if !agent.classes.is_open() {
+            if again && let Some(name) = &name {
+                agent.classes.note_hooks(loader, name, false);
+            }
             return;
         }
         let Some(rewritten) = agent
@@ -143,6 +146,30 @@ pub(crate) fn rewrite_anew(
     unsafe { crate::jni::with_frame(env, rewrite) }
 }
 
+/// Gives classes that have hooks their own code back. How many the JVM does not let be changed.
+pub(super) fn restore(agent: &Agent, env: *mut JNIEnv) -> usize {
+    if !agent.classes.have_hooks() {
+        return 0;
+    }
+    let restore = || {
+        let classes = agent.jvmti.loaded_classes().unwrap_or_default();
+        let has_hooks = |class: &jclass| {
+            let named = named(agent, *class);
+            named.is_some_and(|(loader, name)| agent.classes.has_hooks(loader, &name))
+        };
+        let chosen: Vec<jclass> = classes.into_iter().filter(has_hooks).collect();
+        let refused = retransform(agent, &chosen);
+        for class in chosen {
+            if let Some((loader, name)) = named(agent, class) {
+                agent.classes.note_hooks(loader, &name, false);
+            }
+        }
+        refused
+    };
+    // SAFETY: the running thread's environment; no reference leaves.
+    unsafe { crate::jni::with_frame(env, restore) }
+}
+
 /// A class's loader and name (`a/b/C`); none for what no load hook ever sees.
 fn named(agent: &Agent, class: jclass) -> Option<(Loader, String)> {
     // SAFETY: `class` is a local reference from the JVM.
@@ -163,10 +190,10 @@ fn named(agent: &Agent, class: jclass) -> Option<(Loader, String)> {
 /// Whether something of a class is to be rewritten now.
 fn is_wanted(agent: &Agent, loader: Loader, name: &str) -> bool {
     agent.classes.is_open()
-        && (agent.classes.sites.get().is_some()
+        && (agent.classes.sites_now(agent).is_some()
             || agent.classes.verdict(agent, loader, name) != ClassVerdict::None
             || has_triggers(agent, name)
-            || agent.options.events.contains(Events::PARKS) && name == PARKING)
+            || agent.kinds().contains(Events::PARKS) && name == PARKING)
 }
 
 /// Whether the JVM lets a class be changed. If not, the trace says so.
@@ -180,16 +207,16 @@ fn is_modifiable(agent: &Agent, class: jclass, name: &str) -> bool {
     modifiable
 }
 
-/// Retransforms all of them; where the JVM refuses, finds out which it is by halves.
-fn retransform(agent: &Agent, classes: &[jclass]) {
+/// Retransforms all of them; where the JVM refuses, finds out which it is by halves. How many that are.
+fn retransform(agent: &Agent, classes: &[jclass]) -> usize {
     if classes.is_empty() {
-        return;
+        return 0;
     }
     OURS.set(true);
     // SAFETY: local references that the JVM gave us.
     let result = unsafe { agent.jvmti.retransform(classes) };
     OURS.set(false);
-    let Err(error) = result else { return };
+    let Err(error) = result else { return 0 };
     match classes {
         [class] => {
             // SAFETY: likewise.
@@ -199,12 +226,12 @@ fn retransform(agent: &Agent, classes: &[jclass]) {
                 .trim_end_matches(';')
                 .replace('/', ".");
             uncovered(agent, &name, &reason(&error));
+            1
         }
-        _ if error.error == Error::WRONG_PHASE => {}
+        _ if error.error == Error::WRONG_PHASE => classes.len(),
         _ => {
             let (first, second) = classes.split_at(classes.len() / 2);
-            retransform(agent, first);
-            retransform(agent, second);
+            retransform(agent, first) + retransform(agent, second)
         }
     }
 }

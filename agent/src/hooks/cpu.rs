@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::array;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What goes with each enter and leave. A type, so that the hot path has no branch for it.
 pub(super) trait Measure {
@@ -41,13 +42,29 @@ impl Measure for WithCpu {
 }
 
 thread_local! {
-    /// CPU time of the virtual thread that runs here, less that of this thread; wraps. 0 while none does.
-    static AHEAD: Cell<u64> = const { Cell::new(0) };
+    /// For which agent this is; CPU time of the virtual thread that runs here, less that of this thread, which wraps. 0 while none does.
+    static AHEAD: Cell<(u32, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// How many agents have left: what threads know from an earlier one does not hold.
+static ROUND: AtomicU32 = AtomicU32::new(0);
+
+/// The agent leaves.
+pub(super) fn forget() {
+    ROUND.fetch_add(1, Ordering::Relaxed);
+}
+
+fn set_ahead(ahead: u64) {
+    AHEAD.set((ROUND.load(Ordering::Relaxed), ahead));
 }
 
 /// CPU time of the running thread, virtual or not.
 pub(super) fn now() -> u64 {
-    clock().wrapping_add(AHEAD.get())
+    let (round, ahead) = AHEAD.get();
+    match round == ROUND.load(Ordering::Relaxed) {
+        true => clock().wrapping_add(ahead),
+        false => clock(),
+    }
 }
 
 /// CPU time of the operating system's thread that runs this.
@@ -91,21 +108,21 @@ impl VirtualTimes {
             _ => 0,
         };
         let ahead = used.wrapping_sub(clock());
-        AHEAD.set(ahead);
+        set_ahead(ahead);
         part.insert(thread, Time::Mounted { carrier, ahead });
     }
 
     /// It does not any more.
     pub(super) fn unmounted(&self, thread: u32) {
         let used = Time::Unmounted(now());
-        AHEAD.set(0);
+        set_ahead(0);
         self.part(thread).lock().insert(thread, used);
     }
 
     /// The virtual thread, which runs here, is at its end. The answer is what it used.
     pub(super) fn ended(&self, thread: u32) -> u64 {
         let used = now();
-        AHEAD.set(0);
+        set_ahead(0);
         self.part(thread).lock().remove(&thread);
         used
     }

@@ -33,10 +33,10 @@ unsafe fn tell(
     payload: impl FnOnce(&Agent, Happening) -> Option<Vec<u64>>,
 ) {
     let Some(agent) = agent::get() else { return };
-    let Some(objects) = &agent.objects else {
+    let Some(objects) = agent.objects.get() else {
         return;
     };
-    if !agent.options.events.contains(Events::EXCEPTIONS) {
+    if !agent.kinds().contains(Events::EXCEPTIONS) {
         return;
     }
     // SAFETY: the caller's promise.

@@ -44,14 +44,15 @@ impl Collections {
     }
 }
 
-/// Whether these options need to know of collections.
-pub(super) fn are_wanted(options: &Options) -> bool {
-    options.events.contains(Events::GC) || heap::wanted(options, HeapMoments::GC)
+/// Whether these kinds of events need to know of collections.
+pub(super) fn are_wanted(options: &Options, kinds: Events) -> bool {
+    kinds.contains(Events::GC) || heap::wanted(options, kinds, HeapMoments::GC)
 }
 
-/// The JVM is ready.
-pub(super) fn begin(agent: &Agent) {
-    if agent.options.events.contains(Events::GC)
+/// The JVM is ready, or collections are asked for later.
+pub(super) fn begin(agent: &Agent, kinds: Events) {
+    if kinds.contains(Events::GC)
+        && agent.collections.counters.get().is_none()
         && let Some(counters) = GcCounters::find()
     {
         let _ = agent.collections.counters.set(Mutex::new(counters));
@@ -61,13 +62,13 @@ pub(super) fn begin(agent: &Agent) {
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv) {
     guard::run("a collection's start", || {
         let Some(agent) = agent::get() else { return };
-        if !agent.options.events.contains(Events::GC) {
+        if !agent.kinds().contains(Events::GC) {
             return;
         }
         if let Some(counters) = agent.collections.counters.get() {
             counters.lock().start();
         }
-        let objects = agent.objects.as_ref().map_or(0, |objects| objects.count());
+        let objects = agent.objects.get().map_or(0, |objects| objects.count());
         record(agent, agent.native_buffer(), Code::GcStart, &[objects]);
     });
 }
@@ -75,14 +76,16 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv) {
 pub(super) unsafe extern "system" fn finish(_jvmti: RawEnv) {
     guard::run("a collection's finish", || {
         let Some(agent) = agent::get() else { return };
-        if agent.options.events.contains(Events::GC) {
+        if agent.kinds().contains(Events::GC) {
             let counters = agent.collections.counters.get();
             tell(
                 agent,
                 counters.and_then(|counters| counters.lock().finish()),
             );
         }
-        heap::collected(agent);
+        if heap::wanted(&agent.options, agent.kinds(), HeapMoments::GC) {
+            heap::collected(agent);
+        }
     });
 }
 

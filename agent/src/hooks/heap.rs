@@ -15,6 +15,7 @@ use super::last_frees::while_walking;
 use super::record;
 use crate::agent::{self, Agent};
 use crate::buffer::ThreadBuffer;
+use crate::buffer::live;
 use crate::buffer::record::{Code, object};
 use crate::jvmti::Reference;
 use crate::numbers::NumberSet;
@@ -26,7 +27,9 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use jtrail_options::{Events, HeapMoments, Options};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 
 /// What lasts from one snapshot to the next.
 #[derive(Default)]
@@ -34,8 +37,15 @@ pub(crate) struct Snapshots {
     /// Held while a snapshot is taken.
     state: Mutex<State>,
     pub(super) vm: OnceLock<jni::Vm>,
-    /// Wakes our thread.
-    collected: OnceLock<Sender<()>>,
+    /// Our thread, if there is one.
+    follower: OnceLock<Follower>,
+}
+
+/// The thread that takes snapshots after collections.
+struct Follower {
+    wake: Sender<()>,
+    is_over: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
@@ -45,9 +55,9 @@ struct State {
     over: bool,
 }
 
-/// Whether these options ask for snapshots at that moment.
-pub(super) fn wanted(options: &Options, moment: HeapMoments) -> bool {
-    options.events.contains(Events::HEAP) && options.heap.contains(moment)
+/// Whether these kinds of events ask for snapshots at that moment.
+pub(super) fn wanted(options: &Options, kinds: Events, moment: HeapMoments) -> bool {
+    kinds.contains(Events::HEAP) && options.heap.contains(moment)
 }
 
 /// The JVM is ready: snapshots can be taken from now on.
@@ -57,50 +67,76 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
         return;
     };
     let vm = *agent.snapshots.vm.get_or_init(|| vm);
-    if wanted(&agent.options, HeapMoments::GC) {
-        let (collected, wake) = bounded(1);
-        let _ = agent.snapshots.collected.set(collected);
+    if wanted(&agent.options, agent.options.events, HeapMoments::GC) {
+        let (wake, collected) = bounded(1);
+        let is_over = Arc::<AtomicBool>::default();
+        let over = Arc::clone(&is_over);
         let started = without_signals(|| {
             std::thread::Builder::new()
                 .name("jtrail heap".into())
                 .spawn(move || {
-                    guard::run("the walker of the heap", || follow_collections(vm, &wake))
+                    let follow = || follow_collections(vm, &collected, &over);
+                    guard::run_thread("the walker of the heap", follow);
                 })
         });
-        if let Err(error) = started {
-            log::say(&format!(
+        match started {
+            Ok(thread) => {
+                let follower = Follower {
+                    wake,
+                    is_over,
+                    thread: Mutex::new(Some(thread)),
+                };
+                let _ = agent.snapshots.follower.set(follower); // the first and only time
+            }
+            Err(error) => log::say(&format!(
                 "no thread for snapshots after collections: {error}"
-            ));
+            )),
         }
     }
 }
 
-/// What our thread does. It ends with the process.
-fn follow_collections(vm: jni::Vm, wake: &Receiver<()>) {
+/// What our thread does. It ends with the process, or when the agent leaves.
+fn follow_collections(vm: jni::Vm, collected: &Receiver<()>, is_over: &AtomicBool) {
     super::is_agents_own();
-    // SAFETY: this thread is not attached, and never leaves.
+    // SAFETY: this thread is not attached.
     let Some(env) = (unsafe { jni::attach_daemon(vm, c"jtrail heap") }) else {
         return log::say("the JVM takes no thread for snapshots after collections");
     };
-    while wake.recv().is_ok() {
-        let Some(agent) = agent::get() else { return };
-        if let Some(buffer) = agent.native_buffer() {
+    while collected.recv().is_ok() && !is_over.load(Ordering::Acquire) {
+        if let Some(agent) = agent::get()
+            && let Some(buffer) = agent.native_buffer()
+        {
             take(agent, env, buffer);
         }
+    }
+    live::finish();
+    // SAFETY: attached above, and the environment is not used any more.
+    unsafe { jni::detach(vm) };
+}
+
+/// The agent leaves: our thread ends.
+pub(super) fn end_thread(agent: &Agent) {
+    let Some(follower) = agent.snapshots.follower.get() else {
+        return;
+    };
+    follower.is_over.store(true, Ordering::Release);
+    let _ = follower.wake.try_send(()); // or it is about to look anyway
+    if let Some(thread) = follower.thread.lock().take() {
+        let _ = thread.join();
     }
 }
 
 /// A collection is over. Comes where nothing of the JVM may be called; several before our thread wakes are one.
 pub(super) fn collected(agent: &Agent) {
-    if let Some(collected) = agent.snapshots.collected.get() {
-        let _ = collected.try_send(());
+    if let Some(follower) = agent.snapshots.follower.get() {
+        let _ = follower.wake.try_send(());
     }
 }
 
 /// The JVM ends: the last snapshot, where one is asked for. None begins after this; one that is being taken is waited for.
 pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>) {
     if let Some(buffer) = buffer
-        && wanted(&agent.options, HeapMoments::EXIT)
+        && wanted(&agent.options, agent.kinds(), HeapMoments::EXIT)
     {
         take(agent, env, buffer);
     }
@@ -109,7 +145,7 @@ pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>
 
 /// Takes a snapshot.
 pub(super) fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
-    let Some(objects) = &agent.objects else {
+    let Some(objects) = agent.objects.get() else {
         return;
     };
     let mut state = agent.snapshots.state.lock();

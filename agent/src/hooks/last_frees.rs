@@ -13,9 +13,10 @@
 
 use super::lifecycle;
 use crate::agent::Agent;
+use crate::guard;
+use crate::jni::{self, Lasting};
 use crate::jvmti::abi::Event;
 use crate::objects::Objects;
-use crate::{guard, jni};
 use ::jni::sys::{JNIEnv, jobject};
 use jtrail_options::Events;
 use parking_lot::Mutex;
@@ -43,14 +44,6 @@ pub(crate) struct Teller {
     is_settled: Mutex<bool>,
 }
 
-/// A global reference that is never given up.
-struct Lasting(jobject);
-
-// SAFETY: a global reference may be used on any thread.
-unsafe impl Send for Lasting {}
-// SAFETY: likewise, at the same time.
-unsafe impl Sync for Lasting {}
-
 thread_local! {
     /// While the running thread walks over the heap: of how many dead objects it told.
     static WALK: Cell<Option<u64>> = const { Cell::new(None) };
@@ -65,10 +58,10 @@ pub(super) fn while_walking<T>(walk: impl FnOnce() -> T) -> (T, u64) {
 
 /// The JVM is ready.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
-    if let Some(objects) = &agent.objects
+    if let Some(objects) = agent.objects.get()
         && let Ok(class) = jni::vm_class(env)
     {
-        let _ = objects.teller.vm.set(Lasting(class));
+        let _ = objects.teller.vm.set(class);
     }
 }
 
@@ -84,7 +77,7 @@ pub(super) fn told(objects: &Objects) {
         let env = unsafe { jni::env_of(objects.vm) }?;
         let thread = objects.jvmti.current_thread().ok()?;
         // SAFETY: the running thread's environment, and a local reference that the JVM just gave us.
-        Some(Lasting(unsafe { jni::global_reference(env, thread) }))
+        Some(unsafe { Lasting::new(env, thread) })
     });
 }
 
@@ -97,10 +90,22 @@ impl Teller {
         /// `VM.SYSTEM_SHUTDOWN`.
         const SHUT_DOWN: i32 = 5;
         // SAFETY: the class that `begin` found.
-        let level = |class: &Lasting| unsafe { jni::vm_level(env, class.0) };
+        let level = |class: &Lasting| unsafe { jni::vm_level(env, class.get()) };
         self.vm
             .get()
             .is_some_and(|class| level(class) == Ok(SHUT_DOWN))
+    }
+
+    /// Gives up what it refers to.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody tells of objects any more.
+    pub(super) unsafe fn forget(&self, env: *mut JNIEnv) {
+        let thread = self.thread.get().and_then(Option::as_ref);
+        for reference in thread.into_iter().chain(self.vm.get()) {
+            // SAFETY: the caller's promise.
+            unsafe { reference.forget(env) };
+        }
     }
 
     fn told(&self) -> u64 {
@@ -110,7 +115,7 @@ impl Teller {
     /// Whether the service thread is in the middle of its list.
     fn is_telling(&self, objects: &Objects) -> bool {
         // SAFETY: a global reference.
-        let runs = |thread: &Lasting| unsafe { objects.jvmti.is_in_native(thread.0) };
+        let runs = |thread: &Lasting| unsafe { objects.jvmti.is_in_native(thread.get()) };
         let thread = self.thread.get().and_then(Option::as_ref);
         thread.is_some_and(|thread| runs(thread) != Ok(false))
     }
@@ -126,7 +131,7 @@ pub(super) unsafe fn thread_ended(
     thread: jobject,
     has_frames: bool,
 ) {
-    let Some(objects) = &agent.objects else {
+    let Some(objects) = agent.objects.get() else {
         return; // VMDeath is early enough
     };
     // The thread that called `System.exit` has frames; one that destroys the JVM has none.
@@ -147,9 +152,11 @@ pub(super) unsafe fn thread_ended(
     }
 }
 
+/// Has the JVM tell of no dead object any more.
+///
 /// # Safety
 /// `thread` is a live reference.
-unsafe fn settle(agent: &Agent, objects: &Objects, thread: jobject) {
+pub(super) unsafe fn settle(agent: &Agent, objects: &Objects, thread: jobject) {
     debug_assert!(guard::is_off(), "else objects get tags");
     sleep(QUIET);
     let events = agent.options.events;

@@ -1,11 +1,13 @@
 //! The JVM starts, is ready, and ends.
 
+use super::switch;
 use super::{
     api, buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site,
     thread,
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
+use crate::jni::{Hook, HookFunctions};
 use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
 use crate::writer::Action;
@@ -27,31 +29,35 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 }
 
 /// Puts the hook class in; from then on, classes are rewritten, unless the trace begins later.
-fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
-    crate::jni::define_hook(env, bind)
-        .map_err(|error| format!("cannot define the hook class: {error}"))?;
-    agent.classes.allow();
-    if !agent.options.begins_idle() {
-        agent.classes.open();
+pub(super) fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+    let told = |error| format!("cannot use the hook class: {error}");
+    let next = Hook::next(env).map_err(told)?;
+    let hook = agent.hook.get_or_init(|| next); // the first and only time
+    hook.bind(env, bind).map_err(told)?;
+    if guard::is_off() {
+        return Err("calls can't be traced".into()); // why was told
     }
+    if let Some(counters) = agent.classes.lines.get() {
+        hook.set_lines(env, counters.address()).map_err(told)?;
+    }
+    if agent.bursts.is_some() {
+        hook.set_gate(env, bursts::gate_address()).map_err(told)?;
+    }
+    agent
+        .classes
+        .found_hook(switch::rewrites(&agent.options, agent.kinds()));
     Ok(())
 }
 
-/// Called by the JVM as `Binder.bindNatives`, in [`open`].
-unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) {
+/// Called by the JVM as `Binder.bindNatives`, in [`open`], and when the agent leaves: then it is hidden already.
+pub(super) unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) {
     guard::run("the binding of the hook", || {
-        let Some(agent) = agent::get() else { return };
-        let with_cpu = agent.options.events.contains(Events::CPU);
-        let functions = method::hook_functions(with_cpu);
-        // SAFETY: these are the hook's functions, and it is the JVM's own reference.
-        let bound = unsafe {
-            let bound = crate::jni::bind_hook(env, hook, &functions);
-            bound.and_then(|()| match agent.bursts {
-                Some(_) => crate::jni::set_gate(env, hook, bursts::gate_address()),
-                None => Ok(()),
-            })
+        let functions = match agent::get() {
+            Some(agent) => method::hook_functions(agent.options.events.contains(Events::CPU)),
+            None => HookFunctions::nothing(),
         };
-        if let Err(error) = bound {
+        // SAFETY: these are the hook's functions.
+        if let Err(error) = unsafe { crate::jni::bind_functions(env, hook, &functions) } {
             log::say(&format!(
                 "cannot bind the hook class: {error}; tracing is off, the program goes on"
             ));
@@ -85,7 +91,7 @@ pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
 /// The program can be traced.
 fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
     ensure_live(agent, env);
-    if object::is_told_by_jvm(&agent.options) {
+    if object::is_told_by_jvm(&agent.options) && agent.kinds().contains(Events::ALLOC) {
         object::wake(env);
     }
     let buffer = buffer(agent, env);
@@ -106,13 +112,18 @@ pub(super) unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) 
     });
 }
 
+/// Ends the sampler, if there is one.
+pub(super) fn end_samples(agent: &Agent) {
+    if let Some(sampler) = agent.sampler.get() {
+        sampler.stop();
+    }
+}
+
 /// Ends the trace.
 pub(super) fn end(agent: &Agent, env: *mut JNIEnv) {
     // The thread that ends the JVM may have ended for Java already.
     let own = buffer(agent, env).or_else(|| agent.native_buffer());
-    if let Some(sampler) = agent.sampler.get() {
-        sampler.stop();
-    }
+    end_samples(agent);
     if let Some(own) = own {
         thread::last_words(agent, env, own);
     }
@@ -140,12 +151,15 @@ pub(super) fn ensure_live(agent: &Agent, env: *mut JNIEnv) -> bool {
         go_live(agent, env);
         SETTING_UP.set(false);
     });
+    if agent.kinds().contains(Events::METHODS) && !agent.uses_bytecode() {
+        switch::live(agent);
+    }
     true
 }
 
 fn go_live(agent: &Agent, env: *mut JNIEnv) {
     let started = (agent.now)();
-    gc::begin(agent);
+    gc::begin(agent, agent.kinds());
     agent.classes.find_platform_loader(agent.jvmti, env);
     // Before the writer starts, so that it knows their names.
     let threads = agent.jvmti.all_threads().unwrap_or_default();
@@ -181,9 +195,6 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
     sampler::start(agent, env);
     control::start(env);
     last_frees::begin(agent, env);
-    if agent.options.events.contains(Events::METHODS) && !agent.uses_bytecode() {
-        enable_method_events(agent);
-    }
 }
 
 /// Tells the trace of the threads that were there before it.
@@ -200,16 +211,5 @@ fn record_first_threads(agent: &Agent, env: *mut JNIEnv, numbers: &[u32]) {
             Code::ThreadStart,
             &[u64::from(*number)],
         );
-    }
-}
-
-/// Switches on the JVM's own events of calls, which would come too early before.
-fn enable_method_events(agent: &Agent) {
-    for event in [Event::MethodEntry, Event::MethodExit] {
-        if let Err(error) = agent.jvmti.enable(event) {
-            log::say(&format!(
-                "{error}; the program goes on without calls in the trace"
-            ));
-        }
     }
 }

@@ -12,13 +12,12 @@ use crate::clock::{Clock, Counter, System, counter_is_steady};
 use crate::guard;
 use crate::jni::HookFunctions;
 use crate::jvmti::abi::{Callbacks, RawEnv};
-use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jni::sys::{JNIEnv, jclass, jint, jmethodID, jobject};
 use std::ffi::{c_uchar, c_void};
 
 type Hook = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
 type ArrayHook = unsafe extern "system" fn(*mut JNIEnv, jclass, jint, jint);
 type ObjectHook = unsafe extern "system" fn(*mut JNIEnv, jclass, jobject, jint);
-type LineCounters = unsafe extern "system" fn(*mut JNIEnv, jclass) -> jlong;
 
 /// The functions for this machine's clock, and for what is measured.
 pub(super) fn hook_functions(with_cpu: bool) -> HookFunctions {
@@ -40,7 +39,6 @@ pub(super) fn hook_functions(with_cpu: bool) -> HookFunctions {
             trigger_leave_by_exception: pointer(trigger::leave_by_exception::<M>),
             park: pointer(super::park::park),
             unpark: pointer(super::park::unpark),
-            line_counters: line_counters as LineCounters as *mut c_void,
         }
     }
     match (counter_is_steady(), with_cpu) {
@@ -124,14 +122,6 @@ fn coded<M: Measure>(env: *mut JNIEnv, code: Code, method: jint) {
         };
         coded_into::<M>(agent, buffer, code, method as u32);
     });
-}
-
-/// Where the hook class counts lines.
-unsafe extern "system" fn line_counters(_env: *mut JNIEnv, _class: jclass) -> jlong {
-    guard::run("the binding of the hook", || {
-        let counters = agent::get().and_then(|agent| agent.classes.lines.get());
-        counters.map_or(0, |counters| counters.address() as jlong)
-    })
 }
 
 fn coded_into<M: Measure>(agent: &Agent, buffer: &ThreadBuffer, code: Code, method: u32) {

@@ -13,6 +13,8 @@ mod gc;
 mod heap;
 mod jit;
 mod last_frees;
+mod late;
+pub(crate) mod leaving;
 mod lifecycle;
 mod method;
 mod monitor;
@@ -23,6 +25,7 @@ mod request;
 mod sampler;
 mod site;
 mod stack;
+mod switch;
 mod thread;
 mod trigger;
 mod virtual_thread;
@@ -44,10 +47,13 @@ pub(crate) use gc::Collections;
 pub(crate) use heap::Snapshots;
 pub(crate) use jit::CompiledCode;
 pub(crate) use last_frees::Teller;
+pub(crate) use late::acquire;
 pub(crate) use lifecycle::attached;
 pub(crate) use object::{environment as objects, forgets_areas};
 pub(crate) use own_threads::OwnThreads;
 pub(crate) use sampler::Sampler;
+pub(crate) use site::Arrays;
+pub(crate) use switch::switch;
 
 /// Kinds of events that name methods which the filters may leave out.
 const NAMED_METHODS: [Events; 5] = [
@@ -57,6 +63,9 @@ const NAMED_METHODS: [Events; 5] = [
     Events::SAMPLES,
     Events::JIT,
 ];
+
+/// HotSpot's own function beyond the specification: the virtual thread that runs on a carrier.
+const GET_VIRTUAL_THREAD: &str = "com.sun.hotspot.functions.GetVirtualThread";
 
 /// Asks the JVM for what the options need.
 ///
@@ -76,11 +85,9 @@ fn rewrites(options: &Options) -> bool {
             || options.has_call_triggers())
 }
 
-/// Sets the callbacks, and switches on the events that may come from now on.
-///
-/// # Errors
-/// When the JVM refuses, as a sentence.
-pub(crate) fn install(agent: &Agent) -> Result<(), String> {
+/// The callbacks for what these options ask for.
+fn callbacks(options: &Options) -> Callbacks {
+    let events = options.events;
     let mut callbacks = Callbacks::default();
     callbacks.vm_init(lifecycle::vm_init);
     callbacks.vm_death(lifecycle::vm_death);
@@ -88,74 +95,73 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     callbacks.thread_end(thread::end);
     callbacks.virtual_thread_start(virtual_thread::start);
     callbacks.virtual_thread_end(virtual_thread::end);
+    if rewrites(options) {
+        callbacks.vm_start(lifecycle::vm_start);
+        callbacks.class_file_load_hook(class::file_load_hook);
+    } else if events.contains(Events::METHODS) {
+        method::set_callbacks(&mut callbacks, events.contains(Events::CPU));
+    }
+    if events.contains(Events::DETAILS) {
+        callbacks.class_file_load_hook(class::file_load_hook);
+    }
+    callbacks.class_prepare(class::prepared); // switched on when the JVM is ready
+    if events.contains(Events::JIT) {
+        callbacks.compiled_method_load(jit::loaded);
+        callbacks.compiled_method_unload(jit::unloaded);
+    }
+    if gc::are_wanted(options, events) {
+        callbacks.garbage_collection_start(gc::start);
+        callbacks.garbage_collection_finish(gc::finish);
+    }
+    if request::is_wanted(options) {
+        callbacks.data_dump_request(request::requested);
+    }
+    if events.contains(Events::MONITORS) {
+        callbacks.monitor_contended_enter(monitor::contended_enter);
+        callbacks.monitor_contended_entered(monitor::contended_entered);
+        callbacks.monitor_wait(monitor::wait);
+        callbacks.monitor_waited(monitor::waited);
+    }
+    if capabilities::needs_exceptions(options) {
+        callbacks.exception(exception::thrown);
+        callbacks.exception_catch(exception::caught);
+    }
+    callbacks
+}
+
+/// Sets the callbacks, and switches on the events that may come from now on: those that are always on, and those of kinds that
+/// are on now. Some more are switched on when the JVM is ready.
+///
+/// # Errors
+/// When the JVM refuses, as a sentence.
+pub(crate) fn install(agent: &Agent) -> Result<(), String> {
+    let options = &agent.options;
     let mut events = vec![
         Event::VmInit,
         Event::VmDeath,
         Event::ThreadStart,
         Event::ThreadEnd,
     ];
-    if rewrites(&agent.options) {
-        callbacks.vm_start(lifecycle::vm_start);
-        callbacks.class_file_load_hook(class::file_load_hook);
+    if rewrites(options) {
         events.extend([Event::VmStart, Event::ClassFileLoadHook]);
-    } else if agent.options.events.contains(Events::METHODS) {
-        // Switched on when the JVM is ready.
-        let with_cpu = agent.options.events.contains(Events::CPU);
-        method::set_callbacks(&mut callbacks, with_cpu);
     }
-    if agent.options.events.contains(Events::DETAILS) {
-        callbacks.class_file_load_hook(class::file_load_hook);
+    if options.events.contains(Events::DETAILS) {
         events.push(Event::ClassFileLoadHook);
     }
-    if agent.options.events.contains(Events::JIT) {
-        callbacks.compiled_method_load(jit::loaded); // likewise
-        callbacks.compiled_method_unload(jit::unloaded);
-    }
-    if gc::are_wanted(&agent.options) {
-        callbacks.garbage_collection_start(gc::start);
-        callbacks.garbage_collection_finish(gc::finish);
-        events.extend([
-            Event::GarbageCollectionStart,
-            Event::GarbageCollectionFinish,
-        ]);
-    }
-    if request::is_wanted(&agent.options) {
-        callbacks.data_dump_request(request::requested);
+    if request::is_wanted(options) {
         events.push(Event::DataDumpRequest);
     }
-    if agent.options.events.contains(Events::MONITORS) {
-        callbacks.monitor_contended_enter(monitor::contended_enter);
-        callbacks.monitor_contended_entered(monitor::contended_entered);
-        callbacks.monitor_wait(monitor::wait);
-        callbacks.monitor_waited(monitor::waited);
-        events.extend([
-            Event::MonitorContendedEnter,
-            Event::MonitorContendedEntered,
-            Event::MonitorWait,
-            Event::MonitorWaited,
-        ]);
+    if let Some(objects) = agent.objects.get() {
+        object::install(objects, options)?;
     }
-    if agent.options.events.contains(Events::EXCEPTIONS) {
-        callbacks.exception_catch(exception::caught);
-        events.push(Event::ExceptionCatch);
-    }
-    if capabilities::needs_exceptions(&agent.options) {
-        callbacks.exception(exception::thrown);
-        events.push(Event::Exception);
-    }
-    callbacks.class_prepare(class::prepared); // switched on when the JVM is ready
-    if let Some(objects) = &agent.objects {
-        object::install(agent, objects)?;
-    }
-    agent
-        .jvmti
-        .set_callbacks(&callbacks)
-        .map_err(|e| e.to_string())?;
+    let callbacks = callbacks(options);
+    let set = agent.jvmti.set_callbacks(&callbacks);
+    set.map_err(|e| e.to_string())?;
     for event in events {
         agent.jvmti.enable(event).map_err(|e| e.to_string())?;
     }
     virtual_thread::install(agent.jvmti);
-    Ok(())
+    switch::begin(agent)
 }
 
 thread_local! {
@@ -190,12 +196,18 @@ fn buffer(agent: &Agent, env: *mut JNIEnv) -> Option<&'static ThreadBuffer> {
     Some(unsafe { virtual_thread::new_buffer(agent, env, number) })
 }
 
+/// Ends what the agent records by itself: samples, and snapshots of the heap. What is under way is waited for.
+pub(crate) fn end_own_work(agent: &Agent, env: *mut JNIEnv) {
+    lifecycle::end_samples(agent);
+    heap::end(agent, env, None);
+}
+
 /// Takes a snapshot of the heap on a thread of the agent's own; `false` where none are recorded.
 pub(crate) fn take_heap_snapshot(agent: &Agent, env: *mut JNIEnv) -> bool {
     let Some(buffer) = agent.native_buffer() else {
         return false;
     };
-    agent.options.events.contains(Events::HEAP) && {
+    agent.kinds().contains(Events::HEAP) && {
         heap::take(agent, env, buffer);
         true
     }

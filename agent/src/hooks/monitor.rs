@@ -12,7 +12,7 @@ use std::ffi::c_uchar;
 fn monitor(env: *mut JNIEnv, object: jobject, code: Code, value: impl FnOnce() -> u64) {
     guard::run("a monitor's event", || {
         let Some(agent) = agent::get() else { return };
-        let Some(objects) = &agent.objects else {
+        let Some(objects) = agent.objects.get() else {
             return;
         };
         let Some(buffer) = buffer(agent, env) else {

@@ -12,7 +12,7 @@ use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event, RawEnv};
 use crate::objects::{Objects, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
-use jtrail_options::{AllocMode, Events, Options};
+use jtrail_options::{AllocMode, Events, Options, Server};
 use std::cell::Cell;
 
 /// Whether these events tell of objects at all.
@@ -37,7 +37,8 @@ pub(crate) unsafe fn environment(
     options: &Options,
 ) -> Result<Option<Objects>, String> {
     let events = options.events;
-    if !are_told(events) {
+    // Where a client may ask for them later, classes get their numbers as if they were told of.
+    if !are_told(events) && options.server == Server::Standalone {
         return Ok(None);
     }
     // SAFETY: the caller's promise.
@@ -45,32 +46,35 @@ pub(crate) unsafe fn environment(
         .map_err(|code| format!("this JVM has no second tool environment (error {code})"))?;
     capabilities::add(jvmti, |potential| {
         capabilities::of_objects(potential, options)
-    })?;
+    })
+    .inspect_err(|_| jvmti.dispose())?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
     Ok(Some(Objects::new(vm, jvmti, events)))
 }
 
-/// Sets the callbacks of that environment, and switches on its events.
-pub(super) fn install(agent: &Agent, objects: &Objects) -> Result<(), String> {
+/// The JVM's event of allocations, as these options see them.
+pub(super) fn told_by(options: &Options) -> Event {
+    match options.alloc {
+        AllocMode::Jvm => Event::SampledObjectAlloc,
+        AllocMode::Sites => Event::VmObjectAlloc,
+    }
+}
+
+/// Sets the callbacks of that environment, and switches on what is always on.
+pub(super) fn install(objects: &Objects, options: &Options) -> Result<(), String> {
     let jvmti = objects.jvmti;
     let mut callbacks = Callbacks::default();
     callbacks.object_free(freed);
-    let mut events = vec![Event::ObjectFree];
-    if is_told_by_jvm(&agent.options) {
+    if is_told_by_jvm(options) {
         callbacks.sampled_object_alloc(allocated);
-        events.push(Event::SampledObjectAlloc);
         jvmti.sample_every_object().map_err(|e| e.to_string())?;
     }
-    if agent.options.has_alloc_probes() {
+    if options.has_alloc_probes() {
         callbacks.vm_object_alloc(super::site::made_by_vm);
-        events.push(Event::VmObjectAlloc);
     }
     jvmti.set_callbacks(&callbacks).map_err(|e| e.to_string())?;
-    for event in events {
-        jvmti.enable(event).map_err(|e| e.to_string())?;
-    }
-    Ok(())
+    jvmti.enable(Event::ObjectFree).map_err(|e| e.to_string())
 }
 
 thread_local! {
@@ -157,7 +161,7 @@ unsafe extern "system" fn allocated(
             return WAKING.set(Some(true));
         }
         let Some(agent) = agent::get() else { return };
-        let Some(objects) = &agent.objects else {
+        let Some(objects) = agent.objects.get() else {
             return;
         };
         let size = size.max(0) as u64;
@@ -218,12 +222,12 @@ unsafe fn tell(
 /// Comes on a thread of the JVM's own, which may be in the middle of a collection: no call into the JVM.
 unsafe extern "system" fn freed(_jvmti: RawEnv, tag: jlong) {
     guard::run("an object's end", || {
-        if let Some(objects) = agent::if_loaded().and_then(|agent| agent.objects.as_ref()) {
+        if let Some(objects) = agent::if_loaded().and_then(|agent| agent.objects.get()) {
             last_frees::told(objects);
         }
         let Some(agent) = agent::get() else { return };
         let number = number_in(tag);
-        if number != 0 && agent.options.events.contains(Events::FREE) {
+        if number != 0 && agent.kinds().contains(Events::FREE) {
             record(agent, agent.native_buffer(), Code::ObjectFree, &[number]);
         }
         if let Some(class) = class_in(tag) {

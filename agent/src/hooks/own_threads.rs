@@ -1,26 +1,29 @@
 //! Threads of the agent's own that call the JVM: the JVM makes them for agents, as daemons that Java code can't see. The trace leaves
 //! them out: their number is that of an ended thread.
 
+use super::leaving;
 use crate::agent::{self, Agent};
 use crate::guard;
+use crate::jni::Lasting;
 use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jobject};
 use parking_lot::RwLock;
 use std::ffi::c_void;
 
-/// Their `java.lang.Thread` objects, for ever.
+/// Their `java.lang.Thread` objects, until the agent leaves.
 #[derive(Default)]
 pub(crate) struct OwnThreads(RwLock<Vec<Lasting>>);
 
-/// A global reference that is never given up.
-struct Lasting(jobject);
+/// What a thread does; whether the agent is to leave then.
+type Body = Box<dyn FnOnce(&'static Agent, *mut JNIEnv) -> Leaves + Send>;
 
-// SAFETY: a global reference may be used on any thread.
-unsafe impl Send for Lasting {}
-// SAFETY: likewise, at the same time.
-unsafe impl Sync for Lasting {}
-
-type Body = Box<dyn FnOnce(&'static Agent, *mut JNIEnv) + Send>;
+/// Whether the agent is to leave when one of its threads ends.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Leaves {
+    #[default]
+    No,
+    Yes,
+}
 
 struct Start {
     place: &'static str,
@@ -42,10 +45,11 @@ pub(crate) fn start(
     let group = groups.first().ok_or("this JVM has no thread group")?;
     // SAFETY: a local reference that the JVM just gave us.
     let thread = unsafe { crate::jni::new_thread(env, *group, name) }?;
-    agent.own_threads.0.write().push(Lasting(thread));
+    let reference = thread.get();
+    agent.own_threads.0.write().push(thread);
     let start = Box::into_raw(Box::new(Start { place, body }));
     // SAFETY: a new thread; the function takes the box over.
-    let started = unsafe { agent.jvmti.run_agent_thread(thread, run, start.cast()) };
+    let started = unsafe { agent.jvmti.run_agent_thread(reference, run, start.cast()) };
     started.map_err(|error| {
         // SAFETY: nobody has taken it.
         drop(unsafe { Box::from_raw(start) });
@@ -56,11 +60,26 @@ pub(crate) fn start(
 unsafe extern "system" fn run(_jvmti: RawEnv, env: *mut JNIEnv, start: *mut c_void) {
     // SAFETY: made by `start` for us.
     let start = unsafe { Box::from_raw(start.cast::<Start>()) };
-    guard::run(start.place, || {
-        if let Some(agent) = agent::get() {
-            (start.body)(agent, env);
-        }
+    let leaves = guard::run_thread(start.place, || match agent::get() {
+        Some(agent) => (start.body)(agent, env),
+        None => Leaves::No,
     });
+    if leaves == Leaves::Yes {
+        leaving::leave(env);
+    }
+}
+
+impl OwnThreads {
+    /// Gives them up.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody asks for them any more.
+    pub(super) unsafe fn forget(&self, env: *mut JNIEnv) {
+        for thread in self.0.write().drain(..) {
+            // SAFETY: the caller's promise.
+            unsafe { thread.forget(env) };
+        }
+    }
 }
 
 /// Whether a thread that starts is one of them.
@@ -70,7 +89,7 @@ unsafe extern "system" fn run(_jvmti: RawEnv, env: *mut JNIEnv, start: *mut c_vo
 pub(super) unsafe fn is_starting(agent: &Agent, env: *mut JNIEnv, thread: jobject) -> bool {
     let threads = agent.own_threads.0.read();
     // SAFETY: the caller's promise, and global references.
-    let is = |own: &Lasting| unsafe { crate::jni::is_same(env, own.0, thread) };
+    let is = |own: &Lasting| unsafe { crate::jni::is_same(env, own.get(), thread) };
     let is_one = threads.iter().any(is);
     drop(threads);
     if is_one {

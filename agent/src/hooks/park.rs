@@ -22,7 +22,7 @@ pub(super) unsafe extern "system" fn park(env: *mut JNIEnv, _class: jclass, has_
             false => (agent.jvmti.current_thread())
                 .map(|thread| unsafe { crate::jni::park_blocker(env, thread) }),
         };
-        let number = match (&agent.objects, blocker.ok()) {
+        let number = match (agent.objects.get(), blocker.ok()) {
             // SAFETY: a local reference that the JVM just gave us, and the running thread's environment.
             (Some(objects), Some(blocker)) => unsafe {
                 objects.mention(agent, env, buffer, blocker)

@@ -11,7 +11,7 @@ use jtrail_options::{HeapMoments, Options, OutputFormat};
 
 /// Whether these options have something to do at a request.
 pub(super) fn is_wanted(options: &Options) -> bool {
-    heap::wanted(options, HeapMoments::REQUEST) || has_document(options)
+    heap::wanted(options, options.events, HeapMoments::REQUEST) || has_document(options)
 }
 
 /// Whether the trace is one document, which can be had before its end.
@@ -38,7 +38,7 @@ fn answer(agent: &Agent) {
     let Some(buffer) = buffer(agent, env) else {
         return;
     };
-    if heap::wanted(&agent.options, HeapMoments::REQUEST) {
+    if heap::wanted(&agent.options, agent.kinds(), HeapMoments::REQUEST) {
         heap::take(agent, env, buffer);
     }
     if has_document(&agent.options) {

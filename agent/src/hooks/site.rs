@@ -11,12 +11,11 @@ use crate::buffer::tls;
 use crate::clock::Clock;
 use crate::guard;
 use crate::instrument::sites::{self, Sizing};
-use crate::jni;
+use crate::jni::{self, Lasting};
 use crate::jvmti::abi::RawEnv;
 use crate::writer::{Announcement, ClassInfo};
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::cell::Cell;
-use std::sync::OnceLock;
 
 /// Our own hook's frame, which is innermost.
 const HOOK_FRAMES: i32 = 1;
@@ -30,16 +29,14 @@ thread_local! {
     static LOOKING_UP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sizes of arrays by their elements, and `Object[]` as a global reference.
-struct Arrays {
+/// Sizes of arrays by their elements, and the class of `Object[]`.
+pub(crate) struct Arrays {
     sizings: [(u8, Sizing); ELEMENTS.len()],
-    of_objects: usize,
+    of_objects: Lasting,
 }
 
 /// First characters of elements' descriptors; arrays are references like all others.
 const ELEMENTS: [u8; 9] = *b"ZBCSIJFDL";
-
-static ARRAYS: OnceLock<Arrays> = OnceLock::new();
 
 pub(super) unsafe extern "system" fn allocated<C: Clock>(
     env: *mut JNIEnv,
@@ -118,10 +115,11 @@ pub(super) unsafe extern "system" fn multi_allocated(
     site: jint,
 ) {
     guard::run("an allocation", || {
-        let (Some(agent), Some(arrays)) = (agent::get(), ARRAYS.get()) else {
+        let Some(agent) = agent::get() else { return };
+        let Some(arrays) = agent.arrays.get() else {
             return;
         };
-        let of_objects = std::ptr::with_exposed_provenance_mut(arrays.of_objects);
+        let of_objects = arrays.of_objects.get();
         let (mut array, mut count) = (array, 1);
         while !array.is_null() {
             // SAFETY: live local references: the hook's own argument, and what the JVM gives us here. An instance of `Object[]`
@@ -152,7 +150,7 @@ pub(super) unsafe extern "system" fn made_by_vm(
 ) {
     guard::run("an allocation of the JVM", || {
         let Some(agent) = agent::get() else { return };
-        let (Some(objects), Some(method)) = (&agent.objects, stack::caller(agent, 0)) else {
+        let (Some(objects), Some(method)) = (agent.objects.get(), stack::caller(agent, 0)) else {
             return;
         };
         // SAFETY: the JVM just told us of the method, which is on the stack.
@@ -199,7 +197,7 @@ unsafe fn is_told(agent: &Agent, method: jmethodID) -> bool {
 /// # Safety
 /// `env` is the running thread's, and `object` a live reference.
 unsafe fn record_object(agent: &Agent, env: *mut JNIEnv, object: jobject, site: u32, count: u64) {
-    let (Some(objects), Some(buffer)) = (&agent.objects, buffer(agent, env)) else {
+    let (Some(objects), Some(buffer)) = (agent.objects.get(), buffer(agent, env)) else {
         return;
     };
     if LOOKING_UP.get() {
@@ -285,7 +283,7 @@ unsafe fn class_and_size(
     // SAFETY: likewise.
     let number = unsafe { agent.classes.number_of(agent, class) }.ok_or("it has no number")?;
     if let Some(element) = name.strip_prefix('[') {
-        let arrays = ARRAYS.get().ok_or("no array was measured")?;
+        let arrays = agent.arrays.get().ok_or("no array was measured")?;
         let element = match element.as_bytes().first() {
             Some(b'[') | None => b'L',
             Some(element) => *element,
@@ -311,6 +309,17 @@ unsafe fn class_and_size(
     Ok((number, Sizing::fixed(size)))
 }
 
+impl Arrays {
+    /// Gives up what it refers to.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody asks for arrays any more.
+    pub(super) unsafe fn forget(&self, env: *mut JNIEnv) {
+        // SAFETY: the caller's promise.
+        unsafe { self.of_objects.forget(env) };
+    }
+}
+
 /// Measures arrays, and says what is not seen.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
     if agent.classes.sites.get().is_none() {
@@ -324,7 +333,7 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
     // SAFETY: the running thread's environment.
     let arrays = unsafe { jni::with_frame(env, || measure_arrays(agent, env)) };
     if let Some(arrays) = arrays {
-        let _ = ARRAYS.set(arrays); // the first and only time
+        let _ = agent.arrays.set(arrays); // the first and only time
     }
 }
 
@@ -358,11 +367,11 @@ unsafe fn measure_arrays(agent: &Agent, env: *mut JNIEnv) -> Option<Arrays> {
         if array.is_null() {
             return None;
         }
-        jni::global_reference(env, jni::class_of(env, array))
+        Lasting::new(env, jni::class_of(env, array))
     };
     Some(Arrays {
         sizings,
-        of_objects: of_objects.expose_provenance(),
+        of_objects,
     })
 }
 

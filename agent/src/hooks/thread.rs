@@ -2,8 +2,8 @@
 
 use super::{cpu, last_frees, lifecycle, own_threads, record};
 use crate::agent::{self, Agent, NO_THREAD};
-use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
+use crate::buffer::{ThreadBuffer, live};
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use crate::writer::Announcement;
@@ -64,7 +64,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
             let buffer = agent.buffer_of(number);
             // SAFETY: likewise.
             unsafe { look_at_name(agent, buffer, thread, number) };
-            if agent.options.events.contains(Events::CPU) {
+            if agent.kinds().contains(Events::CPU) {
                 cpu::record_thread(agent, buffer, number, cpu::now());
             }
             record(agent, Some(buffer), Code::ThreadEnd, &[u64::from(number)]);
@@ -74,7 +74,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
             // SAFETY: the callback's own reference.
             unsafe { agent.forget_thread(thread) };
         }
-        agent.finish_buffer();
+        live::finish();
         // SAFETY: the callback's own reference and environment.
         unsafe { last_frees::thread_ended(agent, env, thread, false) };
     });
@@ -90,7 +90,7 @@ pub(super) unsafe fn look_at_name(
     thread: jobject,
     number: u32,
 ) {
-    if agent.options.events.contains(Events::THREADS)
+    if agent.kinds().contains(Events::THREADS)
         // SAFETY: the caller's promise.
         && let Ok(name) = unsafe { agent.jvmti.thread_name(thread) }
     {
@@ -118,7 +118,7 @@ pub(super) fn last_words(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer)
             threads.insert(number, thread);
         }
     }
-    if !agent.options.events.contains(Events::CPU) {
+    if !agent.kinds().contains(Events::CPU) {
         return;
     }
     // SAFETY: likewise.

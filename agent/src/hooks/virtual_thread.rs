@@ -147,7 +147,7 @@ fn move_to(agent: &Agent, buffer: &ThreadBuffer, thread: Option<u32>) -> u32 {
     if next == running {
         return next;
     }
-    let tell_mounts = agent.options.events.contains(Events::MOUNTS);
+    let tell_mounts = agent.kinds().contains(Events::MOUNTS);
     if running != carrier {
         if let Some(times) = &agent.virtual_times {
             times.unmounted(running);
@@ -180,7 +180,7 @@ fn finish(agent: &Agent, buffer: &ThreadBuffer, thread: jobject, number: u32) {
     }
     // SAFETY: it is the running thread's own.
     let (running, carrier) = unsafe { buffer.owners() };
-    if running == number && agent.options.events.contains(Events::MOUNTS) {
+    if running == number && agent.kinds().contains(Events::MOUNTS) {
         record(agent, Some(buffer), Code::Unmount, &pair(number, carrier));
     }
     record(agent, Some(buffer), Code::ThreadEnd, &[number.into()]);

@@ -13,13 +13,14 @@ use super::plan::{Plan, tell_lines, tell_reduced};
 use super::sites::AllocSites;
 use crate::agent::Agent;
 use crate::bursts::Bursts;
+use crate::jni::HOOK_NAME;
 use crate::jvmti::{Jvmti, Lines};
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
-use jtrail_classfile::{Class, Hooks, Method, SuperMarks, instrument};
+use jtrail_classfile::{Class, Hooks, LargeNumbers, Method, SuperMarks, instrument};
 use jtrail_options::{ClassVerdict, Events};
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -27,10 +28,13 @@ use std::sync::{Arc, OnceLock};
 #[derive(Default)]
 pub(crate) struct Classes {
     loaders: Loaders,
-    /// Classes are rewritten. That takes the hook.
+    /// Whether the hook is there, so that classes can be rewritten.
+    has_hook: AtomicBool,
+    /// Whether they are.
     open: AtomicBool,
-    can_open: AtomicBool,
     known: Mutex<Known>,
+    /// Those that have hooks now, by loader and name.
+    hooked: Mutex<FxHashSet<(Loader, Box<str>)>>,
     /// Where lines are counted.
     pub(crate) lines: OnceLock<LineCounters>,
     /// Where objects are created, if that is where allocations are seen.
@@ -59,27 +63,36 @@ impl FrameMethod {
 }
 
 impl Classes {
-    /// The hook is there.
-    pub(crate) fn allow(&self) {
-        self.can_open.store(true, Ordering::Release);
+    /// The hook is there, and classes are rewritten, or not yet.
+    pub(crate) fn found_hook(&self, open: bool) {
+        self.has_hook.store(true, Ordering::Release);
+        self.set_open(open);
     }
 
-    pub(crate) fn can_open(&self) -> bool {
-        self.can_open.load(Ordering::Acquire)
+    /// Whether classes can be rewritten.
+    pub(crate) fn has_hook(&self) -> bool {
+        self.has_hook.load(Ordering::Acquire)
     }
 
-    /// From now on, classes are rewritten.
-    pub(crate) fn open(&self) {
-        self.open.store(true, Ordering::Release);
-    }
-
-    /// From now on, none is.
-    pub(crate) fn close(&self) {
-        self.open.store(false, Ordering::Release);
+    /// From now on, classes are rewritten, or none is.
+    pub(crate) fn set_open(&self, open: bool) {
+        self.open.store(open, Ordering::Release);
     }
 
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
+    }
+
+    /// Where lines are counted, if they are now.
+    pub(super) fn lines_now(&self, agent: &Agent) -> Option<&LineCounters> {
+        let lines = self.lines.get();
+        lines.filter(|_| agent.kinds().contains(Events::LINES))
+    }
+
+    /// Where objects are created, if allocations are seen there now.
+    pub(crate) fn sites_now(&self, agent: &Agent) -> Option<&AllocSites> {
+        let sites = self.sites.get();
+        sites.filter(|_| agent.kinds().contains(Events::ALLOC))
     }
 
     pub(crate) fn find_platform_loader(&self, jvmti: Jvmti, env: *mut JNIEnv) {
@@ -100,6 +113,25 @@ impl Classes {
         entry.is_some_and(|entry| entry.loaded)
     }
 
+    /// Whether any class has hooks.
+    pub(crate) fn have_hooks(&self) -> bool {
+        !self.hooked.lock().is_empty()
+    }
+
+    /// Whether a class (`a/b/C`) has hooks, or is about to get some.
+    pub(crate) fn has_hooks(&self, loader: Loader, name: &str) -> bool {
+        self.hooked.lock().contains(&(loader, name.into()))
+    }
+
+    /// A class's code has hooks from now on, or none.
+    pub(crate) fn note_hooks(&self, loader: Loader, name: &str, has_hooks: bool) {
+        let mut hooked = self.hooked.lock();
+        match has_hooks {
+            true => hooked.insert((loader, name.into())),
+            false => hooked.remove(&(loader, name.into())),
+        };
+    }
+
     /// The class file with hooks in the methods that the filters include, and where objects are created; `None` to leave
     /// it as it is.
     /// `again`: the class exists, and gets new code.
@@ -111,14 +143,21 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
-        if name == Some(parks::CLASS) && agent.options.events.contains(Events::PARKS) {
-            let told = parks::instrument(agent, bytes);
-            let bytes = told.as_deref().unwrap_or(bytes);
-            return self
-                .rewrite_chosen(agent, loader, name, bytes, again)
-                .or(told);
+        let rewritten = match name == Some(parks::CLASS) && agent.kinds().contains(Events::PARKS) {
+            true => {
+                let told = parks::instrument(agent, bytes);
+                let bytes = told.as_deref().unwrap_or(bytes);
+                self.rewrite_chosen(agent, loader, name, bytes, again)
+                    .or(told)
+            }
+            false => self.rewrite_chosen(agent, loader, name, bytes, again),
+        };
+        if let Some(name) = name
+            && (again || rewritten.is_some())
+        {
+            self.note_hooks(loader, name, rewritten.is_some());
         }
-        self.rewrite_chosen(agent, loader, name, bytes, again)
+        rewritten
     }
 
     fn rewrite_chosen(
@@ -129,7 +168,7 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
-        let everywhere = self.sites.get().is_some();
+        let everywhere = self.sites_now(agent).is_some();
         // Most classes are none of ours: decide by the name, before anything is read.
         if let Some(name) = name
             && !everywhere
@@ -161,7 +200,17 @@ impl Classes {
         // copy can run.
         let mut known = self.known.lock();
         let mut plan = Plan::of(&mut known, agent, loader, &class, &name, verdict);
-        let result = instrument(&class, hooks_of(agent), |at, _| plan.probes[at]);
+        let hook = agent.hook.get();
+        let hooks = Hooks {
+            class: hook.map_or(HOOK_NAME, |hook| &hook.name),
+            // The JVM keeps constants, and the next agent gives other numbers.
+            large_numbers: match hook.is_none_or(|hook| hook.is_first) {
+                true => LargeNumbers::Constant,
+                false => LargeNumbers::Computed,
+            },
+            ..hooks_of(agent)
+        };
+        let result = instrument(&class, &hooks, |at, _| plan.probes[at]);
         let rewritten = match result {
             Ok(rewritten) => rewritten,
             Err(refusal) => {
@@ -208,7 +257,7 @@ impl Classes {
 
     /// Which methods of a class have their calls or lines traced.
     pub(crate) fn verdict(&self, agent: &Agent, loader: Loader, name: &str) -> ClassVerdict {
-        let events = agent.options.events;
+        let events = agent.kinds();
         if !events.contains(Events::METHODS) && !events.contains(Events::LINES) {
             return ClassVerdict::None;
         }
@@ -285,7 +334,7 @@ impl Classes {
     /// # Safety
     /// `class` is a live reference to a class.
     pub(crate) unsafe fn number_of(&self, agent: &Agent, class: jclass) -> Option<u32> {
-        match &agent.objects {
+        match agent.objects.get() {
             // SAFETY: the caller's promise.
             Some(objects) => unsafe { objects.class(agent, class) },
             // SAFETY: likewise.
@@ -401,10 +450,10 @@ pub(crate) fn has_triggers(agent: &Agent, name: &str) -> bool {
 }
 
 /// What rewritten classes call: behind a gate where only bursts are recorded.
-fn hooks_of(agent: &Agent) -> &'static Hooks<'static> {
+fn hooks_of(agent: &Agent) -> Hooks<'static> {
     match agent.bursts {
-        None => &Hooks::JTRAIL,
-        Some(_) => &Hooks::JTRAIL_BURST,
+        None => Hooks::JTRAIL,
+        Some(_) => Hooks::JTRAIL_BURST,
     }
 }
 

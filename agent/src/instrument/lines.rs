@@ -1,11 +1,10 @@
-//! Counters of lines: 64 bits for each entry of a line table, in memory that stays for ever.
+//! Counters of lines: 64 bits for each entry of a line table, in memory that never moves.
 //!
 //! The hook class adds to them, from compiled code without a call; the writer reads them when it tells what they say.
 
-use crate::memory;
+use crate::memory::Zeros;
 use std::io;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Room for so many counters. Memory is only used up as counters are.
 const MOST: u32 = 1 << 25;
@@ -13,7 +12,7 @@ const MOST: u32 = 1 << 25;
 /// All counters.
 #[derive(Debug)]
 pub(crate) struct LineCounters {
-    counters: &'static [AtomicU64],
+    counters: Zeros<AtomicU64>,
     next: AtomicU32,
 }
 
@@ -24,14 +23,14 @@ impl LineCounters {
     /// When the system has no such range of addresses.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
-            counters: reserve(MOST as usize)?,
+            counters: Zeros::new(MOST as usize)?,
             next: AtomicU32::new(0),
         })
     }
 
     /// Address of the first one.
     pub(crate) fn address(&self) -> usize {
-        self.counters.as_ptr() as usize
+        self.counters.all().as_ptr() as usize
     }
 
     /// Takes `count` counters in a row; the number of the first. `None` when there are no more.
@@ -51,32 +50,9 @@ impl LineCounters {
 
     /// What a counter says.
     pub(crate) fn count(&self, number: u32) -> u64 {
-        let counter = self.counters.get(number as usize);
+        let counter = self.counters.all().get(number as usize);
         counter.map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
-}
-
-/// What may be all zeros.
-///
-/// # Safety
-/// It is a value of the type, and the type needs no drop.
-pub(crate) unsafe trait Zeroed {}
-
-// SAFETY: 0.
-unsafe impl Zeroed for AtomicU32 {}
-// SAFETY: 0.
-unsafe impl Zeroed for AtomicU64 {}
-// SAFETY: `false`.
-unsafe impl Zeroed for AtomicBool {}
-
-/// Zeros in a row, in memory that never moves and is never given back. It is used up as they are written to.
-///
-/// # Errors
-/// When the system has no such range of addresses.
-pub(crate) fn reserve<T: Zeroed>(count: usize) -> io::Result<&'static [T]> {
-    let start = memory::map(count * size_of::<T>())?;
-    // SAFETY: fresh, zeroed, page-aligned memory of that length, which is never given back.
-    Ok(unsafe { NonNull::slice_from_raw_parts(start.cast(), count).as_ref() })
 }
 
 #[cfg(test)]
@@ -91,7 +67,7 @@ mod tests {
         assert_eq!(lines.take(2), Some(3));
         assert_eq!(lines.take(MOST as usize), None);
         assert_eq!(lines.take(usize::MAX), None);
-        lines.counters[4].fetch_add(7, Ordering::Relaxed);
+        lines.counters.all()[4].fetch_add(7, Ordering::Relaxed);
         assert_eq!(lines.count(4), 7);
         assert_eq!(lines.count(u32::MAX), 0);
     }

@@ -6,7 +6,8 @@ pub(crate) fn class(name: &str) -> Option<&'static str> {
         // Every constructor of every class runs its constructor, and its empty finalizer must stay empty.
         "java/lang/Object" => Some("java.lang.Object is what everything else is made of"),
         // Our own, which is no news.
-        "java/lang/JtrailHook" | "jtrail/Binder" => Some(""),
+        "jtrail/Binder" => Some(""),
+        _ if name.starts_with(crate::jni::HOOK_NAME) => Some(""),
         _ => None,
     }
 }

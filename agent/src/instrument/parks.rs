@@ -26,7 +26,11 @@ pub(super) fn instrument(agent: &Agent, bytes: &[u8]) -> Option<Vec<u8>> {
                 let has_blocker = method.descriptor().starts_with("(Ljava/lang/Object;");
                 Probes::calls(parks.then_some(has_blocker.into()))
             };
-            jtrail_classfile::instrument(&class, &HOOKS, probes).map_err(|error| error.to_string())
+            let hooks = Hooks {
+                class: agent.hook.get().map_or(HOOKS.class, |hook| &hook.name),
+                ..HOOKS
+            };
+            jtrail_classfile::instrument(&class, &hooks, probes).map_err(|error| error.to_string())
         });
     match result {
         Ok(rewritten) => Some(rewritten.bytes),

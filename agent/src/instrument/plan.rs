@@ -66,7 +66,7 @@ impl Plan {
             }));
         }
         let mut new_methods = Vec::new();
-        let sites_of = |method: &Method<'a>| match agent.classes.sites.get() {
+        let sites_of = |method: &Method<'a>| match agent.classes.sites_now(agent) {
             Some(_) => class.allocation_sites(method),
             None => Vec::new(),
         };
@@ -143,10 +143,10 @@ impl Plan {
             .enumerate()
             .map(&mut choose)
             .collect();
-        let calls = agent.options.events.contains(Events::METHODS);
+        let calls = agent.kinds().contains(Events::METHODS);
         let mut probes = |(method, chosen): (&Method<'a>, &Chosen<'a>)| {
             let number = chosen.number.filter(|_| chosen.included);
-            let counters = number.and(agent.classes.lines.get());
+            let counters = number.and(agent.classes.lines_now(agent));
             let lines = counters.and_then(|counters| {
                 let count = method.line_entries().len();
                 let key = (loader, name, &*full_name(method));
@@ -157,7 +157,7 @@ impl Plan {
                 }
                 first
             });
-            let all = agent.classes.sites.get();
+            let all = agent.classes.sites_now(agent);
             let allocations = all.filter(|_| !chosen.sites.is_empty()).and_then(|all| {
                 let key = (loader, name, &*full_name(method));
                 let first = sites::number(agent, all, known, key, &chosen.sites);

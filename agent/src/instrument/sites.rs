@@ -7,31 +7,42 @@
 use super::known::Known;
 use super::loader::Loader;
 use crate::agent::Agent;
+use crate::memory::Zeros;
 use crate::writer::Announcement;
 use jtrail_classfile::{Allocation, AllocationSite};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// Room for so many places. Memory is only used up as places are.
 const MOST: u32 = 1 << 24;
 
-/// By number: whether the writer knows all of a place. Apart from the rest, because every probe looks at it.
-static FOUND: OnceLock<&'static [AtomicBool]> = OnceLock::new();
+/// By number: whether the writer knows all of a place. Apart from the rest, because every probe looks at it. Null, or [`MOST`] of them, which
+/// stay until no probe can look at them any more (`hooks::leaving`).
+static FOUND: AtomicPtr<AtomicBool> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether a record may be made of the place without further ado.
 #[inline(always)]
 pub(crate) fn is_found(site: u32) -> bool {
-    let found = FOUND.get().and_then(|all| all.get(site as usize));
-    found.is_some_and(|found| found.load(Ordering::Relaxed))
+    let all = FOUND.load(Ordering::Acquire);
+    // SAFETY: there are so many, as long as the static points there.
+    !all.is_null() && site < MOST && unsafe { &*all.add(site as usize) }.load(Ordering::Relaxed)
+}
+
+/// From now on, no place is known.
+pub(crate) fn forget_found() {
+    FOUND.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
 /// All places.
-#[derive(Default)]
-pub(crate) struct AllocSites(Mutex<Table>);
+pub(crate) struct AllocSites {
+    table: Mutex<Table>,
+    found: Zeros<AtomicBool>,
+}
 
 #[derive(Default)]
 struct Table {
@@ -73,15 +84,21 @@ impl AllocSites {
     /// # Errors
     /// When the system has no such range of addresses.
     pub(crate) fn new() -> io::Result<Self> {
-        if FOUND.get().is_none() {
-            let _ = FOUND.set(super::lines::reserve(MOST as usize)?); // the first and only time
-        }
-        Ok(Self::default())
+        let found = Zeros::new(MOST as usize)?;
+        Ok(Self {
+            table: Mutex::default(),
+            found,
+        })
+    }
+
+    /// Lets probes see which places are found.
+    pub(crate) fn show_found(&self) {
+        FOUND.store(self.found.all().as_ptr().cast_mut(), Ordering::Release);
     }
 
     /// Gives places their numbers in a row; the first. `None` when there are none left.
     fn take(&self, sites: &[AllocationSite<'_>]) -> Option<u32> {
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
         let Table { classes, names, .. } = &mut *table;
         if classes.len() + sites.len() > MOST as usize {
             return None;
@@ -101,25 +118,25 @@ impl AllocSites {
 
     /// The class that is to be looked up for a place; `None` if that is done.
     pub(crate) fn wanted(&self, site: u32) -> Option<Arc<str>> {
-        self.0.lock().classes.get(site as usize)?.clone()
+        self.table.lock().classes.get(site as usize)?.clone()
     }
 
     /// Bytes of an object of the class, if one was measured.
     pub(crate) fn size(&self, class: u32) -> Option<u64> {
-        self.0.lock().sizes.get(&class).copied()
+        self.table.lock().sizes.get(&class).copied()
     }
 
     /// An object of the class was measured.
     pub(crate) fn measured(&self, class: u32, bytes: u64) {
-        self.0.lock().sizes.insert(class, bytes);
+        self.table.lock().sizes.insert(class, bytes);
     }
 
     /// The writer knows all of the place.
     pub(crate) fn found(&self, site: u32) {
-        if let Some(class) = self.0.lock().classes.get_mut(site as usize) {
+        if let Some(class) = self.table.lock().classes.get_mut(site as usize) {
             *class = None;
         }
-        if let Some(found) = FOUND.get().and_then(|all| all.get(site as usize)) {
+        if let Some(found) = self.found.all().get(site as usize) {
             found.store(true, Ordering::Release);
         }
     }
@@ -203,10 +220,13 @@ mod tests {
         let expected = ["a.B$C", "[I", "[La.B;", "[[La.B;"];
         assert_eq!(names[..4], expected.map(Some));
         assert_eq!(names[4], None);
+        sites.show_found();
         assert!(!is_found(1));
         sites.found(1);
         assert!(is_found(1) && !is_found(0) && !is_found(MOST));
         assert_eq!(sites.wanted(1), None);
+        forget_found();
+        assert!(!is_found(1));
     }
 
     #[test]

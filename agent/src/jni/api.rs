@@ -47,6 +47,19 @@ pub(crate) unsafe fn bind_api(
     }
 }
 
+/// Takes its methods back. The class does without them, also where a call is on its way.
+///
+/// # Safety
+/// `env` is the running thread's, and `class` a live reference to the class.
+pub(crate) unsafe fn unbind_api(env: *mut JNIEnv, class: jclass) {
+    // SAFETY: the caller's promise; the function is there since the first version.
+    unsafe {
+        if set_bound(env, class, false) {
+            ((**env).v1_1.UnregisterNatives)(env, class);
+        }
+    }
+}
+
 /// Tells the class whether its methods are bound.
 ///
 /// # Safety

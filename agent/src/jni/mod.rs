@@ -1,54 +1,23 @@
 //! The few things that the agent asks of Java itself.
 
 mod api;
+mod hook;
 mod objects;
 mod threads;
 
-pub(crate) use api::{ApiFunctions, bind_api, new_text, text_of};
+pub(crate) use api::{ApiFunctions, bind_api, new_text, text_of, unbind_api};
+pub(crate) use hook::{Hook, HookFunctions, NAME as HOOK_NAME, bind_functions};
 pub(crate) use objects::{
     address, allocate, array_length, first_element, forget, is_instance, named_class, new_array,
     object_class, with_garbage,
 };
 pub(crate) use threads::{new_thread, park_blocker, with_local_frame};
 
-use jni::objects::{JClass, JClassLoader, JValue};
-use jni::strings::JNIStr;
+use jni::objects::JClass;
 use jni::sys::{JNIEnv, JavaVM, JavaVMAttachArgs, jclass, jobject};
-use jni::{EnvUnowned, NativeMethod, Outcome, jni_sig, jni_str};
+use jni::{EnvUnowned, Outcome, jni_sig, jni_str};
 use std::ffi::{CStr, c_void};
 use std::ptr;
-
-/// Bytes of `java.lang.JtrailHook`, compiled by the build script.
-const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
-/// Bytes of `jtrail.Binder`, likewise.
-const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
-
-/// The native method of the binder: `(env, binder, hook class)`.
-pub(crate) type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
-
-/// The hook's functions.
-pub(crate) struct HookFunctions {
-    pub(crate) enter: *mut c_void,
-    pub(crate) leave: *mut c_void,
-    pub(crate) leave_by_exception: *mut c_void,
-    pub(crate) caught: *mut c_void,
-    pub(crate) super_call: *mut c_void,
-    pub(crate) super_returned: *mut c_void,
-    pub(crate) allocated: *mut c_void,
-    /// Has two arguments: length and site.
-    pub(crate) array_allocated: *mut c_void,
-    /// Has two arguments: an object and the site.
-    pub(crate) multi_allocated: *mut c_void,
-    /// Likewise.
-    pub(crate) call_allocated: *mut c_void,
-    pub(crate) trigger_enter: *mut c_void,
-    pub(crate) trigger_leave: *mut c_void,
-    pub(crate) trigger_leave_by_exception: *mut c_void,
-    pub(crate) park: *mut c_void,
-    pub(crate) unpark: *mut c_void,
-    /// Has no argument, and answers a `long`.
-    pub(crate) line_counters: *mut c_void,
-}
 
 /// Runs `f` with a safe environment; what goes wrong is told as text, and no exception stays behind.
 fn with<T>(
@@ -72,134 +41,6 @@ fn with<T>(
         Outcome::Err(error) => Err(error.to_string()),
         Outcome::Panic(panic) => std::panic::resume_unwind(panic), // up to our own guard
     }
-}
-
-/// Defines the hook class into the boot loader, where it is not there from an earlier time, and has `bind` called to bind its methods.
-pub(crate) fn define_hook(env: *mut JNIEnv, bind: Bind) -> Result<(), String> {
-    with(env, |env| {
-        let hook = define_once(env, jni_str!("java/lang/JtrailHook"), HOOK_CLASS)?;
-        let binder = define_once(env, jni_str!("jtrail/Binder"), BINDER_CLASS)?;
-        // SAFETY: that is the method's signature.
-        let method = unsafe {
-            NativeMethod::from_raw_parts(
-                jni_str!("bindNatives"),
-                jni_str!("(Ljava/lang/Class;)V"),
-                bind as *mut c_void,
-            )
-        };
-        // SAFETY: as above.
-        unsafe { env.register_native_methods(&binder, &[method]) }?;
-        env.call_static_method(
-            binder,
-            jni_str!("bind"),
-            jni_sig!("(Ljava/lang/Class;)V"),
-            &[JValue::Object(&hook)],
-        )?
-        .v()
-    })
-}
-
-/// A class of the boot loader, which is defined unless it is there.
-fn define_once<'local>(
-    env: &mut jni::Env<'local>,
-    name: &'static JNIStr,
-    bytes: &[u8],
-) -> Result<JClass<'local>, jni::errors::Error> {
-    let defined = env.define_class(Some(name), JClassLoader::null(), bytes);
-    if defined.is_ok() {
-        return defined;
-    }
-    if env.exception_check() {
-        env.exception_clear();
-    }
-    env.find_class(name)
-}
-
-/// Binds the methods of the hook class.
-///
-/// # Safety
-/// The functions are static native methods of Java with one `int`, where nothing else is said.
-pub(crate) unsafe fn bind_hook(
-    env: *mut JNIEnv,
-    class: jclass,
-    functions: &HookFunctions,
-) -> Result<(), String> {
-    with(env, |env| {
-        let methods = [
-            (jni_str!("enter"), functions.enter),
-            (jni_str!("leave"), functions.leave),
-            (jni_str!("leaveByException"), functions.leave_by_exception),
-            (jni_str!("caught"), functions.caught),
-            (jni_str!("superCall"), functions.super_call),
-            (jni_str!("superReturned"), functions.super_returned),
-            (jni_str!("allocated"), functions.allocated),
-            (jni_str!("triggerEnter"), functions.trigger_enter),
-            (jni_str!("triggerLeave"), functions.trigger_leave),
-            (
-                jni_str!("triggerLeaveByException"),
-                functions.trigger_leave_by_exception,
-            ),
-            (jni_str!("park"), functions.park),
-            (jni_str!("unpark"), functions.unpark),
-        ]
-        .map(|(name, function)| (name, jni_str!("(I)V"), function));
-        let others = [
-            (
-                jni_str!("lineCounters"),
-                jni_str!("()J"),
-                functions.line_counters,
-            ),
-            (
-                jni_str!("arrayAllocated"),
-                jni_str!("(II)V"),
-                functions.array_allocated,
-            ),
-            (
-                jni_str!("multiAllocated"),
-                jni_str!("(Ljava/lang/Object;I)V"),
-                functions.multi_allocated,
-            ),
-            (
-                jni_str!("callAllocated"),
-                jni_str!("(Ljava/lang/Object;I)V"),
-                functions.call_allocated,
-            ),
-        ];
-        let methods: Vec<_> = methods
-            .into_iter()
-            .chain(others)
-            // SAFETY: the caller's promise.
-            .map(|(name, signature, function)| unsafe {
-                NativeMethod::from_raw_parts(name, signature, function)
-            })
-            .collect();
-        // SAFETY: the JVM's own reference.
-        let class = unsafe { JClass::from_raw(env, class) };
-        // SAFETY: the caller's promise.
-        unsafe { env.register_native_methods(class, &methods) }
-    })
-}
-
-/// Tells the hook class where its gate is.
-///
-/// # Safety
-/// `env` is the running thread's, and `class` a live reference to the hook class.
-pub(crate) unsafe fn set_gate(
-    env: *mut JNIEnv,
-    class: jclass,
-    address: usize,
-) -> Result<(), String> {
-    // SAFETY: the caller's promise; the functions are there since the first version.
-    unsafe {
-        let functions = &(**env).v1_1;
-        let field = (functions.GetStaticFieldID)(env, class, c"gate".as_ptr(), c"J".as_ptr());
-        if field.is_null() {
-            (functions.ExceptionClear)(env);
-            return Err("it has no gate; it is that of another version of jtrail".into());
-        }
-        (functions.SetStaticLongField)(env, class, field, address as i64);
-    }
-    Ok(())
 }
 
 /// The JVM, for threads that have no environment of it.
@@ -260,6 +101,15 @@ pub(crate) unsafe fn attach_daemon(vm: Vm, name: &CStr) -> Option<*mut JNIEnv> {
     (code == 0 && !env.is_null()).then_some(env.cast())
 }
 
+/// The running thread is none of Java's any more.
+///
+/// # Safety
+/// [`attach_daemon`] made it one, and nothing of its environment is used any more.
+pub(crate) unsafe fn detach(vm: Vm) {
+    // SAFETY: the caller's promise.
+    unsafe { ((**vm.0).v1_4.DetachCurrentThread)(vm.0) };
+}
+
 /// Runs `f`, and then frees the local references that it made.
 ///
 /// # Safety
@@ -312,20 +162,53 @@ pub(crate) unsafe fn weak_reference(env: *mut JNIEnv, object: jobject) -> jobjec
     unsafe { ((**env).v1_2.NewWeakGlobalRef)(env, object) }
 }
 
-/// A global reference, never given up; null when there is no memory for it.
+/// Gives a weak global reference up.
 ///
 /// # Safety
-/// `env` is the running thread's, and `object` a live reference.
-pub(crate) unsafe fn global_reference(env: *mut JNIEnv, object: jobject) -> jobject {
-    // SAFETY: the caller's promise; the function is there since the first version.
-    unsafe { ((**env).v1_1.NewGlobalRef)(env, object) }
+/// `env` is the running thread's, the reference is one of [`weak_reference`], or null, and nobody uses it any more.
+pub(crate) unsafe fn forget_weak(env: *mut JNIEnv, weak: jobject) {
+    // SAFETY: the caller's promise; the function is there since version 1.2.
+    unsafe { ((**env).v1_2.DeleteWeakGlobalRef)(env, weak) }
 }
 
-/// `jdk.internal.misc.VM`, as a global reference that is never given up.
-pub(crate) fn vm_class(env: *mut JNIEnv) -> Result<jclass, String> {
+/// A global reference, which lasts until it is given up.
+pub(crate) struct Lasting(jobject);
+
+// SAFETY: a global reference may be used on any thread.
+unsafe impl Send for Lasting {}
+// SAFETY: likewise, at the same time.
+unsafe impl Sync for Lasting {}
+
+impl Lasting {
+    /// One to that object; to nothing when there is no memory for it.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `object` a live reference.
+    pub(crate) unsafe fn new(env: *mut JNIEnv, object: jobject) -> Self {
+        // SAFETY: the caller's promise; the function is there since the first version.
+        Self(unsafe { ((**env).v1_1.NewGlobalRef)(env, object) })
+    }
+
+    /// The reference.
+    pub(crate) fn get(&self) -> jobject {
+        self.0
+    }
+
+    /// Gives it up.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody uses the reference any more.
+    pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
+        // SAFETY: the caller's promise; the function is there since the first version.
+        unsafe { ((**env).v1_1.DeleteGlobalRef)(env, self.0) }
+    }
+}
+
+/// `jdk.internal.misc.VM`.
+pub(crate) fn vm_class(env: *mut JNIEnv) -> Result<Lasting, String> {
     with(env, |env| {
         let class = env.find_class(jni_str!("jdk/internal/misc/VM"))?;
-        Ok(env.new_global_ref(class)?.into_raw())
+        Ok(Lasting(env.new_global_ref(class)?.into_raw()))
     })
 }
 

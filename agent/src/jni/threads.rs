@@ -1,13 +1,13 @@
 //! Threads, and the local references that they hold.
 
-use super::with;
+use super::{Lasting, with};
 use jni::objects::{JObject, JValue};
 use jni::sys::{JNIEnv, jobject};
 use jni::{jni_sig, jni_str};
 use std::ptr;
 use std::sync::OnceLock;
 
-/// A new `java.lang.Thread` of that group and name, not started, as a global reference that is never given up.
+/// A new `java.lang.Thread` of that group and name, not started, as a reference that lasts.
 ///
 /// # Safety
 /// `group` is a live reference to a thread group.
@@ -15,7 +15,7 @@ pub(crate) unsafe fn new_thread(
     env: *mut JNIEnv,
     group: jobject,
     name: &str,
-) -> Result<jobject, String> {
+) -> Result<Lasting, String> {
     with(env, |env| {
         // SAFETY: the caller's promise.
         let group = unsafe { JObject::from_raw(env, group) };
@@ -25,7 +25,7 @@ pub(crate) unsafe fn new_thread(
             jni_sig!("(Ljava/lang/ThreadGroup;Ljava/lang/String;)V"),
             &[JValue::Object(&group), JValue::Object(&name)],
         )?;
-        Ok(env.new_global_ref(thread)?.into_raw())
+        Ok(Lasting(env.new_global_ref(thread)?.into_raw()))
     })
 }
 

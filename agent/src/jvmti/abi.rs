@@ -239,6 +239,7 @@ functions! {
     124 get_extension_functions(count: *mut jint, functions: *mut *mut jvmtiExtensionFunctionInfo);
     125 get_extension_events(count: *mut jint, events: *mut *mut jvmtiExtensionEventInfo);
     126 set_extension_event_callback(index: jint, callback: *const c_void);
+    127 dispose_environment();
     131 get_system_property(name: *const c_char, value: *mut *mut c_char);
     133 get_phase(phase: *mut jint);
     137 get_thread_cpu_time(thread: jobject, nanoseconds: *mut jlong);
@@ -429,6 +430,7 @@ mod tests {
             "generate_events" = GenerateEvents,
             "get_extension_events" = GetExtensionEvents,
             "set_extension_event_callback" = SetExtensionEventCallback,
+            "dispose_environment" = DisposeEnvironment,
             "get_system_property" = GetSystemProperty,
             "get_phase" = GetPhase,
             "get_potential_capabilities" = GetPotentialCapabilities,

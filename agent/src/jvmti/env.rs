@@ -124,6 +124,12 @@ impl Jvmti {
         }
     }
 
+    /// Gives the environment up, with its capabilities, events and tags. Nothing else may be asked of it then.
+    pub(crate) fn dispose(self) {
+        // SAFETY: the environment is alive. Should the JVM refuse, for it ends, that is all the same.
+        let _ = unsafe { abi::dispose_environment(self.0) };
+    }
+
     /// Frees memory that the JVM gave us.
     ///
     /// # Safety

@@ -103,18 +103,27 @@ impl Jvmti {
         })
     }
 
-    /// A class's methods: in the order of the class file, where the JVM was asked to keep it.
+    /// A class's methods, as the JVM calls them.
     ///
     /// # Safety
     /// `class` is a live reference to a prepared class.
-    pub(crate) unsafe fn methods(self, class: jclass) -> Result<Vec<Member>> {
+    pub(crate) unsafe fn method_ids(self, class: jclass) -> Result<Vec<jmethodID>> {
         let (mut count, mut methods) = (0, ptr::null_mut());
         // SAFETY: the caller's promise; they take the answer.
         check("GetClassMethods", unsafe {
             abi::get_class_methods(self.0, class, &mut count, &mut methods)
         })?;
         // SAFETY: the JVM's array.
-        let methods = unsafe { self.take_array(count, methods) };
+        Ok(unsafe { self.take_array(count, methods) })
+    }
+
+    /// A class's methods: in the order of the class file, where the JVM was asked to keep it.
+    ///
+    /// # Safety
+    /// `class` is a live reference to a prepared class.
+    pub(crate) unsafe fn methods(self, class: jclass) -> Result<Vec<Member>> {
+        // SAFETY: the caller's promise.
+        let methods = unsafe { self.method_ids(class) }?;
         // SAFETY: methods of a class that is alive.
         let method = |method| unsafe { self.method(method) };
         methods.into_iter().map(method).collect()

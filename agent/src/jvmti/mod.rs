@@ -10,4 +10,4 @@ mod threads;
 pub(crate) use env::{Failure, Jvmti, Lines, Phase, Result, ThreadNames, text};
 pub(crate) use heap::Reference;
 pub(crate) use members::Member;
-pub(crate) use threads::ExtensionFunction;
+pub(crate) use threads::{ExtensionFunction, frames};

@@ -48,6 +48,15 @@ impl Jvmti {
         })
     }
 
+    /// Has it tell of as many as without us: there is no asking how many that were.
+    pub(crate) fn sample_as_usual(self) -> Result<()> {
+        const USUAL: jint = 512 << 10;
+        // SAFETY: takes a number.
+        check("SetHeapSamplingInterval", unsafe {
+            abi::set_heap_sampling_interval(self.0, USUAL)
+        })
+    }
+
     /// The thread that holds an object's monitor, as a local reference; null if there is none.
     ///
     /// # Safety

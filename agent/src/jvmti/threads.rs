@@ -4,12 +4,25 @@ use super::abi::callback::AgentThread;
 use super::abi::{self, Error, RawEnv};
 use super::env::{Jvmti, Result, check};
 use jni::sys::{jint, jobject};
-use jvmti_sys::{jvmtiEnv, jvmtiError, jvmtiParamInfo, jvmtiStackInfo, jvmtiThreadInfo};
+use jvmti_sys::{
+    jvmtiEnv, jvmtiError, jvmtiFrameInfo, jvmtiParamInfo, jvmtiStackInfo, jvmtiThreadInfo,
+};
 use std::ffi::c_void;
 use std::ptr;
 
 /// A function that a JVM has beyond the specification.
 pub(crate) type ExtensionFunction = unsafe extern "C" fn(RawEnv, ...) -> Error;
+
+/// The frames of a stack that the JVM shows, innermost first.
+pub(crate) fn frames(stack: &jvmtiStackInfo) -> &[jvmtiFrameInfo] {
+    match usize::try_from(stack.frame_count) {
+        Ok(1..) if !stack.frame_buffer.is_null() => {
+            // SAFETY: the JVM's array, of that many elements.
+            unsafe { std::slice::from_raw_parts(stack.frame_buffer, stack.frame_count as usize) }
+        }
+        _ => &[],
+    }
+}
 
 impl Jvmti {
     /// A thread's name.

@@ -3,7 +3,7 @@
 //! An announcement is sent before any record that uses it can exist; the writer reads this channel
 //! before it decodes records, so definitions always come first.
 
-use crate::buffer::ThreadBuffer;
+use crate::buffer::{ThreadBuffer, live};
 use crate::instrument::sites::Sizing;
 use crate::jvmti::Member;
 use crate::objects::ObjectInfo;
@@ -115,6 +115,7 @@ impl BufferHandle {
     /// # Safety
     /// Its thread has called [`ThreadBuffer::finish`].
     pub(crate) unsafe fn free(self) {
+        live::forget(self.0);
         // SAFETY: made by `Box::into_raw`; the other user of the pointer is gone.
         drop(unsafe { Box::from_raw(self.0) });
     }

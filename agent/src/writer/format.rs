@@ -17,6 +17,7 @@ pub(super) fn encoder(options: &Options) -> Option<Box<dyn Encode>> {
         OutputFormat::Binary => Format::TptpBinary.encoder(),
         OutputFormat::Jinsight => Format::Jinsight.encoder(),
         OutputFormat::ProfilerJ => Format::ProfilerJ.encoder(),
+        OutputFormat::Trail => Format::Trail.encoder(),
         OutputFormat::None => return None,
     })
 }
@@ -52,10 +53,18 @@ fn trace_log(options: &Options) -> tracelog::Settings {
 
 /// Whether the format was made for all that the agent tells: what it has no place for is a field here and there.
 pub(super) fn is_ours(format: OutputFormat) -> bool {
-    matches!(format, OutputFormat::Xml | OutputFormat::Binary)
+    matches!(
+        format,
+        OutputFormat::Xml | OutputFormat::Binary | OutputFormat::Trail
+    )
 }
 
 /// Whether the format carries text, and so what jtrail itself has to say.
 pub(super) fn has_notes(format: OutputFormat) -> bool {
     is_ours(format) || format == OutputFormat::Jinsight
+}
+
+/// Whether a part of what is written at once can be read as it is.
+pub(super) fn reads_cut(format: OutputFormat) -> bool {
+    matches!(format, OutputFormat::ProfilerJ | OutputFormat::Trail)
 }

@@ -29,7 +29,7 @@ use crate::bursts::Bursts;
 use crate::clock::Reading;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_model::Totals;
-use jtrail_options::{BurstLimit, Options, OutputFormat, Server};
+use jtrail_options::{BurstLimit, Options, OutputFormat};
 use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
@@ -94,6 +94,8 @@ pub(crate) struct Progress {
     pub(crate) totals: Totals,
     /// Bytes written.
     pub(crate) bytes: u64,
+    /// CPU time that the writer has used since it was started, in ns.
+    pub(crate) cpu: u64,
 }
 
 /// A trace to be begun.
@@ -122,9 +124,9 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Whether there is a trace, or may be one.
-    fn is_for_traces(&self) -> bool {
-        self.options.format != OutputFormat::None || self.options.server != Server::Standalone
+    /// Whether there may ever be a trace: one is asked for, or may be later.
+    fn may_write(&self) -> bool {
+        self.options.format != OutputFormat::None || self.options.begins_idle()
     }
 }
 

@@ -70,7 +70,7 @@ fn run_with(
     when_full: WhenFull,
     work: impl Fn(u32, &ThreadBuffer) + Send + Sync + 'static,
 ) -> Vec<(u32, u64, Seen)> {
-    let (empty, supply) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
+    let (empty, supply, _memory) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
     let (announce, announced) = unbounded();
     let exchange = Exchange {

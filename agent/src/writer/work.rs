@@ -5,12 +5,12 @@ use super::compilations::Compilations;
 use super::merge::Merge;
 use super::output::write_whole;
 use super::preamble::{self, Identity};
-use super::translate::{OpenCalls, Settings, Translator, silent};
+use super::translate::{OpenCalls, Settings, Translator};
 use super::windows::Windows;
-use super::{Action, Burst, Command, NextTrace, Progress, Setup, format, losses, stream};
+use super::{Action, Burst, Command, NextTrace, Output, Progress, Setup, format, losses, stream};
 use crate::buffer::Full;
 use crate::buffer::record::Code;
-use crate::clock::Timeline;
+use crate::clock::{self, Timeline};
 use crate::control;
 use crate::log;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
@@ -158,7 +158,7 @@ impl Work {
             self.merge.add_full(&message);
         }
         let Some(trace) = &mut self.trace else {
-            if !self.setup.is_for_traces() {
+            if !self.setup.may_write() {
                 self.merge.discard();
             }
             return;
@@ -213,13 +213,13 @@ impl Work {
 
     /// Lets others see how far the trace has come.
     fn note_progress(&self) {
+        let mut progress = self.progress.lock();
+        progress.cpu = clock::thread_cpu();
         if let Some(trace) = &self.trace
             && let Some(output) = &self.setup.output
         {
-            *self.progress.lock() = Progress {
-                totals: trace.translator.totals_so_far(),
-                bytes: output.written(),
-            };
+            progress.totals = trace.translator.totals_so_far();
+            progress.bytes = output.written();
         }
     }
 
@@ -239,6 +239,7 @@ impl Work {
             for told in trace.compilations.until(limit) {
                 self.merge.run(told.time(), &mut sink);
                 match told {
+                    _ if sink.translator.is_off(Events::JIT) => {}
                     Compilation::Made(info) => sink.translator.compiled(&info),
                     Compilation::Gone {
                         method,
@@ -432,6 +433,9 @@ impl Work {
         let calls = if is_paused { OpenCalls::Hide } else { calls };
         let settings = settings(&next.options, started, has_gate);
         trace.translator.restart(encoder, settings, calls);
+        for (thread, events) in self.merge.unwritten() {
+            trace.translator.forget_lost(thread, events);
+        }
         trace.begin(&self.setup, at);
         if calls == OpenCalls::Enter {
             trace.translator.enter_open_calls(at);
@@ -448,9 +452,7 @@ impl Work {
                 Announcement::Buffer(buffer) => self.merge.add_buffer(*buffer),
                 other => match &mut self.trace {
                     Some(trace) => trace.announce(other),
-                    None if self.setup.is_for_traces() && !self.has_failed => {
-                        self.waiting.push(other);
-                    }
+                    None if self.setup.may_write() && !self.has_failed => self.waiting.push(other),
                     None => {}
                 },
             }
@@ -459,19 +461,19 @@ impl Work {
 
     fn begin(&mut self, started: u64) {
         let options = Arc::clone(&self.setup.options);
-        if !self.setup.is_for_traces() {
+        if !self.setup.may_write() {
             return;
         }
         // Without an output, another trace may begin later.
         let is_idle = self.setup.output.is_none();
-        let encoder = format::encoder(&options).unwrap_or_else(silent);
+        let encoder = format::encoder(&options).filter(|_| !is_idle);
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = Timeline::since(self.setup.loaded, self.setup.now);
         let at = started;
         let started = Timestamp(timeline.at(at));
         let mut trace = Trace {
             translator: Translator::new(
-                encoder,
+                encoder.unwrap_or_else(Translator::silent),
                 timeline,
                 settings(&options, started, self.setup.bursts.is_some()),
             ),
@@ -483,9 +485,10 @@ impl Work {
             flushed: Instant::now(),
             cpu_told: None,
             due: Vec::new(),
-            is_over: false,
+            is_over: is_idle,
         };
         match is_idle {
+            true => trace.translator.go_silent(),
             false => {
                 trace.begin(&self.setup, at);
                 self.goes_on = options.bursts.is_empty();
@@ -493,7 +496,6 @@ impl Work {
                     trace.begin_paused(&self.setup, started);
                 }
             }
-            true => trace.stay_idle(),
         }
         for announcement in self.waiting.drain(..) {
             trace.announce(announcement);
@@ -517,13 +519,15 @@ impl Work {
         {
             let time = Timestamp(trace.timeline.at(now));
             let translator = &mut trace.translator;
+            let options = Arc::clone(&self.setup.options);
             for (thread, events) in self.merge.unwritten() {
                 translator.lost_at_end(thread, now, events);
             }
-            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
+            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get())
+                && options.events.contains(Events::LINES)
+            {
                 translator.tell_lines(counters, time);
             }
-            let options = Arc::clone(&self.setup.options);
             if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
                 translator.event(&process_cpu(time));
             }
@@ -551,7 +555,9 @@ impl Work {
             let patches = translator.patches();
             let has_notes = format::has_notes(options.format);
             self.flush();
-            if self.setup.output.is_some() {
+            // A client has its own word of what was lost, and the program's output is not the client's.
+            let is_file = |output: &Output| !output.is_stream();
+            if self.setup.output.as_ref().is_some_and(is_file) {
                 self.patch(&patches);
                 if lost > 0 && !has_notes {
                     log::say(&format!(
@@ -598,13 +604,7 @@ impl Work {
 
 /// The CPU time of the process at this moment, which is `time`.
 fn process_cpu(time: Timestamp) -> Event<'static> {
-    let mut used = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `used` is a valid place for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut used) };
-    let cpu_time = CpuTime(used.tv_sec * 1_000_000_000 + used.tv_nsec);
+    let cpu_time = CpuTime(clock::process_cpu() as i64);
     Event::ProcessCpu(ProcessCpu { time, cpu_time })
 }
 
@@ -615,6 +615,7 @@ fn settings(options: &Options, started: Timestamp, has_gate: bool) -> Settings {
         // This format adds them up itself.
         aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
         alloc_sites: options.alloc_sites,
+        off: Some(Events::ALL.without(options.events)),
         heap_name: options.heap_name.clone(),
         started,
         has_gate,
@@ -655,12 +656,6 @@ impl Trace {
         self.translator.begin_paused(started, is_told);
     }
 
-    /// There is no trace yet.
-    fn stay_idle(&mut self) {
-        self.is_over = true;
-        self.translator.go_silent();
-    }
-
     /// What is due while the program runs.
     fn now_and_then(&mut self, setup: &Setup) {
         let now = Instant::now();
@@ -689,6 +684,7 @@ impl Trace {
             Announcement::ThreadName { number, name } => translator.add_name(number, name),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
+            Announcement::ClassDetail(_) if translator.is_off(Events::DETAILS) => {}
             Announcement::ClassDetail(info) => translator.class_detail(&info),
             Announcement::Lines {
                 method,
@@ -723,7 +719,7 @@ impl Trace {
 fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut bool) {
     if let Some(output) = &mut setup.output
         && !bytes.is_empty()
-        && let Err(error) = output.write(bytes, setup.options.format == OutputFormat::ProfilerJ)
+        && let Err(error) = output.write(bytes, format::reads_cut(setup.options.format))
     {
         if output.is_stream() {
             // The channel tells; the trace is over, and another one may follow.

@@ -69,7 +69,9 @@ mod tables;
 pub use allocations::{Allocation, AllocationSite};
 pub use class::{Class, Method};
 pub use lines::LineEntry;
-pub use probes::{Hooks, Inserted, LeftOut, LineProbe, Probes, Rewritten, SuperMarks};
+pub use probes::{
+    Hooks, Inserted, LargeNumbers, LeftOut, LineProbe, Probes, Rewritten, SuperMarks,
+};
 pub use rewrite::instrument;
 
 /// Why bytes are no class file.

@@ -37,6 +37,18 @@ pub struct Hooks<'a> {
     pub trigger_leave: &'a str,
     /// In place of `leave_by_exception`, likewise.
     pub trigger_leave_by_exception: &'a str,
+    /// How probes push numbers beyond 16 bits.
+    pub large_numbers: LargeNumbers,
+}
+
+/// How a probe pushes a number beyond 16 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LargeNumbers {
+    /// As a constant of the pool: short.
+    Constant,
+    /// By computing it, so that the pool is the same whatever the numbers are. The JVM never takes a constant out of a class's pool: a class
+    /// that is redefined again and again with other constants grows until there is no room for more.
+    Computed,
 }
 
 impl Hooks<'static> {
@@ -57,6 +69,7 @@ impl Hooks<'static> {
         trigger_enter: "triggerEnter",
         trigger_leave: "triggerLeave",
         trigger_leave_by_exception: "triggerLeaveByException",
+        large_numbers: LargeNumbers::Constant,
     };
     /// Those that stop at a gate, and pass on to the others while it is open.
     pub const JTRAIL_BURST: Self = Hooks {

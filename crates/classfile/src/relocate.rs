@@ -49,17 +49,9 @@ pub(crate) const MAX_CODE: usize = 65_535;
 /// A `goto_w`.
 const ISLAND: usize = 5;
 /// The length of a probe with a number: `sipush` or `ldc_w`, and `invokestatic`.
-pub(crate) const NUMBERED_PROBE: usize = 6;
-
-/// The length of the probe behind an allocation; arrays and what calls answer are copied for it, and arrays may be asked for
-/// their length.
-pub(crate) fn allocation_probe(op: u8) -> usize {
-    match op {
-        NEW => NUMBERED_PROBE,
-        NEWARRAY | ANEWARRAY => 2 + NUMBERED_PROBE,
-        _ => 1 + NUMBERED_PROBE,
-    }
-}
+const NUMBERED_PROBE: usize = 6;
+/// The same, where the number is computed.
+const COMPUTED_PROBE: usize = 13;
 
 fn malformed(what: &'static str, pc: usize) -> Refusal {
     Refusal::Malformed { what, pc }
@@ -175,6 +167,8 @@ pub(crate) struct Layout {
     map: Vec<u16>,
     /// The length of a probe around calls; 0 if there are none.
     probe: usize,
+    /// The length of a probe with a number.
+    numbered: usize,
 }
 
 impl Layout {
@@ -235,9 +229,33 @@ impl Layout {
         }
     }
 
-    /// Gives every instruction its place, with probes of `probe` bytes around calls.
-    pub(crate) fn place(&mut self, code: &[u8], probe: usize) -> Result<(), Refusal> {
+    /// Whether the numbers of probes are computed.
+    pub(crate) fn computes(&self) -> bool {
+        self.numbered == COMPUTED_PROBE
+    }
+
+    /// The length of the probe behind an allocation; arrays and what calls answer are copied for it, and arrays may be asked for
+    /// their length.
+    fn allocation_probe(&self, op: u8) -> usize {
+        match op {
+            NEW => self.numbered,
+            NEWARRAY | ANEWARRAY => 2 + self.numbered,
+            _ => 1 + self.numbered,
+        }
+    }
+
+    /// Gives every instruction its place, with probes of `probe` bytes around calls; `computed`: the others' numbers are computed.
+    pub(crate) fn place(
+        &mut self,
+        code: &[u8],
+        probe: usize,
+        computed: bool,
+    ) -> Result<(), Refusal> {
         self.probe = probe;
+        self.numbered = match computed {
+            true => COMPUTED_PROBE,
+            false => NUMBERED_PROBE,
+        };
         self.assign(code)?;
         if self.body_end() <= i16::MAX as usize {
             return Ok(());
@@ -267,7 +285,7 @@ impl Layout {
             shift += self.lead(mark);
             match code[pc] {
                 GOTO | JSR if mark & FAR != 0 => shift += 2,
-                op if !is_jump(op) && mark & ALLOCATION != 0 => shift += allocation_probe(op),
+                op if !is_jump(op) && mark & ALLOCATION != 0 => shift += self.allocation_probe(op),
                 TABLESWITCH | LOOKUPSWITCH => {
                     let new = pc + shift;
                     shift = switch_operands(new) - switch_operands(pc);
@@ -382,7 +400,7 @@ impl Layout {
         let start = self.target(entry.start);
         // A handler that covers itself has no mark of a caught exception in front of the line probe.
         match self.marks[entry.start] & LINE {
-            LINE if entry.covers_own_start() => start + NUMBERED_PROBE as u16,
+            LINE if entry.covers_own_start() => start + self.numbered as u16,
             _ => start,
         }
     }
@@ -395,7 +413,7 @@ impl Layout {
     /// The length of the probes that stand directly in front of an instruction.
     fn lead(&self, mark: u8) -> usize {
         let around_calls = (mark & (LEAVE | CAUGHT | SUPER_CALL)).count_ones() as usize;
-        let line = if mark & LINE != 0 { NUMBERED_PROBE } else { 0 };
+        let line = if mark & LINE != 0 { self.numbered } else { 0 };
         self.probe * around_calls + line
     }
 

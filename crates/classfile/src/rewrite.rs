@@ -38,6 +38,7 @@ pub fn instrument(
         class,
         pool: PoolEditor::new(&class.pool),
         owner: hooks.class,
+        large_numbers: hooks.large_numbers,
         hooks: methods.map(|(name, descriptor)| (name, descriptor, None)),
         layout: Layout::default(),
         out: Vec::with_capacity(class.bytes.len() + class.bytes.len() / 4),
@@ -56,10 +57,16 @@ pub fn instrument(
     })
 }
 
+/// Whether a number takes more than 16 bits as an `int`.
+fn is_large(number: u32) -> bool {
+    i16::try_from(number as i32).is_err()
+}
+
 pub(crate) struct Rewriter<'r, 'a> {
     pub(crate) class: &'r Class<'a>,
     pub(crate) pool: PoolEditor<'r, 'a>,
     owner: &'r str,
+    large_numbers: LargeNumbers,
     /// The hooks' names and descriptors, and their pool indices once they are needed.
     hooks: [(&'r str, &'static str, Option<u16>); 14],
     pub(crate) layout: Layout,
@@ -69,14 +76,32 @@ pub(crate) struct Rewriter<'r, 'a> {
     copied: usize,
 }
 
-/// The instruction that pushes a number.
+/// The instruction, or instructions, that push a number.
 #[derive(Clone, Copy, Default)]
 struct Push {
-    bytes: [u8; 3],
+    bytes: [u8; 10],
     len: usize,
 }
 
 impl Push {
+    fn new(bytes: &[u8]) -> Self {
+        let mut push = Self {
+            len: bytes.len(),
+            ..Self::default()
+        };
+        push.bytes[..bytes.len()].copy_from_slice(bytes);
+        push
+    }
+
+    /// Computes any number, with one slot of the stack more.
+    fn computed(value: i32) -> Self {
+        let low = value as i16;
+        // The lower half comes with its sign, which is taken off the upper one here.
+        let high = ((value ^ i32::from(low)) >> 16) as i16;
+        let ([h, i], [l, m]) = (high.to_be_bytes(), low.to_be_bytes());
+        Self::new(&[SIPUSH, h, i, BIPUSH, 16, ISHL, SIPUSH, l, m, IXOR])
+    }
+
     /// The length of a probe: the push and an `invokestatic`.
     fn probe(self) -> usize {
         self.len + 3
@@ -242,7 +267,16 @@ impl Rewriter<'_, '_> {
             Some(id) => Some(self.push(id)?),
             None => None,
         };
-        self.layout.place(old, id.map_or(0, Push::probe))?;
+        let computes = self.large_numbers == LargeNumbers::Computed;
+        // Their last numbers, which are the largest unless they wrap.
+        let last = |first: u32, count: usize| first.saturating_add(count as u32);
+        let numbers = [
+            lines.numbers.iter().copied().max(),
+            allocations.map(|first| last(first, self.layout.sites.len())),
+        ];
+        let computed = computes && numbers.into_iter().flatten().any(is_large);
+        self.layout
+            .place(old, id.map_or(0, Push::probe), computed)?;
         let plan = Plan {
             id,
             hooks: CallHooks::of(probes),
@@ -256,12 +290,13 @@ impl Rewriter<'_, '_> {
         self.copied = code.span.end;
         let length_at = self.out.len();
         self.out.extend_from_slice(&[0; 4]);
-        // A probe pushes one slot, behind an allocation two; in a handler there are the exception and the id.
+        // A probe pushes one slot, behind an allocation two; in a handler there are the exception and the id. To compute takes one more.
+        let more = u16::from(computes);
         let max_stack = code
             .max_stack
-            .checked_add(1 + u16::from(probes.allocations.is_some()))
+            .checked_add(1 + u16::from(probes.allocations.is_some()) + more)
             .ok_or(Refusal::TableFull("stack slot"))?
-            .max(2);
+            .max(2 + more);
         self.out.extend_from_slice(&max_stack.to_be_bytes());
         self.out.extend_from_slice(&code.max_locals.to_be_bytes());
         self.out.extend_from_slice(&[0; 4]);
@@ -328,29 +363,29 @@ impl Rewriter<'_, '_> {
     fn push(&mut self, number: u32) -> Result<Push, Refusal> {
         let value = number as i32;
         let [.., high, low] = value.to_be_bytes();
-        let (bytes, len) = match value {
-            0..=5 => ([ICONST_0 + low, 0, 0], 1),
-            -128..=127 => ([BIPUSH, low, 0], 2),
-            -32768..=32767 => ([SIPUSH, high, low], 3),
+        Ok(match value {
+            0..=5 => Push::new(&[ICONST_0 + low]),
+            -128..=127 => Push::new(&[BIPUSH, low]),
+            -32768..=32767 => Push::new(&[SIPUSH, high, low]),
+            _ if self.large_numbers == LargeNumbers::Computed => Push::computed(value),
             _ => match self.pool.integer(value)?.to_be_bytes() {
-                [0, index] => ([LDC, index, 0], 2),
-                [high, low] => ([LDC_W, high, low], 3),
+                [0, index] => Push::new(&[LDC, index]),
+                [high, low] => Push::new(&[LDC_W, high, low]),
             },
-        };
-        Ok(Push { bytes, len })
+        })
     }
 
-    /// Pushes a number in three bytes, whatever it is: so all probes with a number of their own have one length.
+    /// Pushes a number in three bytes, whatever it is, or in ten: so all probes of a method with a number of their own have one length.
     fn wide_push(&mut self, number: u32) -> Result<Push, Refusal> {
         let value = number as i32;
+        if self.layout.computes() {
+            return Ok(Push::computed(value));
+        }
         let (op, [high, low]) = match i16::try_from(value) {
             Ok(value) => (SIPUSH, value.to_be_bytes()),
             Err(_) => (LDC_W, self.pool.integer(value)?.to_be_bytes()),
         };
-        Ok(Push {
-            bytes: [op, high, low],
-            len: 3,
-        })
+        Ok(Push::new(&[op, high, low]))
     }
 
     fn probe(&mut self, push: Push, hook: Hook) -> Result<(), Refusal> {

@@ -53,6 +53,15 @@ fn calls_and_exceptions() {
             program.add_source(&jdk, "Samples.java", &["-g"], |_| {});
             check(&jdk, &program, "Samples");
         }
+        for (first_id, kinds) in [
+            (32_740, Kinds::Calls),
+            (300, Kinds::All),
+            (1 << 23, Kinds::All),
+        ] {
+            let mut program = Program::new(&jdk, first_id).with(kinds).computed();
+            program.add_source(&jdk, "Samples.java", &["-g"], |_| {});
+            check(&jdk, &program, "Samples");
+        }
     }
 }
 
@@ -60,9 +69,11 @@ fn calls_and_exceptions() {
 fn constructors() {
     for jdk in Jdk::all() {
         for kinds in [Kinds::Calls, Kinds::All] {
-            let mut program = Program::new(&jdk, 3).with(kinds);
-            program.add_source(&jdk, "Constructors.java", &["-g"], |_| {});
-            check(&jdk, &program, "Constructors");
+            for program in [Program::new(&jdk, 3), Program::new(&jdk, 65_000).computed()] {
+                let mut program = program.with(kinds);
+                program.add_source(&jdk, "Constructors.java", &["-g"], |_| {});
+                check(&jdk, &program, "Constructors");
+            }
         }
     }
 }

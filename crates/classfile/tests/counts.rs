@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 
-use jtrail_classfile::{Allocation, Class, Hooks, LineProbe, Probes, instrument};
+use jtrail_classfile::{Allocation, Class, Hooks, LargeNumbers, LineProbe, Probes, instrument};
 use support::{Jdk, class_files, java_sources, run};
 
 const COUNTER: Hooks<'static> = Hooks {
@@ -43,7 +43,11 @@ fn expected(source: &str) -> Counts {
 }
 
 /// Rewrites the program with lines and allocations numbered from `first`, runs it, and reads its counts.
-fn counted(jdk: &Jdk, first: u32, calls: bool) -> Counts {
+fn counted(jdk: &Jdk, first: u32, calls: bool, large_numbers: LargeNumbers) -> Counts {
+    let hooks = Hooks {
+        large_numbers,
+        ..COUNTER
+    };
     let (classes, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let sources = java_sources().display().to_string();
     jdk.compile(
@@ -63,7 +67,7 @@ fn counted(jdk: &Jdk, first: u32, calls: bool) -> Counts {
         }
         let class = Class::parse(&bytes).unwrap();
         let mut firsts = BTreeMap::new();
-        let rewritten = instrument(&class, &COUNTER, |index, method| {
+        let rewritten = instrument(&class, &hooks, |index, method| {
             firsts.insert(index, next_line);
             let probes = Probes {
                 calls: calls.then_some(index as u32),
@@ -131,8 +135,15 @@ fn lines_and_allocations() {
     // A line that is never reached may be without an entry.
     expected.lines.retain(|_, hits| *hits > 0);
     for jdk in Jdk::all() {
-        for (first, calls) in [(0, true), (32_700, true), (60_000, false)] {
-            let mut counts = counted(&jdk, first, calls);
+        let (constant, computed) = (LargeNumbers::Constant, LargeNumbers::Computed);
+        for (first, calls, large_numbers) in [
+            (0, true, constant),
+            (32_700, true, constant),
+            (60_000, false, constant),
+            (32_700, true, computed),
+            (60_000, false, computed),
+        ] {
+            let mut counts = counted(&jdk, first, calls, large_numbers);
             counts.lines.retain(|_, hits| *hits > 0);
             for (line, hits) in &counts.lines {
                 if expected.lines.get(line) != Some(hits) {
@@ -142,4 +153,37 @@ fn lines_and_allocations() {
             assert_eq!(counts, expected, "JDK {}", jdk.version);
         }
     }
+}
+
+/// The JVM keeps what a class's pool ever had, so it may not depend on the numbers that one agent or another gives.
+#[test]
+fn computed_numbers_leave_no_trace_in_the_pool() {
+    let jdk = Jdk::newest();
+    let classes = tempfile::tempdir().unwrap();
+    let sources = java_sources().display().to_string();
+    jdk.compile(
+        &java_sources().join("Counted.java"),
+        classes.path(),
+        &["-sourcepath", &sources],
+    );
+    let bytes = fs::read(classes.path().join("Counted.class")).unwrap();
+    let class = Class::parse(&bytes).unwrap();
+    let pool = |first: u32, large_numbers| {
+        let hooks = Hooks {
+            large_numbers,
+            ..COUNTER
+        };
+        let rewritten = instrument(&class, &hooks, |index, _| Probes {
+            calls: Some(first + index as u32),
+            lines: Some(first),
+            allocations: Some(first),
+        });
+        let bytes = rewritten.unwrap().bytes;
+        assert_eq!(Class::parse(&bytes).unwrap().name(), "Counted");
+        u16::from_be_bytes([bytes[8], bytes[9]])
+    };
+    let computed = |first| pool(first, LargeNumbers::Computed);
+    assert_eq!(computed(0), computed(40_000));
+    assert_eq!(computed(0), computed(70_000_000));
+    assert!(pool(40_000, LargeNumbers::Constant) > computed(40_000));
 }

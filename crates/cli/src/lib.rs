@@ -52,6 +52,8 @@ struct Cli {
 enum Verb {
     Run(cmd::run::Args),
     Attach(cmd::attach::Args),
+    #[cfg(unix)]
+    Record(cmd::record::Args),
     Report(cmd::report::Args),
     Dump(cmd::dump::Args),
     Convert(cmd::convert::Args),
@@ -61,6 +63,8 @@ enum Verb {
     Ctl(cmd::ctl::Args),
     #[cfg(unix)]
     Stream(cmd::stream::Args),
+    #[cfg(unix)]
+    Top(cmd::top::Args),
     /// Print the completion script of a shell
     Completions {
         /// The shell
@@ -110,6 +114,8 @@ pub fn main_with(
     let result = match cli.verb {
         Verb::Run(args) => cmd::run::run(args, &mut streams),
         Verb::Attach(args) => cmd::attach::run(args, &mut streams),
+        #[cfg(unix)]
+        Verb::Record(args) => cmd::record::run(args, &mut streams),
         Verb::Report(args) => cmd::report::run(&args, &mut streams),
         Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
         Verb::Convert(args) => cmd::convert::run(&args, &mut streams),
@@ -119,6 +125,8 @@ pub fn main_with(
         Verb::Ctl(args) => cmd::ctl::run(args, &mut streams),
         #[cfg(unix)]
         Verb::Stream(args) => cmd::stream::run(args, &mut streams),
+        #[cfg(unix)]
+        Verb::Top(args) => cmd::top::run(args, &mut streams),
         Verb::Completions { shell } => completions(shell, streams.out),
         Verb::Man => manual(streams.out),
     };

@@ -174,8 +174,8 @@ fn what_is_wrong_is_said() {
             "jtrail: no such key buffer; there are file, format, events, include, exclude\n",
         ),
         (
-            &["start", "format=trail"],
-            "jtrail: format: \"trail\" is not available in this version\n",
+            &["start", "format=trails"],
+            "jtrail: format: no such value \"trails\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, none; did you mean \"trail\"?\n",
         ),
         (
             &["filters", "events=gc"],

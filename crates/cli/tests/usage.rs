@@ -63,7 +63,7 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["convert", "x", "y", "--to", "pdf"],
-            "[possible values: xml, binary, jinsight, mlpd, tracelog, profilerj]",
+            "[possible values: xml, binary, jinsight, mlpd, tracelog, profilerj, trail]",
         ),
         (&["verify"], "<FILE>..."),
         (&["run"], "<COMMAND>..."),
@@ -78,11 +78,7 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["run", "--format", "pdf", "--", "java"],
-            "--format: no such value \"pdf\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, none",
-        ),
-        (
-            &["run", "--format", "trail", "--", "java"],
-            "--format: \"trail\" is not available in this version",
+            "--format: no such value \"pdf\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, none",
         ),
         (
             &["run", "--include", "a/b", "--", "java"],

@@ -27,6 +27,10 @@ pub trait Agent {
     /// What it is doing.
     fn state(&self) -> State;
 
+    /// Does what is left to do for a trace that has ended by itself. Called before each command, and soon after
+    /// [`Stopper::wake`](crate::Stopper::wake).
+    fn settle(&mut self) {}
+
     /// The trace under way, recording or paused.
     fn trace(&self) -> Option<Trace>;
 

@@ -26,6 +26,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long clients may take to read the last words.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// What a [`Stopper`] says.
+const STOP: u8 = 1;
+const WAKE: u8 = 2;
+
 struct Socket(UnixStream);
 
 impl Wire for Socket {
@@ -51,14 +55,19 @@ impl Wire for Socket {
     }
 }
 
-/// Ends a [`Service`], from any thread. Dropping it does nothing.
+/// Ends a [`Service`], or wakes it, from any thread. Dropping it does nothing.
 #[derive(Debug)]
 pub struct Stopper(UnixStream);
 
 impl Stopper {
     /// Has [`Service::run`] return soon.
     pub fn stop(&self) {
-        let _ = (&self.0).write_all(&[1]); // it has ended already, or was told
+        let _ = (&self.0).write_all(&[STOP]); // it has ended already, or was told
+    }
+
+    /// Has the service call [`Agent::settle`] soon.
+    pub fn wake(&self) {
+        let _ = (&self.0).write_all(&[WAKE]); // likewise
     }
 }
 
@@ -128,10 +137,14 @@ impl<A: Agent> Service<A> {
 
     fn serve(&mut self) -> io::Result<()> {
         while !self.server.is_detached() {
-            let (stopped, waiting, ready) = self.wait()?;
-            if stopped {
-                let _ = (&self.stop).read(&mut [0; 8]);
-                return Ok(());
+            let (told, waiting, ready) = self.wait()?;
+            if told {
+                let mut words = [0; 64];
+                let count = (&self.stop).read(&mut words).unwrap_or(0);
+                if words[..count].contains(&STOP) {
+                    return Ok(());
+                }
+                self.server.settle();
             }
             if let Some(calls) = &self.calls {
                 calls.carry_out(&mut self.server);
@@ -150,7 +163,7 @@ impl<A: Agent> Service<A> {
         Ok(())
     }
 
-    /// Waits for something to do: whether to stop, whether a client waits, which clients have sent something.
+    /// Waits for something to do: whether a [`Stopper`] says something, whether a client waits, which clients have sent something.
     fn wait(&self) -> io::Result<(bool, bool, Vec<usize>)> {
         // Where there is no listener, and no bell, the first one stands in for it.
         let listener = self.listener.as_ref().map(Listener::socket);

@@ -326,8 +326,8 @@ fn what_is_not_known_is_an_error() {
         ),
         ("<start file=''/>", "invalid|start/@file|it is empty"),
         (
-            "<start format='trail'/>",
-            "invalid|start/@format|\"trail\" is not available in this version",
+            "<start format='trails'/>",
+            "invalid|start/@format|no such value \"trails\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, none; did you mean \"trail\"?",
         ),
         (
             "<start events='gcs'/>",

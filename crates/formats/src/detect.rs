@@ -1,6 +1,6 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, jinsight, mlpd, profilerj, tptp, tracelog};
+use crate::{Decode, Encode, jinsight, mlpd, profilerj, tptp, tracelog, trail};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -18,6 +18,8 @@ pub enum Format {
     Mlpd,
     /// The text trace of Tizen's CoreProfiler (`.log`).
     TraceLog,
+    /// jtrail's own (`.trail`).
+    Trail,
 }
 
 /// Bytes of a trace's begin that are enough for [`Format::detect`].
@@ -25,13 +27,14 @@ pub const DETECT_BYTES: usize = 128;
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::TptpXml,
         Self::TptpBinary,
         Self::Jinsight,
         Self::Mlpd,
         Self::TraceLog,
         Self::ProfilerJ,
+        Self::Trail,
     ];
 
     /// The word for it in `format=`.
@@ -43,6 +46,7 @@ impl Format {
             Self::ProfilerJ => "profilerj",
             Self::Mlpd => "mlpd",
             Self::TraceLog => "tracelog",
+            Self::Trail => "trail",
         }
     }
 
@@ -55,6 +59,7 @@ impl Format {
             Self::ProfilerJ => "xml",
             Self::Mlpd => "mlpd",
             Self::TraceLog => "log",
+            Self::Trail => "trail",
         }
     }
 
@@ -71,7 +76,9 @@ impl Format {
     /// The format of a trace that starts with `head` (its first [`DETECT_BYTES`], or all of it).
     pub fn detect(head: &[u8]) -> Option<Self> {
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-        if head.starts_with(tptp::binary::MAGIC) {
+        if head.starts_with(&trail::MAGIC) {
+            Some(Self::Trail)
+        } else if head.starts_with(tptp::binary::MAGIC) {
             Some(Self::TptpBinary)
         } else if head.starts_with(jinsight::MAGIC) {
             Some(Self::Jinsight)
@@ -97,6 +104,7 @@ impl Format {
             Self::ProfilerJ => Box::new(profilerj::Encoder::default()),
             Self::Mlpd => Box::new(mlpd::Encoder::default()),
             Self::TraceLog => Box::new(tracelog::Encoder::default()),
+            Self::Trail => Box::new(trail::Encoder::default()),
         }
     }
 
@@ -109,6 +117,7 @@ impl Format {
             Self::ProfilerJ => Box::new(profilerj::Decoder::default()),
             Self::Mlpd => Box::new(mlpd::Decoder::default()),
             Self::TraceLog => Box::new(tracelog::Decoder::default()),
+            Self::Trail => Box::new(trail::Decoder::default()),
         }
     }
 }

@@ -19,6 +19,7 @@ mod quantity;
 mod reader;
 pub mod tptp;
 pub mod tracelog;
+pub mod trail;
 mod xml;
 
 /// The strict XML tokenizer of the text formats, for other documents of ours.

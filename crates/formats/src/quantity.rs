@@ -156,6 +156,7 @@ impl Format {
                 Q::Live => BehindCollections,
                 Q::Contended | Q::Waits | Q::Throws | Q::Catches => Nothing(NO_PLACE),
             },
+            Self::Trail => Exactly,
             Self::ProfilerJ => match quantity {
                 Q::Threads => Nothing("it names only threads that it has figures of"),
                 Q::Calls | Q::ThreadCalls | Q::ExceptionLeaves => Exactly,
@@ -175,7 +176,7 @@ impl Format {
     pub const fn has_result_types(self) -> bool {
         match self {
             Self::TptpXml | Self::TptpBinary | Self::Jinsight | Self::TraceLog => true,
-            Self::ProfilerJ => true,
+            Self::ProfilerJ | Self::Trail => true,
             Self::Mlpd => false,
         }
     }
@@ -183,7 +184,7 @@ impl Format {
     /// What it says of threads.
     pub const fn thread_keys(self) -> ThreadKeys {
         let (first_names, last_names, order) = match self {
-            Self::TptpXml | Self::TptpBinary | Self::Mlpd => (true, true, true),
+            Self::TptpXml | Self::TptpBinary | Self::Mlpd | Self::Trail => (true, true, true),
             Self::Jinsight => (true, false, true),
             Self::TraceLog => (false, false, true),
             Self::ProfilerJ => (false, true, false),
@@ -212,6 +213,7 @@ impl Format {
             Self::TptpXml | Self::TptpBinary | Self::Jinsight | Self::Mlpd | Self::ProfilerJ => {
                 None
             }
+            Self::Trail => None,
         }
     }
 }

@@ -17,7 +17,7 @@ enum Before {
 
 fn before(format: Format) -> Before {
     match format {
-        Format::TptpXml | Format::TptpBinary | Format::ProfilerJ => Before::Stands,
+        Format::TptpXml | Format::TptpBinary | Format::ProfilerJ | Format::Trail => Before::Stands,
         // A leave that is made up, or an object whose making is cut off.
         Format::Jinsight => Before::Waits(1),
         // The opening, until the first buffer is whole.

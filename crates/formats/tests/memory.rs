@@ -24,11 +24,11 @@ mod memory;
 use decoding::drain;
 use jtrail_formats::{Checker, Format};
 use jtrail_model::*;
-use memory::bounded;
+use memory::{bounded, unpacked};
 
 /// Reads and checks a trace.
 fn read(format: Format, bytes: &[u8]) {
-    bounded(bytes.len(), || {
+    bounded(bytes.len() + unpacked(format), || {
         let mut checker = Checker::of(format);
         drain(format, bytes, |offset, event| checker.event(offset, event));
         checker.finish();

@@ -723,7 +723,7 @@ fn a_copy_writes_the_state_so_far() {
     // Formats that write as they go have no such copy.
     assert!(
         Format::ALL.map(|f| f.encoder().copy().is_some())
-            == [false, false, false, false, false, true]
+            == [false, false, false, false, false, true, false]
     );
 }
 

@@ -13,6 +13,7 @@ impl OutputFormat {
             Self::Mlpd => "mlpd",
             Self::TraceLog => "log",
             Self::ProfilerJ => "xml",
+            Self::Trail => "trail",
             Self::None => "none",
         }
     }
@@ -29,7 +30,7 @@ impl OutputFormat {
             .union(Events::CLASSES)
             .union(Events::ALLOC);
         match self {
-            Self::Xml | Self::Binary | Self::None => Events::ALL,
+            Self::Xml | Self::Binary | Self::Trail | Self::None => Events::ALL,
             Self::Jinsight => common
                 .union(Events::GC)
                 .union(Events::FREE)

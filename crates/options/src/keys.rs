@@ -39,7 +39,7 @@ const KEY: KeyInfo = KeyInfo {
 pub const KEYS: &[KeyInfo] = &[
     KeyInfo {
         key: "format",
-        values: "xml | binary | jinsight | mlpd | tracelog | profilerj | none",
+        values: "xml | binary | jinsight | mlpd | tracelog | profilerj | trail | none",
         words: OutputFormat::WORDS,
         default: "xml",
         help: "Format of the trace; none records everything and writes nothing",

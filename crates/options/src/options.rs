@@ -158,7 +158,11 @@ impl Options {
 
     /// Whether a trace begins only when a client or the program says so.
     pub fn begins_idle(&self) -> bool {
-        matches!(self.server, Server::Controlled | Server::Application)
+        match self.server {
+            Server::Standalone => false,
+            Server::Enabled => self.format == OutputFormat::None,
+            Server::Controlled | Server::Application => true,
+        }
     }
 
     /// Whether calls of methods begin bursts, at their begin or at their end.

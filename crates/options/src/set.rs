@@ -35,6 +35,16 @@ macro_rules! set {
                 Self(self.0 | other.0)
             }
 
+            /// The members as bits, for a place that threads share.
+            pub const fn bits(self) -> $bits {
+                self.0
+            }
+
+            /// Those of [`Self::bits`]; other bits are passed over.
+            pub const fn from_bits(bits: $bits) -> Self {
+                Self(bits & Self::ALL.0)
+            }
+
             /// Whether there is none.
             pub const fn is_empty(self) -> bool {
                 self.0 == 0

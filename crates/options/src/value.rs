@@ -62,9 +62,11 @@ words! {
         TraceLog = "tracelog",
         /// ProfilerJ's snapshot: totals, written at the end and on request.
         ProfilerJ = "profilerj",
+        /// jtrail's own: small, and read also when it is damaged.
+        Trail = "trail",
         /// Everything is recorded and nothing written: to measure what recording alone costs.
         None = "none",
-    } later &["trail"]
+    } later &[]
 }
 
 words! {

@@ -277,6 +277,25 @@ impl Running {
         }
     }
 
+    /// Waits for a line of its standard output that begins so, and answers it.
+    ///
+    /// # Panics
+    /// As [`Running::wait_for`].
+    pub fn wait_for_line(&mut self, begin: &str) -> String {
+        let mut found = None;
+        self.stdout.wait(self.deadline, |state| {
+            let whole = state.bytes.split_inclusive(|byte| *byte == b'\n');
+            let mut whole = whole.filter(|line| line.ends_with(b"\n"));
+            let line = whole.find(|line| line.starts_with(begin.as_bytes()));
+            found = line.map(|line| String::from_utf8_lossy(line).trim_end().to_owned());
+            found.is_some()
+        });
+        found.unwrap_or_else(|| {
+            let output = self.kill_with_stacks();
+            panic!("{begin:?} never came\n{output}")
+        })
+    }
+
     /// Waits until the program prints `[ready]`.
     ///
     /// # Panics

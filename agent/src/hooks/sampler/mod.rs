@@ -10,9 +10,10 @@
 
 mod tick;
 
+use super::own_threads::Leaves;
 use super::{cpu, own_threads, thread};
 use crate::agent::{self, Agent};
-use crate::buffer::ThreadBuffer;
+use crate::buffer::{ThreadBuffer, live};
 use crate::log;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use jni::sys::JNIEnv;
@@ -25,6 +26,8 @@ use tick::Tick;
 
 /// At how many ticks the names of threads, and their CPU times, are looked at once.
 const LOOK_EVERY: u64 = 100;
+/// How long it rests while no samples are wanted.
+const REST: Duration = Duration::from_millis(100);
 /// How long the end of the trace waits for a tick under way, lest the program hang on us.
 const LAST_TICK: Duration = Duration::from_secs(5);
 
@@ -38,7 +41,7 @@ pub(crate) struct Sampler {
 
 /// Starts the sampler, if samples are asked for.
 pub(super) fn start(agent: &Agent, env: *mut JNIEnv) {
-    if agent.options.events.contains(Events::SAMPLES)
+    if agent.kinds().contains(Events::SAMPLES)
         && let Err(error) = try_start(agent, env)
     {
         log::say(&format!("{error}; the program goes on without samples"));
@@ -57,8 +60,9 @@ fn try_start(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     }
     let body = move |agent: &'static Agent, env| {
         sample(agent, env, &may_go_on);
-        agent.finish_buffer();
+        live::finish();
         drop(has_stopped);
+        Leaves::No
     };
     own_threads::start(agent, env, "jtrail sampler", "the sampler", Box::new(body))
 }
@@ -81,15 +85,22 @@ fn sample(agent: &Agent, env: *mut JNIEnv, go_on: &Receiver<()>) {
         == Err(RecvTimeoutError::Timeout)
         && agent::get().is_some()
     {
+        if !agent.kinds().contains(Events::SAMPLES) {
+            if go_on.recv_timeout(REST) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            next = (started.elapsed().as_nanos() / interval.as_nanos().max(1)) as u64 + 1;
+            continue;
+        }
         // The trace may not be ready for us yet.
         if let Some(buffer) = agent.native_buffer() {
             let look = next % LOOK_EVERY == 0;
             let taken = crate::jni::with_local_frame(env, || {
                 tick.take(agent, env, buffer, |stacks| {
-                    if look && agent.options.events.contains(Events::THREADS) {
+                    if look && agent.kinds().contains(Events::THREADS) {
                         tell_names(agent, env, buffer, stacks, &mut names);
                     }
-                    if look && agent.options.events.contains(Events::CPU) {
+                    if look && agent.kinds().contains(Events::CPU) {
                         tell_cpu(agent, env, buffer, stacks);
                     }
                 })

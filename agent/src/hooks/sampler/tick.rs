@@ -1,16 +1,14 @@
 //! The samples of one tick.
 
-use super::super::{record_at, stack};
+use super::super::{GET_VIRTUAL_THREAD, record_at, stack};
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{self, Code, MOST_FRAMES};
-use crate::jvmti::{ExtensionFunction, Jvmti, Result};
+use crate::jni::HOOK_NAME;
+use crate::jvmti::{ExtensionFunction, Jvmti, Result, frames};
 use jni::sys::{JNIEnv, jmethodID, jobject};
-use jvmti_sys::{jvmtiFrameInfo, jvmtiStackInfo};
+use jvmti_sys::jvmtiStackInfo;
 use rustc_hash::FxHashMap;
-
-/// Answers the virtual thread that runs on a carrier.
-const GET_VIRTUAL_THREAD: &str = "com.sun.hotspot.functions.GetVirtualThread";
 
 /// Looks at all threads. Kept from tick to tick for its memory.
 pub(super) struct Tick {
@@ -140,16 +138,6 @@ impl Tick {
     }
 }
 
-fn frames(stack: &jvmtiStackInfo) -> &[jvmtiFrameInfo] {
-    match usize::try_from(stack.frame_count) {
-        Ok(1..) if !stack.frame_buffer.is_null() => {
-            // SAFETY: the JVM's array, of that many elements.
-            unsafe { std::slice::from_raw_parts(stack.frame_buffer, stack.frame_count as usize) }
-        }
-        _ => &[],
-    }
-}
-
 /// What a method is innermost on a stack for.
 ///
 /// # Safety
@@ -162,7 +150,13 @@ unsafe fn kind(jvmti: Jvmti, method: jmethodID) -> Result<Kind> {
     // SAFETY: the caller's promise.
     let name = || unsafe { jvmti.method_name(method) };
     Ok(match class.as_str() {
-        "Ljava/lang/JtrailHook;" => Kind::Records,
+        class
+            if class
+                .strip_prefix('L')
+                .is_some_and(|class| class.starts_with(HOOK_NAME)) =>
+        {
+            Kind::Records
+        }
         "Ljdk/internal/vm/Continuation;" if name()?.0 == "run" => Kind::Carries,
         _ => Kind::Runs,
     })

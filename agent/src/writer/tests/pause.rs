@@ -1,6 +1,7 @@
 //! Collection pauses and goes on, and traces follow each other.
 
 use super::*;
+use crate::memory::Mapping;
 use crate::writer::{Action, Burst, NextTrace, Output, Setup, Writer};
 use crossbeam_channel::bounded;
 use jtrail_formats::{Checker, Item, Reader};
@@ -87,6 +88,7 @@ struct Bench {
     folder: tempfile::TempDir,
     writer: Writer,
     buffer: *mut ThreadBuffer,
+    _memory: Mapping,
 }
 
 fn options() -> Arc<Options> {
@@ -102,7 +104,7 @@ fn target(path: PathBuf) -> (Output, String) {
 impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (empty, supply) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
+        let (empty, supply, memory) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
         let (full_sender, full) = unbounded();
         let (announce, announcements) = unbounded();
         let (output, target) = target(folder.path().join("0"));
@@ -154,6 +156,7 @@ impl Bench {
             folder,
             writer,
             buffer,
+            _memory: memory,
         }
     }
 

@@ -19,7 +19,7 @@ use super::announce::{ClassInfo, MarkInfo, MethodInfo, ThreadInfo};
 use super::stream::Sink;
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
-pub(crate) use pause::{OpenCalls, silent};
+pub(crate) use pause::OpenCalls;
 
 use aggregate::Tree;
 use calls::Call;
@@ -42,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) aggregate: bool,
     /// Allocations seen at their sites tell these.
     pub(crate) alloc_sites: bool,
+    /// Kinds of events that are not in the trace. Most are off in the program too.
+    pub(crate) off: Option<Events>,
     /// What heap dumps are called, before their number.
     pub(crate) heap_name: String,
     /// When the trace began.
@@ -115,6 +117,8 @@ struct Thread {
     gone: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<Tree>>,
+    /// Events that are known to be lost before their record comes.
+    told_lost: u64,
     /// Names of records to come.
     names: Vec<Box<str>>,
 }
@@ -185,6 +189,11 @@ impl Translator {
 
     fn thread(&mut self, number: u32) -> &mut Thread {
         slot(&mut self.threads, number).get_or_insert_default()
+    }
+
+    /// Whether events of that kind are not in the trace.
+    pub(crate) fn is_off(&self, kind: Events) -> bool {
+        self.settings.off.is_some_and(|off| off.contains(kind))
     }
 
     /// Writes what stands before all events.
@@ -412,6 +421,7 @@ impl Sink for Translator {
             Code::Caught => self.caught(number, ticks, value),
             Code::SuperCall => self.super_call(number, value),
             Code::SuperReturned => self.super_returned(number, value),
+            Code::Cpu if self.is_off(Events::CPU) => {}
             Code::Cpu => self.thread(number).cpu = Duration(first as i64),
             Code::ThreadStart if self.settings.tell_threads => {
                 self.at(value, ticks);

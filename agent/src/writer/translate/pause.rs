@@ -30,11 +30,6 @@ impl Encode for Silent {
     fn end(&mut self, _: &mut Vec<u8>) {}
 }
 
-/// See [`Silent`].
-pub(crate) fn silent() -> Box<dyn Encode> {
-    Box::new(Silent)
-}
-
 impl Translator {
     /// From now on, and until [`Self::resume`], calls and most other events are not written.
     pub(crate) fn pause(&mut self, time: Timestamp) {
@@ -216,9 +211,14 @@ impl Translator {
         }
     }
 
+    /// An encoder for the time without a trace.
+    pub(crate) fn silent() -> Box<dyn Encode> {
+        Box::new(Silent)
+    }
+
     /// The trace is over. Stacks are kept up until the next one begins, and nothing is written.
     pub(crate) fn go_silent(&mut self) {
-        self.encoder = silent();
+        self.encoder = Self::silent();
         self.out.clear();
         self.paused.get_or_insert_default();
     }

@@ -118,8 +118,13 @@ impl Translator {
         let repaired = self.totals.repaired;
         self.close(number, ticks, keep, false);
         self.totals.repaired = repaired + given_back;
-        let events = events.saturating_sub(given_back);
-        self.totals.lost += events + others;
+        let told = std::mem::take(&mut self.thread(number).told_lost);
+        let all = events.saturating_sub(given_back) + others;
+        let events = all.saturating_sub(told);
+        if events == 0 && told > 0 {
+            return; // all of them in another trace
+        }
+        self.totals.lost += events;
         let from = if from == Timestamp::default() {
             to
         } else {
@@ -127,7 +132,7 @@ impl Translator {
         };
         self.note(&Note::Lost(Lost {
             thread,
-            events: events + others,
+            events,
             from,
             to,
             reason: "overflow".into(),
@@ -137,6 +142,12 @@ impl Translator {
     /// At the end of the trace: events that were lost since the thread's last record.
     pub(crate) fn lost_at_end(&mut self, number: u32, ticks: u64, (calls, others): (u64, u64)) {
         self.lost(number, ticks, record::lost(calls, 0), others);
+        self.forget_lost(number, (calls, others));
+    }
+
+    /// Another trace begins: what was lost so far is none of its own, though the record of it is still to come.
+    pub(crate) fn forget_lost(&mut self, number: u32, (calls, others): (u64, u64)) {
+        self.thread(number).told_lost = calls + others;
     }
 
     pub(super) fn thread_ended(&mut self, number: u32, ticks: u64) {

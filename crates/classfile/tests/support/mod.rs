@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jtrail_classfile::{Class, Hooks, Probes, Refusal, instrument};
+use jtrail_classfile::{Class, Hooks, LargeNumbers, Probes, Refusal, instrument};
 
 /// An installed JDK.
 #[derive(Clone, Debug)]
@@ -193,6 +193,7 @@ pub struct Program {
     /// Ids start here.
     first_id: u32,
     kinds: Kinds,
+    large_numbers: LargeNumbers,
 }
 
 impl Program {
@@ -212,7 +213,14 @@ impl Program {
             refused: Vec::new(),
             first_id,
             kinds: Kinds::Calls,
+            large_numbers: LargeNumbers::Constant,
         }
+    }
+
+    /// From now on, large ids are computed.
+    pub fn computed(mut self) -> Program {
+        self.large_numbers = LargeNumbers::Computed;
+        self
     }
 
     /// From now on, methods get these probes.
@@ -246,7 +254,11 @@ impl Program {
     pub fn add(&mut self, bytes: &[u8]) -> Vec<Option<Refusal>> {
         let class = Class::parse(bytes).unwrap();
         let simple = class.name().rsplit(['/', '$']).next().unwrap().to_string();
-        let rewritten = instrument(&class, &RECORDER, |_, method| {
+        let hooks = Hooks {
+            large_numbers: self.large_numbers,
+            ..RECORDER
+        };
+        let rewritten = instrument(&class, &hooks, |_, method| {
             let (name, descriptor) = (method.name(), method.descriptor());
             self.names.push(match &*name {
                 "<init>" => format!("{simple}{}", descriptor.trim_end_matches('V')),

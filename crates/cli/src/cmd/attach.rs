@@ -24,8 +24,33 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let jvm = Jvm::find(args.pid)?;
-    let mut given = args.options;
+    let pid = args.pid;
+    let options = attach(Attach {
+        pid,
+        agent: args.agent,
+        options: args.options,
+    })?;
+    if options.format != OutputFormat::None {
+        let file = options.file.text().replace("%p", &pid.to_string());
+        writeln!(streams.err, "jtrail: JVM {pid} records into {file}")?;
+    }
+    Ok(crate::SOUND)
+}
+
+/// Which agent is to come to which JVM.
+pub(super) struct Attach {
+    pub(super) pid: u32,
+    pub(super) agent: Option<PathBuf>,
+    pub(super) options: AgentOptions,
+}
+
+/// Has the JVM load the agent, with a command channel unless the options say otherwise; with which options it was.
+///
+/// # Errors
+/// When the options are wrong, or the JVM does not take it.
+pub(super) fn attach(attach: Attach) -> anyhow::Result<Options> {
+    let jvm = Jvm::find(attach.pid)?;
+    let mut given = attach.options;
     if !given
         .pairs
         .iter()
@@ -39,13 +64,8 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     if let Some(what) = only_from_the_start(&options) {
         bail!("{what} can only be had from the start of a JVM: use `jtrail run`, or -agentpath");
     }
-    let agent = find_agent(args.agent)?;
-    jvm.load(&agent, &text)?;
-    if options.format != OutputFormat::None {
-        let file = options.file.text().replace("%p", &args.pid.to_string());
-        writeln!(streams.err, "jtrail: JVM {} records into {file}", args.pid)?;
-    }
-    Ok(crate::SOUND)
+    jvm.load(&find_agent(attach.agent)?, &text)?;
+    Ok(options)
 }
 
 /// What HotSpot refuses an agent that comes later.

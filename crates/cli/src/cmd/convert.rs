@@ -44,9 +44,9 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let mut encoder = encoder(format, args)?;
     let mut input = Input::open(&args.input, true)?;
     // A snapshot does not say where it comes from. Where a trace must open with that, it opens without names.
-    let tptp = matches!(format, Format::TptpXml | Format::TptpBinary);
+    let opens = matches!(format, Format::TptpXml | Format::TptpBinary | Format::Trail);
     let opening = match input.format() {
-        Format::ProfilerJ if tptp => opening().into(),
+        Format::ProfilerJ if opens => opening().into(),
         _ => Vec::new(),
     };
     let ending = if to_stdout {

@@ -6,8 +6,12 @@ pub(crate) mod convert;
 #[cfg(unix)]
 pub(crate) mod ctl;
 pub(crate) mod dump;
+#[cfg(unix)]
+pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod run;
 #[cfg(unix)]
 pub(crate) mod stream;
+#[cfg(unix)]
+pub(crate) mod top;
 pub(crate) mod verify;

@@ -7,7 +7,7 @@ mod human;
 mod write;
 
 pub(crate) use human::{bytes, count, time};
-pub(crate) use write::write;
+pub(crate) use write::{one_line, write};
 
 /// How figures are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]

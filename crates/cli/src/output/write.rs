@@ -125,7 +125,7 @@ fn raw(cell: &Cell) -> String {
 }
 
 /// Names come from the traced program and may hold anything, also what drives a terminal.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     if !text.contains(char::is_control) {
         return text.to_owned();
     }

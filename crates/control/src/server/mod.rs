@@ -204,6 +204,11 @@ impl<A: Agent> Server<A> {
         self.tell(&Notice::StreamLost { message });
     }
 
+    /// Has the agent do what is left to do for a trace that has ended by itself.
+    pub fn settle(&mut self) {
+        self.agent.settle();
+    }
+
     /// Time passes, or a client can take more: waiting bytes are sent, and commands that had to wait for that are carried
     /// out. Who leaves half a frame for too long is sent away.
     pub fn tick(&mut self, now: Instant) {
@@ -293,7 +298,10 @@ impl<A: Agent> Server<A> {
             Ok(request) => {
                 let command = request.command;
                 let result = match knows(self.settings.compat, command.name()) {
-                    true => self.execute(id, command),
+                    true => {
+                        self.agent.settle();
+                        self.execute(id, command)
+                    }
                     false => Err(unrecognized(command.name())),
                 };
                 (request.id, result)

@@ -25,6 +25,7 @@ pub(crate) fn format(format: OutputFormat) -> Format {
         OutputFormat::Mlpd => Format::Mlpd,
         OutputFormat::TraceLog => Format::TraceLog,
         OutputFormat::ProfilerJ => Format::ProfilerJ,
+        OutputFormat::Trail => Format::Trail,
     }
 }
 

@@ -4,21 +4,21 @@ import jdk.internal.misc.Unsafe;
 
 /**
  * What instrumented code calls. The agent defines this class into the boot loader, as a member of
- * java.base it is found through every class loader and readable from every module. If nothing else is said, the argument is the id
- * of the method that is running.
+ * java.base it is found through every class loader and readable from every module. There are several such classes, alike but for
+ * their names: each agent that comes to a JVM uses another one. If nothing else is said, the argument is the id of the method that is running.
  */
 public final class JtrailHook {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
-    /** Address of the line counters, 64 bits each; 0 without any. */
-    private static final long LINES = lineCounters();
+    /** Address of the line counters, 64 bits each; 0 without any. Set by the agent, which lets the memory go when nobody is in {@link #line} any more. */
+    private static long lines;
+    /** In the first of these classes: how many agents there have been in this JVM. */
+    private static int agents;
 
     /** Address of 32 bits, which are 0 while nothing is recorded; 0 where there is no such gate. Set by the agent. */
     private static long gate;
 
     private JtrailHook() {
     }
-
-    private static native long lineCounters();
 
     /** The method begins. */
     public static native void enter(int method);
@@ -40,7 +40,10 @@ public final class JtrailHook {
 
     /** A line begins: the argument is the number of its counter. */
     public static void line(int number) {
-        UNSAFE.getAndAddLong(null, LINES + 8L * number, 1);
+        long first = lines;
+        if (first != 0) {
+            UNSAFE.getAndAddLong(null, first + 8L * number, 1);
+        }
     }
 
     /** An object was created, and is not initialised yet. The argument is the number of the place in the code. */

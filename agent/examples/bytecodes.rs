@@ -1,0 +1,117 @@
+//! What the JVM runs: the bytecode of methods, as JVMTI's GetBytecodes shows it. The tests compare it before and after our agent was there.
+//!
+//! An agent that is loaded into a running JVM, writes a file and does nothing else. Its options are a list of pairs, of which `file=PATH` counts: a line for
+//! each method of a class whose signature begins with one of [`PREFIXES`].
+
+use jni::sys::{JavaVM, jclass, jint, jmethodID};
+use jvmti::{Capabilities, RawEnv};
+use std::ffi::{CStr, c_char, c_uchar, c_void};
+use std::fmt::Write;
+use std::{fs, ptr, slice};
+
+#[allow(dead_code)] // nearly all of it
+#[path = "../src/jvmti/abi.rs"]
+mod jvmti;
+
+const PREFIXES: [&str; 2] = ["Lharness/", "Ljava/util/ArrayList;"];
+/// `can_get_bytecodes`, by its bit.
+const GET_BYTECODES: usize = 3;
+/// Slots that the agent itself does not need.
+const GET_BYTECODES_SLOT: usize = 75;
+
+type GetBytecodes =
+    unsafe extern "system" fn(RawEnv, jmethodID, *mut jint, *mut *mut c_uchar) -> jvmti::Error;
+
+/// A string of the JVM's, which is not freed: this agent comes a few times at most.
+///
+/// # Safety
+/// It is a string.
+unsafe fn text(string: *const c_char) -> String {
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(string) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// # Safety
+/// The environment is alive, and so is the class.
+unsafe fn class_lines(env: RawEnv, class: jclass, out: &mut Vec<String>) {
+    let mut signature = ptr::null_mut();
+    // SAFETY: the caller's promise; all places take answers, which are the JVM's arrays and strings.
+    unsafe {
+        if jvmti::get_class_signature(env, class, &mut signature, ptr::null_mut()).0 != 0 {
+            return;
+        }
+        let signature = text(signature);
+        if !PREFIXES.iter().any(|prefix| signature.starts_with(prefix)) {
+            return;
+        }
+        let (mut count, mut methods) = (0, ptr::null_mut());
+        if jvmti::get_class_methods(env, class, &mut count, &mut methods).0 != 0 {
+            return;
+        }
+        for method in slice::from_raw_parts(methods, count as usize) {
+            let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
+            jvmti::get_method_name(env, *method, &mut name, &mut descriptor, ptr::null_mut());
+            let get: GetBytecodes = std::mem::transmute((**env)[GET_BYTECODES_SLOT - 1]);
+            let (mut length, mut code) = (0, ptr::null_mut());
+            if get(env, *method, &mut length, &mut code).0 != 0 {
+                continue; // abstract or native
+            }
+            let mut line = format!("{signature}{}{} ", text(name), text(descriptor));
+            for byte in slice::from_raw_parts(code, length as usize) {
+                let _ = write!(line, "{byte:02x}");
+            }
+            out.push(line);
+        }
+    }
+}
+
+/// The JVM calls this when the agent is loaded into it while it runs.
+///
+/// # Safety
+/// Only the JVM calls it: `vm` is alive, and `options` a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnAttach(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: the caller's promise.
+    let options = unsafe { text(options) };
+    let Some(file) = options
+        .split(',')
+        .find_map(|pair| pair.strip_prefix("file="))
+    else {
+        return -1;
+    };
+    let mut env: *mut c_void = ptr::null_mut();
+    const VERSION: jint = 0x3001_0200;
+    // SAFETY: the caller's promise; `env` takes the answer.
+    if unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, VERSION) } != 0 {
+        return -1;
+    }
+    let env: RawEnv = env.cast();
+    let mut lines = Vec::new();
+    // SAFETY: a fresh environment; all places take answers.
+    unsafe {
+        // The crate's table of capabilities has only those that the agent itself asks for.
+        let capabilities: Capabilities = std::mem::transmute([1_u32 << GET_BYTECODES, 0, 0, 0]);
+        if jvmti::add_capabilities(env, &capabilities).0 != 0 {
+            return -1;
+        }
+        let (mut count, mut classes) = (0, ptr::null_mut());
+        if jvmti::get_loaded_classes(env, &mut count, &mut classes).0 != 0 {
+            return -1;
+        }
+        for class in slice::from_raw_parts(classes, count as usize) {
+            class_lines(env, *class, &mut lines);
+        }
+        jvmti::dispose_environment(env);
+    }
+    lines.sort();
+    match fs::write(file, lines.join("\n") + "\n") {
+        Ok(()) => 0,
+        Err(_) => -1,
+    }
+}

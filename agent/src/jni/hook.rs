@@ -1,0 +1,314 @@
+//! The hook classes: what instrumented code calls.
+//!
+//! A class of the boot loader is there for ever, and so are calls to it in methods that are on a stack when the agent leaves. So each agent that comes to
+//! a JVM uses another hook class than the one before: what is left of an earlier one calls methods that do nothing. There
+//! are [`HOOKS`] such classes, all alike; then comes the first one again. How many agents there have been says a field of the first class,
+//! for the next one may be another library than ours.
+
+use super::{Lasting, with};
+use jni::objects::{JClass, JClassLoader, JObject, JValue};
+use jni::strings::JNIString;
+use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong};
+use jni::{NativeMethod, jni_sig, jni_str};
+use std::ffi::{CStr, c_void};
+
+/// Bytes of `java.lang.JtrailHook`, compiled by the build script.
+const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
+/// Bytes of `jtrail.Binder`, likewise.
+const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
+
+/// The name of the first hook class; those of others have a number behind it.
+pub(crate) const NAME: &str = "java/lang/JtrailHook";
+/// How many there are at most.
+pub(crate) const HOOKS: u32 = 8;
+
+/// The native method of the binder: `(env, binder, hook class)`.
+pub(crate) type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
+
+/// A hook class.
+pub(crate) struct Hook {
+    pub(crate) name: String,
+    /// No agent was in this JVM before.
+    pub(crate) is_first: bool,
+    pub(crate) class: Lasting,
+}
+
+/// The hook's functions.
+pub(crate) struct HookFunctions {
+    pub(crate) enter: *mut c_void,
+    pub(crate) leave: *mut c_void,
+    pub(crate) leave_by_exception: *mut c_void,
+    pub(crate) caught: *mut c_void,
+    pub(crate) super_call: *mut c_void,
+    pub(crate) super_returned: *mut c_void,
+    pub(crate) allocated: *mut c_void,
+    /// Has two arguments: length and site.
+    pub(crate) array_allocated: *mut c_void,
+    /// Has two arguments: an object and the site.
+    pub(crate) multi_allocated: *mut c_void,
+    /// Likewise.
+    pub(crate) call_allocated: *mut c_void,
+    pub(crate) trigger_enter: *mut c_void,
+    pub(crate) trigger_leave: *mut c_void,
+    pub(crate) trigger_leave_by_exception: *mut c_void,
+    pub(crate) park: *mut c_void,
+    pub(crate) unpark: *mut c_void,
+}
+
+unsafe extern "system" fn nothing(_env: *mut JNIEnv, _class: jclass) {}
+
+impl HookFunctions {
+    /// Those of an agent that is not there. Arguments are passed by, which does no harm: the caller knows how many there are.
+    pub(crate) fn nothing() -> Self {
+        let nothing = nothing as unsafe extern "system" fn(*mut JNIEnv, jclass) as *mut c_void;
+        Self {
+            enter: nothing,
+            leave: nothing,
+            leave_by_exception: nothing,
+            caught: nothing,
+            super_call: nothing,
+            super_returned: nothing,
+            allocated: nothing,
+            array_allocated: nothing,
+            multi_allocated: nothing,
+            call_allocated: nothing,
+            trigger_enter: nothing,
+            trigger_leave: nothing,
+            trigger_leave_by_exception: nothing,
+            park: nothing,
+            unpark: nothing,
+        }
+    }
+}
+
+impl Hook {
+    /// The hook class of the next agent, which is defined into the boot loader where it is not there from an earlier time. Its methods are
+    /// not bound, or do nothing.
+    pub(crate) fn next(env: *mut JNIEnv) -> Result<Self, String> {
+        let first = Self::define(env, 0)?;
+        // SAFETY: the running thread's environment, which `define` has looked at.
+        let count = unsafe {
+            let place = first.field(env, c"agents", c"I")?;
+            let functions = &(**env).v1_1;
+            let class = first.class.get();
+            let count = (functions.GetStaticIntField)(env, class, place) as u32;
+            (functions.SetStaticIntField)(env, class, place, count.wrapping_add(1) as jint);
+            count
+        };
+        match count % HOOKS {
+            0 => Ok(Self {
+                is_first: count == 0,
+                ..first
+            }),
+            number => {
+                // SAFETY: the running thread's environment; nobody else knows the reference.
+                unsafe { first.class.forget(env) };
+                Self::define(env, number)
+            }
+        }
+    }
+
+    fn define(env: *mut JNIEnv, number: u32) -> Result<Self, String> {
+        let name = match number {
+            0 => NAME.to_owned(),
+            number => format!("{NAME}{number}"),
+        };
+        let class = define_once(env, &name, &named(HOOK_CLASS, &name))?;
+        Ok(Self {
+            name,
+            is_first: false,
+            class,
+        })
+    }
+
+    /// Has `bind` called to bind the methods. The JVM prints a warning when native code binds methods of java.base on its own account, and none when
+    /// a class of the same loader asks for it.
+    pub(crate) fn bind(&self, env: *mut JNIEnv, bind: Bind) -> Result<(), String> {
+        let binder = define_once(env, "jtrail/Binder", BINDER_CLASS)?;
+        let result = with(env, |env| {
+            // SAFETY: that is the method's signature.
+            let method = unsafe {
+                NativeMethod::from_raw_parts(
+                    jni_str!("bindNatives"),
+                    jni_str!("(Ljava/lang/Class;)V"),
+                    bind as *mut c_void,
+                )
+            };
+            // SAFETY: live global references to classes.
+            let (binder, hook) = unsafe {
+                (
+                    JClass::from_raw(env, binder.get()),
+                    JClass::from_raw(env, self.class.get()),
+                )
+            };
+            // SAFETY: as above.
+            unsafe { env.register_native_methods(&binder, &[method]) }?;
+            env.call_static_method(
+                &binder,
+                jni_str!("bind"),
+                jni_sig!("(Ljava/lang/Class;)V"),
+                &[JValue::Object(&hook)],
+            )?
+            .v()
+        });
+        // SAFETY: the running thread's environment; nobody else knows the reference.
+        unsafe { binder.forget(env) };
+        result
+    }
+
+    /// Says where lines are counted; 0 for nowhere.
+    pub(crate) fn set_lines(&self, env: *mut JNIEnv, address: usize) -> Result<(), String> {
+        self.set_address(env, c"lines", address)
+    }
+
+    /// Says where the gate is; 0 for one that is shut for ever.
+    pub(crate) fn set_gate(&self, env: *mut JNIEnv, address: usize) -> Result<(), String> {
+        self.set_address(env, c"gate", address)
+    }
+
+    fn set_address(&self, env: *mut JNIEnv, name: &CStr, address: usize) -> Result<(), String> {
+        // SAFETY: the class was found with the running thread's environment, and has such a field.
+        unsafe {
+            let place = self.field(env, name, c"J")?;
+            ((**env).v1_1.SetStaticLongField)(env, self.class.get(), place, address as jlong);
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// `env` is the running thread's.
+    unsafe fn field(&self, env: *mut JNIEnv, name: &CStr, kind: &CStr) -> Result<jfieldID, String> {
+        // SAFETY: the caller's promise, and a live reference; the functions are there since the first version.
+        unsafe {
+            let functions = &(**env).v1_1;
+            let field =
+                (functions.GetStaticFieldID)(env, self.class.get(), name.as_ptr(), kind.as_ptr());
+            if field.is_null() {
+                (functions.ExceptionClear)(env);
+                return Err(
+                    "it is that of another version of jtrail, which was here before".into(),
+                );
+            }
+            Ok(field)
+        }
+    }
+}
+
+/// The class file with that name for the hook class: a constant is replaced.
+fn named(class: &[u8], name: &str) -> Vec<u8> {
+    let utf8 = |name: &str| {
+        let length = u16::try_from(name.len()).unwrap_or_default();
+        [&[1][..], &length.to_be_bytes(), name.as_bytes()].concat()
+    };
+    let old = utf8(NAME);
+    match class.windows(old.len()).position(|bytes| bytes == old) {
+        Some(at) => [&class[..at], &utf8(name), &class[at + old.len()..]].concat(),
+        None => class.to_vec(),
+    }
+}
+
+/// A class of the boot loader, which is defined unless it is there. No other loader is asked: it may be the program's own.
+fn define_once(env: *mut JNIEnv, name: &str, bytes: &[u8]) -> Result<Lasting, String> {
+    let found = with(env, |env| {
+        let name = env.new_string(name.replace('/', "."))?;
+        let found = env.call_static_method(
+            jni_str!("java/lang/Class"),
+            jni_str!("forName"),
+            jni_sig!("(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;"),
+            &[
+                JValue::Object(&name),
+                JValue::Bool(false),
+                JValue::Object(&JObject::null()),
+            ],
+        )?;
+        let class = found.l()?;
+        // SAFETY: the running thread's environment, and a live local reference.
+        Ok(unsafe { Lasting::new(env.get_raw(), class.as_raw()) })
+    });
+    found.or_else(|_| {
+        let name = JNIString::from(name);
+        with(env, |env| {
+            let class = env.define_class(Some(&name), JClassLoader::null(), bytes)?;
+            // SAFETY: as above.
+            Ok(unsafe { Lasting::new(env.get_raw(), class.as_raw()) })
+        })
+    })
+}
+
+/// Binds the methods of the hook class.
+///
+/// # Safety
+/// The functions are static native methods of Java with one `int`, where nothing else is said.
+pub(crate) unsafe fn bind_functions(
+    env: *mut JNIEnv,
+    class: jclass,
+    functions: &HookFunctions,
+) -> Result<(), String> {
+    with(env, |env| {
+        let methods = [
+            (jni_str!("enter"), functions.enter),
+            (jni_str!("leave"), functions.leave),
+            (jni_str!("leaveByException"), functions.leave_by_exception),
+            (jni_str!("caught"), functions.caught),
+            (jni_str!("superCall"), functions.super_call),
+            (jni_str!("superReturned"), functions.super_returned),
+            (jni_str!("allocated"), functions.allocated),
+            (jni_str!("triggerEnter"), functions.trigger_enter),
+            (jni_str!("triggerLeave"), functions.trigger_leave),
+            (
+                jni_str!("triggerLeaveByException"),
+                functions.trigger_leave_by_exception,
+            ),
+            (jni_str!("park"), functions.park),
+            (jni_str!("unpark"), functions.unpark),
+        ]
+        .map(|(name, function)| (name, jni_str!("(I)V"), function));
+        let others = [
+            (
+                jni_str!("arrayAllocated"),
+                jni_str!("(II)V"),
+                functions.array_allocated,
+            ),
+            (
+                jni_str!("multiAllocated"),
+                jni_str!("(Ljava/lang/Object;I)V"),
+                functions.multi_allocated,
+            ),
+            (
+                jni_str!("callAllocated"),
+                jni_str!("(Ljava/lang/Object;I)V"),
+                functions.call_allocated,
+            ),
+        ];
+        let methods: Vec<_> = methods
+            .into_iter()
+            .chain(others)
+            // SAFETY: the caller's promise.
+            .map(|(name, signature, function)| unsafe {
+                NativeMethod::from_raw_parts(name, signature, function)
+            })
+            .collect();
+        // SAFETY: the JVM's own reference.
+        let class = unsafe { JClass::from_raw(env, class) };
+        // SAFETY: the caller's promise.
+        unsafe { env.register_native_methods(class, &methods) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jtrail_classfile::Class;
+
+    #[test]
+    fn all_hook_classes_are_alike_but_for_their_names() {
+        let first = Class::parse(HOOK_CLASS).expect("a class");
+        assert_eq!(first.name(), NAME);
+        assert_eq!(named(HOOK_CLASS, NAME), HOOK_CLASS);
+        let name = format!("{NAME}{}", HOOKS - 1);
+        let bytes = named(HOOK_CLASS, &name);
+        let other = Class::parse(&bytes).expect("a class");
+        assert_eq!(other.name(), name);
+        assert_eq!(first.methods().len(), other.methods().len());
+    }
+}

@@ -1,0 +1,273 @@
+//! `jtrail record`: a part of a running program's life, in one go: attach, record, stop, leave.
+//!
+//! Where an agent with a command channel is there already, and has no trace under way, it records, and stays.
+
+use super::attach::{Attach, attach};
+use super::ctl::{ended_text, some_time};
+use crate::agent::{AgentOptions, absolute};
+use crate::{SOUND, Streams, TRUNCATED};
+use anyhow::{Context, anyhow, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use jtrail_control::{
+    Answer, Client, ClientError, Command, Destination, EndReason, Ended, Incoming, Notice, Start,
+    State,
+};
+use jtrail_options::OutputFormat;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often signals and the time are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often progress is asked for.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long each answer is waited for: the end of a trace is written by then, and classes are as they were.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How long the agent may take to open its channel.
+const CHANNEL: Duration = Duration::from_secs(10);
+
+/// Record a running program for a while: attach, record, stop, and leave it as it was
+///
+/// The recording ends after --for, at Ctrl-C, when the program ends, or when another client stops it; the file is whole in each case. If the program has an
+/// agent already (with a command channel, and without a trace under way), that one records, and stays; then only file, format,
+/// events, include and exclude can be chosen.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Process id of the JVM
+    #[arg(value_name = "PID")]
+    pid: u32,
+    /// How long to record, like 500ms, 10s or 1m [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
+    time: Option<Duration>,
+    /// File to write, like --file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "file")]
+    output: Option<String>,
+    /// The agent's library [default: JTRAIL_AGENT, or libjtrail beside this program]
+    #[arg(long, value_name = "PATH")]
+    agent: Option<PathBuf>,
+    #[command(flatten)]
+    options: AgentOptions,
+}
+
+pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("signals")?;
+    }
+    let mut options = args.options;
+    if let Some(output) = args.output {
+        options.pairs.push(("file".to_owned(), output));
+    }
+    let value = |key: &str| {
+        let found = options.pairs.iter().find(|(k, _)| k == key);
+        found.map(|(_, value)| value.clone())
+    };
+    match value("server").as_deref() {
+        None | Some("enabled") => {}
+        Some(_) => bail!("--server: a recording needs server=enabled"),
+    }
+    if value("format").as_deref() == Some("none") {
+        bail!("--format: there would be nothing to write");
+    }
+    let control = value("control").map(|path| path.replace("%p", &args.pid.to_string()));
+    let connect = || match &control {
+        Some(path) => Client::of_socket(Path::new(path), PATIENCE),
+        None => Client::of_process(args.pid, PATIENCE),
+    };
+    let (mut client, is_ours) = match connect() {
+        Ok(mut client) => {
+            start(&mut client, &options)?;
+            (client, false)
+        }
+        Err(_) => {
+            let ours = Attach {
+                pid: args.pid,
+                agent: args.agent,
+                options,
+            };
+            attach(ours)?;
+            (patiently(connect)?, true)
+        }
+    };
+    let mut recording = Recording::default();
+    let result = recording.run(&mut client, &stop, args.time);
+    if is_ours && !recording.is_gone {
+        let left = client.call(Command::Detach, |incoming| recording.take(incoming));
+        if let Err(error) = left
+            && !matches!(error, ClientError::Closed)
+        {
+            writeln!(
+                streams.err,
+                "jtrail: the agent stays in process {}: {error}",
+                args.pid
+            )?;
+        }
+    }
+    let ended = recording.ended.ok_or_else(|| match result {
+        Err(error) => anyhow!("the recording broke off: {error}"),
+        Ok(()) => anyhow!("the recording broke off"),
+    })?;
+    let file = ended.trace.file.as_deref().unwrap_or("a client");
+    writeln!(streams.err, "jtrail: {}", ended_text(file, &ended))?;
+    match recording.failure {
+        None => Ok(SOUND),
+        Some(why) => {
+            writeln!(streams.err, "jtrail: {file}: the trace breaks off: {why}")?;
+            Ok(TRUNCATED)
+        }
+    }
+}
+
+/// The agent opens its channel when it has begun to record.
+fn patiently(connect: impl Fn() -> Result<Client, ClientError>) -> anyhow::Result<Client> {
+    let begin = Instant::now();
+    loop {
+        match connect() {
+            Ok(client) => return Ok(client),
+            Err(error) if begin.elapsed() > CHANNEL => {
+                return Err(error).context("the agent records, but can't be reached");
+            }
+            Err(_) => std::thread::sleep(TICK),
+        }
+    }
+}
+
+/// Has an agent that is there begin a trace.
+fn start(client: &mut Client, options: &AgentOptions) -> anyhow::Result<()> {
+    match client.call(Command::Status, |_| Ok(()))? {
+        Answer::Status(status) if status.state != State::Idle => {
+            bail!("an agent is there, and a trace is under way; stop it first (jtrail ctl)")
+        }
+        _ => {}
+    }
+    let mut start = Start {
+        to: Some(Destination::File),
+        ..Start::default()
+    };
+    for (key, value) in &options.pairs {
+        match key.as_str() {
+            "file" => {
+                let here = std::env::current_dir().context("the current directory is gone")?;
+                let here = here
+                    .to_str()
+                    .ok_or_else(|| anyhow!("the current directory's name is not UTF-8"))?;
+                start.file = Some(absolute(here, value));
+            }
+            "format" => {
+                let format = OutputFormat::parse(value);
+                start.format = Some(format.map_err(|problem| anyhow!("--format: {problem}"))?);
+            }
+            "events" => start.events = Some(value.clone()),
+            "include" | "exclude" => start.patterns.push((key == "include", value.clone())),
+            "server" | "control" => {}
+            _ => bail!(
+                "--{key}: an agent is there already, for which only file, format, events, include and exclude can be chosen"
+            ),
+        }
+    }
+    client.call(Command::Start(start), |_| Ok(()))?;
+    Ok(())
+}
+
+/// The trace under way, as far as it is known.
+#[derive(Default)]
+struct Recording {
+    ended: Option<Ended>,
+    /// Why the agent could not write it to its end.
+    failure: Option<String>,
+    /// The agent has left, or the program has ended.
+    is_gone: bool,
+}
+
+impl Recording {
+    fn take(&mut self, incoming: Incoming) -> io::Result<()> {
+        match incoming {
+            Incoming::Notice(Notice::TraceEnded {
+                reason,
+                ended,
+                message,
+            }) => {
+                self.failure = (reason == EndReason::Failure).then_some(message);
+                self.ended = Some(ended);
+            }
+            Incoming::Notice(Notice::Ending(_)) => self.is_gone = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Waits until the trace has ended, and has it stopped when it is time.
+    fn run(
+        &mut self,
+        client: &mut Client,
+        stop: &AtomicBool,
+        time: Option<Duration>,
+    ) -> Result<(), ClientError> {
+        let result = self.until_stopped(client, stop, time);
+        self.is_gone |= matches!(result, Err(ClientError::Closed));
+        match self.ended {
+            Some(_) => Ok(()),
+            None => result,
+        }
+    }
+
+    fn until_stopped(
+        &mut self,
+        client: &mut Client,
+        stop: &AtomicBool,
+        time: Option<Duration>,
+    ) -> Result<(), ClientError> {
+        let begin = Instant::now();
+        let bar = io::stderr().is_terminal().then(|| bar(time));
+        let mut looked = begin;
+        while self.ended.is_none() {
+            let left = time.map_or(TICK, |time| time.saturating_sub(begin.elapsed()));
+            if stop.load(Ordering::Relaxed) || left.is_zero() {
+                match client.call(Command::Stop, |incoming| self.take(incoming)) {
+                    Ok(Answer::Ended(ended)) => self.ended = Some(ended),
+                    // Another client was faster.
+                    Err(_) if self.ended.is_some() => {}
+                    Ok(_) => {}
+                    Err(error) => return Err(error),
+                }
+                break;
+            }
+            if let Some(incoming) = client.receive(left.min(TICK))? {
+                let _ = self.take(incoming); // it never fails
+            }
+            if let Some(bar) = &bar {
+                bar.set_position(begin.elapsed().as_millis() as u64);
+                if looked.elapsed() >= LOOK {
+                    looked = Instant::now();
+                    let status = client.call(Command::Status, |incoming| self.take(incoming))?;
+                    if let Answer::Status(status) = status
+                        && let Some(trace) = status.trace
+                    {
+                        let events = crate::output::count(trace.figures.events);
+                        bar.set_message(format!("{events} events"));
+                    }
+                }
+            }
+        }
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+        Ok(())
+    }
+}
+
+fn bar(time: Option<Duration>) -> ProgressBar {
+    let (bar, style) = match time {
+        Some(time) => {
+            let bar = ProgressBar::new(time.as_millis() as u64);
+            (bar, "{wide_bar} {elapsed}, {msg}")
+        }
+        None => (ProgressBar::no_length(), "{spinner} {elapsed}, {msg}"),
+    };
+    // Both styles are constants that parse.
+    bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
+    bar
+}

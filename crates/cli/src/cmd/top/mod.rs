@@ -1,0 +1,139 @@
+//! `jtrail top`: what a running program does, live.
+//!
+//! | Module | Does |
+//! |---|---|
+//! | `source` | asks the agent, once for each interval |
+//! | `round` | what one interval showed |
+//! | `screen` | what is on the screen |
+//! | `terminal` | keys and redraws; the terminal is restored on every way out |
+//! | `text` | the same as tables |
+
+mod round;
+mod screen;
+mod source;
+mod terminal;
+mod text;
+
+use super::ctl::{AgentArgs, some_time, start};
+use crate::output::{Style, write};
+use crate::{SOUND, Streams};
+use anyhow::{Context, bail};
+use round::{Round, Sort};
+use screen::Screen;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use source::Source;
+use std::io::{IsTerminal, stdin, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Show the hottest methods of a running program, live
+///
+/// On an idle agent it begins a trace of its own, of totals, and ends it when it quits; nothing else is left behind. Where a trace is under
+/// way, or another client has the data stream, it shows the rates of events only. Times are those of the last interval; 100 % is
+/// one thread all the time. Without a terminal it writes a table for each interval. Exits with 0, or with 2 when the agent is gone
+/// or the trace was ended by another client.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    agent: AgentArgs,
+    /// How often to look, like 500ms, 2s or 1m
+    #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = some_time)]
+    interval: Duration,
+    /// Order of the methods
+    #[arg(long, value_enum, default_value_t = Sort::Own)]
+    sort: Sort,
+    /// Write tables of so many intervals, and end
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    batch: Option<u64>,
+    /// As --batch 1
+    #[arg(long, conflicts_with = "batch")]
+    once: bool,
+    /// How to write the tables
+    #[arg(long, value_enum, default_value_t = Style::Table)]
+    format: Style,
+    /// Rows of each table, 0 for all
+    #[arg(long, default_value_t = 20)]
+    top: usize,
+    /// As the agent's options: events, include, exclude; the last two in order, repeatable
+    #[arg(value_name = "KEY=VALUE")]
+    wishes: Vec<String>,
+}
+
+/// How often signals are looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    let wishes = start(&args.wishes)?;
+    if wishes.file.is_some() || wishes.format.is_some() {
+        bail!("there is no trace to be kept: a file and a format make no sense");
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("signals")?;
+    }
+    let rounds = match args.once {
+        true => Some(1),
+        false => args.batch,
+    };
+    let is_live = rounds.is_none() && stdout().is_terminal() && stdin().is_terminal();
+    let mut source = Source::new(args.agent.connect()?, wishes)?;
+    let result = match is_live {
+        true => {
+            let screen = Screen {
+                interval: args.interval,
+                sort: args.sort,
+                ..Screen::default()
+            };
+            terminal::run(&mut source, screen, &stop)
+        }
+        false => batch(&args, rounds, &mut source, &stop, streams),
+    };
+    // What went wrong before says more than that the end does not work either.
+    let ended = source.end();
+    result.and(ended)?;
+    Ok(SOUND)
+}
+
+/// Writes a table for each interval.
+fn batch(
+    args: &Args,
+    rounds: Option<u64>,
+    source: &mut Source,
+    stop: &AtomicBool,
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<()> {
+    let rows = match args.top {
+        0 => usize::MAX,
+        rows => rows,
+    };
+    let mut done = 0;
+    while rounds.is_none_or(|rounds| done < rounds) {
+        let begun = Instant::now();
+        // Where only counts are to be had, a rate needs two of them.
+        let first = done == 0 && source.why_not.is_some();
+        if first {
+            source.look()?;
+        }
+        while begun.elapsed() < args.interval {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            std::thread::sleep(TICK.min(args.interval.saturating_sub(begun.elapsed())));
+        }
+        let mut round: Round = source.look()?;
+        if let Some(calls) = &mut round.calls {
+            calls.sort(args.sort);
+        }
+        if let Some(why_not) = source.why_not.filter(|_| done == 0) {
+            writeln!(streams.err, "jtrail: {why_not}")?;
+        }
+        if done > 0 {
+            writeln!(streams.out)?;
+        }
+        write(args.format, &text::sections(&round, rows), streams.out)?;
+        streams.out.flush()?;
+        done += 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Where the figures come from.
+//!
+//! On an idle agent, a trace of totals (`profilerj`) to this client: the agent's writer adds calls up by path, and nothing is sent but
+//! a document at the end of each interval, when the trace is rotated. So the program waits for no client that reads every call, and the
+//! agent writes none. Where another trace is under way, or another client has the stream, only the counts of `status` are to be had.
+
+use super::round::{Calls, Round, Summing};
+use anyhow::bail;
+use jtrail_control::{
+    Answer, Client, ClientError, Command, Destination, EndReason, ErrorCode, Incoming, Notice,
+    Start, State, Status,
+};
+use jtrail_options::OutputFormat;
+use std::time::{Duration, Instant};
+
+/// A running agent, looked at from time to time.
+pub(super) struct Source {
+    client: Client,
+    wishes: Start,
+    /// Our trace, if there is one.
+    own: Option<Own>,
+    /// Why there is none.
+    pub(super) why_not: Option<&'static str>,
+    /// The counts that the last look found, of a trace that is not ours.
+    before: Option<(Instant, Status)>,
+}
+
+/// What came of our trace.
+#[derive(Default)]
+struct Own {
+    summing: Summing,
+    /// A document that came to its end.
+    whole: Option<Result<Calls, String>>,
+    /// It was ended, and not by us.
+    ended: Option<String>,
+}
+
+impl Own {
+    fn take(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Data(bytes) => self.summing.take(&bytes),
+            Incoming::Notice(Notice::TraceEnded {
+                reason,
+                ended,
+                message,
+            }) if ended.trace.to == Destination::Stream => {
+                self.whole = Some(std::mem::take(&mut self.summing).finish());
+                self.ended = match reason {
+                    EndReason::Rotate => None,
+                    EndReason::Stop => Some("another client has stopped the trace".to_owned()),
+                    EndReason::Shutdown => Some("the program has ended".to_owned()),
+                    reason if message.is_empty() => Some(format!("the trace has ended: {reason}")),
+                    _ => Some(message),
+                };
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Source {
+    /// Begins a trace, if the agent is idle.
+    pub(super) fn new(client: Client, wishes: Start) -> anyhow::Result<Self> {
+        let mut source = Self {
+            client,
+            wishes,
+            own: None,
+            why_not: None,
+            before: None,
+        };
+        source.begin()?;
+        Ok(source)
+    }
+
+    fn begin(&mut self) -> anyhow::Result<()> {
+        let status = self.status()?;
+        if status.state != State::Idle {
+            self.why_not = Some("a trace is under way, so there are rates only");
+            return Ok(());
+        }
+        match self.call(Command::Stream { release: false }) {
+            Ok(_) => {}
+            Err(ClientError::Refused(failure)) if failure.code == ErrorCode::Busy => {
+                self.why_not = Some("another client has the data stream, so there are rates only");
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let agreed = self.client.set_output_format(OutputFormat::ProfilerJ)?;
+        if agreed != OutputFormat::ProfilerJ {
+            bail!("this agent writes no totals, only {agreed}");
+        }
+        let start = Start {
+            to: Some(Destination::Stream),
+            ..self.wishes.clone()
+        };
+        self.own = Some(Own::default());
+        match self.call(Command::Start(start)) {
+            Ok(_) => self.why_not = None,
+            // Somebody was faster.
+            Err(ClientError::Refused(failure)) if failure.code == ErrorCode::State => {
+                self.own = None;
+                self.call(Command::Stream { release: true })?;
+                self.why_not = Some("a trace is under way, so there are rates only");
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, command: Command) -> Result<Answer, ClientError> {
+        let own = &mut self.own;
+        self.client.call(command, |incoming| {
+            if let Some(own) = own {
+                own.take(incoming);
+            }
+            Ok(())
+        })
+    }
+
+    fn status(&mut self) -> anyhow::Result<Status> {
+        match self.call(Command::Status)? {
+            Answer::Status(status) => Ok(status),
+            other => bail!("the agent answers a question for its status by {other:?}"),
+        }
+    }
+
+    /// What there is to tell of the time since the last look.
+    ///
+    /// # Errors
+    /// The agent is gone, or our trace was ended.
+    pub(super) fn look(&mut self) -> anyhow::Result<Round> {
+        let status = self.status()?;
+        if self.own.is_none() {
+            let round = self.rates(status);
+            if round.status.state == State::Idle {
+                self.begin()?;
+            }
+            return Ok(round);
+        }
+        let rotated = self.call(Command::Rotate { file: None });
+        let Some(own) = &mut self.own else {
+            bail!("there is no trace");
+        };
+        if let Some(why) = own.ended.take() {
+            bail!("{why}");
+        }
+        let Answer::Rotated { ended, .. } = rotated? else {
+            bail!("the agent does not say what it has rotated");
+        };
+        let calls = match own.whole.take() {
+            Some(Ok(calls)) => calls,
+            Some(Err(problem)) => bail!("what the agent sends is no document of totals: {problem}"),
+            None => bail!("the agent sent no totals"),
+        };
+        Ok(Round {
+            length: ended.figures.elapsed,
+            events: status.counts.clone(),
+            lost: ended.figures.lost,
+            status,
+            calls: Some(calls),
+        })
+    }
+
+    /// What became more since the last look.
+    fn rates(&mut self, status: Status) -> Round {
+        let now = Instant::now();
+        let trace = |status: &Status| status.trace.as_ref().map(|t| t.figures);
+        let figures = trace(&status);
+        let before = self.before.replace((now, status.clone()));
+        // A trace that is younger than the last look began at 0.
+        let same = before.filter(|(_, before)| {
+            matches!((trace(before), figures), (Some(then), Some(now)) if then.elapsed <= now.elapsed)
+        });
+        let (length, lost) = match &same {
+            Some((then, before)) => (
+                now.duration_since(*then),
+                trace(before).map_or(0, |figures| figures.lost),
+            ),
+            None => (figures.map_or(Duration::ZERO, |figures| figures.elapsed), 0),
+        };
+        let known = |kind: &str| {
+            let counts = same.iter().flat_map(|(_, before)| &before.counts);
+            counts
+                .filter(|(k, _)| k == kind)
+                .map(|(_, n)| *n)
+                .sum::<u64>()
+        };
+        let events = status.counts.iter();
+        Round {
+            length,
+            events: events
+                .map(|(kind, n)| (kind.clone(), n.saturating_sub(known(kind))))
+                .collect(),
+            lost: figures.map_or(0, |figures| figures.lost.saturating_sub(lost)),
+            status,
+            calls: None,
+        }
+    }
+
+    /// Ends our trace.
+    pub(super) fn end(mut self) -> anyhow::Result<()> {
+        if self.own.is_some() {
+            match self.call(Command::Stop) {
+                // Another client may have been faster.
+                Ok(_) | Err(ClientError::Refused(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.call(Command::Stream { release: true })?;
+        }
+        Ok(())
+    }
+}

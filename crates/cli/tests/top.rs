@@ -1,0 +1,283 @@
+//! `jtrail top` against an agent without a JVM: tables, and a terminal that is left as it was.
+
+#![cfg(unix)]
+
+mod common;
+#[path = "../../control/tests/common/mod.rs"]
+mod fake;
+
+use common::{Done, jtrail};
+use fake::{Served, call, take_stream, to_file};
+use jtrail_control::{Answer, Command as Ask, Settings, State, StreamUse};
+use jtrail_options::Compat;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use serde_json::Value;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+fn served() -> Served {
+    Served::new(Settings::default())
+}
+
+fn top(served: &Served, args: &[&str]) -> Done {
+    let socket = served.socket.to_str().expect("UTF-8");
+    jtrail(&[&["top", socket, "-i", "100ms"], args].concat())
+}
+
+fn status(served: &Served) -> jtrail_control::Status {
+    match call(&mut served.client(), Ask::Status) {
+        Ok(Answer::Status(status)) => status,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn tables_of_an_idle_agent_and_nothing_left_behind() {
+    let served = served();
+    let done = top(&served, &["--batch", "3", "--sort", "calls", "include=a.*"]);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
+    assert_eq!(done.out.matches("\nmethods\n").count(), 3, "{}", done.out);
+    assert!(done.out.contains(" com.acme.Main.inner()"), "{}", done.out);
+    assert!(done.out.contains(" main"), "{}", done.out);
+    assert_eq!(
+        served.called(),
+        [
+            "start format=Some(ProfilerJ) events=None patterns=[(true, \"a.*\")]",
+            "rotate None",
+            "rotate None",
+            "rotate None",
+            "stop",
+        ]
+    );
+    let status = status(&served);
+    assert_eq!(
+        (status.state, status.stream),
+        (State::Idle, StreamUse::Free)
+    );
+    let files = served.folder.path().read_dir().expect("a folder").count();
+    assert_eq!(files, 1, "the socket");
+}
+
+#[test]
+fn tables_for_programs() {
+    let served = served();
+    let done = top(&served, &["--once", "--format", "json", "--top", "1"]);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
+    let all: Value = serde_json::from_str(&done.out).expect("JSON");
+    let methods = all["methods"].as_array().expect("rows");
+    assert_eq!(methods.len(), 1);
+    assert_eq!(methods[0]["method"], "com.acme.Main.outer()V");
+    assert!(methods[0]["calls"].as_u64() >= Some(200));
+    assert_eq!(all["agent"]["pid"], std::process::id());
+}
+
+#[test]
+fn another_trace_is_left_alone() {
+    let served = served();
+    let mut other = served.client();
+    call(&mut other, to_file("x")).expect("started");
+    let done = top(&served, &["--batch", "2", "--format", "json"]);
+    assert_eq!(
+        (done.code, done.err.as_str()),
+        (0, "jtrail: a trace is under way, so there are rates only\n")
+    );
+    let last = done.out.rfind("\n\n").expect("two of them");
+    let all: Value = serde_json::from_str(&done.out[last..]).expect("JSON");
+    assert_eq!(all.get("methods"), None);
+    assert_eq!(all["events"][0]["kind"], "calls");
+    assert!(all["events"][0]["per_second"].as_u64() > Some(0));
+    assert_eq!(status(&served).state, State::Recording);
+    assert_eq!(served.called().len(), 1, "only the start");
+}
+
+#[test]
+fn another_stream_is_left_alone() {
+    let served = served();
+    let mut other = served.client();
+    take_stream(&mut other);
+    let done = top(&served, &["--once"]);
+    assert_eq!(
+        (done.code, done.err.as_str()),
+        (
+            0,
+            "jtrail: another client has the data stream, so there are rates only\n"
+        )
+    );
+    assert_eq!(served.called(), [""; 0]);
+}
+
+#[test]
+fn what_ends_it_is_told() {
+    let served = served();
+    let stopping = std::thread::scope(|scope| {
+        let done = scope.spawn(|| top(&served, &["--batch", "100"]));
+        let begun = Instant::now();
+        while !served.called().iter().any(|c| c.starts_with("rotate")) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "never asked");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        call(&mut served.client(), Ask::Stop).expect("stopped");
+        done.join().expect("no panic")
+    });
+    assert_eq!(
+        (stopping.code, stopping.err.as_str()),
+        (2, "jtrail: another client has stopped the trace\n")
+    );
+    let old = Served::new(Settings::default().with_compat(Compat::Pre45));
+    let done = top(&old, &["--once"]);
+    assert_eq!(
+        (done.code, done.err.as_str()),
+        (2, "jtrail: this agent writes no totals, only xml\n")
+    );
+    let served = self::served();
+    for (wish, problem) in [
+        ("file=x", "no trace to be kept"),
+        ("frob=x", "no such key frob"),
+    ] {
+        let done = top(&served, &["--once", wish]);
+        assert!(done.code == 2 && done.err.contains(problem), "{}", done.err);
+    }
+}
+
+/// `jtrail top` on a terminal of its own.
+struct OnTerminal {
+    child: Child,
+    keys: File,
+    terminal: OwnedFd,
+    before: Termios,
+    shown: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl OnTerminal {
+    fn new(served: &Served) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("ours");
+        unlockpt(&master).expect("ours");
+        let name = ptsname(&master, Vec::new()).expect("a name");
+        let open = || {
+            let options = OpenOptions::new().read(true).write(true).to_owned();
+            options.open(name.to_str().expect("ASCII")).expect("open")
+        };
+        let terminal = open();
+        resize(&terminal, 80, 24);
+        let before = tcgetattr(&terminal).expect("a terminal");
+        let child = Command::new(env!("CARGO_BIN_EXE_jtrail"))
+            .args(["top", "-i", "250ms"])
+            .arg(&served.socket)
+            .stdin(open())
+            .stdout(open())
+            .stderr(open())
+            .env("TERM", "xterm-256color")
+            .spawn()
+            .expect("run");
+        let keys = File::from(master);
+        let shown = Arc::<Mutex<Vec<u8>>>::default();
+        let (mut from, to) = (keys.try_clone().expect("a copy"), Arc::clone(&shown));
+        let reader = std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // An error says that nobody has the terminal open any more.
+            while let Ok(n @ 1..) = from.read(&mut piece) {
+                to.lock().expect("no panic").extend_from_slice(&piece[..n]);
+            }
+        });
+        Self {
+            child,
+            keys,
+            terminal: terminal.into(),
+            before,
+            shown,
+            reader,
+        }
+    }
+
+    fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned()
+    }
+
+    fn wait_for(&self, text: &str) {
+        let begun = Instant::now();
+        while !self.shown().contains(text) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "never {text}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits for its end; the exit code, and what was on the terminal, which is as it was before.
+    fn end(mut self) -> (Option<i32>, String) {
+        let code = self.child.wait().expect("ended").code();
+        let after = tcgetattr(&self.terminal).expect("a terminal");
+        assert_eq!(after.local_modes, self.before.local_modes);
+        assert_eq!(after.input_modes, self.before.input_modes);
+        assert_eq!(after.output_modes, self.before.output_modes);
+        drop(self.terminal);
+        self.reader.join().expect("no panic");
+        let shown = String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned();
+        let (enter, leave) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
+        assert_eq!(shown.matches(enter).count(), 1, "{shown:?}");
+        let left = shown.rfind(leave).expect("the first screen is back");
+        assert!(shown.find(enter) < Some(left), "{shown:?}");
+        assert!(shown.rfind("\u{1b}[?25h") > shown.find(enter), "the cursor");
+        (code, shown[left..].to_owned())
+    }
+}
+
+fn resize(terminal: &impl std::os::fd::AsFd, columns: u16, rows: u16) {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(terminal, size).expect("a terminal");
+}
+
+#[test]
+fn keys_on_a_terminal() {
+    let served = served();
+    let mut on = OnTerminal::new(&served);
+    on.wait_for("com.acme.Main.outer");
+    // Words: what stays on the screen is not written again, so blanks are not.
+    for (key, text) in [("?", "PgUp"), ("?\t", "main")] {
+        on.keys.write_all(key.as_bytes()).expect("typed");
+        on.wait_for(text);
+    }
+    // The foot of the screen moves to its new last line.
+    resize(&on.terminal, 120, 40);
+    kill_process(Pid::from_child(&on.child), Signal::WINCH).expect("it runs");
+    on.wait_for("\u{1b}[40;");
+    on.keys.write_all(b"q").expect("typed");
+    let (code, _) = on.end();
+    assert_eq!(code, Some(0));
+    assert_eq!(status(&served).state, State::Idle);
+}
+
+#[test]
+fn every_way_out_restores_the_terminal() {
+    for signal in [None, Some(Signal::TERM), Some(Signal::HUP)] {
+        let served = served();
+        let mut on = OnTerminal::new(&served);
+        on.wait_for("com.acme.Main.outer");
+        match signal {
+            Some(signal) => kill_process(Pid::from_child(&on.child), signal).expect("it runs"),
+            None => on.keys.write_all(&[3]).expect("typed"), // Ctrl-C
+        }
+        let (code, _) = on.end();
+        assert_eq!(code, Some(0), "{signal:?}");
+        assert_eq!(status(&served).state, State::Idle);
+    }
+    let served = served();
+    let on = OnTerminal::new(&served);
+    on.wait_for("com.acme.Main.outer");
+    drop(served);
+    let (code, rest) = on.end();
+    assert_eq!(code, Some(2));
+    assert!(rest.contains("jtrail: the "), "{rest:?}");
+}

@@ -1,0 +1,169 @@
+//! What a trail says of itself: where its segments are, and how much there was of everything.
+
+use super::columns::{pack, unpack};
+use super::record::ByCode;
+use super::value::{Bytes, put_number, put_signed};
+
+/// An index is written behind so many segments.
+pub(super) const MOST_ENTRIES: usize = 1024;
+/// The last bytes of a trace that is whole, behind the place of its last index.
+pub(super) const END: [u8; 8] = *b"JTR end\xb5";
+
+/// A segment of events, or of copies of definitions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    pub(super) is_events: bool,
+    /// Where it begins, in bytes from the start of the trace.
+    pub(super) offset: u64,
+    pub(super) events: u32,
+    pub(super) times: [i64; 2],
+    pub(super) threads: Vec<u64>,
+}
+
+/// The segments since the last index.
+#[derive(Default)]
+pub(super) struct Index {
+    entries: Vec<Entry>,
+    /// Place of the last index, and 1.
+    previous: u64,
+}
+
+/// How much there was.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Totals {
+    /// Events in segments so far.
+    pub(super) before: u64,
+    /// Events by the codes of their records.
+    by_code: ByCode<u64>,
+}
+
+impl Totals {
+    #[inline]
+    pub(super) fn add(&mut self, code: u8) {
+        self.by_code.0[usize::from(code)] += 1;
+    }
+
+    #[inline]
+    pub(super) fn add_call(&mut self, is_enter: bool) {
+        self.add(if is_enter { 16 } else { 17 });
+    }
+}
+
+/// What an index holds, as it is read.
+pub(super) struct Found {
+    pub(super) entries: Vec<Entry>,
+    pub(super) previous: u64,
+    /// The last one has totals, and says whether the trace broke off.
+    pub(super) end: Option<(Totals, bool)>,
+}
+
+impl Index {
+    pub(super) fn add(&mut self, entry: Entry) {
+        self.entries.push(entry);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.entries.len() >= MOST_ENTRIES
+    }
+
+    /// Appends the payload of an index that is at `offset`, and forgets its entries. `end`: it is the last.
+    pub(super) fn put(&mut self, offset: u64, end: Option<(&Totals, bool)>, out: &mut Vec<u8>) {
+        let mut bytes = Vec::new();
+        put_number(self.previous, &mut bytes);
+        put_number(self.entries.len() as u64, &mut bytes);
+        let (mut place, mut time) = (0, 0_i64);
+        for entry in self.entries.drain(..) {
+            bytes.push(entry.is_events.into());
+            put_number(entry.offset - place, &mut bytes);
+            put_number(entry.events.into(), &mut bytes);
+            let [first, last] = entry.times;
+            put_signed(first.wrapping_sub(time), &mut bytes);
+            put_signed(last.wrapping_sub(first), &mut bytes);
+            put_number(entry.threads.len() as u64, &mut bytes);
+            let mut before = 0_u64;
+            for thread in entry.threads {
+                put_signed(thread.wrapping_sub(before) as i64, &mut bytes);
+                before = thread;
+            }
+            (place, time) = (entry.offset, first);
+        }
+        match end {
+            None => bytes.push(0),
+            Some((totals, breaks_off)) => {
+                bytes.push(1 + u8::from(breaks_off));
+                put_number(totals.before, &mut bytes);
+                let counts = totals
+                    .by_code
+                    .0
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, count)| **count > 0);
+                put_number(counts.clone().count() as u64, &mut bytes);
+                for (code, count) in counts {
+                    bytes.push(code as u8);
+                    put_number(*count, &mut bytes);
+                }
+            }
+        }
+        pack([&bytes], out);
+        if end.is_some() {
+            out.extend_from_slice(&offset.to_le_bytes());
+            out.extend_from_slice(&END);
+        }
+        self.previous = offset + 1;
+    }
+}
+
+impl Found {
+    /// Reads the payload of an index.
+    pub(super) fn get(payload: &[u8]) -> Option<Self> {
+        let mut column = [Vec::new()];
+        unpack(&mut Bytes(payload), &mut column)?;
+        let mut bytes = Bytes(&column[0]);
+        let previous = bytes.number()?;
+        let count = bytes.number()?;
+        let mut entries = Vec::new();
+        let (mut place, mut time) = (0_u64, 0_i64);
+        for _ in 0..count {
+            let is_events = bytes.byte()? != 0;
+            place = place.checked_add(bytes.number()?)?;
+            let events = bytes.small()?;
+            let first = time.wrapping_add(bytes.signed()?);
+            let last = first.wrapping_add(bytes.signed()?);
+            let mut threads = Vec::new();
+            let mut thread = 0_u64;
+            for _ in 0..bytes.number()? {
+                thread = thread.wrapping_add(bytes.signed()? as u64);
+                threads.push(thread);
+            }
+            time = first;
+            entries.push(Entry {
+                is_events,
+                offset: place,
+                events,
+                times: [first, last],
+                threads,
+            });
+        }
+        let end = match bytes.byte()? {
+            0 => None,
+            how @ (1 | 2) => {
+                let mut totals = Totals {
+                    before: bytes.number()?,
+                    ..Totals::default()
+                };
+                for _ in 0..bytes.number()? {
+                    let code = bytes.byte()?;
+                    *totals.by_code.0.get_mut(usize::from(code))? = bytes.number()?;
+                }
+                Some((totals, how == 2))
+            }
+            _ => return None,
+        };
+        Some(Self {
+            entries,
+            previous,
+            end,
+        })
+    }
+}

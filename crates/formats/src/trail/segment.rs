@@ -1,0 +1,148 @@
+//! Segments: a header that can be trusted by itself, and a payload that can be checked.
+
+/// Bytes of a header.
+pub(super) const HEADER: usize = 56;
+/// The first bytes of each segment, and so of each trace.
+pub(crate) const MAGIC: [u8; 4] = *b"\xb5JTR";
+/// The version of the format that is written here.
+pub(super) const VERSION: u8 = 1;
+/// Most bytes of a payload.
+pub(super) const LARGEST_PAYLOAD: usize = 32 << 20;
+
+/// What a segment holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Copies of the definitions in the next segment of events.
+    Definitions = 1,
+    Events = 2,
+    Index = 3,
+}
+
+/// The header of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    /// Number of the segment, from 0.
+    pub(super) number: u32,
+    /// Bytes of the payload.
+    pub(super) length: u32,
+    /// CRC-32C of the payload.
+    pub(super) checksum: u32,
+    /// Events of the trace before this segment.
+    pub(super) before: u64,
+    /// Events in it; copies of definitions do not count.
+    pub(super) events: u32,
+    /// Smallest and largest time in it, 0 if there is none.
+    pub(super) times: [i64; 2],
+}
+
+/// Why some bytes are no header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoHeader {
+    Damaged,
+    /// Sound, but of a version that is not known here.
+    Version(u8),
+}
+
+impl Header {
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&[VERSION, self.kind as u8, 0, 0]);
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&self.length.to_le_bytes());
+        out.extend_from_slice(&self.checksum.to_le_bytes());
+        out.extend_from_slice(&self.events.to_le_bytes());
+        out.extend_from_slice(&self.before.to_le_bytes());
+        for time in self.times {
+            out.extend_from_slice(&time.to_le_bytes());
+        }
+        out.extend_from_slice(&[0; 4]);
+        let checksum = crc32c::crc32c(&out[start..]);
+        out.extend_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// When the bytes are none that is understood.
+    pub(super) fn get(bytes: &[u8; HEADER]) -> Result<Self, NoHeader> {
+        let (body, checksum) = bytes.split_at(HEADER - 4);
+        if bytes[..4] != MAGIC || crc32c::crc32c(body).to_le_bytes() != checksum {
+            return Err(NoHeader::Damaged);
+        }
+        if bytes[4] != VERSION {
+            return Err(NoHeader::Version(bytes[4]));
+        }
+        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| bytes[at + i]));
+        let long = |at: usize| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[at + i]));
+        let header = Self {
+            kind: match bytes[5] {
+                1 => Kind::Definitions,
+                2 => Kind::Events,
+                3 => Kind::Index,
+                _ => return Err(NoHeader::Damaged),
+            },
+            number: word(8),
+            length: word(12),
+            checksum: word(16),
+            events: word(20),
+            before: long(24),
+            times: [long(32) as i64, long(40) as i64],
+        };
+        match header.length as usize <= LARGEST_PAYLOAD {
+            true => Ok(header),
+            false => Err(NoHeader::Damaged),
+        }
+    }
+}
+
+/// The next place in `bytes`, behind the first, where a segment may begin; where none does, the place up to which that is sure.
+pub(super) fn next_place(bytes: &[u8]) -> usize {
+    let rest = bytes.get(1..).unwrap_or_default();
+    let found = rest.windows(MAGIC.len()).position(|four| four == MAGIC);
+    match found {
+        Some(at) => at + 1,
+        // A magic word may be cut at the end.
+        None => bytes
+            .len()
+            .saturating_sub(MAGIC.len() - 1)
+            .max(1.min(bytes.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_all_or_nothing() {
+        let header = Header {
+            kind: Kind::Events,
+            number: 7,
+            length: 812,
+            checksum: 0xdead_beef,
+            before: 1 << 40,
+            events: 99_999,
+            times: [-1, i64::MAX],
+        };
+        let mut out = Vec::new();
+        header.put(&mut out);
+        let mut bytes: [u8; HEADER] = out.try_into().expect("its size");
+        assert_eq!(Header::get(&bytes), Ok(header));
+        for bit in 0..HEADER * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Header::get(&bytes), Err(NoHeader::Damaged), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn places_are_found() {
+        assert_eq!(next_place(b"\xb5JTR...\xb5JTR"), 7);
+        assert_eq!(next_place(b"abcdef\xb5J"), 5);
+        assert_eq!(next_place(b"ab"), 1);
+        assert_eq!(next_place(b"a"), 1);
+        assert_eq!(next_place(b""), 0);
+    }
+}

@@ -1,0 +1,69 @@
+//! What happens next, as a small number, and how it is foreseen.
+//!
+//! A thread's events repeat: what followed the same few events before will follow them again. A table remembers it by a
+//! hash of these few; writer and reader keep the same table.
+
+/// The last call ends.
+pub(super) const LEAVE: u16 = 0;
+/// Most symbols of a segment.
+pub(super) const MOST_SYMBOLS: usize = 60_000;
+
+const BITS: u32 = 15;
+/// By how many bits an event moves those before it: three are seen.
+const SHIFT: u32 = 5;
+
+/// The last events of a thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct History(u32);
+
+impl History {
+    /// A call of that symbol began, or an event of another kind happened.
+    #[inline]
+    pub(super) fn enter(&mut self, symbol: u16) {
+        self.push(u32::from(symbol) << 1);
+    }
+
+    /// A call of that symbol ended.
+    #[inline]
+    pub(super) fn leave(&mut self, symbol: u16) {
+        self.push(u32::from(symbol) << 1 | 1);
+    }
+
+    #[inline]
+    fn push(&mut self, what: u32) {
+        let mixed = what.wrapping_mul(0x9e37_79b1) >> (32 - BITS);
+        self.0 = (self.0 << SHIFT ^ mixed) & ((1 << BITS) - 1);
+    }
+}
+
+/// What followed what.
+pub(super) struct Foresight(Box<[u16; 1 << BITS]>);
+
+impl Default for Foresight {
+    fn default() -> Self {
+        Self(Box::new([LEAVE; 1 << BITS]))
+    }
+}
+
+impl Foresight {
+    pub(super) fn clear(&mut self) {
+        self.0.fill(LEAVE);
+    }
+
+    /// What follows, as far as it is known. Whoever learns better, writes it there.
+    #[inline]
+    pub(super) fn of(&mut self, history: History) -> &mut u16 {
+        &mut self.0[history.0 as usize % (1 << BITS)]
+    }
+}
+
+/// What a symbol other than [`LEAVE`] stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Symbol {
+    /// A call of that method of that class begins.
+    Enter { method: u64, class: u64 },
+    /// The last call ends by an exception.
+    LeaveByException,
+    /// A record of that code.
+    Record(u8),
+}

@@ -1,0 +1,355 @@
+//! The fields of records, as bytes and back.
+
+use crate::hash::Seed;
+use jtrail_model::{
+    ClassId, CodeRange, Duration, Frame, Generation, HeapDumpId, LineCount, LiveClass, Member,
+    MethodId, ObjectId, ObjectKind, Text, ThreadId, ThreadState, Timestamp,
+};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Most entries of a list.
+const MOST_ENTRIES: usize = 1 << 20;
+/// Most texts of a segment.
+const MOST_TEXTS: usize = 1 << 20;
+
+/// Appends an unsigned number: seven bits a byte, low ones first, bit 7 says that more follow.
+#[inline]
+pub(super) fn put_number(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a signed number: its magnitude doubled, less one if it is negative.
+#[inline]
+pub(super) fn put_signed(value: i64, out: &mut Vec<u8>) {
+    put_number((value << 1 ^ value >> 63) as u64, out);
+}
+
+/// Bytes that are read from the front. `None`: they end too early, or are no such thing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bytes<'b>(pub(super) &'b [u8]);
+
+impl<'b> Bytes<'b> {
+    #[inline]
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*byte)
+    }
+
+    pub(super) fn take(&mut self, count: u64) -> Option<&'b [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(usize::try_from(count).ok()?)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    #[inline]
+    pub(super) fn number(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            // The tenth byte has room for the last bit only.
+            if shift == 63 && byte > 1 {
+                return None;
+            }
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    pub(super) fn signed(&mut self) -> Option<i64> {
+        let value = self.number()?;
+        Some((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    pub(super) fn small<T: TryFrom<u64>>(&mut self) -> Option<T> {
+        self.number()?.try_into().ok()
+    }
+}
+
+/// What the fields of a record are told against, of the thread that it belongs to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Last {
+    pub(super) thread: ThreadId,
+    pub(super) time: i64,
+    pub(super) object: u64,
+}
+
+/// The texts that were written so far.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    numbers: HashMap<Box<str>, u64, Seed>,
+}
+
+impl Texts {
+    pub(super) fn clear(&mut self) {
+        self.numbers.clear();
+    }
+
+    /// Whether there are more than readers take.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.numbers.len() > MOST_TEXTS
+    }
+}
+
+/// Where fields are written to.
+pub(super) struct Sink<'s> {
+    pub(super) out: &'s mut Vec<u8>,
+    pub(super) texts: &'s mut Texts,
+    pub(super) last: &'s mut Last,
+}
+
+/// Where fields are read from.
+pub(super) struct Source<'s, 'b> {
+    /// The whole column.
+    pub(super) column: &'b [u8],
+    /// What is left of it.
+    pub(super) bytes: Bytes<'b>,
+    /// The texts that were read so far: their places in the column.
+    pub(super) texts: &'s mut Vec<Range<usize>>,
+    pub(super) last: &'s mut Last,
+}
+
+/// A type that fields have.
+pub(super) trait Value: Sized {
+    fn put(&self, sink: &mut Sink<'_>);
+    fn get(source: &mut Source<'_, '_>) -> Option<Self>;
+}
+
+macro_rules! numbers {
+    ($($type:ty)*) => {$(
+        impl Value for $type {
+            fn put(&self, sink: &mut Sink<'_>) {
+                put_number(u64::from(*self), sink.out);
+            }
+
+            fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+                source.bytes.small()
+            }
+        }
+    )*};
+}
+
+numbers!(u16 u32 u64);
+
+impl Value for i64 {
+    fn put(&self, sink: &mut Sink<'_>) {
+        put_signed(*self, sink.out);
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        source.bytes.signed()
+    }
+}
+
+impl Value for i32 {
+    fn put(&self, sink: &mut Sink<'_>) {
+        put_signed((*self).into(), sink.out);
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        source.bytes.signed()?.try_into().ok()
+    }
+}
+
+impl Value for bool {
+    fn put(&self, sink: &mut Sink<'_>) {
+        sink.out.push((*self).into());
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        match source.bytes.byte()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! wrapped {
+    ($($type:ident)*) => {$(
+        impl Value for $type {
+            fn put(&self, sink: &mut Sink<'_>) {
+                self.0.put(sink);
+            }
+
+            fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+                Value::get(source).map(Self)
+            }
+        }
+    )*};
+}
+
+wrapped!(ClassId MethodId HeapDumpId Duration);
+
+impl Value for ObjectKind {
+    fn put(&self, sink: &mut Sink<'_>) {
+        sink.out.push(self.0);
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        source.bytes.byte().map(Self)
+    }
+}
+
+/// The difference to the record's thread.
+impl Value for ThreadId {
+    fn put(&self, sink: &mut Sink<'_>) {
+        put_signed(self.0.wrapping_sub(sink.last.thread.0) as i64, sink.out);
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        let difference = source.bytes.signed()?;
+        Some(Self(source.last.thread.0.wrapping_add(difference as u64)))
+    }
+}
+
+/// The difference to the thread's last time.
+impl Value for Timestamp {
+    fn put(&self, sink: &mut Sink<'_>) {
+        put_signed(self.0.wrapping_sub(sink.last.time), sink.out);
+        sink.last.time = self.0;
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        let time = source.last.time.wrapping_add(source.bytes.signed()?);
+        source.last.time = time;
+        Some(Self(time))
+    }
+}
+
+/// The difference to the thread's last object; 0 for none.
+impl Value for ObjectId {
+    fn put(&self, sink: &mut Sink<'_>) {
+        let difference = self.0.wrapping_sub(sink.last.object) as i64;
+        // None, and the same again, change places.
+        match (self.0, difference) {
+            (0, _) => sink.out.push(0),
+            (_, 0) => put_signed((sink.last.object as i64).wrapping_neg(), sink.out),
+            _ => put_signed(difference, sink.out),
+        }
+        if self.0 != 0 {
+            sink.last.object = self.0;
+        }
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        let difference = source.bytes.signed()?;
+        if difference == 0 {
+            return Some(Self(0));
+        }
+        let object = match source.last.object.wrapping_add(difference as u64) {
+            0 => source.last.object,
+            object => object,
+        };
+        source.last.object = object;
+        Some(Self(object))
+    }
+}
+
+macro_rules! words {
+    ($($type:ident)*) => {$(
+        impl Value for $type {
+            fn put(&self, sink: &mut Sink<'_>) {
+                let place = Self::ALL.iter().position(|value| value == self);
+                sink.out.push(place.unwrap_or(0) as u8);
+            }
+
+            fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+                Self::ALL.get(usize::from(source.bytes.byte()?)).copied()
+            }
+        }
+    )*};
+}
+
+words!(ThreadState Generation);
+
+/// A text that was there before by its number, doubled and one more; else its length doubled, and its bytes.
+impl Value for Text<'_> {
+    fn put(&self, sink: &mut Sink<'_>) {
+        if let Some(number) = sink.texts.numbers.get(&**self) {
+            put_number(number << 1 | 1, sink.out);
+            return;
+        }
+        put_number((self.len() as u64) << 1, sink.out);
+        sink.out.extend_from_slice(self.as_bytes());
+        if !self.is_empty() {
+            let number = sink.texts.numbers.len() as u64;
+            sink.texts.numbers.insert((**self).into(), number);
+        }
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        let word = source.bytes.number()?;
+        let bytes = if word & 1 != 0 {
+            let place = source.texts.get(usize::try_from(word >> 1).ok()?)?;
+            source.column.get(place.clone())?
+        } else {
+            let bytes = source.bytes.take(word >> 1)?;
+            if !bytes.is_empty() {
+                if source.texts.len() >= MOST_TEXTS {
+                    return None;
+                }
+                let end = source.column.len() - source.bytes.0.len();
+                source.texts.push(end - bytes.len()..end);
+            }
+            bytes
+        };
+        Some(Text::Owned(std::str::from_utf8(bytes).ok()?.to_owned()))
+    }
+}
+
+/// How many, and then each.
+impl<T: Value> Value for Vec<T> {
+    fn put(&self, sink: &mut Sink<'_>) {
+        put_number(self.len() as u64, sink.out);
+        for value in self {
+            value.put(sink);
+        }
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        let count: usize = source.bytes.small()?;
+        // Each takes a byte at least.
+        if count > source.bytes.0.len().min(MOST_ENTRIES) {
+            return None;
+        }
+        (0..count).map(|_| T::get(source)).collect()
+    }
+}
+
+/// One field after the other.
+macro_rules! compound {
+    ($($type:ty { $($field:ident)* })*) => {$(
+        impl Value for $type {
+            fn put(&self, sink: &mut Sink<'_>) {
+                $(self.$field.put(sink);)*
+            }
+
+            fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+                Some(Self { $($field: Value::get(source)?,)* })
+            }
+        }
+    )*};
+}
+
+compound! {
+    Frame<'_> { method line }
+    Member<'_> { name signature access }
+    CodeRange<'_> { offset frames }
+    LineCount { line count }
+    LiveClass { class objects bytes }
+}
+
+/// Whether a list is longer than readers take.
+pub(super) fn is_too_long<T>(list: &[T]) -> bool {
+    list.len() > MOST_ENTRIES
+}

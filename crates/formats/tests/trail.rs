@@ -1,0 +1,190 @@
+//! jtrail's own format: what goes in comes out.
+
+mod common;
+
+use common::every_event;
+use common::random::{event, trace};
+use common::{decode, decode_pieces, encoded, shown};
+use jtrail_formats::{Format, Severity};
+use jtrail_model::*;
+use proptest::prelude::*;
+use std::path::Path;
+
+#[test]
+fn every_event_comes_back() {
+    let events = every_event();
+    let bytes = encoded(Format::Trail, &events);
+    let decoding = decode(Format::Trail, &bytes);
+    assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+    assert_eq!(decoding.events, shown(&events));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn random_events_come_back(events in trace(), piece in 1_usize..300) {
+        let bytes = encoded(Format::Trail, &events);
+        let decoding = decode_pieces(Format::Trail, &bytes, piece);
+        prop_assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+        prop_assert_eq!(decoding.events, shown(&events));
+    }
+
+    #[test]
+    fn single_events_come_back(event in event()) {
+        let bytes = encoded(Format::Trail, [&event]);
+        prop_assert_eq!(decode(Format::Trail, &bytes).events, shown(&[event]));
+    }
+}
+
+/// The segments of a trace: where each begins, and its kind.
+fn segments(trace: &[u8]) -> Vec<(usize, u8)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(header) = trace.get(at..at + 56) {
+        found.push((at, header[5]));
+        let length = [header[12], header[13], header[14], header[15]];
+        at += 56 + u32::from_le_bytes(length) as usize;
+    }
+    found
+}
+
+/// Calls by several threads, with a new method now and then: some segments.
+fn long_trace() -> Vec<Event<'static>> {
+    let mut events = Vec::new();
+    let time = |n: u64| Timestamp(1_700_000_000_000_000_000 + n as i64 * 37);
+    for n in 0..30_000_u64 {
+        let (thread, call) = (ThreadId(1 + n / 7 % 5), n / 35 * 7 + n % 7);
+        let method = MethodId(1 + call / 100);
+        if n % 500 == 0 {
+            events.push(Event::MethodDef(MethodDef {
+                method: MethodId(1 + n / 500),
+                name: format!("m{n}").into(),
+                ..MethodDef::default()
+            }));
+        }
+        events.push(Event::MethodEnter(MethodEnter {
+            thread,
+            time: time(n),
+            method,
+            ticket: call as u32 + 1,
+            stack_depth: 1,
+            ..MethodEnter::default()
+        }));
+        events.push(Event::MethodLeave(MethodLeave {
+            thread,
+            time: time(n + 1),
+            method,
+            ticket: call as u32 + 1,
+            by_exception: n % 99 == 0,
+            ..MethodLeave::default()
+        }));
+    }
+    events
+}
+
+/// The trace, in some segments.
+fn in_segments(events: &[Event<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut encoder = Format::Trail.encoder();
+    encoder.begin(&mut out);
+    for part in events.chunks(9000) {
+        for event in part {
+            encoder.event(event, &mut out);
+        }
+        encoder.flush(&mut out);
+    }
+    encoder.end(&mut out);
+    out
+}
+
+#[test]
+fn what_a_lost_segment_defines_is_not_lost() {
+    let events = long_trace();
+    let whole = in_segments(&events);
+    let shown = shown(&events);
+    let segments = segments(&whole);
+    let of_events: Vec<usize> = segments
+        .iter()
+        .filter(|(_, kind)| *kind == 2)
+        .map(|(at, _)| *at)
+        .collect();
+    assert!(of_events.len() > 4, "{segments:?}");
+    let events_at = |at: usize| {
+        let long = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().expect("eight"));
+        let count = u32::from_le_bytes(whole[at + 20..at + 24].try_into().expect("four"));
+        (long(at + 24) as usize, count as usize)
+    };
+    for &at in &of_events[1..] {
+        let (before, count) = events_at(at);
+        for damage in [at + 2, at + 30, at + 70] {
+            let mut damaged = whole.clone();
+            damaged[damage] ^= 0x10;
+            let decoding = decode(Format::Trail, &damaged);
+            assert_eq!(decoding.error, None);
+            assert!(decoding.count(Severity::Fault) > 0);
+            let told: Vec<&str> = decoding.remarks.iter().map(|r| &*r.message).collect();
+            let missing = format!("events {} to {} are missing", before + 1, before + count);
+            assert!(told.iter().any(|m| m.starts_with(&missing)), "{told:?}");
+            let definition = |event: &&String| event.starts_with("MethodDef");
+            let lost = &shown[before..before + count];
+            let expected: Vec<&String> = shown[..before]
+                .iter()
+                .chain(lost.iter().filter(definition))
+                .chain(&shown[before + count..])
+                .collect();
+            assert!(decoding.events.iter().eq(expected), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_removed_or_repeated_segment_is_told() {
+    let whole = in_segments(&long_trace());
+    let count = decode(Format::Trail, &whole).events.len();
+    let segments = segments(&whole);
+    let length = |n: usize| segments.get(n + 1).map_or(whole.len(), |s| s.0) - segments[n].0;
+    for (n, &(at, kind)) in segments.iter().enumerate() {
+        let part = at..at + length(n);
+        let mut removed = whole.clone();
+        removed.drain(part.clone());
+        let decoding = decode(Format::Trail, &removed);
+        let last = n + 1 == segments.len();
+        assert_eq!(decoding.count(Severity::Truncated), usize::from(last));
+        assert_eq!(decoding.count(Severity::Fault) > 0, !last, "{n}");
+        assert!(decoding.events.len() <= count);
+        let mut repeated = whole.clone();
+        repeated.splice(at..at, whole[part].iter().copied());
+        let decoding = decode(Format::Trail, &repeated);
+        assert_eq!(decoding.events.len(), count, "{n}, of kind {kind}");
+        assert!(decoding.count(Severity::Fault) > 0);
+    }
+}
+
+/// Files of each version of the format are read as they were meant.
+#[test]
+fn old_versions_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trail");
+    let (trace, text) = (folder.join("version-1.trail"), folder.join("version-1.txt"));
+    if std::env::var_os("JTRAIL_BLESS").is_some() && !trace.exists() {
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(&trace, encoded(Format::Trail, &every_event())).expect("written");
+        std::fs::write(&text, shown(&every_event()).join("\n") + "\n").expect("written");
+    }
+    let decoding = decode(Format::Trail, &std::fs::read(trace).expect("a trace"));
+    assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+    let expected = std::fs::read_to_string(text).expect("its events");
+    assert_eq!(decoding.events.join("\n") + "\n", expected);
+}
+
+#[test]
+fn a_later_version_is_refused() {
+    let mut bytes = encoded(Format::Trail, &every_event());
+    bytes[4] = 2;
+    let checksum = crc32c::crc32c(&bytes[..52]).to_le_bytes();
+    bytes[52..56].copy_from_slice(&checksum);
+    let decoding = decode(Format::Trail, &bytes);
+    let (offset, message) = decoding.refused();
+    assert_eq!(offset, 0);
+    assert!(message.contains("version 2: only 1 is known"), "{message}");
+}

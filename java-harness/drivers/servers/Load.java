@@ -1,0 +1,55 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Puts load on a server of the same process, as long as it is told to: for each line of its input, a number of milliseconds, all
+ * threads ask as fast as they can, and a line says how many answers were right, wrong, and failed. It ends with its input.
+ */
+final class Load {
+    private Load() {}
+
+    /** Asks once. */
+    interface Request {
+        /** Whether the answer is right. */
+        boolean isRight(int thread, long number) throws Exception;
+    }
+
+    static void run(int threads, Request request) throws Exception {
+        System.out.println("[ready]");
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+        AtomicLong number = new AtomicLong();
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            long end = System.nanoTime() + Long.parseLong(line) * 1_000_000;
+            AtomicLong right = new AtomicLong();
+            AtomicLong wrong = new AtomicLong();
+            AtomicLong failed = new AtomicLong();
+            List<Thread> all = new ArrayList<>();
+            long begin = System.nanoTime();
+            for (int i = 0; i < threads; i++) {
+                int thread = i;
+                Thread asking = new Thread(() -> {
+                    while (System.nanoTime() < end) {
+                        try {
+                            boolean isRight = request.isRight(thread, number.getAndIncrement());
+                            (isRight ? right : wrong).incrementAndGet();
+                        } catch (Exception e) {
+                            if (failed.getAndIncrement() == 0) {
+                                e.printStackTrace();
+                            }
+                        }
+                    }
+                });
+                asking.start();
+                all.add(asking);
+            }
+            for (Thread asking : all) {
+                asking.join();
+            }
+            long micros = (System.nanoTime() - begin) / 1000;
+            System.out.println("[done] right=" + right + " wrong=" + wrong + " failed=" + failed + " micros=" + micros);
+        }
+    }
+}

@@ -1,0 +1,518 @@
+//! The agent leaves, and all is as it was; another one may come.
+
+use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::live_cli::jtrail;
+use jtrail_testkit::{Jdk, Output, Run, Running, temp_dir};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, ExitCode};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program that runs, without an agent at first.
+struct Bench {
+    folder: tempfile::TempDir,
+    running: Running,
+    input: ChildStdin,
+    /// What was printed so far, by answers waited for.
+    answers: usize,
+}
+
+impl Bench {
+    fn new(jdk: &Jdk, main: &str) -> Self {
+        Self::of(program(jdk, main))
+    }
+
+    fn of(run: Run) -> Self {
+        let mut running = run.spawn().expect("it starts");
+        running.wait_ready();
+        let input = running.stdin();
+        Self {
+            folder: temp_dir(),
+            running,
+            input,
+            answers: 0,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn pid(&self) -> String {
+        self.running.pid().to_string()
+    }
+
+    /// `harness.Attached` does its work.
+    fn work(&mut self) {
+        self.input.write_all(b"work\n").expect("it reads");
+        self.answers += 1;
+        self.running.wait_for(&"[done]\n".repeat(self.answers));
+    }
+
+    /// `jtrail attach`, with the socket in our folder.
+    fn attach(&self, file: &str, options: &[&str]) -> Result<String, String> {
+        let library = agent();
+        let (pid, file, socket) = (self.pid(), self.text(file), self.text("socket"));
+        let (_, excluded) = FILTER.split_once('=').expect("a rule");
+        let (first, second) = excluded.split_once(",exclude=").expect("two rules");
+        let mut args = vec!["attach", &pid, "--agent", library.to_str().expect("text")];
+        args.extend(["--file", &file, "--control", &socket, "--server", "enabled"]);
+        args.extend(["--exclude", first, "--exclude", second]);
+        args.extend(options);
+        outcome(&args)
+    }
+
+    fn ctl(&self, words: &[&str]) -> Result<String, String> {
+        let socket = self.text("socket");
+        let args: Vec<&str> = ["ctl", &socket].iter().chain(words).copied().collect();
+        outcome(&args)
+    }
+
+    /// `jtrail ctl detach`, and waits until the agent is gone.
+    fn detach(&self) {
+        self.ctl(&["detach"]).expect("it leaves");
+        self.wait_until("the agent is gone", || self.own_threads().is_empty());
+    }
+
+    fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !is_so() {
+            assert!(begin.elapsed() < PATIENCE, "never: {what}");
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn proc(&self, name: &str) -> PathBuf {
+        Path::new("/proc").join(self.pid()).join(name)
+    }
+
+    /// Names of the process's threads that are ours.
+    fn own_threads(&self) -> Vec<String> {
+        let tasks = fs::read_dir(self.proc("task")).expect("it runs");
+        let names = tasks
+            .flatten()
+            .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.filter(|name| name.starts_with("jtrail")).collect()
+    }
+
+    /// What its descriptors stand for, but for pipes and sockets, of which how many there are.
+    fn descriptors(&self) -> (usize, BTreeSet<PathBuf>) {
+        let all = fs::read_dir(self.proc("fd")).expect("it runs").flatten();
+        let all: Vec<PathBuf> = all.filter_map(|fd| fs::read_link(fd.path()).ok()).collect();
+        let files = all.iter().filter(|path| path.is_absolute());
+        (all.len(), files.cloned().collect())
+    }
+
+    /// Bytes of its address space.
+    fn addresses(&self) -> u64 {
+        let statm = fs::read_to_string(self.proc("statm")).expect("it runs");
+        let pages: u64 = statm
+            .split(' ')
+            .next()
+            .expect("one")
+            .parse()
+            .expect("pages");
+        pages * 4096
+    }
+
+    fn end(self) -> (tempfile::TempDir, Output) {
+        drop(self.input);
+        let output = self.running.wait().expect("it ends");
+        output.assert_exit(0);
+        (self.folder, output)
+    }
+}
+
+/// What a command of ours says; the error if it fails.
+fn outcome(args: &[&str]) -> Result<String, String> {
+    let (code, out, err) = jtrail(args);
+    match format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS) {
+        true => Ok(out + &err),
+        false => Err(err),
+    }
+}
+
+fn rounds(file: &Path, output: &Output) -> u64 {
+    let trace = Trace::read(file).unwrap_or_else(|e| panic!("{}: {e}\n{output}", file.display()));
+    trace.assert_sound(output);
+    trace.calls.get(ROUND).copied().unwrap_or(0)
+}
+
+/// Each agent's trace has the calls that happened while it was there, whatever the options, in the same JVM; what was recorded is
+/// whole at the answer.
+#[test]
+fn agents_come_and_go() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "harness.Attached");
+        let all =
+            "methods+threads+gc+alloc+free+monitors+jit+cpu+lines+mounts+samples+details+heap";
+        let options: [&[&str]; 5] = [
+            &[],
+            &["--events", all, "--heap", "gc+exit"],
+            &["--format", "xml", "--events", "methods+threads+lines"],
+            &["--events", "methods+threads+alloc", "--alloc", "sites"],
+            &["--events", "methods+threads", "--overflow", "drop"],
+        ];
+        for (number, options) in options.iter().enumerate() {
+            bench.work(); // in none
+            let file = number.to_string();
+            bench.attach(&file, options).expect("it is taken");
+            for _ in 0..=number {
+                bench.work();
+            }
+            bench.detach();
+            assert!(!bench.path("socket").exists());
+        }
+        bench.work();
+        let (folder, output) = bench.end();
+        for number in 0..options.len() {
+            let rounds = rounds(&folder.path().join(number.to_string()), &output);
+            assert_eq!(rounds, number as u64 + 1, "{} of {}", number, jdk.feature);
+        }
+        let said: Vec<&str> = output
+            .stderr
+            .lines()
+            .filter(|l| l.contains("jtrail:"))
+            .collect();
+        assert!(said.is_empty(), "{said:?}");
+    }
+}
+
+/// Threads, descriptors, memory and the socket go with the agent.
+#[test]
+fn nothing_of_ours_is_left() {
+    const LARGE: u64 = 2 << 30;
+    for jdk in Jdk::require(&VERSIONS) {
+        let bench = Bench::new(&jdk, "harness.Cycles");
+        let events = "methods+threads+alloc+lines+samples+monitors+gc+heap";
+        let options = ["--events", events, "--heap", "gc", "--buffer", "2g"];
+        let cycle = |options: &[&str]| {
+            bench.attach("trace", options).expect("it is taken");
+            sleep(Duration::from_millis(50));
+            let (with, threads) = (bench.addresses(), bench.own_threads());
+            bench.detach();
+            (with, threads)
+        };
+        cycle(&["--events", "methods"]); // the JVM's own threads and sockets for attaching are there from then on
+        let (before, descriptors) = (bench.addresses(), bench.descriptors());
+        for _ in 0..3 {
+            let (with, threads) = cycle(&options);
+            assert!(with > before + LARGE, "{with} {before}");
+            assert!(threads.len() >= 3, "{threads:?}");
+        }
+        // An arena of the memory allocator takes 64 MB of addresses, and a thread of the JVM's a few.
+        let after = bench.addresses();
+        assert!(
+            after < before + LARGE / 4,
+            "{before} {after}, JDK {}",
+            jdk.feature
+        );
+        assert_eq!(bench.descriptors(), descriptors, "JDK {}", jdk.feature);
+        assert!(!bench.path("socket").exists());
+        let (_, output) = bench.end();
+        assert!(output.stdout.contains("[sound]"), "{output}");
+    }
+}
+
+/// The example agent that says which bytecode the JVM runs.
+fn bytecodes_agent() -> PathBuf {
+    let library = agent();
+    let folder = library
+        .ancestors()
+        .find(|folder| folder.join("examples").is_dir());
+    let library = folder
+        .expect("cargo made it")
+        .join("examples/libbytecodes.so");
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let mut build = Command::new(cargo);
+    build.args([
+        "build",
+        "--quiet",
+        "-p",
+        "jtrail-agent",
+        "--example",
+        "bytecodes",
+    ]);
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    assert!(build.status().expect("cargo runs").success());
+    library
+}
+
+/// What the JVM runs is what it ran before, instruction by instruction, in the program's classes and in the JDK's.
+#[test]
+fn the_original_bytecode_is_back() {
+    let library = bytecodes_agent();
+    let library = library.to_str().expect("text");
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "harness.Attached");
+        bench.work();
+        let code = |name: &str| {
+            let (pid, file) = (bench.pid(), bench.text(name));
+            let args = [
+                "attach", &pid, "--agent", library, "--file", &file, "--format", "xml",
+            ];
+            outcome(&args).expect("it is taken");
+            fs::read_to_string(file).expect("written")
+        };
+        let before = code("before");
+        assert!(before.contains("Lharness/Attached;work(I)I "), "{before}");
+        assert!(before.contains("Ljava/util/ArrayList;add("), "{before}");
+        for (number, options) in [
+            &["--include", "java.util.ArrayList"][..],
+            &[
+                "--events",
+                "methods+lines",
+                "--include",
+                "java.util.ArrayList",
+            ],
+            &["--events", "methods+alloc", "--alloc", "sites"],
+        ]
+        .iter()
+        .enumerate()
+        {
+            let options: Vec<&str> = options
+                .iter()
+                .copied()
+                .chain(["--include", "harness.*"])
+                .collect();
+            bench.attach("trace", &options).expect("it is taken");
+            let with = code("with");
+            let changed = with.lines().zip(before.lines()).filter(|(a, b)| a != b);
+            assert!(changed.count() > 20, "{number}");
+            bench.detach();
+            let after = code("after");
+            assert!(after == before, "{number}: {after}\n{before}");
+        }
+        bench.end();
+    }
+}
+
+/// Threads are in calls that began under an earlier agent, in loops with its hooks. These do nothing any more, and disturb no later
+/// agent.
+#[test]
+fn hooks_of_an_earlier_agent_do_nothing() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "harness.Cycles");
+        let kinds = [
+            "methods+threads+lines",
+            "methods+threads+alloc",
+            "methods+threads+lines+monitors",
+        ];
+        for cycle in 0..9 {
+            let events = kinds[cycle % kinds.len()];
+            let alloc = if events.contains("alloc") {
+                "sites"
+            } else {
+                "jvm"
+            };
+            let options = ["--events", events, "--alloc", alloc];
+            let file = format!("trace-{cycle}");
+            bench.attach(&file, &options).expect("it is taken");
+            bench.input.write_all(b"thread\n").expect("it reads");
+            bench.running.wait_for(&format!("[thread {}]", cycle + 3));
+            sleep(Duration::from_millis(30));
+            bench.detach();
+        }
+        let (folder, output) = bench.end();
+        assert!(output.stdout.contains("[sound]"), "{output}");
+        for cycle in 0..9 {
+            let file = folder.path().join(format!("trace-{cycle}"));
+            let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{cycle}: {e}\n{output}"));
+            trace.assert_sound(&output);
+            assert!(trace.calls["harness.Cycles.step(I)J"] > 0);
+            // Only the thread that began under this agent is in its loop.
+            assert_eq!(trace.calls["harness.Cycles$Worker.run()V"], 1, "{cycle}");
+        }
+    }
+}
+
+/// What the JVM uses does not grow with the number of agents that were there. Without a compiler: compiled code keeps old methods for a while;
+/// `scripts/cycles` looks at that, in a thousand cycles.
+#[test]
+fn the_jvm_does_not_grow() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::of(program(&jdk, "harness.Cycles").jvm_arg("-Xint"));
+        let mut seen = 0;
+        let mut figures = |bench: &mut Bench| {
+            bench.input.write_all(b"figures\n").expect("it reads");
+            seen += 1;
+            bench.running.wait_for_line(&format!("[figures {seen}]"))
+        };
+        let mut all = Vec::new();
+        for cycle in 0..40 {
+            bench
+                .attach("trace", &["--events", "methods+lines"])
+                .expect("it is taken");
+            bench.detach();
+            if cycle % 10 == 9 {
+                all.push(figures(&mut bench));
+            }
+        }
+        let value = |line: &str, key: &str| -> i64 {
+            let (_, rest) = line.split_once(key).unwrap_or_else(|| panic!("{line}"));
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().expect("a number")
+        };
+        // The hook classes are all there by the second look.
+        let (first, last) = (&all[1], &all[all.len() - 1]);
+        let growth = |key: &str| value(last, key) - value(first, key);
+        assert!(growth("metaspace=") < 100_000, "{all:?}");
+        assert_eq!(growth("threads="), 0, "{all:?}");
+        bench.end();
+    }
+}
+
+/// The agent leaves while the JVM ends: the trace is whole, and nothing is left, whichever comes first.
+#[test]
+fn the_jvm_ends_meanwhile() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for turn in 0..6 {
+            let bench = Bench::new(&jdk, "harness.Cycles");
+            let events = "methods+threads+alloc+monitors+lines";
+            bench
+                .attach("trace", &["--events", events])
+                .expect("it is taken");
+            let Bench {
+                folder,
+                running,
+                input,
+                ..
+            } = bench;
+            let socket = folder.path().join("socket").display().to_string();
+            let ctl = std::thread::spawn(move || outcome(&["ctl", &socket, "detach"]));
+            sleep(Duration::from_millis(turn * turn));
+            drop(input);
+            let output = running.wait().expect("it ends");
+            output.assert_exit(0);
+            assert!(output.stdout.contains("[sound]"), "{output}");
+            let _ = ctl.join().expect("no panic"); // the JVM may have been faster
+            Trace::read(&folder.path().join("trace"))
+                .unwrap_or_else(|e| panic!("{e}\n{output}"))
+                .assert_sound(&output);
+            assert!(!folder.path().join("socket").exists(), "{turn}");
+        }
+    }
+}
+
+/// An agent that came with the JVM can leave as well.
+#[test]
+fn an_agent_of_the_start_leaves() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = temp_dir();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let options = format!(
+            "format=binary,events=methods+threads+parks+exceptions+monitors,server=enabled,{FILTER},file={},control={}",
+            path("first"),
+            path("socket")
+        );
+        let run = program(&jdk, "harness.Attached").agent(agent(), options);
+        let mut running = run.spawn().expect("it starts");
+        running.wait_ready();
+        let input = running.stdin();
+        let mut bench = Bench {
+            folder,
+            running,
+            input,
+            answers: 0,
+        };
+        bench.work();
+        bench.detach();
+        bench.work();
+        bench.attach("second", &[]).expect("it is taken");
+        bench.work();
+        bench.work();
+        let (folder, output) = bench.end();
+        assert_eq!(rounds(&folder.path().join("first"), &output), 1);
+        assert_eq!(rounds(&folder.path().join("second"), &output), 2);
+    }
+}
+
+/// A refusal is a failure for who asks for the agent, whatever `onerror` says; and nothing of it is left.
+#[test]
+fn refusals_leave_nothing() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "harness.Attached");
+        for wish in ["continue", "stop"] {
+            for _ in 0..3 {
+                let error = bench
+                    .attach("none/trace", &["--onerror", wish])
+                    .expect_err("no folder");
+                assert!(error.contains("on the program's standard error"), "{error}");
+                assert!(bench.own_threads().is_empty() && !bench.path("socket").exists());
+            }
+        }
+        bench.attach("trace", &[]).expect("it is taken");
+        bench.work();
+        for wish in ["continue", "stop"] {
+            let error = bench
+                .attach("other", &["--onerror", wish])
+                .expect_err("there is one");
+            assert!(error.contains("on the program's standard error"), "{error}");
+        }
+        bench.work();
+        bench.detach();
+        let (folder, output) = bench.end();
+        assert!(!folder.path().join("other").exists());
+        assert_eq!(rounds(&folder.path().join("trace"), &output), 2);
+    }
+}
+
+/// `jtrail record` attaches, records, and leaves; where an agent is, that one records, and stays.
+#[test]
+fn a_recording_in_one_go() {
+    let library = agent();
+    let library = library.to_str().expect("text");
+    for jdk in Jdk::require(&VERSIONS) {
+        let bench = Bench::new(&jdk, "harness.Cycles");
+        let (pid, socket) = (bench.pid(), bench.text("socket"));
+        let record = |name: &str, more: &[&str]| {
+            let file = bench.text(name);
+            let first = [
+                "record",
+                &pid,
+                "--for",
+                "300ms",
+                "-o",
+                &file,
+                "--control",
+                &socket,
+            ];
+            let args: Vec<&str> = first.iter().chain(more).copied().collect();
+            outcome(&args)
+        };
+        for name in ["first", "second"] {
+            let said = record(name, &["--agent", library]).expect("recorded");
+            let start = format!("jtrail: {}: binary, events: ", bench.text(name));
+            assert!(
+                said.starts_with(&start) && said.lines().count() == 1,
+                "{said}"
+            );
+            bench.wait_until("it is gone", || bench.own_threads().is_empty());
+        }
+        bench.attach("third", &[]).expect("it is taken");
+        let error = record("none", &[]).expect_err("busy");
+        assert!(error.contains("a trace is under way"), "{error}");
+        bench.ctl(&["stop"]).expect("stopped");
+        let error = record("none", &["--buffer", "1m"]).expect_err("no choice");
+        assert!(error.contains("an agent is there already"), "{error}");
+        let said = record("fourth", &["--format", "xml"]).expect("recorded");
+        assert!(said.contains(": xml, events: "), "{said}");
+        assert!(bench.ctl(&["status"]).expect("it stays").contains("idle"));
+        let (folder, output) = bench.end();
+        for name in ["first", "second", "third", "fourth"] {
+            let trace = Trace::read(&folder.path().join(name)).unwrap_or_else(|e| panic!("{e}"));
+            trace.assert_sound(&output);
+            assert!(trace.calls["harness.Cycles.step(I)J"] > 50, "{name}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Clients that are slow, broken or hostile do the program and its trace no harm.
+
+use crate::common::{Trace, VERSIONS};
+use crate::live_control::{Bench, rounds};
+use jtrail_control::frame::{FrameKind, encode};
+use jtrail_testkit::Jdk;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// How long a client may take nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn send(socket: &mut UnixStream, commands: &[&str]) {
+    for command in commands {
+        let mut frame = Vec::new();
+        encode(FrameKind::Command, command.as_bytes(), &mut frame);
+        socket.write_all(&frame).expect("it reads commands");
+    }
+}
+
+/// A client that has begun a trace and reads none of it. The longest time that a round of the program's work takes until the client
+/// is cut off and some time behind that.
+fn longest_round(jdk: &Jdk, overflow: &str) -> Duration {
+    let options =
+        format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
+    let mut bench = Bench::new(jdk, &options);
+    let mut stuck = UnixStream::connect(bench.path("socket")).expect("connected");
+    let format = "<setOutputFormat><format>xml</format></setOutputFormat>";
+    send(&mut stuck, &[format, "<stream/>", "<start/>"]);
+    let begun = Instant::now();
+    let mut longest = Duration::ZERO;
+    let mut cut_off = None;
+    while cut_off.is_none_or(|at: Instant| at.elapsed() < Duration::from_millis(500)) {
+        assert!(begun.elapsed() < PATIENCE * 6, "it is never cut off");
+        let round = Instant::now();
+        bench.work();
+        longest = longest.max(round.elapsed());
+        if cut_off.is_none() && is_closed(&stuck) {
+            cut_off = Some(Instant::now());
+        }
+    }
+    bench.wait_for("idle");
+    // Another client may come, and gets all.
+    let file = format!("file={}", bench.text("after"));
+    bench.ctl(&["start", &file, "format=binary"]);
+    bench.work();
+    bench.ctl(&["stop"]);
+    let (folder, output) = bench.end();
+    let after = folder.path().join("after");
+    match overflow {
+        "block" => assert_eq!(rounds(&after, &output).1, 1),
+        // On a busy machine, a small buffer may overflow once more.
+        _ => {
+            let trace = Trace::read(&after).expect("it is sound");
+            assert!(trace.faults.is_empty(), "{:?}", trace.faults);
+        }
+    }
+    longest
+}
+
+/// Whether the agent has closed the connection: what is sent is refused then.
+fn is_closed(mut socket: &UnixStream) -> bool {
+    let mut frame = Vec::new();
+    encode(FrameKind::Command, b"<status/>", &mut frame);
+    socket.write_all(&frame).is_err()
+}
+
+/// The program goes on at full speed where events may be dropped, and else waits as long as the client is waited for.
+#[test]
+fn a_client_that_never_reads() {
+    let jdks = Jdk::require(&VERSIONS);
+    // Virtual threads that change carriers fill the memory for what may not be left out, and wait then.
+    for jdk in jdks.iter().filter(|jdk| jdk.feature < 21) {
+        let longest = longest_round(jdk, "drop");
+        assert!(longest < PATIENCE / 3, "{longest:?} with drop");
+    }
+    let longest = longest_round(jdks.last().expect("one"), "block");
+    assert!(longest > PATIENCE / 3, "{longest:?}: it was not stuck");
+    assert!(longest < PATIENCE * 2, "{longest:?} with block");
+}
+
+/// Garbage, halves, and too many at once, while a trace is recorded: none of it shows in the trace or in the program.
+#[test]
+fn hostile_clients() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        let connect = || UnixStream::connect(bench.path("socket")).expect("connected");
+        let mut half = connect();
+        half.write_all(b"JT\x01\0\x09\0\0\0<sta").expect("sent");
+        let mut garbage = connect();
+        let _ = garbage.write_all(&vec![0xff; 1 << 20]); // it is closed meanwhile
+        let mut huge = connect();
+        huge.write_all(b"JT\x01\0\0\0\0\x40").expect("sent"); // a GiB
+        let mut many: Vec<UnixStream> = (0..200).map(|_| connect()).collect();
+        for socket in &mut many {
+            let _ = socket.write_all(b"JT\x01\0\x09\0\0\0<status/>"); // likewise
+        }
+        bench.work();
+        for socket in [&mut garbage, &mut huge] {
+            let mut said = Vec::new();
+            let _ = socket.read_to_end(&mut said); // a reset ends it too
+            assert!(said.is_empty() || String::from_utf8_lossy(&said).contains("code=\"frame\""));
+        }
+        drop((many, half));
+        bench.wait_until_served();
+        assert!(bench.ctl(&["status"]).contains("recording"));
+        bench.work();
+        let (folder, output) = bench.end();
+        assert_eq!(rounds(&folder.path().join("first"), &output).1, 2);
+        assert!(!output.stderr.contains("jtrail: "), "{output}");
+    }
+}
+
+/// The folder goes while the program runs: who is connected stays so, and the program ends as it would have.
+#[test]
+fn the_sockets_folder_is_removed() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        let mut client = UnixStream::connect(bench.path("socket")).expect("connected");
+        let moved = bench.path("elsewhere");
+        std::fs::rename(bench.path("socket"), moved).expect("ours");
+        std::fs::write(bench.path("socket"), "somebody else's").expect("written");
+        bench.work();
+        send(&mut client, &["<status/>"]);
+        let mut answer = [0; 30];
+        client.read_exact(&mut answer).expect("an answer");
+        assert!(String::from_utf8_lossy(&answer).contains("<status"));
+        let (folder, output) = bench.end();
+        assert_eq!(rounds(&folder.path().join("first"), &output).1, 1);
+        let left = std::fs::read_to_string(folder.path().join("socket")).expect("it stays");
+        assert_eq!(left, "somebody else's");
+    }
+}
+
+/// What the program starts gets none of the agent's descriptors, whoever starts it and how.
+#[test]
+fn descriptors_end_with_exec() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let bench = Bench::new(&jdk, "format=binary,events=methods+samples");
+        let client = UnixStream::connect(bench.path("socket")).expect("connected");
+        bench.ctl(&["status"]);
+        let process = format!("/proc/{}", bench.pid());
+        let mut sockets = 0;
+        for fd in std::fs::read_dir(format!("{process}/fd")).expect("it runs") {
+            let fd = fd.expect("it runs");
+            let Ok(target) = std::fs::read_link(fd.path()) else {
+                continue; // it was closed meanwhile
+            };
+            let target = target.display().to_string();
+            let is_ours = target.starts_with("socket:") || target.ends_with("/first");
+            if !is_ours {
+                continue;
+            }
+            sockets += 1;
+            let info = format!("{process}/fdinfo/{}", fd.file_name().display());
+            let info = std::fs::read_to_string(info).expect("it runs");
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            let flags = u32::from_str_radix(flags.expect("flags").trim(), 8).expect("octal");
+            const CLOSE_ON_EXEC: u32 = 0o2_000_000;
+            assert!(flags & CLOSE_ON_EXEC != 0, "{target}: {info}");
+        }
+        // The listener, the client's two ends of one, the pair that wakes the thread, the trace.
+        assert!(sockets >= 5, "{sockets}");
+        drop(client);
+        bench.end();
+    }
+}
