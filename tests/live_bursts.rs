@@ -260,7 +260,15 @@ fn times() {
 fn every_format() {
     let jdks = Jdk::require(&VERSIONS);
     let jdk = jdks.last().expect("some");
-    for format in ["xml", "binary", "jinsight", "mlpd", "tracelog", "profilerj"] {
+    for format in [
+        "xml",
+        "binary",
+        "jinsight",
+        "mlpd",
+        "tracelog",
+        "profilerj",
+        "trail",
+    ] {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let options = format!(
@@ -286,7 +294,7 @@ fn every_format() {
         );
         let (_, report, _) = jtrail(&["report", "--format", "tsv", "--only", "bursts", &path]);
         let told = report.matches("call:harness.Bursts#round:").count();
-        let has_notes = matches!(format, "xml" | "binary" | "jinsight");
+        let has_notes = matches!(format, "xml" | "binary" | "jinsight" | "trail");
         assert_eq!(told, if has_notes { 2 } else { 0 }, "{format}: {report}");
     }
 }

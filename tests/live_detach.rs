@@ -1,6 +1,7 @@
 //! The agent leaves, and all is as it was; another one may come.
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::live_api::with_api;
 use crate::live_cli::jtrail;
 use jtrail_testkit::{Jdk, Output, Run, Running, temp_dir};
 use std::collections::BTreeSet;
@@ -57,6 +58,14 @@ impl Bench {
         self.input.write_all(b"work\n").expect("it reads");
         self.answers += 1;
         self.running.wait_for(&"[done]\n".repeat(self.answers));
+    }
+
+    /// What `harness.Marked` says to a line.
+    fn ask(&mut self, line: &str) -> String {
+        writeln!(self.input, "{line}").expect("it reads");
+        let answer = self.running.wait_for_line(&format!("[{line}: "));
+        let (_, answer) = answer.split_once(": ").expect("an answer");
+        answer.trim_end_matches(']').to_owned()
     }
 
     /// `jtrail attach`, with the socket in our folder.
@@ -408,23 +417,9 @@ fn the_jvm_ends_meanwhile() {
 #[test]
 fn an_agent_of_the_start_leaves() {
     for jdk in Jdk::require(&VERSIONS) {
-        let folder = temp_dir();
-        let path = |name: &str| folder.path().join(name).display().to_string();
-        let options = format!(
-            "format=binary,events=methods+threads+parks+exceptions+monitors,server=enabled,{FILTER},file={},control={}",
-            path("first"),
-            path("socket")
-        );
-        let run = program(&jdk, "harness.Attached").agent(agent(), options);
-        let mut running = run.spawn().expect("it starts");
-        running.wait_ready();
-        let input = running.stdin();
-        let mut bench = Bench {
-            folder,
-            running,
-            input,
-            answers: 0,
-        };
+        let options =
+            "format=binary,events=methods+threads+parks+exceptions+monitors,server=enabled";
+        let mut bench = with_agent(program(&jdk, "harness.Attached"), options, |_| {});
         bench.work();
         bench.detach();
         bench.work();
@@ -434,6 +429,102 @@ fn an_agent_of_the_start_leaves() {
         let (folder, output) = bench.end();
         assert_eq!(rounds(&folder.path().join("first"), &output), 1);
         assert_eq!(rounds(&folder.path().join("second"), &output), 2);
+    }
+}
+
+/// An agent that came with the JVM; `ready` is called when it has a socket, and must let the program begin.
+fn with_agent(run: Run, options: &str, ready: impl FnOnce(&Bench)) -> Bench {
+    let folder = temp_dir();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let options = format!(
+        "{options},{FILTER},file={},control={}",
+        path("first"),
+        path("socket")
+    );
+    let mut running = run.agent(agent(), options).spawn().expect("it starts");
+    let input = running.stdin();
+    let mut bench = Bench {
+        folder,
+        running,
+        input,
+        answers: 0,
+    };
+    bench.wait_until("the socket listens", || {
+        std::os::unix::net::UnixStream::connect(bench.text("socket")).is_ok()
+    });
+    ready(&bench);
+    bench.running.wait_ready();
+    bench
+}
+
+/// A program that waits for a client's trace does not wait for that of an agent that leaves.
+#[test]
+fn a_program_that_waits_goes_on_without_the_agent() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let run = program(&jdk, "harness.Attached");
+        let options = "server=controlled,wait=1h,format=binary";
+        let mut bench = with_agent(run, options, Bench::detach);
+        bench.work();
+        bench.attach("second", &[]).expect("it is taken");
+        bench.work();
+        bench.work();
+        let (folder, output) = bench.end();
+        assert!(!folder.path().join("first").exists());
+        assert_eq!(rounds(&folder.path().join("second"), &output), 2);
+        assert_eq!(output.stderr.matches("jtrail:").count(), 1, "{output}"); // it waits
+    }
+}
+
+/// The program's calls of `jtrail.Trace` do nothing when the agent has left, and reach the next one, which has bursts of its own.
+#[test]
+fn the_program_loses_its_word_and_finds_it() {
+    const WORK: &str = "harness.Marked.work()V";
+    const NO_AGENT: &str = "false, there is no agent";
+    for jdk in Jdk::require(&VERSIONS) {
+        let run = with_api(&jdk, "harness.Marked");
+        let options = "server=application,format=binary";
+        let mut bench = with_agent(run, options, |_| {});
+        assert_eq!(bench.ask("in none"), "false, there is no trace");
+        assert_eq!(bench.ask("start"), "done");
+        assert_eq!(bench.ask("in the first"), "true, done");
+        bench.detach();
+        assert_eq!(bench.ask("behind the first"), NO_AGENT);
+        // Its probes look at the gate of its own hook class, also in the loop that never ends, whose lines are counted.
+        let bursts = [
+            "--burst",
+            "call:harness.Marked.work:2/1h",
+            "--events",
+            "methods+threads+lines",
+        ];
+        for (name, options) in [("second", &bursts[..]), ("third", &[]), ("fourth", &bursts)] {
+            let active = name == "third";
+            bench.attach(name, options).expect("it is taken");
+            let first = bench.ask(&format!("begin of {name}"));
+            assert_eq!(first, format!("{active}, done"), "{name}");
+            bench.ask(&format!("middle of {name}"));
+            bench.wait_until("the burst", || {
+                let status = bench.ctl(&["status"]).expect("answered");
+                status.contains("recording")
+            });
+            let last = bench.ask(&format!("end of {name}"));
+            assert_eq!(last, "true, done", "{name}");
+            bench.detach();
+            assert_eq!(bench.ask(&format!("behind {name}")), NO_AGENT);
+        }
+        let (folder, output) = bench.end();
+        assert!(output.stdout.contains("[sound]"), "{output}");
+        for (name, calls) in [("first", 1), ("second", 2), ("third", 3), ("fourth", 2)] {
+            let file = folder.path().join(name);
+            let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{name}: {e}\n{output}"));
+            trace.assert_sound(&output);
+            assert_eq!(trace.calls.get(WORK), Some(&calls), "{name}\n{output}");
+            let dump = outcome(&["dump", &file.display().to_string()]).expect("a trace");
+            let mark = match name {
+                "first" => "in the first".to_owned(),
+                _ => format!("end of {name}"),
+            };
+            assert!(dump.contains(&mark) && !dump.contains("behind"), "{name}");
+        }
     }
 }
 

@@ -68,8 +68,8 @@ public final class Trace {
      *
      * @param file its name, in which {@code %p}, {@code %t}, {@code %h} and {@code %%} have the meaning that the agent's option
      *     {@code file} gives them; null for the name that the options give, with a number if there is such a file
-     * @param format {@code xml}, {@code binary}, {@code jinsight}, {@code mlpd}, {@code tracelog} or {@code profilerj}; null for
-     *     that of the options
+     * @param format {@code xml}, {@code binary}, {@code jinsight}, {@code mlpd}, {@code tracelog}, {@code profilerj} or
+     *     {@code trail}; null for that of the options
      */
     public static Result start(String file, String format) {
         return call(START, file, format, 0);

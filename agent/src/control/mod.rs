@@ -10,6 +10,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::live;
 use crate::hooks::own_threads::{self, Leaves};
 use crate::log;
+use crate::writer::has_notes;
 use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
 use jni::sys::JNIEnv;
@@ -167,7 +168,7 @@ pub(crate) fn check_mark(agent: &Agent, text: &str) -> Result<(), Failure> {
     };
     let problem = match format {
         None | Some(OutputFormat::None) => (ErrorCode::State, "there is no trace".to_owned()),
-        Some(OutputFormat::Xml | OutputFormat::Binary | OutputFormat::Jinsight) => {
+        Some(format) if has_notes(format) => {
             if !text.starts_with(NOTE) {
                 return Ok(());
             }

@@ -60,7 +60,7 @@ pub(super) fn is_ours(format: OutputFormat) -> bool {
 }
 
 /// Whether the format carries text, and so what jtrail itself has to say.
-pub(super) fn has_notes(format: OutputFormat) -> bool {
+pub(crate) fn has_notes(format: OutputFormat) -> bool {
     is_ours(format) || format == OutputFormat::Jinsight
 }
 

@@ -21,6 +21,7 @@ pub(crate) use announce::{
     Announcement, BufferHandle, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo,
     MethodInfo, ThreadInfo,
 };
+pub(crate) use format::has_notes;
 pub(crate) use output::{Output, beside};
 pub(crate) use preamble::hostname;
 

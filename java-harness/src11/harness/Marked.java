@@ -1,0 +1,59 @@
+package harness;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import jtrail.Trace;
+
+/**
+ * For agents that come and go, and the program's own word in their traces. Says [ready], and then obeys the lines of its input, each with an
+ * answer: "start" and "stop" begin and end a trace; any other is a mark, behind some work, and is answered with whether the trace was active. Meanwhile another
+ * thread never stops asking and marking: no call of it may ever throw.
+ */
+public final class Marked {
+    private static volatile boolean over;
+    private static volatile Throwable thrown;
+
+    private Marked() {}
+
+    private static void talk() {
+        try {
+            for (long turn = 0; !over; turn++) {
+                Trace.isActive();
+                if (turn % 1024 == 0) {
+                    Trace.mark("");
+                    Thread.sleep(1);
+                }
+            }
+        } catch (Throwable e) {
+            thrown = e;
+        }
+    }
+
+    static void work() {}
+
+    private static String obey(String line) {
+        switch (line) {
+            case "start":
+                return Trace.start().toString();
+            case "stop":
+                return Trace.stop().toString();
+            default:
+                work();
+                return Trace.isActive() + ", " + Trace.mark(line);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        Trace.isActive(); // the class is there, and bound, before two threads come to it
+        Thread talker = new Thread(Marked::talk);
+        talker.start();
+        System.out.println("[ready]");
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            System.out.println("[" + line + ": " + obey(line) + "]");
+        }
+        over = true;
+        talker.join();
+        System.out.println(thrown == null ? "[sound]" : "[" + thrown + "]");
+    }
+}
