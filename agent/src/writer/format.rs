@@ -63,3 +63,8 @@ pub(super) fn is_ours(format: OutputFormat) -> bool {
 pub(super) fn has_notes(format: OutputFormat) -> bool {
     is_ours(format) || format == OutputFormat::Jinsight
 }
+
+/// Whether a part of what is written at once can be read as it is.
+pub(super) fn reads_cut(format: OutputFormat) -> bool {
+    matches!(format, OutputFormat::ProfilerJ | OutputFormat::Trail)
+}

@@ -583,7 +583,7 @@ impl Trace {
 fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut bool) {
     if let Some(output) = &mut setup.output
         && !bytes.is_empty()
-        && let Err(error) = output.write(bytes, setup.options.format == OutputFormat::ProfilerJ)
+        && let Err(error) = output.write(bytes, format::reads_cut(setup.options.format))
     {
         if output.is_stream() {
             // The channel tells; the trace is over, and another one may follow.
