@@ -1,17 +1,15 @@
 //! A segment of events, as it is read.
 
-use super::calls::{Stream, Thread};
+use super::calls::{Stream, Thread, Threads};
 use super::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack};
 use super::record;
 use super::segment::Header;
 use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol};
 use super::times::time;
 use super::value::{Bytes, Source};
-use crate::hash::Seed;
 use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
 };
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// The events of a segment.
@@ -31,9 +29,6 @@ pub(super) struct Block {
     current: usize,
     run: u64,
 }
-
-/// Threads from segment to segment.
-pub(super) type Threads = HashMap<u64, Thread, Seed>;
 
 impl Block {
     /// Reads all but the events. `None` if it is not as it should be. Answers whether the threads go on where they were.

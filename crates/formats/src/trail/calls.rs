@@ -2,7 +2,9 @@
 
 use super::symbols::History;
 use super::value::Last;
+use crate::hash::Seed;
 use jtrail_model::{MethodEnter, MethodLeave};
+use std::collections::HashMap;
 
 /// Of a thread, from segment to segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -14,6 +16,9 @@ pub(super) struct Thread {
     /// Open calls.
     pub(super) depth: i64,
 }
+
+/// Threads from segment to segment.
+pub(super) type Threads = HashMap<u64, Thread, Seed>;
 
 /// A call that began in this segment and is open.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Reads a trail, also a damaged one.
 
-use super::block::{Block, Threads};
-use super::calls::Thread;
+use super::block::Block;
+use super::calls::{Thread, Threads};
 use super::columns::unpack;
 use super::index::{Entry, Found, MOST_ENTRIES, Totals};
 use super::record;

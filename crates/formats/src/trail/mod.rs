@@ -90,6 +90,7 @@ mod calls;
 mod columns;
 mod decode;
 mod encode;
+mod filling;
 mod index;
 mod record;
 mod segment;
