@@ -177,6 +177,7 @@ fn computed_numbers_leave_no_trace_in_the_pool() {
             calls: Some(first + index as u32),
             lines: Some(first),
             allocations: Some(first),
+            ..Probes::NONE
         });
         let bytes = rewritten.unwrap().bytes;
         assert_eq!(Class::parse(&bytes).unwrap().name(), "Counted");
