@@ -9,18 +9,19 @@
 //! hands by references of ours. Only one that dies before that is left out, with its references.
 //!
 //! After a collection no walk may begin where the JVM tells of its finish. So a thread of our own does it, if it is asked for. It
-//! is a daemon, and no thread of the trace.
+//! is one that the JVM makes for agents. (HotSpot 21 keeps something of a native thread that was attached and is gone, and writes into freed memory when an environment
+//! is disposed of.)
 
 use super::last_frees::while_walking;
+use super::own_threads::{self, Leaves};
 use super::record;
-use crate::agent::{self, Agent};
+use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
 use crate::buffer::live;
 use crate::buffer::record::{Code, object};
 use crate::jvmti::Reference;
 use crate::numbers::NumberSet;
 use crate::objects::{Objects, class_in, number_in};
-use crate::writer::without_signals;
 use crate::{guard, jni, log};
 use ::jni::sys::JNIEnv;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -29,7 +30,6 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 
 /// What lasts from one snapshot to the next.
 #[derive(Default)]
@@ -45,7 +45,8 @@ pub(crate) struct Snapshots {
 struct Follower {
     wake: Sender<()>,
     is_over: Arc<AtomicBool>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Disconnected when it has ended.
+    ended: Receiver<()>,
 }
 
 #[derive(Default)]
@@ -66,52 +67,52 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
     let Some(vm) = (unsafe { jni::vm_of(env) }) else {
         return;
     };
-    let vm = *agent.snapshots.vm.get_or_init(|| vm);
-    if wanted(&agent.options, agent.options.events, HeapMoments::GC) {
-        let (wake, collected) = bounded(1);
-        let is_over = Arc::<AtomicBool>::default();
-        let over = Arc::clone(&is_over);
-        let started = without_signals(|| {
-            std::thread::Builder::new()
-                .name("jtrail heap".into())
-                .spawn(move || {
-                    let follow = || follow_collections(vm, &collected, &over);
-                    guard::run_thread("the walker of the heap", follow);
-                })
-        });
-        match started {
-            Ok(thread) => {
-                let follower = Follower {
-                    wake,
-                    is_over,
-                    thread: Mutex::new(Some(thread)),
-                };
-                let _ = agent.snapshots.follower.set(follower); // the first and only time
-            }
-            Err(error) => log::say(&format!(
-                "no thread for snapshots after collections: {error}"
-            )),
-        }
+    agent.snapshots.vm.get_or_init(|| vm);
+    if wanted(&agent.options, agent.options.events, HeapMoments::GC)
+        && let Err(error) = start_follower(agent, env)
+    {
+        log::say(&format!(
+            "{error}; there are no snapshots after collections"
+        ));
     }
 }
 
-/// What our thread does. It ends with the process, or when the agent leaves.
-fn follow_collections(vm: jni::Vm, collected: &Receiver<()>, is_over: &AtomicBool) {
-    super::is_agents_own();
-    // SAFETY: this thread is not attached.
-    let Some(env) = (unsafe { jni::attach_daemon(vm, c"jtrail heap") }) else {
-        return log::say("the JVM takes no thread for snapshots after collections");
+fn start_follower(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+    let (wake, collected) = bounded(1);
+    let (alive, ended) = bounded::<()>(0);
+    let is_over = Arc::<AtomicBool>::default();
+    let over = Arc::clone(&is_over);
+    let body = move |agent: &'static Agent, env| {
+        follow_collections(agent, env, &collected, &over);
+        live::finish();
+        drop(alive);
+        Leaves::No
     };
+    let place = "the walker of the heap";
+    own_threads::start(agent, env, "jtrail heap", place, Box::new(body))?;
+    let follower = Follower {
+        wake,
+        is_over,
+        ended,
+    };
+    let _ = agent.snapshots.follower.set(follower); // the first and only time
+    Ok(())
+}
+
+/// What our thread does. It ends with the process, or when the agent leaves.
+fn follow_collections(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    collected: &Receiver<()>,
+    is_over: &AtomicBool,
+) {
     while collected.recv().is_ok() && !is_over.load(Ordering::Acquire) {
-        if let Some(agent) = agent::get()
+        if !guard::is_off()
             && let Some(buffer) = agent.native_buffer()
         {
             take(agent, env, buffer);
         }
     }
-    live::finish();
-    // SAFETY: attached above, and the environment is not used any more.
-    unsafe { jni::detach(vm) };
 }
 
 /// The agent leaves: our thread ends.
@@ -121,9 +122,7 @@ pub(super) fn end_thread(agent: &Agent) {
     };
     follower.is_over.store(true, Ordering::Release);
     let _ = follower.wake.try_send(()); // or it is about to look anyway
-    if let Some(thread) = follower.thread.lock().take() {
-        let _ = thread.join();
-    }
+    let _ = follower.ended.recv(); // nothing is ever sent
 }
 
 /// A collection is over. Comes where nothing of the JVM may be called; several before our thread wakes are one.

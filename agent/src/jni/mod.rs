@@ -14,9 +14,9 @@ pub(crate) use objects::{
 pub(crate) use threads::{new_thread, park_blocker, with_local_frame};
 
 use jni::objects::JClass;
-use jni::sys::{JNIEnv, JavaVM, JavaVMAttachArgs, jclass, jobject};
+use jni::sys::{JNIEnv, JavaVM, jclass, jobject};
 use jni::{EnvUnowned, Outcome, jni_sig, jni_str};
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::ptr;
 
 /// Runs `f` with a safe environment; what goes wrong is told as text, and no exception stays behind.
@@ -80,34 +80,6 @@ pub(crate) unsafe fn env_of(vm: Vm) -> Option<*mut JNIEnv> {
     // SAFETY: the caller's promise; `env` takes the answer.
     let code = unsafe { ((**vm.0).v1_2.GetEnv)(vm.0, &mut env, jni::sys::JNI_VERSION_1_6) };
     (code == 0 && !env.is_null()).then_some(env.cast())
-}
-
-/// Makes the running thread one of Java's, which does not keep the JVM from ending.
-///
-/// # Safety
-/// The JVM runs.
-pub(crate) unsafe fn attach_daemon(vm: Vm, name: &CStr) -> Option<*mut JNIEnv> {
-    let mut env: *mut c_void = ptr::null_mut();
-    let mut arguments = JavaVMAttachArgs {
-        version: jni::sys::JNI_VERSION_1_6,
-        name: name.as_ptr().cast_mut(),
-        group: ptr::null_mut(),
-    };
-    // SAFETY: the caller's promise; the arguments are read during the call, `env` takes the answer.
-    let code = unsafe {
-        let attach = (**vm.0).v1_4.AttachCurrentThreadAsDaemon;
-        attach(vm.0, &mut env, ptr::from_mut(&mut arguments).cast())
-    };
-    (code == 0 && !env.is_null()).then_some(env.cast())
-}
-
-/// The running thread is none of Java's any more.
-///
-/// # Safety
-/// [`attach_daemon`] made it one, and nothing of its environment is used any more.
-pub(crate) unsafe fn detach(vm: Vm) {
-    // SAFETY: the caller's promise.
-    unsafe { ((**vm.0).v1_4.DetachCurrentThread)(vm.0) };
 }
 
 /// Runs `f`, and then frees the local references that it made.
