@@ -13,6 +13,7 @@ mod codec;
 mod detect;
 mod hash;
 pub mod jinsight;
+mod leb128;
 pub mod mlpd;
 pub mod profilerj;
 mod quantity;

@@ -1,14 +1,6 @@
 //! Numbers and text, as bytes and back.
 
-/// Appends an unsigned number: seven bits a byte, low ones first, bit 7 says that more follow.
-#[inline]
-pub(super) fn put_uleb(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
+pub(super) use crate::leb128::put_uleb;
 
 /// Appends a signed number: the same, and bit 6 of the last byte is the sign.
 #[inline]

@@ -30,7 +30,6 @@ pub struct Encoder {
 /// Definitions, to be written once more before the segment they are in.
 #[derive(Default)]
 struct Copies {
-    count: u32,
     bytes: Vec<u8>,
     texts: Texts,
     last: Last,
@@ -48,11 +47,11 @@ impl Encode for Encoder {
         match event {
             Event::MethodEnter(e) => {
                 self.block.enter(e, &self.threads);
-                self.totals.add_call(true);
+                self.totals.add(record::METHOD_ENTER);
             }
             Event::MethodLeave(e) => {
                 self.block.leave(e, &self.threads);
-                self.totals.add_call(false);
+                self.totals.add(record::METHOD_LEAVE);
             }
             _ => self.record(event, out),
         }
@@ -114,7 +113,7 @@ impl Encoder {
 
     /// Writes what waits: copies of its definitions, and the events.
     fn write(&mut self, out: &mut Vec<u8>) {
-        if self.copies.count > 0 {
+        if !self.copies.bytes.is_empty() {
             self.payload.clear();
             pack([&self.copies.bytes], &mut self.payload);
             self.put_segment(Kind::Definitions, 0, [0; 2], &[], out);
@@ -183,7 +182,6 @@ impl Encoder {
 
 impl Copies {
     fn add(&mut self, code: u8, event: &Event<'_>) {
-        self.count += 1;
         self.bytes.push(code);
         let mut sink = Sink {
             out: &mut self.bytes,
@@ -194,7 +192,6 @@ impl Copies {
     }
 
     fn clear(&mut self) {
-        self.count = 0;
         self.bytes.clear();
         self.texts.clear();
         self.last = Last::default();

@@ -83,7 +83,7 @@ impl Block {
             self.put_cpu(has_cpu, e.cpu_time.0);
             symbol
         } else {
-            self.put_call(&Event::MethodEnter(*e))
+            self.put_call(record::METHOD_ENTER, &Event::MethodEnter(*e))
         };
         self.streams[self.current].enter(e, symbol);
         self.saw(Some(e.time.0));
@@ -102,7 +102,7 @@ impl Block {
             self.put_time(e.time.0);
             self.put_cpu(has_cpu, e.cpu_time.0);
         } else {
-            self.put_call(&Event::MethodLeave(*e));
+            self.put_call(record::METHOD_LEAVE, &Event::MethodLeave(*e));
         }
         self.streams[self.current].leave();
         self.saw(Some(e.time.0));
@@ -295,8 +295,8 @@ impl Block {
     }
 
     /// Appends a call that is not as expected; answers the symbol.
-    fn put_call(&mut self, event: &Event<'_>) -> u16 {
-        let symbol = self.record_symbol(record::code(event).unwrap_or(0));
+    fn put_call(&mut self, code: u8, event: &Event<'_>) -> u16 {
+        let symbol = self.record_symbol(code);
         self.put_symbol(symbol);
         self.put_fields(event);
         symbol

@@ -42,11 +42,6 @@ impl Totals {
     pub(super) fn add(&mut self, code: u8) {
         self.by_code.0[usize::from(code)] += 1;
     }
-
-    #[inline]
-    pub(super) fn add_call(&mut self, is_enter: bool) {
-        self.add(if is_enter { 16 } else { 17 });
-    }
 }
 
 /// What an index holds, as it is read.

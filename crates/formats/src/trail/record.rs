@@ -116,6 +116,10 @@ records! {
     59 ClassSource(ClassSource) { class source_name }
 }
 
+/// Codes of calls.
+pub(super) const METHOD_ENTER: u8 = 16;
+pub(super) const METHOD_LEAVE: u8 = 17;
+
 /// A number for each code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ByCode<T>(pub(super) [T; LAST_CODE as usize + 1]);
@@ -175,5 +179,7 @@ mod tests {
         assert_eq!(kinds.len(), usize::from(LAST_CODE));
         kinds.retain(|kind| Kind::ALL.contains(kind));
         assert_eq!(kinds.len(), Kind::ALL.len());
+        assert_eq!(kind(METHOD_ENTER), Some(Kind::MethodEnter));
+        assert_eq!(kind(METHOD_LEAVE), Some(Kind::MethodLeave));
     }
 }

@@ -1,6 +1,7 @@
 //! The fields of records, as bytes and back.
 
 use crate::hash::Seed;
+pub(super) use crate::leb128::put_uleb as put_number;
 use jtrail_model::{
     ClassId, CodeRange, Duration, Frame, Generation, HeapDumpId, LineCount, LiveClass, Member,
     MethodId, ObjectId, ObjectKind, Text, ThreadId, ThreadState, Timestamp,
@@ -12,16 +13,6 @@ use std::ops::Range;
 const MOST_ENTRIES: usize = 1 << 20;
 /// Most texts of a segment.
 const MOST_TEXTS: usize = 1 << 20;
-
-/// Appends an unsigned number: seven bits a byte, low ones first, bit 7 says that more follow.
-#[inline]
-pub(super) fn put_number(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
 
 /// Appends a signed number: its magnitude doubled, less one if it is negative.
 #[inline]
