@@ -114,22 +114,24 @@ fn everything_in_all_formats() {
     }
 }
 
-/// The JDK's own compiler over the sample application's sources: calls by the million, and a heap that is
-/// collected several times.
+/// The JDK's own compiler, over the sample application's sources.
+pub(crate) fn java_compiler(jdk: &Jdk, classes: &Path) -> Run {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("java-harness/src11/org");
+    let run = Run::new(jdk, "com.sun.tools.javac.Main").jvm_arg("-XX:+UseSerialGC");
+    let run = ["-proc:none", "-nowarn", "-d"]
+        .iter()
+        .fold(run, |run, arg| run.arg(*arg));
+    java_files(&sources)
+        .into_iter()
+        .fold(run.arg(classes), |run, file| run.arg(file))
+}
+
+/// Calls by the million, and a heap that is collected several times.
 #[test]
 fn the_java_compiler_in_all_formats() {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("java-harness/src11");
     for jdk in Jdk::require(&[17]) {
         let folder = temp_dir();
-        let run = Run::new(&jdk, "com.sun.tools.javac.Main")
-            .jvm_arg("-XX:+UseSerialGC")
-            .jvm_arg("-Xmn8m");
-        let run = ["-proc:none", "-nowarn", "-d"]
-            .iter()
-            .fold(run, |run, arg| run.arg(*arg));
-        let run = java_files(&sources.join("org"))
-            .into_iter()
-            .fold(run.arg(folder.path()), |run, file| run.arg(file));
+        let run = java_compiler(&jdk, folder.path()).jvm_arg("-Xmn8m");
         let packages = ["comp", "jvm"].map(|p| format!("include=com.sun.tools.javac.{p}.*"));
         let options = format!("events=+alloc+free+exceptions,{}", packages.join(","));
         let sums = assert_same(&in_all_formats(run, &options, folder.path()));

@@ -15,7 +15,7 @@
 
 use crate::common::{agent, program};
 use crate::live_cli::jtrail;
-use crate::live_conversions::{small_heap, write_mlpd};
+use crate::live_conversions::{java_compiler, small_heap, write_mlpd};
 use jtrail_cli::analysis::readable_type;
 use jtrail_testkit::mprof::{Figures, Times, add, told};
 use jtrail_testkit::{Jdk, MprofReport, Run, mprof, temp_dir};
@@ -405,6 +405,25 @@ fn reports_on_the_sample_application() {
             &report,
             run,
             options,
+            &["throws from ", "calls of ", "shot 0 size"],
+        );
+    }
+}
+
+#[test]
+fn reports_on_the_java_compiler() {
+    let Some(report) = MprofReport::find() else {
+        return;
+    };
+    for jdk in Jdk::require(&[17, 25]) {
+        let packages = ["comp", "jvm", "tree", "code"];
+        let packages = packages.map(|name| format!("include=com.sun.tools.javac.{name}.*"));
+        let options = format!("{},allocsites=true,heap=exit", packages.join(","));
+        let classes = temp_dir();
+        agree(
+            &report,
+            java_compiler(&jdk, classes.path()).jvm_arg("-Xmn8m"),
+            &options,
             &["throws from ", "calls of ", "shot 0 size"],
         );
     }

@@ -11,6 +11,8 @@ use std::collections::HashMap;
 
 /// The class of functions whose class is not known.
 const NO_CLASS: u64 = 1 << 33;
+/// Ids from here on are made by who writes a trace.
+const MADE_UP: u64 = 1 << 63;
 /// Ids of methods that can't have that of their function: these, and those above.
 const FALLBACK: u64 = 0b11 << 62;
 const DEFAULT_LOADER: &str = "bootstrap";
@@ -100,7 +102,7 @@ impl Tables {
         if self.functions.get(u64::from(iid)).is_some() {
             return false;
         }
-        let free = !self.function_iids.contains_key(&id) && id != 0 && id < FALLBACK;
+        let free = !self.function_iids.contains_key(&id) && id != 0 && id < MADE_UP;
         let method = MethodId(if free { id } else { FALLBACK | u64::from(iid) });
         self.function_iids.insert(id, iid);
         let class = self.class_iids.get(&class);

@@ -6,7 +6,8 @@ use crate::check::table::Table;
 use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, MethodId};
 use std::collections::HashMap;
 
-/// Ids of classes and methods that only frames name: these, and those above.
+/// Ids of classes and methods that only frames name: these, and those above. Where one is written, it is made
+/// of the place in the file, which stays when the trace is written again.
 const UNANNOUNCED: u64 = 1 << 63;
 /// The largest internal id.
 const MOST: u32 = 0xffff_fffe;
@@ -231,7 +232,8 @@ impl Names {
         let class = self.classes.get(method.class.0)?;
         out.extend_from_slice(b"fun inf ");
         text::h32(method.iid?, out);
-        for number in [id.0, u64::from(class.iid?) + 1, self.module(class)] {
+        let number = written(id, method.iid?);
+        for number in [number, u64::from(class.iid?) + 1, self.module(class)] {
             out.push(b' ');
             text::h64(number, out);
         }
@@ -240,14 +242,14 @@ impl Names {
         Some(())
     }
 
-    /// Writes the code of a method. `None` when it is not known.
+    /// Writes the code of a method, and answers with its id in the file. `None` when it is not known.
     pub(super) fn code(
         &mut self,
         e: &MethodCompile<'_>,
         losses: &mut Losses,
         out: &mut Vec<u8>,
-    ) -> Option<()> {
-        self.function(e.method, out)?;
+    ) -> Option<u64> {
+        let iid = self.function(e.method, out)?;
         self.info(e.method, out)?;
         out.push(b' ');
         let size = e.size.try_into().unwrap_or_default();
@@ -275,7 +277,7 @@ impl Names {
             }
         }
         out.push(b'\n');
-        Some(())
+        Some(written(e.method, iid))
     }
 
     /// Definitions that no line refers to.
@@ -316,6 +318,15 @@ impl Names {
         self.by_frame.insert(frame.into(), id);
         self.add_method(id, class_id, method, signature)
             .then_some(id)
+    }
+}
+
+/// The id of a method in the file.
+fn written(id: MethodId, iid: u32) -> u64 {
+    if id.0 < UNANNOUNCED {
+        id.0
+    } else {
+        UNANNOUNCED | u64::from(iid)
     }
 }
 

@@ -63,16 +63,16 @@ impl Encoder {
     pub(super) fn compiled(&mut self, e: &MethodCompile<'_>, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
         self.flush(out);
-        if self.names.code(e, &mut self.losses, out).is_none() {
+        let Some(function) = self.names.code(e, &mut self.losses, out) else {
             self.losses.add("compiled methods that were not announced");
             return;
-        }
+        };
         out.extend_from_slice(b"jit cmf ");
         self.jvm_thread(out);
         out.push(b' ');
         text::dec(ms, out);
         out.push(b' ');
-        text::h64(e.method.0, out);
+        text::h64(function, out);
         out.extend_from_slice(b" 0x00000000\n");
     }
 
