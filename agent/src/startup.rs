@@ -238,6 +238,8 @@ unsafe fn environments(
 /// # Safety
 /// `vm` is the JVM.
 unsafe fn begin(agent: &'static Agent, vm: *mut JavaVM, moment: Moment) -> Result<(), String> {
+    let is_coming = moment == Moment::Attach;
+    agent.is_coming.store(is_coming, Ordering::Release);
     if agent.options.events.contains(Events::LINES) {
         let counters =
             LineCounters::new().map_err(|e| format!("no memory for line counters: {e}"))?;
