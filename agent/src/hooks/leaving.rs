@@ -19,7 +19,7 @@ use crate::buffer::live;
 use crate::instrument::sites;
 use crate::jni::{Hook, with_frame};
 use crate::jvmti::abi::Event;
-use crate::jvmti::{Jvmti, NO_CHANGE, Result, frames};
+use crate::jvmti::{NO_CHANGE, Result, frames};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jmethodID};
 use jtrail_options::{AllocMode, Events};
@@ -108,9 +108,11 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
         // SAFETY: the running thread's environment, and nobody else has the agent any more, or uses these.
         unsafe { forget_references(agent, env) };
     }
-    let objects = agent.objects.get().map(|objects| objects.jvmti);
-    let all = [Some(agent.jvmti), objects].into_iter().flatten();
-    if !all.map(Jvmti::dispose).fold(true, |all, gone| all && gone) {
+    let is_gone = agent.jvmti.dispose();
+    if let Some(objects) = agent.objects.get() {
+        objects.jvmti.dispose();
+    }
+    if !is_gone {
         log::say(&format!(
             "{NO_CHANGE}; what was on stays on, and does nothing"
         ));
