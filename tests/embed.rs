@@ -5,11 +5,24 @@
 use jni::sys::{
     JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMAttachArgs, JavaVMInitArgs, JavaVMOption, jint, jvalue,
 };
+use jtrail_testkit::Jdk;
 use std::ffi::{CString, c_void};
+use std::io::Read;
 use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Names the variable that holds the path of `libjvm` and the options of the JVM, a line each.
 pub(crate) const ARGUMENTS: &str = "JTRAIL_TEST_EMBED";
+
+/// What [`ARGUMENTS`] is to be for the harness in that JVM, with more options for it.
+pub(crate) fn arguments(jdk: &Jdk, more: &[String]) -> String {
+    let classes = crate::common::harness().class_path(jdk);
+    let library = jdk.home.join("lib/server/libjvm.so").display().to_string();
+    let classes = format!("-Djava.class.path={}", classes.display());
+    [&[library, classes], more].concat().join("\n")
+}
 
 type CreateJavaVm =
     unsafe extern "system" fn(*mut *mut JavaVM, *mut *mut c_void, *mut c_void) -> jint;
@@ -55,11 +68,8 @@ impl Vm {
     }
 }
 
-/// Two threads attach as `native-1` and `native-2` and call `harness.Threads.step(int)` 10 and 20 times; the second
-/// one detaches, attaches again as `again`, and calls it 5 times.
-#[test]
-#[ignore = "started by another test, in a process of its own"]
-fn child() {
+/// Starts the JVM of [`ARGUMENTS`].
+fn start() -> Vm {
     let arguments = std::env::var(ARGUMENTS).expect("set by the test that starts this one");
     let mut args = arguments.lines();
     let library = text(args.next().expect("the path of libjvm"));
@@ -91,7 +101,21 @@ fn child() {
             "no JVM"
         );
     }
-    let vm = Vm(vm);
+    Vm(vm)
+}
+
+/// Ends it.
+fn destroy(vm: Vm) {
+    // SAFETY: this thread created the JVM, and no other is attached.
+    assert_eq!(unsafe { ((**vm.0).v1_2.DestroyJavaVM)(vm.0) }, 0);
+}
+
+/// Two threads attach as `native-1` and `native-2` and call `harness.Threads.step(int)` 10 and 20 times; the second
+/// one detaches, attaches again as `again`, and calls it 5 times.
+#[test]
+#[ignore = "started by another test, in a process of its own"]
+fn child() {
+    let vm = start();
     let first = std::thread::spawn(move || vm.work("native-1", 10));
     let second = std::thread::spawn(move || {
         vm.work("native-2", 20);
@@ -99,6 +123,32 @@ fn child() {
     });
     first.join().expect("no panic");
     second.join().expect("no panic");
-    // SAFETY: this thread created the JVM, and no other is attached.
-    assert_eq!(unsafe { ((**vm.0).v1_2.DestroyJavaVM)(vm.0) }, 0);
+    destroy(vm);
+}
+
+/// Until its input ends, threads attach, three at a time, call `harness.Threads.step(int)` a few times, and detach.
+#[test]
+#[ignore = "started by another test, in a process of its own"]
+fn comings_and_goings() {
+    let vm = start();
+    let is_over = Arc::<AtomicBool>::default();
+    let lanes: Vec<_> = (0..3)
+        .map(|_| {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let guest = std::thread::spawn(move || vm.work("guest", 3));
+                    guest.join().expect("no panic");
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            })
+        })
+        .collect();
+    println!("[ready]");
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    is_over.store(true, Ordering::Relaxed);
+    for lane in lanes {
+        lane.join().expect("no panic");
+    }
+    destroy(vm);
 }

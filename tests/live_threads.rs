@@ -134,17 +134,9 @@ fn threads_that_native_code_attaches() {
     for jdk in Jdk::require(&VERSIONS) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
-        let classes = crate::common::harness()
-            .class_path(&jdk)
-            .into_string()
-            .expect("text");
-        let agent = crate::common::agent();
-        let arguments = format!(
-            "{}\n-Djava.class.path={classes}\n-agentpath:{}=format=binary,{FILTER},file={}",
-            jdk.home.join("lib/server/libjvm.so").display(),
-            agent.display(),
-            file.display()
-        );
+        let options = format!("format=binary,{FILTER},file={}", file.display());
+        let loaded = format!("-agentpath:{}={options}", crate::common::agent().display());
+        let arguments = crate::embed::arguments(&jdk, &[loaded]);
         let output = Command::new(std::env::current_exe().expect("a path"))
             .args(["--ignored", "--exact", "embed::child"])
             .env(crate::embed::ARGUMENTS, arguments)

@@ -13,6 +13,7 @@ mod live_attach;
 mod live_bursts;
 mod live_classes;
 mod live_cli;
+mod live_comings;
 mod live_control;
 mod live_conversions;
 mod live_convert;

@@ -61,6 +61,8 @@ pub(crate) struct Agent {
     pub(crate) writer: Writer,
     /// Set when the JVM runs the program and the trace has begun.
     pub(crate) live: OnceLock<()>,
+    /// It comes to a program that runs, and the thread that brings it has not begun the trace yet: no other one may.
+    pub(crate) is_coming: AtomicBool,
     buffers: AtomicU64,
     threads: AtomicU32,
     /// Held while a thread gets its number.
@@ -140,6 +142,7 @@ impl Agent {
             exchange,
             writer,
             live: OnceLock::new(),
+            is_coming: AtomicBool::new(false),
             buffers: AtomicU64::new(1),
             threads: AtomicU32::new(NO_THREAD + 1),
             naming: Mutex::new(()),

@@ -125,7 +125,11 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     // SAFETY: the caller's promise.
     let (jvmti, objects) = unsafe { environments(vm, &options, moment) }?;
     let all = [Some(jvmti), objects.as_ref().map(|objects| objects.jvmti)];
-    let dispose = || all.into_iter().flatten().for_each(Jvmti::dispose);
+    let dispose = || {
+        all.into_iter()
+            .flatten()
+            .for_each(|jvmti| _ = jvmti.dispose())
+    };
     let (empty, supply, memory) = buffer::create_pool(options.buffer_bytes).map_err(|e| {
         dispose();
         format!(
@@ -218,8 +222,7 @@ unsafe fn environments(
     moment: Moment,
 ) -> Result<(Jvmti, Option<Objects>), String> {
     // SAFETY: the caller's promise.
-    let jvmti = unsafe { Jvmti::of(vm) }
-        .map_err(|code| format!("this JVM has no tool interface (GetEnv answered {code})"))?;
+    let jvmti = unsafe { Jvmti::of(vm) }?;
     hooks::add_capabilities(jvmti, options)
         .map_err(|error| match moment {
             Moment::Start => error,
@@ -230,7 +233,7 @@ unsafe fn environments(
         // SAFETY: the caller's promise.
         .and_then(|()| unsafe { hooks::objects(vm, options) })
         .map(|objects| (jvmti, objects))
-        .inspect_err(|_| jvmti.dispose())
+        .inspect_err(|_| _ = jvmti.dispose())
 }
 
 /// Lets it all begin.
@@ -238,6 +241,8 @@ unsafe fn environments(
 /// # Safety
 /// `vm` is the JVM.
 unsafe fn begin(agent: &'static Agent, vm: *mut JavaVM, moment: Moment) -> Result<(), String> {
+    let is_coming = moment == Moment::Attach;
+    agent.is_coming.store(is_coming, Ordering::Release);
     if agent.options.events.contains(Events::LINES) {
         let counters =
             LineCounters::new().map_err(|e| format!("no memory for line counters: {e}"))?;

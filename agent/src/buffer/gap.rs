@@ -17,9 +17,14 @@ pub(super) struct Gap {
 
 /// Most calls that a gap remembers as open: deeper ones end the chance to go on recording until the
 /// stack is flat enough again, as they must fit into a chunk together.
-pub(super) const OPEN_LIMIT: usize = 512;
+const OPEN_LIMIT: usize = 512;
 
 impl Gap {
+    /// Whether too many calls are open.
+    pub(super) fn is_deep(&self) -> bool {
+        self.open.len() > OPEN_LIMIT
+    }
+
     pub(super) fn count(&mut self, low: u64, payload: &[u64]) {
         match record::kind(low) {
             Some(record::Kind::Enter(method)) => {

@@ -5,11 +5,12 @@
 //! while a chunk is being filled.
 
 use super::chunk::Chunk;
-use super::gap::{Gap, OPEN_LIMIT};
+use super::gap::Gap;
 use super::pool;
 use super::published::{Published, View};
 use super::record::{self, Code, epoch, word};
-use crossbeam_channel::{Receiver, Sender, bounded, select_biased};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select_biased};
+use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,23 +76,33 @@ unsafe impl Send for ThreadBuffer {}
 /// Further reserves that a thread may make for what may not be left out, while the pool is empty: 1 MiB of them.
 const MOST_EXTRA: u32 = 64;
 
+/// Words of a record that says whose records follow.
+const SWITCH_WORDS: usize = 2;
+
 /// What only the owning thread touches.
 struct Owner {
-    /// Address behind the last word of the chunk; 0 while there is no chunk.
+    /// Address behind the last word of the chunk; 0 while there is no chunk. In a further reserve, that of the cursor: there is room for what
+    /// may not be left out, and for nothing else.
     end: usize,
+    /// Address behind the last word of the chunk, always.
+    limit: usize,
     /// Epoch of the last full time in the chunk.
     epoch: u64,
     /// Thread that records belong to now.
     running: u32,
+    /// The same, as far as the chunk says.
+    told: u32,
     /// Thread that the operating-system thread itself is.
     base: u32,
     reserve: Option<Chunk>,
     /// Further reserves that were made since the pool had a chunk.
     extra: u32,
+    /// The chunk is one of them.
+    in_extra: bool,
     reserve_back: Receiver<Chunk>,
     exchange: Exchange,
     /// Losses not yet written down, by thread.
-    gaps: Vec<(u32, Gap)>,
+    gaps: FxHashMap<u32, Gap>,
 }
 
 impl ThreadBuffer {
@@ -107,14 +118,17 @@ impl ThreadBuffer {
             reserve,
             owner: UnsafeCell::new(Owner {
                 end: 0,
+                limit: 0,
                 epoch: 0,
                 running: thread,
+                told: thread,
                 base: thread,
                 reserve: Some(reserve),
                 extra: 0,
+                in_extra: false,
                 reserve_back,
                 exchange,
-                gaps: Vec::new(),
+                gaps: FxHashMap::default(),
             }),
         })
     }
@@ -243,23 +257,43 @@ impl ThreadBuffer {
         (owner.running, owner.base)
     }
 
-    /// From now on, records belong to `thread`; `None`: to the operating-system thread's own.
+    /// From now on, records belong to `thread`; `None`: to the operating-system thread's own. That never waits, and needs no chunk:
+    /// the next chunk's header says it too.
     ///
     /// # Safety
     /// The owning thread calls it.
-    pub(crate) unsafe fn switch_to(&self, now: u64, thread: Option<u32>) -> bool {
+    pub(crate) unsafe fn switch_to(&self, now: u64, thread: Option<u32>) {
         // SAFETY: the caller's promise.
         let owner = unsafe { self.owner() };
-        let thread = thread.unwrap_or(owner.base);
-        if owner.running == thread {
-            return true;
+        owner.running = thread.unwrap_or(owner.base);
+        if owner.running == owner.told || owner.in_extra {
+            return;
         }
-        owner.running = thread;
-        if self.published.cursor() == 0 {
-            return true; // the next chunk's header says it
+        match self.has_room(owner, owner.end, now, SWITCH_WORDS) {
+            true => self.tell_running(owner, now),
+            // SAFETY: the caller's promise.
+            false => unsafe { self.hand_over() },
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.record_coded(now, Code::Running, &[u64::from(thread)]) }
+    }
+
+    /// Whether so many words fit in front of `end`, and the full time if that is due.
+    fn has_room(&self, owner: &Owner, end: usize, now: u64, words: usize) -> bool {
+        let room = (end - self.published.cursor()) / 8;
+        let time = if epoch(now) == owner.epoch { 0 } else { 2 };
+        room >= words + time
+    }
+
+    /// Stores the full time, if it is due, and whose records follow, if the chunk says otherwise. There is room.
+    fn tell_running(&self, owner: &mut Owner, now: u64) {
+        if epoch(now) != owner.epoch {
+            self.push(word(now, record::coded(Code::Time)), &[now]);
+            owner.epoch = epoch(now);
+        }
+        if owner.running != owner.told {
+            let switch = word(now, record::coded(Code::Running));
+            self.push(switch, &[u64::from(owner.running)]);
+            owner.told = owner.running;
+        }
     }
 
     /// Hands over what there is, for ever. The writer frees the buffer, maybe before this returns: hence the
@@ -291,34 +325,42 @@ impl ThreadBuffer {
     /// The owning thread calls it.
     unsafe fn write(&self, now: u64, cpu: Option<u64>, low: u64, payload: &[u64]) -> bool {
         let needed = 1 + payload.len() + if cpu.is_some() { 2 } else { 0 };
+        let code = match record::kind(low) {
+            Some(record::Kind::Coded(code)) => Some(code),
+            _ => None,
+        };
+        let may_drop = code.is_none_or(Code::may_drop);
+        // Nothing of a thread comes behind its end, so what is missing is told in front of it.
+        let is_end = code == Some(Code::ThreadEnd);
         loop {
             // SAFETY: the caller's promise; dropped before `refill` takes its own.
             let owner = unsafe { self.owner() };
-            let room = (owner.end - self.published.cursor()) / 8;
-            let new_epoch = room > 0 && epoch(now) != owner.epoch;
-            if room >= needed + if new_epoch { 2 } else { 0 } {
-                if new_epoch {
-                    self.push(word(now, record::coded(Code::Time)), &[now]);
-                    owner.epoch = epoch(now);
-                }
+            let is_whole =
+                !is_end || !owner.in_extra || self.write_gap_of(owner, now, owner.running);
+            let end = if may_drop { owner.end } else { owner.limit };
+            let switch = if owner.running == owner.told {
+                0
+            } else {
+                SWITCH_WORDS
+            };
+            if is_whole && self.has_room(owner, end, now, needed + switch) {
+                self.tell_running(owner, now);
                 if let Some(cpu) = cpu {
                     self.push(word(now, record::coded(Code::Cpu)), &[cpu]);
                 }
                 self.push(word(now, low), payload);
+                if owner.in_extra {
+                    owner.end = self.published.cursor();
+                }
                 return true;
             }
-            let may_drop = match record::kind(low) {
-                Some(record::Kind::Coded(code)) => code.may_drop(),
-                _ => true,
-            };
             // SAFETY: the caller's promise.
             match unsafe { self.refill(now, may_drop) } {
                 Refill::Done => {}
                 Refill::NoRoom => {
                     // SAFETY: the caller's promise.
                     let owner = unsafe { self.owner() };
-                    owner.gap().count(low, payload);
-                    self.note_unwritten(owner);
+                    self.count_missing(owner, low, payload);
                     return true;
                 }
                 Refill::Ended => return false,
@@ -351,7 +393,8 @@ impl ThreadBuffer {
     unsafe fn hand_over(&self) {
         // SAFETY: the caller's promise.
         let owner = unsafe { self.owner() };
-        owner.end = 0;
+        (owner.end, owner.limit) = (0, 0);
+        owner.in_extra = false;
         let Some(chunk) = self.close_chunk() else {
             return;
         };
@@ -365,31 +408,40 @@ impl ThreadBuffer {
         self.published.retire();
     }
 
-    /// Hands over the chunk, and gets an empty one.
+    /// Hands over the chunk, and gets an empty one. A further reserve, which has room for what may not be left out, stays as long as there
+    /// is no other.
     ///
     /// # Safety
     /// The owning thread calls it.
     unsafe fn refill(&self, now: u64, may_drop: bool) -> Refill {
         // SAFETY: the caller's promise.
-        unsafe { self.hand_over() };
-        // SAFETY: the caller's promise; `hand_over` has dropped its own.
         let owner = unsafe { self.owner() };
         if let Ok(chunk) = owner.reserve_back.try_recv() {
             owner.reserve = Some(chunk);
         }
-        let chunk = match owner.exchange.empty.try_recv() {
+        let drops = owner.exchange.when_full == WhenFull::Drop;
+        let found = owner.exchange.empty.try_recv();
+        let is_none = found == Err(TryRecvError::Empty) && owner.reserve.is_none();
+        if is_none && may_drop && owner.in_extra {
+            return Refill::NoRoom;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.hand_over() };
+        // SAFETY: the caller's promise; `hand_over` has dropped its own.
+        let owner = unsafe { self.owner() };
+        let mut in_extra = false;
+        let chunk = match found {
             Ok(chunk) => {
                 owner.extra = 0;
                 chunk
             }
-            Err(crossbeam_channel::TryRecvError::Disconnected) => return Refill::Ended,
-            Err(crossbeam_channel::TryRecvError::Empty) => match owner.reserve.take() {
+            Err(TryRecvError::Disconnected) => return Refill::Ended,
+            Err(TryRecvError::Empty) => match owner.reserve.take() {
                 Some(chunk) => chunk,
-                None if may_drop && owner.exchange.when_full == WhenFull::Drop => {
-                    return Refill::NoRoom;
-                }
-                None if owner.exchange.when_full == WhenFull::Drop && owner.extra < MOST_EXTRA => {
+                None if may_drop && drops => return Refill::NoRoom,
+                None if drops && owner.extra < MOST_EXTRA => {
                     owner.extra += 1;
+                    in_extra = true;
                     pool::allocate_reserve()
                 }
                 None => select_biased! {
@@ -404,12 +456,7 @@ impl ThreadBuffer {
                 },
             },
         };
-        if owner
-            .gaps
-            .iter()
-            .any(|(_, gap)| gap.open.len() > OPEN_LIMIT)
-            && may_drop
-        {
+        if may_drop && owner.gaps.values().any(Gap::is_deep) {
             owner.give_back(chunk);
             return Refill::NoRoom;
         }
@@ -418,49 +465,67 @@ impl ThreadBuffer {
         header.start = now;
         header.used = 0;
         header.running = owner.running;
-        owner.end = chunk.end();
+        owner.told = owner.running;
+        owner.limit = chunk.end();
+        owner.in_extra = in_extra;
+        owner.end = if in_extra { chunk.first() } else { owner.limit };
         owner.epoch = epoch(now);
         self.published.begin(chunk.as_ptr(), chunk.first());
-        self.write_gaps(owner, now);
+        if !in_extra {
+            self.write_gaps(owner, now);
+        }
         Refill::Done
     }
 
-    /// Writes down what is missing at this place, for each thread that it is missing for, and enters
-    /// anew the calls that are still open, so that nesting stays exact.
-    fn write_gaps(&self, owner: &mut Owner, now: u64) {
-        let mut running = owner.running;
-        for (thread, gap) in std::mem::take(&mut owner.gaps) {
-            let words = 5 + gap.open.len();
-            if (owner.end - self.published.cursor()) / 8 < words + 2 {
-                owner.gaps.push((thread, gap)); // with the next chunk
-                continue;
-            }
-            if running != thread {
-                let switch = word(now, record::coded(Code::Running));
-                self.push(switch, &[u64::from(thread)]);
-                running = thread;
-            }
-            let lost = gap.events - gap.open.len() as u64;
-            self.push(
-                word(now, record::coded(Code::Lost)),
-                &[record::lost(lost, gap.closed), gap.others],
-            );
-            for method in gap.open {
-                self.push(word(now, record::enter(method)), &[]);
-            }
-        }
-        if running != owner.running {
-            let switch = word(now, record::coded(Code::Running));
-            self.push(switch, &[u64::from(owner.running)]);
-        }
-        self.note_unwritten(owner);
+    /// Counts a record that is left out.
+    fn count_missing(&self, owner: &mut Owner, low: u64, payload: &[u64]) {
+        let gap = owner.gaps.entry(owner.running).or_default();
+        let before = (gap.events, gap.others);
+        gap.count(low, payload);
+        self.add_unwritten(gap.events - before.0, gap.others - before.1);
     }
 
-    fn note_unwritten(&self, owner: &Owner) {
-        let sum = |count: fn(&Gap) -> u64| owner.gaps.iter().map(|(_, gap)| count(gap)).sum();
-        let (calls, others) = &self.unwritten;
-        calls.store(sum(|gap| gap.events), Ordering::Relaxed);
-        others.store(sum(|gap| gap.others), Ordering::Relaxed);
+    /// Writes down what is missing at this place, for each thread that it is missing for.
+    fn write_gaps(&self, owner: &mut Owner, now: u64) {
+        for thread in owner.gaps.keys().copied().collect::<Vec<_>>() {
+            self.write_gap_of(owner, now, thread); // or with the next chunk
+        }
+    }
+
+    /// Writes down what is missing for a thread, and enters anew the calls that are still open, so that nesting stays exact; `false` if
+    /// there is no room for that, but would be in another chunk.
+    fn write_gap_of(&self, owner: &mut Owner, now: u64, thread: u32) -> bool {
+        let Some(gap) = owner.gaps.get(&thread) else {
+            return true;
+        };
+        let words = 2 * SWITCH_WORDS + 3 + gap.open.len();
+        if !self.has_room(owner, owner.limit, now, words) {
+            return gap.is_deep();
+        }
+        let gap = owner.gaps.remove(&thread).unwrap_or_default();
+        let running = std::mem::replace(&mut owner.running, thread);
+        self.tell_running(owner, now);
+        let lost = gap.events - gap.open.len() as u64;
+        self.push(
+            word(now, record::coded(Code::Lost)),
+            &[record::lost(lost, gap.closed), gap.others],
+        );
+        for method in gap.open {
+            self.push(word(now, record::enter(method)), &[]);
+        }
+        owner.running = running;
+        self.tell_running(owner, now);
+        self.add_unwritten(gap.events.wrapping_neg(), gap.others.wrapping_neg());
+        true
+    }
+
+    /// Adds to the numbers of what is left out and not written down; wraps. Only the owning thread writes them.
+    fn add_unwritten(&self, calls: u64, others: u64) {
+        let (all_calls, all_others) = &self.unwritten;
+        for (all, more) in [(all_calls, calls), (all_others, others)] {
+            let sum = all.load(Ordering::Relaxed).wrapping_add(more);
+            all.store(sum, Ordering::Relaxed);
+        }
     }
 
     /// For the writer, at the end of the trace: events of calls, and others, that were lost since the last record.
@@ -515,19 +580,6 @@ enum Refill {
 }
 
 impl Owner {
-    fn gap(&mut self) -> &mut Gap {
-        let running = self.running;
-        let at = self
-            .gaps
-            .iter()
-            .position(|(thread, _)| *thread == running)
-            .unwrap_or_else(|| {
-                self.gaps.push((running, Gap::default()));
-                self.gaps.len() - 1
-            });
-        &mut self.gaps[at].1
-    }
-
     fn give_back(&mut self, chunk: Chunk) {
         // SAFETY: `is_reserve` is written once, when the chunk is made.
         if unsafe { chunk.header() }.is_reserve {

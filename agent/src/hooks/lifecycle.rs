@@ -3,7 +3,7 @@
 use super::switch;
 use super::{
     api, buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site,
-    thread,
+    thread, virtual_thread,
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
@@ -15,6 +15,7 @@ use crate::{bursts, control, guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
 use std::cell::Cell;
+use std::sync::atomic::Ordering;
 
 /// Java code can run: the hook class goes in, before any class of the program can load.
 pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) {
@@ -90,7 +91,13 @@ pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
 
 /// The program can be traced.
 fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
-    ensure_live(agent, env);
+    match starts {
+        true => _ = ensure_live(agent, env),
+        false => {
+            go_live_once(agent, env);
+            switch::live(agent);
+        }
+    }
     if object::is_told_by_jvm(&agent.options) && agent.kinds().contains(Events::ALLOC) {
         object::wake(env);
     }
@@ -138,23 +145,31 @@ thread_local! {
 }
 
 /// Whether the JVM is ready. The first caller that finds it so begins the trace: another agent's code
-/// may run before the JVM tells us.
+/// may run before the JVM tells us. Where the agent comes later, only the thread that brings it begins the trace: the program's own may be
+/// anywhere, in the middle of being attached for instance, with no `Thread` yet.
 pub(super) fn ensure_live(agent: &Agent, env: *mut JNIEnv) -> bool {
     if agent.live.get().is_some() {
         return true;
     }
-    if SETTING_UP.get() || agent.jvmti.phase() != Phase::Live {
+    let is_early = agent.is_coming.load(Ordering::Acquire) || agent.jvmti.phase() != Phase::Live;
+    if SETTING_UP.get() || is_early {
         return false;
     }
+    go_live_once(agent, env);
+    true
+}
+
+/// Begins the trace, or waits until another thread has.
+fn go_live_once(agent: &Agent, env: *mut JNIEnv) {
     agent.live.get_or_init(|| {
         SETTING_UP.set(true);
+        agent.is_coming.store(false, Ordering::Release); // who finds it so waits for us
         go_live(agent, env);
         SETTING_UP.set(false);
     });
     if agent.kinds().contains(Events::METHODS) && !agent.uses_bytecode() {
         switch::live(agent);
     }
-    true
 }
 
 fn go_live(agent: &Agent, env: *mut JNIEnv) {
@@ -203,7 +218,8 @@ fn record_first_threads(agent: &Agent, env: *mut JNIEnv, numbers: &[u32]) {
     // The running thread is one of them; its buffer can't be asked for yet.
     // SAFETY: null means the running thread.
     let own = unsafe { agent.name_thread(env, std::ptr::null_mut()) }.unwrap_or(*first);
-    let buffer = agent.buffer_of(own);
+    // SAFETY: its environment.
+    let buffer = unsafe { virtual_thread::new_buffer(agent, env, own) };
     for number in numbers {
         record(
             agent,

@@ -42,12 +42,11 @@ pub(crate) unsafe fn environment(
         return Ok(None);
     }
     // SAFETY: the caller's promise.
-    let jvmti = unsafe { Jvmti::of(vm) }
-        .map_err(|code| format!("this JVM has no second tool environment (error {code})"))?;
+    let jvmti = unsafe { Jvmti::of(vm) }?;
     capabilities::add(jvmti, |potential| {
         capabilities::of_objects(potential, options)
     })
-    .inspect_err(|_| jvmti.dispose())?;
+    .inspect_err(|_| _ = jvmti.dispose())?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
     Ok(Some(Objects::new(vm, jvmti, events)))
@@ -149,7 +148,7 @@ unsafe fn use_up_if_beside(jvmti: Jvmti, env: *mut JNIEnv, new: jobject, size: u
 }
 
 unsafe extern "system" fn allocated(
-    _jvmti: RawEnv,
+    jvmti: RawEnv,
     env: *mut JNIEnv,
     thread: jobject,
     new: jobject,
@@ -157,6 +156,10 @@ unsafe extern "system" fn allocated(
     size: jlong,
 ) {
     guard::run("an allocation", || {
+        if thread.is_null() {
+            // SAFETY: the callback's own.
+            unsafe { Jvmti::from_raw(jvmti) }.thread_attaches();
+        }
         if WAKING.get().is_some() {
             return WAKING.set(Some(true));
         }

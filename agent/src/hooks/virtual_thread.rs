@@ -157,9 +157,7 @@ fn move_to(agent: &Agent, buffer: &ThreadBuffer, thread: Option<u32>) -> u32 {
         }
     }
     // SAFETY: likewise.
-    if !unsafe { buffer.switch_to((agent.now)(), thread) } {
-        guard::switch_off();
-    }
+    unsafe { buffer.switch_to((agent.now)(), thread) };
     if next != carrier {
         if let Some(times) = &agent.virtual_times {
             times.mounted(next, carrier);
@@ -187,9 +185,7 @@ fn finish(agent: &Agent, buffer: &ThreadBuffer, thread: jobject, number: u32) {
     // SAFETY: likewise.
     unsafe {
         agent.forget_thread(thread);
-        if !buffer.switch_to((agent.now)(), None) {
-            guard::switch_off();
-        }
+        buffer.switch_to((agent.now)(), None);
     }
 }
 

@@ -3,8 +3,8 @@
 //! Object references are plain pointers here (`jobject`), as callbacks get them. Passing one that is not
 //! alive is the one thing that this module can't check; the functions that take one are `unsafe` for it.
 
-use super::abi::{self, Callbacks, Capabilities, Error, Event, RawEnv};
-use jni::sys::{JavaVM, jclass, jint, jmethodID, jobject};
+use super::abi::{self, Capabilities, Error, RawEnv};
+use jni::sys::{jclass, jint, jmethodID, jobject};
 use jvmti_sys::jvmtiThreadGroupInfo;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
@@ -19,10 +19,6 @@ unsafe impl Send for Jvmti {}
 // SAFETY: likewise, at the same time.
 unsafe impl Sync for Jvmti {}
 
-/// For `SetEventNotificationMode`.
-const ENABLE: jint = 1;
-const DISABLE: jint = 0;
-
 /// A function of the JVM that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
@@ -32,6 +28,9 @@ pub(crate) struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.error == Error::EVENTS_STAY {
+            return write!(f, "{}", super::events::NO_CHANGE);
+        }
         write!(
             f,
             "the JVM's {} answered error {}",
@@ -107,27 +106,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 impl Jvmti {
-    /// A new environment of `vm`.
+    /// The environment that a callback comes from.
     ///
     /// # Safety
-    /// `vm` is the running JVM.
-    ///
-    /// # Errors
-    /// The JVM's code, when it has no JVMTI 1.2.
-    pub(crate) unsafe fn of(vm: *mut JavaVM) -> std::result::Result<Self, jint> {
-        let mut env: *mut c_void = ptr::null_mut();
-        let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
-        // SAFETY: the caller's promise; `env` takes the answer.
-        match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, version) } {
-            0 if !env.is_null() => Ok(Self(env.cast())),
-            code => Err(code),
-        }
-    }
-
-    /// Gives the environment up, with its capabilities, events and tags. Nothing else may be asked of it then.
-    pub(crate) fn dispose(self) {
-        // SAFETY: the environment is alive. Should the JVM refuse, for it ends, that is all the same.
-        let _ = unsafe { abi::dispose_environment(self.0) };
+    /// It is alive.
+    pub(crate) unsafe fn from_raw(env: RawEnv) -> Self {
+        Self(env)
     }
 
     /// Frees memory that the JVM gave us.
@@ -185,31 +169,6 @@ impl Jvmti {
         // SAFETY: it is read during the call.
         check("AddCapabilities", unsafe {
             abi::add_capabilities(self.0, &capabilities)
-        })
-    }
-
-    /// Sets all callbacks.
-    pub(crate) fn set_callbacks(self, callbacks: &Callbacks) -> Result<()> {
-        let size = size_of::<Callbacks>() as jint;
-        // SAFETY: the table is read during the call; `Callbacks::set` vouches for its entries.
-        check("SetEventCallbacks", unsafe {
-            abi::set_event_callbacks(self.0, callbacks, size)
-        })
-    }
-
-    /// Switches an event on for all threads.
-    pub(crate) fn enable(self, event: Event) -> Result<()> {
-        // SAFETY: a null thread means all.
-        check("SetEventNotificationMode", unsafe {
-            abi::set_event_notification_mode(self.0, ENABLE, event as jint, ptr::null_mut())
-        })
-    }
-
-    /// Switches an event off.
-    pub(crate) fn disable(self, event: Event) -> Result<()> {
-        // SAFETY: a null thread means all.
-        check("SetEventNotificationMode", unsafe {
-            abi::set_event_notification_mode(self.0, DISABLE, event as jint, ptr::null_mut())
         })
     }
 
@@ -492,25 +451,5 @@ impl Jvmti {
             }
         };
         Ok(events.into_iter().map(take).collect())
-    }
-
-    /// Sets the callback of such an event, and switches it on.
-    ///
-    /// # Safety
-    /// `callback` has the signature that this event wants.
-    pub(crate) unsafe fn set_extension_callback(
-        self,
-        event: &ExtensionEvent,
-        callback: *const c_void,
-    ) -> Result<()> {
-        // SAFETY: the caller's promise.
-        check("SetExtensionEventCallback", unsafe {
-            abi::set_extension_event_callback(self.0, event.index, callback)
-        })?;
-        // HotSpot's own extension events are switched on like the others, by their index.
-        // SAFETY: a null thread means all.
-        check("SetEventNotificationMode", unsafe {
-            abi::set_event_notification_mode(self.0, ENABLE, event.index, ptr::null_mut())
-        })
     }
 }

@@ -2,12 +2,14 @@
 
 pub(crate) mod abi;
 mod env;
+mod events;
 mod heap;
 mod members;
 mod objects;
 mod threads;
 
 pub(crate) use env::{Failure, Jvmti, Lines, Phase, Result, ThreadNames, text};
+pub(crate) use events::NO_CHANGE;
 pub(crate) use heap::Reference;
 pub(crate) use members::Member;
 pub(crate) use threads::{ExtensionFunction, frames};

@@ -2,6 +2,7 @@
 //! comes out must be what they did.
 
 mod pause;
+mod scarce;
 mod threads;
 
 use super::announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
@@ -62,12 +63,21 @@ fn calls(buffer: &ThreadBuffer, now: fn() -> u64, count: u32) {
     }
 }
 
+/// When the writer of a test empties chunks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Drains {
+    Meanwhile,
+    /// Once all threads are at their end.
+    Afterwards,
+}
+
 /// Runs `threads` threads, each of which does `work` with a buffer of its own, over `chunks` chunks, while a
 /// writer drains them without holding anything back.
 fn run_with(
     threads: u32,
     chunks: u64,
     when_full: WhenFull,
+    drains: Drains,
     work: impl Fn(u32, &ThreadBuffer) + Send + Sync + 'static,
 ) -> Vec<(u32, u64, Seen)> {
     let (empty, supply, _memory) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
@@ -100,6 +110,9 @@ fn run_with(
     let writer = {
         let done = Arc::clone(&done);
         std::thread::spawn(move || {
+            while drains == Drains::Afterwards && !done.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
             let mut merge = Merge::new(empty);
             let mut seen = Collect::default();
             loop {
@@ -132,9 +145,13 @@ fn run_with(
 
 /// Each thread makes `count` × 5 calls.
 fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, u64, Seen)> {
-    run_with(threads, chunks, when_full, move |_, buffer| {
-        calls(buffer, System::now, count)
-    })
+    run_with(
+        threads,
+        chunks,
+        when_full,
+        Drains::Meanwhile,
+        move |_, buffer| calls(buffer, System::now, count),
+    )
 }
 
 /// Virtual threads are handed from carrier to carrier; what each did must come out in order, although it
@@ -149,23 +166,29 @@ fn threads_that_change_carriers_stay_in_order() {
     for thread in 0..VIRTUAL {
         mount.send((CARRIERS + 1 + thread, 0)).expect("room");
     }
-    let seen = run_with(CARRIERS, 1, WhenFull::Block, move |_, buffer| {
-        while let Ok((thread, turn)) = mounted.try_recv() {
-            // SAFETY: each test thread records into its own buffer.
-            unsafe {
-                buffer.switch_to(System::now(), Some(thread));
-                for call in 0..CALLS {
-                    let low = record::enter(turn * CALLS + call);
-                    let now = System::now();
-                    assert!(buffer.try_record(now, low) || buffer.record(now, low));
+    let seen = run_with(
+        CARRIERS,
+        1,
+        WhenFull::Block,
+        Drains::Meanwhile,
+        move |_, buffer| {
+            while let Ok((thread, turn)) = mounted.try_recv() {
+                // SAFETY: each test thread records into its own buffer.
+                unsafe {
+                    buffer.switch_to(System::now(), Some(thread));
+                    for call in 0..CALLS {
+                        let low = record::enter(turn * CALLS + call);
+                        let now = System::now();
+                        assert!(buffer.try_record(now, low) || buffer.record(now, low));
+                    }
+                    buffer.switch_to(System::now(), None);
                 }
-                buffer.switch_to(System::now(), None);
+                if turn + 1 < TURNS {
+                    mount.send((thread, turn + 1)).expect("room");
+                }
             }
-            if turn + 1 < TURNS {
-                mount.send((thread, turn + 1)).expect("room");
-            }
-        }
-    });
+        },
+    );
     for thread in CARRIERS + 1..=CARRIERS + VIRTUAL {
         let own = seen.iter().filter(|s| s.0 == thread).map(|s| s.2);
         let expected = (0..TURNS * CALLS).map(Seen::Enter);

@@ -138,7 +138,13 @@ impl Work {
         // that had no buffer before; and all that it published before is in the chunks that are in the channel by
         // the fourth.
         let before = (self.setup.now)();
+        // What has arrived is not on its way any more: else a pass that the end of a thread brings about would come to nothing, and with
+        // threads that end all the time, each would.
+        full.extend(self.setup.full.try_iter());
         self.take_announcements();
+        for message in full.drain(..) {
+            self.merge.add_full(&message);
+        }
         let mut published = self.merge.published();
         full.extend(self.setup.full.try_iter());
         self.take_announcements();

@@ -91,8 +91,13 @@ impl fmt::Display for Output {
 impl Run {
     /// Class `main` in the JVM `jdk`.
     pub fn new(jdk: &Jdk, main: impl Into<OsString>) -> Self {
+        Self::native(&jdk.java, main)
+    }
+
+    /// A program that makes a JVM of its own, with its first argument. What is for the JVM comes in front of that.
+    pub fn native(program: impl Into<PathBuf>, main: impl Into<OsString>) -> Self {
         Self {
-            java: jdk.java.clone(),
+            java: program.into(),
             class_path: None,
             main: main.into(),
             jvm_args: Vec::new(),

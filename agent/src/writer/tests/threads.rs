@@ -58,7 +58,7 @@ fn cpu_time_that_another_thread_read_too_early_does_not_fall() {
 
 /// Each thread makes calls with their CPU time, which is the number of the event.
 fn run_with_cpu(count: u64, chunks: u64, when_full: WhenFull) -> Vec<(u32, Vec<Seen>)> {
-    let seen = run_with(8, chunks, when_full, move |_, buffer| {
+    let seen = run_with(8, chunks, when_full, Drains::Meanwhile, move |_, buffer| {
         for i in 0..count {
             let low = match i % 2 {
                 0 => record::enter(RUN),

@@ -30,7 +30,12 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         agent: args.agent,
         options: args.options,
     })?;
-    if options.format != OutputFormat::None {
+    if options.begins_idle() {
+        writeln!(
+            streams.err,
+            "jtrail: JVM {pid} has the agent, which records nothing yet"
+        )?;
+    } else if options.format != OutputFormat::None {
         let file = options.file.text().replace("%p", &pid.to_string());
         writeln!(streams.err, "jtrail: JVM {pid} records into {file}")?;
     }

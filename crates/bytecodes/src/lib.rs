@@ -9,8 +9,8 @@ use std::ffi::{CStr, c_char, c_uchar, c_void};
 use std::fmt::Write;
 use std::{fs, ptr, slice};
 
-#[allow(dead_code)] // nearly all of it
-#[path = "../src/jvmti/abi.rs"]
+#[allow(dead_code, unreachable_pub)] // nearly all of it
+#[path = "../../../agent/src/jvmti/abi.rs"]
 mod jvmti;
 
 const PREFIXES: [&str; 2] = ["Lharness/", "Ljava/util/ArrayList;"];

@@ -1,0 +1,95 @@
+//! Agents come and go while threads do: virtual ones that change carriers all the time, and native ones that attach and detach.
+
+use crate::common::{Trace, VERSIONS, program};
+use crate::live_detach::Bench;
+use jtrail_testkit::Jdk;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// An agent that comes while virtual threads mount knows whose calls and whose CPU time are whose.
+#[test]
+fn virtual_threads_are_on_the_move() {
+    for jdk in Jdk::require(&VERSIONS) {
+        if jdk.feature < 21 {
+            continue;
+        }
+        let run = program(&jdk, "harness.Mounting")
+            .jvm_arg("-Djdk.virtualThreadScheduler.parallelism=2")
+            .jvm_arg("-Djdk.virtualThreadScheduler.maxPoolSize=2");
+        let bench = Bench::of(run);
+        for turn in 0..12 {
+            let events = ["methods+threads+cpu", "methods+threads+cpu+mounts"][turn % 2];
+            let file = format!("trace-{turn}");
+            bench
+                .attach(&file, &["--events", events, "--buffer", "64m"])
+                .expect("it is taken");
+            sleep(Duration::from_millis(60));
+            bench.detach();
+        }
+        let (folder, output) = bench.end();
+        assert!(output.stdout.contains("[sound]"), "{output}");
+        for turn in 0..12 {
+            let file = folder.path().join(format!("trace-{turn}"));
+            let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{turn}: {e}\n{output}"));
+            assert!(
+                trace.faults.is_empty(),
+                "JDK {}, {turn}: {:?}",
+                jdk.feature,
+                trace.faults
+            );
+            trace.assert_sound(&output);
+            assert!(trace.calls["harness.Mounting.step(I)J"] > 0, "{turn}");
+            // What a virtual thread does is never its carrier's.
+            let carriers = trace.threads.iter().filter(|t| t.group == "CarrierThreads");
+            assert_eq!(carriers.map(|t| t.steps.len()).sum::<usize>(), 0, "{turn}");
+        }
+    }
+}
+
+/// Native threads attach and detach all the time, while agents come and go: each finds its way, and the JVM lives on.
+#[test]
+fn native_threads_attach_and_detach() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let bench = Bench::of_native(&jdk);
+        let kinds = ["methods+threads+monitors+gc", "methods+threads+alloc"];
+        // From 19 to 21, HotSpot can't forget such threads once it has told of their allocations, and no agent may come any more.
+        let is_faulty = (19..22).contains(&jdk.feature);
+        let turns = if is_faulty { 2 } else { 12 };
+        for turn in 0..turns {
+            let file = format!("trace-{turn}");
+            bench
+                .attach(&file, &["--events", kinds[turn % 2]])
+                .expect("it is taken");
+            sleep(Duration::from_millis(60));
+            bench.wait_until("calls", || {
+                let status = bench.ctl(&["status", "--json"]).expect("answered");
+                status.contains("calls")
+            });
+            bench.detach();
+        }
+        for _ in 0..3 {
+            let more = bench.attach("more", &[]);
+            assert_eq!(more.is_err(), is_faulty, "JDK {}: {more:?}", jdk.feature);
+            if !is_faulty {
+                break;
+            }
+            sleep(Duration::from_millis(60));
+        }
+        let (folder, output) = bench.end();
+        for told in ["; what was on stays on", "jtrail: this JVM bears no change"] {
+            assert_eq!(output.stderr.contains(told), is_faulty, "{output}");
+        }
+        for turn in 0..turns {
+            let file = folder.path().join(format!("trace-{turn}"));
+            let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{turn}: {e}\n{output}"));
+            trace.assert_sound(&output);
+            let calls = trace.calls.get("harness.Threads.step(I)I");
+            assert!(
+                calls.is_some(),
+                "JDK {}, {turn}: {:?}\n{output}",
+                jdk.feature,
+                trace.calls
+            );
+        }
+    }
+}
