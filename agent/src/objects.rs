@@ -9,6 +9,9 @@
 //!
 //! The upper part is that of `java.lang.Class` objects: the number of the class that they stand for, plus one. So the class of an
 //! allocation is found with one look.
+//!
+//! Where the only thing ever asked of a number is when its object dies, objects have weak references instead ([`WeakObjects`]), save
+//! those that are asked for all the same: threads and classes.
 
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
@@ -17,8 +20,9 @@ use crate::hooks::Teller;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
 use crate::numbers::NumberSet;
+use crate::weak::WeakObjects;
 use jni::sys::{JNIEnv, jclass, jobject};
-use jtrail_options::Events;
+use jtrail_options::{Events, Options, Server};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,6 +44,8 @@ pub(crate) struct Objects {
     pub(crate) forgets_areas: bool,
     /// Objects have tags; otherwise they are only counted.
     tagged: AtomicBool,
+    /// What objects have instead of tags, where that is enough.
+    pub(crate) weak: Option<WeakObjects>,
     next: AtomicU64,
     /// Objects up to this number are older than the trace under way, and those of them that it was told of.
     older: AtomicU64,
@@ -67,14 +73,30 @@ pub(crate) fn are_named(events: Events) -> bool {
         .any(|kind| events.contains(*kind))
 }
 
+/// Whether nothing is ever asked of an object's number but when the object dies. With a channel, a client may ask for more later.
+pub(crate) fn are_only_freed(options: &Options) -> bool {
+    let named = Events::NAMING_OBJECTS
+        .iter()
+        .filter(|kind| options.events.contains(**kind));
+    named.eq([&Events::FREE]) && options.server == Server::Standalone
+}
+
+/// Whether a look at a weak reference leaves a dying object alone. HotSpot 11's G1, in the middle of its marking, takes it for a use.
+fn has_weak_looks(jvmti: Jvmti) -> bool {
+    jvmti.java_version().is_some_and(|version| version >= 17)
+}
+
 impl Objects {
-    pub(crate) fn new(vm: Vm, jvmti: Jvmti, events: Events) -> Self {
+    pub(crate) fn new(vm: Vm, jvmti: Jvmti, options: &Options) -> Self {
+        let events = options.events;
+        let is_weak = are_only_freed(options) && has_weak_looks(jvmti);
         Self {
             jvmti,
             vm,
             teller: Teller::default(),
             forgets_areas: crate::hooks::forgets_areas(jvmti),
             tagged: AtomicBool::new(are_named(events)),
+            weak: is_weak.then(WeakObjects::default),
             next: AtomicU64::new(1),
             older: AtomicU64::new(0),
             told: Mutex::default(),
@@ -89,9 +111,13 @@ impl Objects {
     /// # Safety
     /// `env` is the running thread's, and nobody asks for objects any more.
     pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
-        for weak in self.classes.0.write().drain(..) {
+        for class in self.classes.0.write().drain(..) {
             // SAFETY: the caller's promise; a reference from `keep`, or null.
-            unsafe { crate::jni::forget_weak(env, std::ptr::with_exposed_provenance_mut(weak)) };
+            unsafe { crate::jni::forget_weak(env, class.weak()) };
+        }
+        if let Some(weak) = &self.weak {
+            // SAFETY: the caller's promise.
+            unsafe { weak.forget(env) };
         }
     }
 
@@ -144,16 +170,26 @@ impl Objects {
     /// The caller keeps walks away.
     ///
     /// # Safety
-    /// `object` is a live reference.
-    pub(crate) unsafe fn number_new(&self, object: jobject) -> Option<u64> {
+    /// `env` is the running thread's, and `object` a live reference.
+    pub(crate) unsafe fn number_new(
+        &self,
+        env: *mut JNIEnv,
+        object: jobject,
+        class: NewClass,
+    ) -> Option<u64> {
         // SAFETY: the caller's promise.
         if self.walks.is_some() && unsafe { self.jvmti.tag(object) }.unwrap_or_default() != 0 {
             return None;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        if self.is_tagging() {
+        match &self.weak {
             // SAFETY: likewise.
-            let _ = unsafe { self.jvmti.set_tag(object, number as i64) };
+            Some(weak) if !class.is_looked_up => unsafe { weak.add(env, object, number) },
+            _ if self.is_tagging() => {
+                // SAFETY: likewise.
+                let _ = unsafe { self.jvmti.set_tag(object, number as i64) };
+            }
+            _ => {}
         }
         Some(number)
     }
@@ -193,26 +229,28 @@ impl Objects {
         env: *mut JNIEnv,
         class: jclass,
         size: u64,
-    ) -> Option<u32> {
+    ) -> Option<NewClass> {
         let place = (size / 8) as usize % RECENT;
         RECENT_CLASSES.with(|recent| {
             let [first, second] = [&recent[place][0], &recent[place][1]];
             for (at, recent) in [first, second].into_iter().enumerate() {
                 let number = recent.get();
                 // SAFETY: the caller's promise.
-                if number != NO_CLASS && unsafe { self.classes.is(env, class, number) } {
+                if number != NO_CLASS
+                    && let Some(found) = unsafe { self.classes.is(env, class, number) }
+                {
                     if at == 1 {
                         first.swap(second);
                     }
-                    return Some(number);
+                    return Some(found);
                 }
             }
             // SAFETY: the caller's promise.
             let number = unsafe { self.class(agent, class) }?;
             // SAFETY: likewise.
-            unsafe { self.classes.keep(env, class, number) };
+            let found = unsafe { self.classes.keep(self.jvmti, env, class, number) };
             second.set(first.replace(number));
-            Some(number)
+            Some(found)
         })
     }
 
@@ -331,35 +369,94 @@ thread_local! {
         const { [const { [const { Cell::new(NO_CLASS) }; 2] }; RECENT] };
 }
 
+/// The class of a new object.
+#[derive(Clone, Copy)]
+pub(crate) struct NewClass {
+    pub(crate) number: u32,
+    /// Its objects are asked for their numbers, whatever the kinds of events.
+    is_looked_up: bool,
+}
+
 /// Weak references to classes, by number. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
 #[derive(Default)]
-struct ClassRefs(RwLock<Vec<usize>>);
+struct ClassRefs(RwLock<Vec<ClassRef>>);
+
+#[derive(Clone, Copy, Default)]
+struct ClassRef {
+    /// 0 if there is none.
+    weak: usize,
+    is_looked_up: bool,
+}
+
+impl ClassRef {
+    fn weak(self) -> jobject {
+        std::ptr::with_exposed_provenance_mut(self.weak)
+    }
+}
 
 impl ClassRefs {
-    /// Whether the class has that number, as far as it is known here.
+    /// The class, if it has that number, as far as it is known here.
     ///
     /// # Safety
     /// `env` is the running thread's, and `class` a live reference to a class.
-    unsafe fn is(&self, env: *mut JNIEnv, class: jclass, number: u32) -> bool {
-        let weak = self.0.read().get(number as usize).copied();
+    unsafe fn is(&self, env: *mut JNIEnv, class: jclass, number: u32) -> Option<NewClass> {
+        let known = self.0.read().get(number as usize).copied()?;
         // SAFETY: the caller's promise, and references from `keep`.
-        weak.is_some_and(|weak| unsafe {
-            crate::jni::is_same(env, class, std::ptr::with_exposed_provenance_mut(weak))
+        unsafe { crate::jni::is_same(env, class, known.weak()) }.then_some(NewClass {
+            number,
+            is_looked_up: known.is_looked_up,
         })
     }
 
     /// # Safety
     /// As for [`Self::is`].
-    unsafe fn keep(&self, env: *mut JNIEnv, class: jclass, number: u32) {
-        let mut refs = self.0.write();
-        let number = number as usize;
-        if refs.len() <= number {
-            refs.resize(number + 1, 0);
-        }
-        if refs[number] == 0 {
+    unsafe fn keep(&self, jvmti: Jvmti, env: *mut JNIEnv, class: jclass, number: u32) -> NewClass {
+        let at = number as usize;
+        let known = self.0.read().get(at).copied().unwrap_or_default();
+        let mut is_looked_up = known.is_looked_up;
+        if known.weak == 0 {
             // SAFETY: the caller's promise.
-            refs[number] = unsafe { crate::jni::weak_reference(env, class) }.expose_provenance();
+            is_looked_up = unsafe { is_looked_up_class(jvmti, env, class) };
+            let mut refs = self.0.write();
+            if refs.len() <= at {
+                refs.resize(at + 1, ClassRef::default());
+            }
+            if refs[at].weak == 0 {
+                refs[at] = ClassRef {
+                    // SAFETY: the caller's promise.
+                    weak: unsafe { crate::jni::weak_reference(env, class) }.expose_provenance(),
+                    is_looked_up,
+                };
+            }
         }
+        NewClass {
+            number,
+            is_looked_up,
+        }
+    }
+}
+
+/// Whether objects of the class are threads or classes.
+///
+/// # Safety
+/// `env` is the running thread's, and `class` a live reference to a class.
+unsafe fn is_looked_up_class(jvmti: Jvmti, env: *mut JNIEnv, class: jclass) -> bool {
+    const LOOKED_UP: [&str; 2] = ["Ljava/lang/Thread;", "Ljava/lang/Class;"];
+    // SAFETY: the caller's promise, and references that the JVM gives us here.
+    unsafe {
+        let is = |class| {
+            let name = jvmti.class_signature(class);
+            name.is_ok_and(|name| LOOKED_UP.contains(&&*name))
+        };
+        let mut found = is(class);
+        let mut above = crate::jni::superclass_of(env, class);
+        while !above.is_null() {
+            found = found || is(above);
+            let next = crate::jni::superclass_of(env, above);
+            crate::jni::forget(env, above);
+            above = next;
+        }
+        found
     }
 }
 

@@ -160,7 +160,8 @@ pub(super) unsafe fn settle(agent: &Agent, objects: &Objects, thread: jobject) {
     debug_assert!(guard::is_off(), "else objects get tags");
     sleep(QUIET);
     let events = agent.options.events;
-    if events.contains(Events::ALLOC) || events.contains(Events::HEAP) {
+    let have_tags = events.contains(Events::ALLOC) && objects.weak.is_none();
+    if have_tags || events.contains(Events::HEAP) {
         let _ = while_walking(|| objects.jvmti.untag_all());
     }
     let until = Instant::now() + PATIENCE;

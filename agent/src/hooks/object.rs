@@ -50,7 +50,7 @@ pub(crate) unsafe fn environment(
     .inspect_err(|_| jvmti.dispose())?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
-    Ok(Some(Objects::new(vm, jvmti, events)))
+    Ok(Some(Objects::new(vm, jvmti, options)))
 }
 
 /// The JVM's event of allocations, as these options see them.
@@ -206,13 +206,13 @@ unsafe fn tell(
     }
     let _away = own.map(|_| objects.keep_walks_away());
     // SAFETY: likewise.
-    let Some(number) = (unsafe { objects.number_new(new) }) else {
+    let Some(number) = (unsafe { objects.number_new(env, new, class) }) else {
         return;
     };
     let Some(buffer) = own.or_else(|| buffer(agent, env)) else {
         return;
     };
-    let word = object(number, class);
+    let word = object(number, class.number);
     match site {
         Some(frame) => record(agent, Some(buffer), Code::AllocAt, &[word, size, frame]),
         None => record(agent, Some(buffer), Code::Alloc, &[word, size]),

@@ -143,6 +143,15 @@ pub(crate) unsafe fn forget_weak(env: *mut JNIEnv, weak: jobject) {
     unsafe { ((**env).v1_2.DeleteWeakGlobalRef)(env, weak) }
 }
 
+/// The exception that a call of ours just threw is none of the program's.
+///
+/// # Safety
+/// `env` is the running thread's.
+pub(crate) unsafe fn forget_exception(env: *mut JNIEnv) {
+    // SAFETY: the caller's promise; the function is there since the first version.
+    unsafe { ((**env).v1_1.ExceptionClear)(env) }
+}
+
 /// A global reference, which lasts until it is given up.
 pub(crate) struct Lasting(jobject);
 
