@@ -25,7 +25,8 @@ use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::{Events, Options, Server};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 const CLASS_SHIFT: u32 = 40;
@@ -111,10 +112,8 @@ impl Objects {
     /// # Safety
     /// `env` is the running thread's, and nobody asks for objects any more.
     pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
-        for class in self.classes.0.write().drain(..) {
-            // SAFETY: the caller's promise; a reference from `keep`, or null.
-            unsafe { crate::jni::forget_weak(env, class.weak()) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { self.classes.forget(env) };
         if let Some(weak) = &self.weak {
             // SAFETY: the caller's promise.
             unsafe { weak.forget(env) };
@@ -184,7 +183,7 @@ impl Objects {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         match &self.weak {
             // SAFETY: likewise.
-            Some(weak) if !class.is_looked_up => unsafe { weak.add(env, object, number) },
+            Some(weak) if !class.is_looked_up() => unsafe { weak.add(env, object, number) },
             _ if self.is_tagging() => {
                 // SAFETY: likewise.
                 let _ = unsafe { self.jvmti.set_tag(object, number as i64) };
@@ -232,25 +231,23 @@ impl Objects {
     ) -> Option<NewClass> {
         let place = (size / 8) as usize % RECENT;
         RECENT_CLASSES.with(|recent| {
-            let [first, second] = [&recent[place][0], &recent[place][1]];
+            let [first, second] = &recent[place];
             for (at, recent) in [first, second].into_iter().enumerate() {
-                let number = recent.get();
+                let known = recent.get();
                 // SAFETY: the caller's promise.
-                if number != NO_CLASS
-                    && let Some(found) = unsafe { self.classes.is(env, class, number) }
-                {
+                if known != NewClass::NONE && unsafe { self.classes.is(env, class, known) } {
                     if at == 1 {
                         first.swap(second);
                     }
-                    return Some(found);
+                    return Some(known);
                 }
             }
             // SAFETY: the caller's promise.
             let number = unsafe { self.class(agent, class) }?;
             // SAFETY: likewise.
-            let found = unsafe { self.classes.keep(self.jvmti, env, class, number) };
-            second.set(first.replace(number));
-            Some(found)
+            let known = unsafe { self.classes.keep(self.jvmti, env, class, number) };
+            second.set(first.replace(known));
+            Some(known)
         })
     }
 
@@ -359,79 +356,106 @@ impl Objects {
     }
 }
 
-/// Sizes of new objects that a thread remembers classes for.
+/// The class of a new object: its number, and in the uppermost bit whether objects of it are asked for their numbers, whatever the kinds of
+/// events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NewClass(u32);
+
+impl NewClass {
+    const NONE: Self = Self(u32::MAX);
+    const LOOKED_UP: u32 = 1 << 31;
+
+    pub(crate) fn number(self) -> u32 {
+        self.0 & !Self::LOOKED_UP
+    }
+
+    fn is_looked_up(self) -> bool {
+        self.0 & Self::LOOKED_UP != 0
+    }
+}
+
+/// Sizes of new objects that a thread remembers classes for. It is little, for all of our thread-local memory is there from the start
+/// of each thread.
 const RECENT: usize = 64;
-const NO_CLASS: u32 = u32::MAX;
 
 thread_local! {
     /// By size: the two classes that the thread made objects of last.
-    static RECENT_CLASSES: [[Cell<u32>; 2]; RECENT] =
-        const { [const { [const { Cell::new(NO_CLASS) }; 2] }; RECENT] };
+    static RECENT_CLASSES: [[Cell<NewClass>; 2]; RECENT] =
+        const { [const { [const { Cell::new(NewClass::NONE) }; 2] }; RECENT] };
 }
 
-/// The class of a new object.
-#[derive(Clone, Copy)]
-pub(crate) struct NewClass {
-    pub(crate) number: u32,
-    /// Its objects are asked for their numbers, whatever the kinds of events.
-    is_looked_up: bool,
+/// Weak references to classes, by number, found without a lock. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
+struct ClassRefs {
+    pages: Box<[OnceLock<Page>]>,
+    /// Classes whose objects are threads or classes.
+    looked_up: Mutex<NumberSet>,
 }
 
-/// Weak references to classes, by number. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
-#[derive(Default)]
-struct ClassRefs(RwLock<Vec<ClassRef>>);
+const PAGE: usize = 1024;
+/// A reference each, 0 if there is none.
+type Page = Box<[AtomicUsize; PAGE]>;
+/// For all numbers that fit into a tag.
+const PAGES: usize = (1 << (63 - CLASS_SHIFT)) / PAGE;
 
-#[derive(Clone, Copy, Default)]
-struct ClassRef {
-    /// 0 if there is none.
-    weak: usize,
-    is_looked_up: bool,
-}
-
-impl ClassRef {
-    fn weak(self) -> jobject {
-        std::ptr::with_exposed_provenance_mut(self.weak)
+impl Default for ClassRefs {
+    fn default() -> Self {
+        Self {
+            pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
+            looked_up: Mutex::default(),
+        }
     }
 }
 
 impl ClassRefs {
-    /// The class, if it has that number, as far as it is known here.
+    /// Whether it is that class, as far as it is known here.
     ///
     /// # Safety
     /// `env` is the running thread's, and `class` a live reference to a class.
-    unsafe fn is(&self, env: *mut JNIEnv, class: jclass, number: u32) -> Option<NewClass> {
-        let known = self.0.read().get(number as usize).copied()?;
-        // SAFETY: the caller's promise, and references from `keep`.
-        unsafe { crate::jni::is_same(env, class, known.weak()) }.then_some(NewClass {
-            number,
-            is_looked_up: known.is_looked_up,
-        })
+    unsafe fn is(&self, env: *mut JNIEnv, class: jclass, known: NewClass) -> bool {
+        let number = known.number() as usize;
+        let page = self.pages.get(number / PAGE).and_then(OnceLock::get);
+        let weak = page.map_or(0, |page| page[number % PAGE].load(Ordering::Acquire));
+        let weak = std::ptr::with_exposed_provenance_mut(weak);
+        // SAFETY: the caller's promise, and a reference from `keep`, or null, which is no class.
+        unsafe { crate::jni::is_same(env, class, weak) }
     }
 
     /// # Safety
     /// As for [`Self::is`].
     unsafe fn keep(&self, jvmti: Jvmti, env: *mut JNIEnv, class: jclass, number: u32) -> NewClass {
         let at = number as usize;
-        let known = self.0.read().get(at).copied().unwrap_or_default();
-        let mut is_looked_up = known.is_looked_up;
-        if known.weak == 0 {
+        let Some(page) = self.pages.get(at / PAGE) else {
+            return NewClass(number);
+        };
+        let new_page = || Box::new([const { AtomicUsize::new(0) }; PAGE]);
+        let place = &page.get_or_init(new_page)[at % PAGE];
+        let mut looked_up = self.looked_up.lock();
+        if place.load(Ordering::Relaxed) == 0 {
             // SAFETY: the caller's promise.
-            is_looked_up = unsafe { is_looked_up_class(jvmti, env, class) };
-            let mut refs = self.0.write();
-            if refs.len() <= at {
-                refs.resize(at + 1, ClassRef::default());
-            }
-            if refs[at].weak == 0 {
-                refs[at] = ClassRef {
-                    // SAFETY: the caller's promise.
-                    weak: unsafe { crate::jni::weak_reference(env, class) }.expose_provenance(),
-                    is_looked_up,
-                };
+            unsafe {
+                if is_looked_up_class(jvmti, env, class) {
+                    looked_up.insert(number.into());
+                }
+                let weak = crate::jni::weak_reference(env, class);
+                place.store(weak.expose_provenance(), Ordering::Release);
             }
         }
-        NewClass {
-            number,
-            is_looked_up,
+        match looked_up.contains(number.into()) {
+            true => NewClass(number | NewClass::LOOKED_UP),
+            false => NewClass(number),
+        }
+    }
+
+    /// Gives all of them up.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody asks any more.
+    unsafe fn forget(&self, env: *mut JNIEnv) {
+        let pages = self.pages.iter().filter_map(OnceLock::get);
+        for place in pages.flat_map(|page| page.iter()) {
+            let weak = std::ptr::with_exposed_provenance_mut(place.swap(0, Ordering::Relaxed));
+            // SAFETY: the caller's promise, and a reference from `keep`, or null.
+            unsafe { crate::jni::forget_weak(env, weak) };
         }
     }
 }

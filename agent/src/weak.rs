@@ -42,8 +42,7 @@ impl WeakObjects {
         // SAFETY: the caller's promise.
         let reference = unsafe { crate::jni::weak_reference(env, object) }.expose_provenance();
         if reference == 0 {
-            // SAFETY: likewise.
-            return unsafe { crate::jni::forget_exception(env) };
+            return;
         }
         let mut blocks = self.new.own().lock();
         let entry = Entry { reference, number };
