@@ -229,7 +229,10 @@ impl Encoder {
         let open = std::mem::take(&mut thread.calls).len();
         for _ in 0..open {
             self.losses.part(Lost::CallCut);
-            self.put_leave(id, ticks, out);
+            // The end of the burst had leaves for all calls, and the next burst does not show these.
+            if !self.stream.is_paused() {
+                self.put_leave(id, ticks, out);
+            }
         }
         self.stream.put(THREAD_EXIT, ticks, &id.to_le_bytes(), out);
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Decode, Step};
-use jtrail_model::{ObjectAlloc, ObjectFree, ObjectId, TraceStart};
+use jtrail_model::{MethodEnter, ObjectAlloc, ObjectFree, ObjectId, TraceStart};
 
 /// The events of a file, as `Debug` shows them.
 fn decoded(bytes: &[u8]) -> String {
@@ -132,6 +132,39 @@ fn what_happens_between_bursts_waits_for_the_next() {
     let shown = decoded_after_end(&mut encoder, out);
     assert!(!shown.contains("ThreadEnd"));
     assert_eq!(encoder.losses.count(Lost::Held), 1);
+}
+
+#[test]
+fn calls_of_a_thread_that_ends_in_a_pause_end_with_the_burst() {
+    let time = |n: i64| Timestamp(1_000_000_000_000 + n);
+    let thread = ThreadId(1);
+    let events = [
+        Event::MethodEnter(MethodEnter {
+            thread,
+            time: time(1),
+            ticket: 1,
+            ..MethodEnter::default()
+        }),
+        Event::TracePause(jtrail_model::TracePause { time: time(10) }),
+        Event::ThreadEnd(ThreadEnd {
+            thread,
+            time: time(11),
+        }),
+        Event::TraceResume(jtrail_model::TraceResume { time: time(20) }),
+    ];
+    let mut encoder = Encoder::default();
+    let mut out = Vec::new();
+    for event in &events {
+        encoder.event(event, &mut out);
+    }
+    let shown = decoded_after_end(&mut encoder, out);
+    let order = ["TracePause", "TraceResume", "MethodLeave", "ThreadEnd"];
+    let places = order.map(|kind| shown.find(kind).expect(kind));
+    assert!(places.is_sorted(), "{shown}");
+    assert!(
+        shown.contains("MethodLeave { thread: ThreadId(4), time: Timestamp(1000000000010)"),
+        "{shown}"
+    );
 }
 
 fn decoded_after_end(encoder: &mut Encoder, mut out: Vec<u8>) -> String {
