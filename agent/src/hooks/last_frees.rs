@@ -8,7 +8,7 @@
 //! So the trace ends before that, when the JVM says that the ending thread ends; then all tags are taken away, and no collection finds a dead object with a
 //! tag any more. What is left is to wait for the service thread, and to switch the event off.
 //!
-//! Tags are taken away in a walk over all objects. Where only few have one (events name them, and there is no `alloc` and no `heap`), that is saved: there is little to tell of,
+//! Tags are taken away in a walk over all objects. Where only few have one (events name them, and there is no `heap`, and no `alloc` or weak references in place of tags), that is saved: there is little to tell of,
 //! and a list is short. The same is left of ZGC and Shenandoah, whose walks don't come by objects that can't be reached any more.
 
 use super::lifecycle;
