@@ -9,7 +9,8 @@ the other two.
 Threads that hand over to each other (contended enters, waits) run on one processor. On two, each has to wake the other processor up, which costs
 several times what is measured here, and whether they run on one or on two is for the system to decide, anew in each run.
 
-The floor of an object's number is an agent which does nothing but tag each object and have the JVM tell of its end (agent/examples/tag_floor.rs).
+The floors of objects are those of an agent which does nothing but what the row says: the JVM tells of each object, or the program hands it over by a call of
+a native method behind `new`; the object gets a tag, or a weak reference, or nothing; its end is counted, or not (agent/examples/tag_floor.rs).
 
 The traces are made and thrown away (`format=none`) unless a row says otherwise.
 
@@ -19,6 +20,7 @@ JFR records one kind of event, without threshold, throttle and (unless a row say
 import dataclasses
 import os
 import re
+import statistics
 import subprocess
 
 from bench_lib import TARGET, agent, run, version
@@ -273,6 +275,7 @@ class Variant:
 
 
 BARE = Variant("bare")
+NULL = "format=binary,file=/dev/null"
 
 
 @dataclasses.dataclass
@@ -294,41 +297,50 @@ def traced(name, events, **more):
     return Variant(name, f"events=threads+{events}", **more)
 
 
-def cases():
+def object_cases():
     tlab = ("ObjectAllocationInNewTLAB", "ObjectAllocationOutsideTLAB")
-    null = "format=binary,file=/dev/null"
 
+    def floors(program, *kinds):
+        """Of objects that are handed over, and of those that the JVM tells of."""
+        ways = (("a call behind new", "hook", f"{program}-floor"), ("told by the JVM", "sampled", program))
+        return [Variant(", ".join([f"floor: {name}", *kind.split()]).replace("weak", "weak reference"),
+                        floor="+".join([way, *kind.split()]), program=of)
+                for name, way, of in ways for kind in kinds]
+
+    return [
+        Case("24-byte object", "alloc", 2_000_000, [
+            BARE,
+            traced("alloc=sites", "alloc,alloc=sites", total="objects", limit="<= 15 ns more"),
+            traced("alloc=sites with sites", "alloc,alloc=sites,allocsites=true", limit="<= 15 ns more"),
+            traced("alloc=sites, written to /dev/null", "alloc,alloc=sites", output=NULL),
+            traced("alloc", "alloc", total="objects"),
+            traced("alloc with sites", "alloc,allocsites=true"),
+            traced("alloc, written to /dev/null", "alloc", output=NULL),
+            traced("alloc with ids (and exceptions)", "alloc+exceptions"),
+            traced("alloc with ids and free (and exceptions)", "alloc+free+exceptions"),
+            traced("alloc with ids and free", "alloc+free", limit="<= 150 ns more"),
+            *floors("alloc", "", "tag", "tag free", "weak", "weak free"),
+            Variant("JFR, allocation areas", jfr=tlab),
+            Variant("JFR, samples unthrottled", jfr=("ObjectAllocationSample",), since=16)]),
+        Case("24-byte object and its collection", "free", 2_000_000, [
+            BARE,
+            traced("alloc with ids (and exceptions)", "alloc+exceptions"),
+            traced("alloc with ids and free (and exceptions)", "alloc+free+exceptions"),
+            traced("alloc with ids and free", "alloc+free", total="frees"),
+            *floors("free", "tag free", "weak free")]),
+    ]
+
+
+def cases():
     def with_stacks(kind, total, *jfr):
         return [BARE,
                 traced(f"{kind}, 16 frames", kind, total=total),
                 traced(f"{kind}, no stacks", f"{kind},stackdepth=0"),
                 Variant("JFR, 16 frames", jfr=jfr, stacks=True), Variant("JFR, no stacks", jfr=jfr)]
 
-    def floors(program):
-        return [Variant("floor: tag and free, by a call behind new", floor="hook", program=f"{program}-floor"),
-                Variant("floor: tag and free, told by the JVM", floor="sampled")]
-
     calls = [BARE, traced("methods", "methods", total="enters"),
              traced("methods and cpu", "methods+cpu"), Variant("events=all", "events=all")]
     return [
-        Case("24-byte object", "alloc", 2_000_000, [
-            BARE,
-            traced("alloc=sites", "alloc,alloc=sites", total="objects", limit="<= 15 ns more"),
-            traced("alloc=sites with sites", "alloc,alloc=sites,allocsites=true", limit="<= 15 ns more"),
-            traced("alloc=sites, written to /dev/null", "alloc,alloc=sites", output=null),
-            traced("alloc", "alloc", total="objects"),
-            traced("alloc with sites", "alloc,allocsites=true"),
-            traced("alloc, written to /dev/null", "alloc", output=null),
-            traced("alloc with ids (and exceptions)", "alloc+exceptions"),
-            traced("alloc with ids and free", "alloc+free", limit="<= 150 ns more"),
-            *floors("alloc"),
-            Variant("JFR, allocation areas", jfr=tlab),
-            Variant("JFR, samples unthrottled", jfr=("ObjectAllocationSample",), since=16)]),
-        Case("24-byte object and its collection", "free", 2_000_000, [
-            BARE,
-            traced("alloc with ids (and exceptions)", "alloc+exceptions"),
-            traced("alloc with ids and free", "alloc+free", total="frees"),
-            *floors("free")]),
         Case("contended enter", "contend", 2000,
               with_stacks("monitors", "monitors", "JavaMonitorEnter"), records=2, together=True),
         Case("wait", "wait", 5_000, with_stacks("monitors", "monitors", "JavaMonitorWait"), batches=10, records=2,
@@ -336,7 +348,7 @@ def cases():
         Case("unpark and park", "park", 50_000, with_stacks("parks", "parks", "ThreadPark"), batches=20, records=2),
         Case("throw and catch", "throw", 20_000,
               with_stacks("exceptions", "throws", "JavaExceptionThrow")
-              + [traced("exceptions, written to /dev/null", "exceptions", output=null)], batches=12),
+              + [traced("exceptions, written to /dev/null", "exceptions", output=NULL)], batches=12),
         Case("line", "lines", 12_000_000, [BARE, traced("lines", "lines")], batches=10),
         Case("call of fib(25)", "fib", 25, calls, batches=12, per=FIB_25_CALLS),
     ]
@@ -433,7 +445,7 @@ def ratios(here, bare):
     return " / ".join(f"{a / b:.3f}" for a, b in zip(here, bare)) + " x bare"
 
 
-def prices(runner, case, rounds, rows):
+def prices(runner, case, rounds, rows, medians=False):
     per = case.per or case.times
     batches, recorded = runner.interleaved(case, rounds)
     bare = [clock / per for clock in least(batches["bare"])]
@@ -446,12 +458,15 @@ def prices(runner, case, rounds, rows):
             # A contended enter or a wait is one event of JFR, and two of ours.
             should = case.batches * per * (1 if variant.jfr else case.records)
             more += f"; recorded {recorded[variant.name]:,} of {should:,}"
+        if medians:
+            clocks = zip(*(least([run]) for run in batches[variant.name]))
+            more += f"; median of the runs {figures([statistics.median(clock) / per for clock in clocks])} ns"
         rows.append((f"{case.name}, JDK {runner.version}, {variant.name}", variant.limit, f"{figures(here)} ns", more))
     return {name: least(runs) for name, runs in batches.items()}
 
 
 def frees(runner, case, clocks, rows):
-    """What a free costs by itself: objects have their ids either way."""
+    """What a free costs by itself: objects have tags either way."""
     plain, free = (clocks[variant.name] for variant in case.variants[1:3])
     more = " / ".join(f"+{(b - a) / case.times:.1f}" if b > 1.05 * a else "noise" for a, b in zip(plain, free))
     rows.append((f"free, JDK {runner.version}, alone", "", "", f"{more} ns (differences below 5 % are called noise)"))
@@ -511,14 +526,25 @@ def heap(runner, rounds, rows):
     os.remove(dump)
 
 
+HEAD = ("wall / CPU of the thread / CPU of the process", "", "each time", "more than bare")
+
+
+def measure_objects(args, work, rows):
+    rows.append(("Objects: " + HEAD[0], *HEAD[1:]))
+    for home in args.jdk:
+        runner = Runner(home, work)
+        for case in object_cases():
+            clocks = prices(runner, case, args.rounds, rows, medians=True)
+            if case.program == "free":
+                frees(runner, case, clocks, rows)
+
+
 def measure(args, work, rows):
-    rows.append(("Events: wall / CPU of the thread / CPU of the process", "", "each time", "more than bare"))
+    rows.append(("Events: " + HEAD[0], *HEAD[1:]))
     for home in args.jdk:
         runner = Runner(home, work)
         for case in cases():
-            clocks = prices(runner, case, args.rounds, rows)
-            if case.program == "free":
-                frees(runner, case, clocks, rows)
+            prices(runner, case, args.rounds, rows)
         sampler(runner, args.rounds, rows)
         off(runner, args.rounds, rows)
         heap(runner, args.rounds, rows)

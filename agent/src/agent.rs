@@ -8,7 +8,8 @@ use crate::buffer::{CHUNK_BYTES, Exchange, ThreadBuffer, live, tls};
 use crate::bursts::{Bursts, is_gate_open};
 use crate::control::Channel;
 use crate::hooks::{
-    Arrays, ClassSizes, Collections, CompiledCode, OwnThreads, Sampler, Snapshots, VirtualTimes,
+    Arrays, ClassSizes, Collections, CompiledCode, Follower, OwnThreads, Sampler, Snapshots,
+    VirtualTimes,
 };
 use crate::instrument::Classes;
 use crate::jni::Hook;
@@ -44,6 +45,8 @@ pub(crate) struct Agent {
     pub(crate) objects: OnceLock<Objects>,
     pub(crate) collections: Collections,
     pub(crate) snapshots: Snapshots,
+    /// Looks for dead objects after collections.
+    pub(crate) sweeper: Follower,
     /// Where CPU time is measured.
     pub(crate) virtual_times: Option<VirtualTimes>,
     pub(crate) own_threads: OwnThreads,
@@ -137,6 +140,7 @@ impl Agent {
             objects: objects.map(OnceLock::from).unwrap_or_default(),
             collections: Collections::default(),
             snapshots: Snapshots::default(),
+            sweeper: Follower::default(),
             now,
             announcements,
             exchange,

@@ -1,7 +1,7 @@
 //! No panic crosses into the JVM: one switches the agent off, says so once, and the program runs on.
 //!
 //! Whoever comes from the JVM into the agent comes through here, and is counted while inside, so that the agent can leave when nobody
-//! is. There are many counters, far apart, so that threads rarely meet at one; which it is says the thread's stack.
+//! is. There are many counters ([`Spread`]).
 
 use crate::log;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,26 +12,48 @@ static OFF: AtomicBool = AtomicBool::new(false);
 /// An internal error was told.
 static SAID: AtomicBool = AtomicBool::new(false);
 
-/// How many are inside; a counter for several threads.
-#[repr(align(128))]
-struct Counter(AtomicUsize);
+/// As many of one thing, far apart, so that threads rarely meet at one; which it is says the thread's stack.
+pub(crate) struct Spread<T>([Apart<T>; SPREAD]);
 
-const COUNTERS: usize = 64;
-static INSIDE: [Counter; COUNTERS] = [const { Counter(AtomicUsize::new(0)) }; COUNTERS];
+#[repr(align(128))]
+struct Apart<T>(T);
+
+const SPREAD: usize = 64;
+
+impl<T> Spread<T> {
+    /// The running thread's, and some others'.
+    #[inline]
+    pub(crate) fn own(&self) -> &T {
+        let here = 0_u8;
+        // Stacks are some megabytes each: what is above that tells threads apart. Spread by Fibonacci's hash.
+        let stack = (&raw const here).addr() as u64 >> 20;
+        let at = stack.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SPREAD.ilog2());
+        &self.0[at as usize].0
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(|apart| &apart.0)
+    }
+}
+
+impl<T: Default> Default for Spread<T> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Apart(T::default())))
+    }
+}
+
+/// How many are inside.
+static INSIDE: Spread<AtomicUsize> = Spread([const { Apart(AtomicUsize::new(0)) }; SPREAD]);
 
 /// Somebody is inside.
-struct Inside(&'static Counter);
+struct Inside(&'static AtomicUsize);
 
 impl Inside {
     #[inline]
     fn enter() -> Self {
-        let here = 0_u8;
-        // Stacks are some megabytes each: what is above that tells threads apart. Spread by Fibonacci's hash.
-        let stack = (&raw const here).addr() as u64 >> 20;
-        let at = stack.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - COUNTERS.ilog2());
-        let counter = &INSIDE[at as usize];
+        let counter = INSIDE.own();
         // Before the look for the agent, in the one order of all such accesses: see `wait_until_empty`.
-        counter.0.fetch_add(1, Ordering::SeqCst);
+        counter.fetch_add(1, Ordering::SeqCst);
         Self(counter)
     }
 }
@@ -39,7 +61,7 @@ impl Inside {
 impl Drop for Inside {
     #[inline]
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Release);
+        self.0.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -48,7 +70,7 @@ impl Drop for Inside {
 pub(crate) fn wait_until_empty(at_most: Duration) -> bool {
     let until = Instant::now() + at_most;
     INSIDE.iter().all(|counter| {
-        while counter.0.load(Ordering::SeqCst) != 0 {
+        while counter.load(Ordering::SeqCst) != 0 {
             if Instant::now() > until {
                 return false;
             }

@@ -32,6 +32,7 @@ mod numbers;
 mod objects;
 mod perf;
 mod startup;
+mod weak;
 mod writer;
 
 use ::jni::sys::{JavaVM, jint};

@@ -9,6 +9,9 @@
 //!
 //! The upper part is that of `java.lang.Class` objects: the number of the class that they stand for, plus one. So the class of an
 //! allocation is found with one look.
+//!
+//! Where the only thing ever asked of a number is when its object dies, objects have weak references instead ([`WeakObjects`]), save
+//! those that are asked for all the same: threads and classes.
 
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
@@ -17,11 +20,13 @@ use crate::hooks::Teller;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
 use crate::numbers::NumberSet;
+use crate::weak::WeakObjects;
 use jni::sys::{JNIEnv, jclass, jobject};
-use jtrail_options::Events;
+use jtrail_options::{Events, Options, Server};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 const CLASS_SHIFT: u32 = 40;
@@ -40,6 +45,8 @@ pub(crate) struct Objects {
     pub(crate) forgets_areas: bool,
     /// Objects have tags; otherwise they are only counted.
     tagged: AtomicBool,
+    /// What objects have instead of tags, where that is enough.
+    pub(crate) weak: Option<WeakObjects>,
     next: AtomicU64,
     /// Objects up to this number are older than the trace under way, and those of them that it was told of.
     older: AtomicU64,
@@ -67,14 +74,30 @@ pub(crate) fn are_named(events: Events) -> bool {
         .any(|kind| events.contains(*kind))
 }
 
+/// Whether nothing is ever asked of an object's number but when the object dies. With a channel, a client may ask for more later.
+pub(crate) fn are_only_freed(options: &Options) -> bool {
+    let named = Events::NAMING_OBJECTS
+        .iter()
+        .filter(|kind| options.events.contains(**kind));
+    named.eq([&Events::FREE]) && options.server == Server::Standalone
+}
+
+/// Whether a look at a weak reference leaves a dying object alone. HotSpot 11's G1, in the middle of its marking, takes it for a use.
+fn has_weak_looks(jvmti: Jvmti) -> bool {
+    jvmti.java_version().is_some_and(|version| version >= 17)
+}
+
 impl Objects {
-    pub(crate) fn new(vm: Vm, jvmti: Jvmti, events: Events) -> Self {
+    pub(crate) fn new(vm: Vm, jvmti: Jvmti, options: &Options) -> Self {
+        let events = options.events;
+        let is_weak = are_only_freed(options) && has_weak_looks(jvmti);
         Self {
             jvmti,
             vm,
             teller: Teller::default(),
             forgets_areas: crate::hooks::forgets_areas(jvmti),
             tagged: AtomicBool::new(are_named(events)),
+            weak: is_weak.then(WeakObjects::default),
             next: AtomicU64::new(1),
             older: AtomicU64::new(0),
             told: Mutex::default(),
@@ -89,9 +112,11 @@ impl Objects {
     /// # Safety
     /// `env` is the running thread's, and nobody asks for objects any more.
     pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
-        for weak in self.classes.0.write().drain(..) {
-            // SAFETY: the caller's promise; a reference from `keep`, or null.
-            unsafe { crate::jni::forget_weak(env, std::ptr::with_exposed_provenance_mut(weak)) };
+        // SAFETY: the caller's promise.
+        unsafe { self.classes.forget(env) };
+        if let Some(weak) = &self.weak {
+            // SAFETY: the caller's promise.
+            unsafe { weak.forget(env) };
         }
     }
 
@@ -144,16 +169,26 @@ impl Objects {
     /// The caller keeps walks away.
     ///
     /// # Safety
-    /// `object` is a live reference.
-    pub(crate) unsafe fn number_new(&self, object: jobject) -> Option<u64> {
+    /// `env` is the running thread's, and `object` a live reference.
+    pub(crate) unsafe fn number_new(
+        &self,
+        env: *mut JNIEnv,
+        object: jobject,
+        class: NewClass,
+    ) -> Option<u64> {
         // SAFETY: the caller's promise.
         if self.walks.is_some() && unsafe { self.jvmti.tag(object) }.unwrap_or_default() != 0 {
             return None;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        if self.is_tagging() {
+        match &self.weak {
             // SAFETY: likewise.
-            let _ = unsafe { self.jvmti.set_tag(object, number as i64) };
+            Some(weak) if !class.is_looked_up() => unsafe { weak.add(env, object, number) },
+            _ if self.is_tagging() => {
+                // SAFETY: likewise.
+                let _ = unsafe { self.jvmti.set_tag(object, number as i64) };
+            }
+            _ => {}
         }
         Some(number)
     }
@@ -193,26 +228,26 @@ impl Objects {
         env: *mut JNIEnv,
         class: jclass,
         size: u64,
-    ) -> Option<u32> {
+    ) -> Option<NewClass> {
         let place = (size / 8) as usize % RECENT;
         RECENT_CLASSES.with(|recent| {
-            let [first, second] = [&recent[place][0], &recent[place][1]];
+            let [first, second] = &recent[place];
             for (at, recent) in [first, second].into_iter().enumerate() {
-                let number = recent.get();
+                let known = recent.get();
                 // SAFETY: the caller's promise.
-                if number != NO_CLASS && unsafe { self.classes.is(env, class, number) } {
+                if known != NewClass::NONE && unsafe { self.classes.is(env, class, known) } {
                     if at == 1 {
                         first.swap(second);
                     }
-                    return Some(number);
+                    return Some(known);
                 }
             }
             // SAFETY: the caller's promise.
             let number = unsafe { self.class(agent, class) }?;
             // SAFETY: likewise.
-            unsafe { self.classes.keep(env, class, number) };
-            second.set(first.replace(number));
-            Some(number)
+            let known = unsafe { self.classes.keep(self.jvmti, env, class, number) };
+            second.set(first.replace(known));
+            Some(known)
         })
     }
 
@@ -321,45 +356,131 @@ impl Objects {
     }
 }
 
-/// Sizes of new objects that a thread remembers classes for.
+/// The class of a new object: its number, and in the uppermost bit whether objects of it are asked for their numbers, whatever the kinds of
+/// events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NewClass(u32);
+
+impl NewClass {
+    const NONE: Self = Self(u32::MAX);
+    const LOOKED_UP: u32 = 1 << 31;
+
+    pub(crate) fn number(self) -> u32 {
+        self.0 & !Self::LOOKED_UP
+    }
+
+    fn is_looked_up(self) -> bool {
+        self.0 & Self::LOOKED_UP != 0
+    }
+}
+
+/// Sizes of new objects that a thread remembers classes for. It is little, for all of our thread-local memory is there from the start
+/// of each thread.
 const RECENT: usize = 64;
-const NO_CLASS: u32 = u32::MAX;
 
 thread_local! {
     /// By size: the two classes that the thread made objects of last.
-    static RECENT_CLASSES: [[Cell<u32>; 2]; RECENT] =
-        const { [const { [const { Cell::new(NO_CLASS) }; 2] }; RECENT] };
+    static RECENT_CLASSES: [[Cell<NewClass>; 2]; RECENT] =
+        const { [const { [const { Cell::new(NewClass::NONE) }; 2] }; RECENT] };
 }
 
-/// Weak references to classes, by number. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
-#[derive(Default)]
-struct ClassRefs(RwLock<Vec<usize>>);
+/// Weak references to classes, by number, found without a lock. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
+struct ClassRefs {
+    pages: Box<[OnceLock<Page>]>,
+    /// Classes whose objects are threads or classes.
+    looked_up: Mutex<NumberSet>,
+}
+
+const PAGE: usize = 1024;
+/// A reference each, 0 if there is none.
+type Page = Box<[AtomicUsize; PAGE]>;
+/// For all numbers that fit into a tag.
+const PAGES: usize = (1 << (63 - CLASS_SHIFT)) / PAGE;
+
+impl Default for ClassRefs {
+    fn default() -> Self {
+        Self {
+            pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
+            looked_up: Mutex::default(),
+        }
+    }
+}
 
 impl ClassRefs {
-    /// Whether the class has that number, as far as it is known here.
+    /// Whether it is that class, as far as it is known here.
     ///
     /// # Safety
     /// `env` is the running thread's, and `class` a live reference to a class.
-    unsafe fn is(&self, env: *mut JNIEnv, class: jclass, number: u32) -> bool {
-        let weak = self.0.read().get(number as usize).copied();
-        // SAFETY: the caller's promise, and references from `keep`.
-        weak.is_some_and(|weak| unsafe {
-            crate::jni::is_same(env, class, std::ptr::with_exposed_provenance_mut(weak))
-        })
+    unsafe fn is(&self, env: *mut JNIEnv, class: jclass, known: NewClass) -> bool {
+        let number = known.number() as usize;
+        let page = self.pages.get(number / PAGE).and_then(OnceLock::get);
+        let weak = page.map_or(0, |page| page[number % PAGE].load(Ordering::Acquire));
+        let weak = std::ptr::with_exposed_provenance_mut(weak);
+        // SAFETY: the caller's promise, and a reference from `keep`, or null, which is no class.
+        unsafe { crate::jni::is_same(env, class, weak) }
     }
 
     /// # Safety
     /// As for [`Self::is`].
-    unsafe fn keep(&self, env: *mut JNIEnv, class: jclass, number: u32) {
-        let mut refs = self.0.write();
-        let number = number as usize;
-        if refs.len() <= number {
-            refs.resize(number + 1, 0);
-        }
-        if refs[number] == 0 {
+    unsafe fn keep(&self, jvmti: Jvmti, env: *mut JNIEnv, class: jclass, number: u32) -> NewClass {
+        let at = number as usize;
+        let Some(page) = self.pages.get(at / PAGE) else {
+            return NewClass(number);
+        };
+        let new_page = || Box::new([const { AtomicUsize::new(0) }; PAGE]);
+        let place = &page.get_or_init(new_page)[at % PAGE];
+        let mut looked_up = self.looked_up.lock();
+        if place.load(Ordering::Relaxed) == 0 {
             // SAFETY: the caller's promise.
-            refs[number] = unsafe { crate::jni::weak_reference(env, class) }.expose_provenance();
+            unsafe {
+                if is_looked_up_class(jvmti, env, class) {
+                    looked_up.insert(number.into());
+                }
+                let weak = crate::jni::weak_reference(env, class);
+                place.store(weak.expose_provenance(), Ordering::Release);
+            }
         }
+        match looked_up.contains(number.into()) {
+            true => NewClass(number | NewClass::LOOKED_UP),
+            false => NewClass(number),
+        }
+    }
+
+    /// Gives all of them up.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody asks any more.
+    unsafe fn forget(&self, env: *mut JNIEnv) {
+        let pages = self.pages.iter().filter_map(OnceLock::get);
+        for place in pages.flat_map(|page| page.iter()) {
+            let weak = std::ptr::with_exposed_provenance_mut(place.swap(0, Ordering::Relaxed));
+            // SAFETY: the caller's promise, and a reference from `keep`, or null.
+            unsafe { crate::jni::forget_weak(env, weak) };
+        }
+    }
+}
+
+/// Whether objects of the class are threads or classes.
+///
+/// # Safety
+/// `env` is the running thread's, and `class` a live reference to a class.
+unsafe fn is_looked_up_class(jvmti: Jvmti, env: *mut JNIEnv, class: jclass) -> bool {
+    const LOOKED_UP: [&str; 2] = ["Ljava/lang/Thread;", "Ljava/lang/Class;"];
+    // SAFETY: the caller's promise, and references that the JVM gives us here.
+    unsafe {
+        let is = |class| {
+            let name = jvmti.class_signature(class);
+            name.is_ok_and(|name| LOOKED_UP.contains(&&*name))
+        };
+        let mut found = is(class);
+        let mut above = crate::jni::superclass_of(env, class);
+        while !above.is_null() {
+            found = found || is(above);
+            let next = crate::jni::superclass_of(env, above);
+            crate::jni::forget(env, above);
+            above = next;
+        }
+        found
     }
 }
 

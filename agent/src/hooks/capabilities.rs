@@ -212,7 +212,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         type Groups<'a> = &'a [&'a [Capability]];
-        let table: [(&str, Groups<'_>, Groups<'_>); 22] = [
+        let table: [(&str, Groups<'_>, Groups<'_>); 23] = [
             ("events=methods", &[&[TagObjects], &rewriting], &[]),
             (
                 "events=methods,engine=jvmti",
@@ -245,7 +245,12 @@ mod tests {
                 &[&tags, &[GenerateVmObjectAllocEvents]],
             ),
             (
-                "events=free",
+                "events=free", // weak references are looked at after collections
+                &[&naming, &[GenerateGarbageCollectionEvents]],
+                &[&tags, &[GenerateSampledObjectAllocEvents]],
+            ),
+            (
+                "events=free,server=enabled",
                 &[&naming],
                 &[&tags, &[GenerateSampledObjectAllocEvents]],
             ),

@@ -1,7 +1,7 @@
 //! Garbage collections. These callbacks run while the program is stopped, on a thread of the JVM's own; they may
 //! call neither JNI nor most of JVMTI. What they tell beyond the time is read from the JVM's counters.
 
-use super::{heap, record};
+use super::{heap, record, sweep};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::guard;
@@ -46,7 +46,9 @@ impl Collections {
 
 /// Whether these kinds of events need to know of collections.
 pub(super) fn are_wanted(options: &Options, kinds: Events) -> bool {
-    kinds.contains(Events::GC) || heap::wanted(options, kinds, HeapMoments::GC)
+    kinds.contains(Events::GC)
+        || heap::wanted(options, kinds, HeapMoments::GC)
+        || sweep::is_wanted(options, kinds)
 }
 
 /// The JVM is ready, or collections are asked for later.
@@ -84,8 +86,9 @@ pub(super) unsafe extern "system" fn finish(_jvmti: RawEnv) {
             );
         }
         if heap::wanted(&agent.options, agent.kinds(), HeapMoments::GC) {
-            heap::collected(agent);
+            agent.snapshots.follower.wake();
         }
+        agent.sweeper.wake();
     });
 }
 

@@ -12,24 +12,21 @@
 //! is one that the JVM makes for agents. (HotSpot 21 keeps something of a native thread that was attached and is gone, and writes into freed memory when an environment
 //! is disposed of.)
 
+use super::follower::Follower;
 use super::last_frees::while_walking;
-use super::own_threads::{self, Leaves};
 use super::record;
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
-use crate::buffer::live;
 use crate::buffer::record::{Code, object};
 use crate::jvmti::Reference;
 use crate::numbers::NumberSet;
 use crate::objects::{Objects, class_in, number_in};
 use crate::{guard, jni, log};
 use ::jni::sys::JNIEnv;
-use crossbeam_channel::{Receiver, Sender, bounded};
 use jtrail_options::{Events, HeapMoments, Options};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// What lasts from one snapshot to the next.
 #[derive(Default)]
@@ -37,16 +34,8 @@ pub(crate) struct Snapshots {
     /// Held while a snapshot is taken.
     state: Mutex<State>,
     pub(super) vm: OnceLock<jni::Vm>,
-    /// Our thread, if there is one.
-    follower: OnceLock<Follower>,
-}
-
-/// The thread that takes snapshots after collections.
-struct Follower {
-    wake: Sender<()>,
-    is_over: Arc<AtomicBool>,
-    /// Disconnected when it has ended.
-    ended: Receiver<()>,
+    /// Takes snapshots after collections.
+    pub(super) follower: Follower,
 }
 
 #[derive(Default)]
@@ -68,67 +57,18 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
         return;
     };
     agent.snapshots.vm.get_or_init(|| vm);
-    if wanted(&agent.options, agent.options.events, HeapMoments::GC)
-        && let Err(error) = start_follower(agent, env)
-    {
+    if !wanted(&agent.options, agent.options.events, HeapMoments::GC) {
+        return;
+    }
+    let place = "the walker of the heap";
+    let started = agent
+        .snapshots
+        .follower
+        .start(agent, env, "jtrail heap", place, take);
+    if let Err(error) = started {
         log::say(&format!(
             "{error}; there are no snapshots after collections"
         ));
-    }
-}
-
-fn start_follower(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
-    let (wake, collected) = bounded(1);
-    let (alive, ended) = bounded::<()>(0);
-    let is_over = Arc::<AtomicBool>::default();
-    let over = Arc::clone(&is_over);
-    let body = move |agent: &'static Agent, env| {
-        follow_collections(agent, env, &collected, &over);
-        live::finish();
-        drop(alive);
-        Leaves::No
-    };
-    let place = "the walker of the heap";
-    own_threads::start(agent, env, "jtrail heap", place, Box::new(body))?;
-    let follower = Follower {
-        wake,
-        is_over,
-        ended,
-    };
-    let _ = agent.snapshots.follower.set(follower); // the first and only time
-    Ok(())
-}
-
-/// What our thread does. It ends with the process, or when the agent leaves.
-fn follow_collections(
-    agent: &Agent,
-    env: *mut JNIEnv,
-    collected: &Receiver<()>,
-    is_over: &AtomicBool,
-) {
-    while collected.recv().is_ok() && !is_over.load(Ordering::Acquire) {
-        if !guard::is_off()
-            && let Some(buffer) = agent.native_buffer()
-        {
-            take(agent, env, buffer);
-        }
-    }
-}
-
-/// The agent leaves: our thread ends.
-pub(super) fn end_thread(agent: &Agent) {
-    let Some(follower) = agent.snapshots.follower.get() else {
-        return;
-    };
-    follower.is_over.store(true, Ordering::Release);
-    let _ = follower.wake.try_send(()); // or it is about to look anyway
-    let _ = follower.ended.recv(); // nothing is ever sent
-}
-
-/// A collection is over. Comes where nothing of the JVM may be called; several before our thread wakes are one.
-pub(super) fn collected(agent: &Agent) {
-    if let Some(follower) = agent.snapshots.follower.get() {
-        let _ = follower.wake.try_send(());
     }
 }
 

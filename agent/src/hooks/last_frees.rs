@@ -8,7 +8,7 @@
 //! So the trace ends before that, when the JVM says that the ending thread ends; then all tags are taken away, and no collection finds a dead object with a
 //! tag any more. What is left is to wait for the service thread, and to switch the event off.
 //!
-//! Tags are taken away in a walk over all objects. Where only few have one (events name them, and there is no `alloc` and no `heap`), that is saved: there is little to tell of,
+//! Tags are taken away in a walk over all objects. Where only few have one (events name them, and there is no `heap`, and no `alloc` or weak references in place of tags), that is saved: there is little to tell of,
 //! and a list is short. The same is left of ZGC and Shenandoah, whose walks don't come by objects that can't be reached any more.
 
 use super::lifecycle;
@@ -160,7 +160,8 @@ pub(super) unsafe fn settle(agent: &Agent, objects: &Objects, thread: jobject) {
     debug_assert!(guard::is_off(), "else objects get tags");
     sleep(QUIET);
     let events = agent.options.events;
-    if events.contains(Events::ALLOC) || events.contains(Events::HEAP) {
+    let have_tags = events.contains(Events::ALLOC) && objects.weak.is_none();
+    if have_tags || events.contains(Events::HEAP) {
         let _ = while_walking(|| objects.jvmti.untag_all());
     }
     let until = Instant::now() + PATIENCE;

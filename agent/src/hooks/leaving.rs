@@ -13,7 +13,7 @@
 //!
 //! A thread may be stopped where it is, by a debugger for instance. Then the agent leaves all the same, and leaves its memory behind.
 
-use super::{api, class, cpu, heap, last_frees, lifecycle};
+use super::{api, class, cpu, last_frees, lifecycle};
 use crate::agent::{self, Agent};
 use crate::buffer::live;
 use crate::instrument::sites;
@@ -83,7 +83,8 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
     if env.is_some() {
         end_objects(agent);
     }
-    heap::end_thread(agent);
+    agent.snapshots.follower.end();
+    agent.sweeper.end();
     let hidden = agent::hide();
     let mut is_empty = guard::wait_until_empty(PATIENCE);
     let buffers = live::hide_all();

@@ -3,7 +3,7 @@
 use super::switch;
 use super::{
     api, buffer, class, detail, gc, heap, jit, last_frees, method, object, record, sampler, site,
-    thread, virtual_thread,
+    sweep, thread, virtual_thread,
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
@@ -106,6 +106,7 @@ fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
         record(agent, buffer, Code::InitDone, &[0]);
     }
     heap::begin(agent, env);
+    sweep::begin(agent, env);
     if super::rewrites(&agent.options) {
         class::retransform_early(agent);
     }
@@ -135,6 +136,9 @@ pub(super) fn end(agent: &Agent, env: *mut JNIEnv) {
         thread::last_words(agent, env, own);
     }
     heap::end(agent, env, own);
+    if let Some(own) = own {
+        sweep::sweep(agent, env, own);
+    }
     record(agent, own, Code::Shutdown, &[0]);
     agent.stop();
 }

@@ -14,6 +14,7 @@ use crate::objects::{Objects, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
 use jtrail_options::{AllocMode, Events, Options, Server};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether these events tell of objects at all.
 pub(super) fn are_told(events: Events) -> bool {
@@ -49,7 +50,7 @@ pub(crate) unsafe fn environment(
     .inspect_err(|_| _ = jvmti.dispose())?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
-    Ok(Some(Objects::new(vm, jvmti, events)))
+    Ok(Some(Objects::new(vm, jvmti, options)))
 }
 
 /// The JVM's event of allocations, as these options see them.
@@ -76,6 +77,9 @@ pub(super) fn install(objects: &Objects, options: &Options) -> Result<(), String
     jvmti.enable(Event::ObjectFree).map_err(|e| e.to_string())
 }
 
+/// A thread is in [`wake`].
+static IS_WAKING: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     /// While [`wake`] makes objects: whether the JVM told of one.
     static WAKING: Cell<Option<bool>> = const { Cell::new(None) };
@@ -90,6 +94,7 @@ const WAKING_BYTES: i32 = 480;
 /// thread that starts the program has had one since before anything could be told. So we use that up, with objects that
 /// nobody sees. An object that the JVM puts beside an area is told of and leaves the area as it is; so the smallest one that there is decides.
 pub(super) fn wake(env: *mut JNIEnv) {
+    IS_WAKING.store(true, Ordering::Relaxed);
     let mut bytes = 0;
     for _ in 0..MOST_WAKING {
         WAKING.set(Some(false));
@@ -105,6 +110,7 @@ pub(super) fn wake(env: *mut JNIEnv) {
             break;
         }
     }
+    IS_WAKING.store(false, Ordering::Relaxed);
 }
 
 /// The smallest object that a JVM may put beside a thread's area: one that does not fit into the rest, where the rest is more than
@@ -160,7 +166,7 @@ unsafe extern "system" fn allocated(
             // SAFETY: the callback's own.
             unsafe { Jvmti::from_raw(jvmti) }.thread_attaches();
         }
-        if WAKING.get().is_some() {
+        if IS_WAKING.load(Ordering::Relaxed) && WAKING.get().is_some() {
             return WAKING.set(Some(true));
         }
         let Some(agent) = agent::get() else { return };
@@ -209,13 +215,13 @@ unsafe fn tell(
     }
     let _away = own.map(|_| objects.keep_walks_away());
     // SAFETY: likewise.
-    let Some(number) = (unsafe { objects.number_new(new) }) else {
+    let Some(number) = (unsafe { objects.number_new(env, new, class) }) else {
         return;
     };
     let Some(buffer) = own.or_else(|| buffer(agent, env)) else {
         return;
     };
-    let word = object(number, class);
+    let word = object(number, class.number());
     match site {
         Some(frame) => record(agent, Some(buffer), Code::AllocAt, &[word, size, frame]),
         None => record(agent, Some(buffer), Code::Alloc, &[word, size]),

@@ -165,7 +165,7 @@ pub(super) unsafe extern "system" fn made_by_vm(
         let (Some(class), Some(frame)) = (class, frame) else {
             return;
         };
-        let payload = [record::object(0, class), size.max(0) as u64, frame];
+        let payload = [record::object(0, class.number()), size.max(0) as u64, frame];
         record(agent, buffer(agent, env), Code::AllocAt, &payload);
     });
 }
@@ -215,7 +215,7 @@ unsafe fn record_object(agent: &Agent, env: *mut JNIEnv, object: jobject, site: 
         number
     };
     if let Some(class) = class {
-        let payload = [record::site(site, class), size, count];
+        let payload = [record::site(site, class.number()), size, count];
         record(agent, Some(buffer), Code::AllocMany, &payload);
     }
 }

@@ -130,8 +130,14 @@ pub(crate) unsafe fn is_same(env: *mut JNIEnv, one: jobject, other: jobject) -> 
 /// # Safety
 /// `env` is the running thread's, and `object` a live reference.
 pub(crate) unsafe fn weak_reference(env: *mut JNIEnv, object: jobject) -> jobject {
-    // SAFETY: the caller's promise; the function is there since version 1.2.
-    unsafe { ((**env).v1_2.NewWeakGlobalRef)(env, object) }
+    // SAFETY: the caller's promise; the functions are there since version 1.2.
+    unsafe {
+        let weak = ((**env).v1_2.NewWeakGlobalRef)(env, object);
+        if weak.is_null() {
+            ((**env).v1_1.ExceptionClear)(env);
+        }
+        weak
+    }
 }
 
 /// Gives a weak global reference up.
