@@ -353,9 +353,10 @@ fn the_jvm_does_not_grow() {
         };
         let mut all = Vec::new();
         for cycle in 0..40 {
-            bench
-                .attach("trace", &["--events", "methods+lines"])
-                .expect("it is taken");
+            if let Err(error) = bench.attach("trace", &["--events", "methods+lines"]) {
+                let (_, output) = bench.end();
+                panic!("cycle {cycle}: {error}{output}");
+            }
             bench.detach();
             if cycle % 10 == 9 {
                 all.push(figures(&mut bench));

@@ -222,6 +222,8 @@ unsafe fn environments(
     moment: Moment,
 ) -> Result<(Jvmti, Option<Objects>), String> {
     // SAFETY: the caller's promise.
+    unsafe { Jvmti::keep_one(vm) }?;
+    // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::of(vm) }?;
     hooks::add_capabilities(jvmti, options)
         .map_err(|error| match moment {

@@ -7,6 +7,11 @@
 //!
 //! So from the first such thread on, nothing of that kind is done. What is on stays on, other events can't be had, the agent's environments stay when it
 //! leaves, with callbacks that find no agent, and no agent comes any more. All that is tags, memory, threads and hooks goes as ever.
+//!
+//! All HotSpots up to 25 forget a thread's `JvmtiThreadState` when the thread ends while there is no environment at all: a thread of ours that gave the last one
+//! up, or one of the program's that lived longer than the agent. The next agent's events then count down in the freed memory of
+//! each such thread, whatever is there by that time. So one environment, that can do nothing and is told nothing, is never given up
+//! ([`Jvmti::keep_one`]).
 
 use super::abi::{self, Callbacks, Error, Event};
 use super::env::{ExtensionEvent, Failure, Jvmti, Result, check};
@@ -28,6 +33,9 @@ const FAULTY: std::ops::Range<u32> = 19..22;
 
 /// What is on, by environment and event. Held while anything changes.
 static ON: Mutex<Vec<(usize, jint)>> = Mutex::new(Vec::new());
+
+/// There is an environment that stays for ever.
+static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 /// Nothing may change any more. Written with [`ON`] held.
 static FIXED: AtomicBool = AtomicBool::new(false);
@@ -53,6 +61,21 @@ impl Jvmti {
             let _on = ON.lock(); // who changes something is done before this thread can end
             FIXED.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Makes the environment that stays for ever, unless it is there.
+    ///
+    /// # Safety
+    /// `vm` is the running JVM.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub(crate) unsafe fn keep_one(vm: *mut JavaVM) -> std::result::Result<(), String> {
+        if !IS_KEPT.swap(true, Ordering::Relaxed) {
+            // SAFETY: the caller's promise.
+            unsafe { Self::of(vm) }.inspect_err(|_| IS_KEPT.store(false, Ordering::Relaxed))?;
+        }
+        Ok(())
     }
 
     /// A new environment of `vm`.
