@@ -127,7 +127,7 @@
 //!
 //! [`Decoder::strict`] refuses at the first fault. Threads are called `thread` and their iid; thread 0 is
 //! announced when something happens on it. Ids of threads and classes are iid + 1, those of methods the
-//! function ids, as long as each is used once. The opening events have no names but the process's; a
+//! function ids, as long as each is used once and below 2⁶³. The opening events have no names but the process's; a
 //! trace log has no end of its own.
 //!
 //! # What is lost
