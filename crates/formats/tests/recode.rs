@@ -37,18 +37,24 @@ fn a_trace_in_any_format_stays_as_it_is() {
     }
 }
 
-/// What fuzzing found, mended since. Such traces may take some rounds to get where they stay.
+/// What fuzzing found, mended since.
 #[test]
-fn what_fuzzing_found_is_written_soundly() {
-    const ROUNDS: usize = 4;
+fn what_fuzzing_found_stays_as_it_is() {
+    // These take one round more: leaves at a pause are told behind it, where the calls are shown once more; and functions
+    // of one name become one.
+    const LATER: [(&str, Format); 3] = [
+        ("tracelog/thread-ends-in-pause", Format::Jinsight),
+        ("tracelog/ids-by-place", Format::TraceLog),
+        ("tracelog/ids-by-place-and-code", Format::TraceLog),
+    ];
     for from in Format::ALL {
         for (name, bytes) in corpus::findings(from) {
             for to in Format::ALL {
-                let mut last = written_soundly(&name, from, &bytes, to);
-                for _ in 1..ROUNDS {
-                    last = written_soundly(&name, to, &last, to);
+                let mut written = written_soundly(&name, from, &bytes, to);
+                if LATER.contains(&(name.as_str(), to)) {
+                    written = written_soundly(&name, to, &written, to);
                 }
-                assert_stays(&name, to, &last);
+                assert_stays(&name, to, &written);
             }
         }
     }
