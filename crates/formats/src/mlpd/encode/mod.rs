@@ -353,7 +353,10 @@ impl Encoder {
             Event::ThreadCpu(_) => Lack::ThreadCpu,
             Event::ThreadMount(_) | Event::ThreadUnmount(_) => Lack::Mounts,
             Event::ThreadPark(_) | Event::ThreadUnpark(_) => Lack::Parks,
-            Event::Sample(_) => Lack::Samples,
+            Event::Sample(e) => {
+                self.losses.many(Lack::Samples, e.ticks.get());
+                return DEFINING;
+            }
             Event::ClassRedefine(_) => Lack::ClassRedefinitions,
             Event::MethodUncompile(_) => Lack::Uncompiles,
             Event::LineCounts(_) => Lack::LineCounts,
