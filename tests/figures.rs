@@ -169,7 +169,7 @@ impl Figures {
             Event::GcStart(_) => self.collections += 1,
             Event::MonitorContendedEnter(_) => self.contended += 1,
             Event::ExceptionThrow(_) => self.throws += 1,
-            Event::Sample(_) => self.samples += 1,
+            Event::Sample(e) => self.samples += e.ticks.get(),
             Event::SampleSum(e) => self.samples += e.all,
             Event::LineCounts(e) => {
                 let key = self.methods[&e.method.0].clone();

@@ -47,7 +47,9 @@ pub trait Encode: Send {
 
     /// Events passed in that the format has no place for.
     fn dropped(&self) -> u64 {
-        self.losses().iter().map(|loss| loss.count).sum()
+        self.losses()
+            .iter()
+            .fold(0, |sum: u64, loss| sum.saturating_add(loss.count))
     }
 
     /// Bytes to be written over earlier ones, once all is written and if the output can seek. Asked for after [`Self::end`].

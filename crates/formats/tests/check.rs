@@ -322,7 +322,7 @@ fn totals_are_those_of_the_trace() {
         throw(1, 0),
         catch(1),
         sample(1),
-        sample(1),
+        samples_in_a_row(1, 4),
         free(3),
     ];
     let right = Totals {
@@ -335,7 +335,7 @@ fn totals_are_those_of_the_trace() {
         parks: 3,
         throws: 1,
         catches: 1,
-        samples: 2,
+        samples: 5,
         ..Totals::default()
     };
     let with = |event| events.iter().cloned().chain([event]).collect::<Vec<_>>();
@@ -353,7 +353,7 @@ fn totals_are_those_of_the_trace() {
         (|t| &mut t.parks, "9 parks and unparks, the trace has 3"),
         (|t| &mut t.throws, "9 throws, the trace has 1"),
         (|t| &mut t.catches, "9 catches, the trace has 1"),
-        (|t| &mut t.samples, "9 samples, the trace has 2"),
+        (|t| &mut t.samples, "9 samples, the trace has 5"),
     ];
     for (count, text) in wrong {
         let mut told = right;

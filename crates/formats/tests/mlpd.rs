@@ -412,3 +412,106 @@ fn a_trace_of_ours_has_an_end() {
         }
     }
 }
+
+/// What the trace uses and does not define is written such that it is read back as it was, and stays so.
+#[test]
+fn what_nobody_defined_comes_back_at_once() {
+    let frame = |method: &'static str| Frame {
+        method: method.into(),
+        line: -1,
+    };
+    let stack = ["", "main", "a.b", "main()", "a:b", "a.B.run()", "main()"].map(frame);
+    let at = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
+    let throw = |thread, class, stack: &[Frame<'static>]| {
+        Event::ExceptionThrow(ExceptionThrow {
+            thread: ThreadId(thread),
+            time: at(10),
+            object: ObjectId(1),
+            class: ClassId(class),
+            stack: stack.to_vec(),
+        })
+    };
+    let caught = |thread, method| {
+        Event::ExceptionCatch(ExceptionCatch {
+            thread: ThreadId(thread),
+            time: at(11),
+            class: ClassId(3),
+            frame: frame(method),
+            ..Default::default()
+        })
+    };
+    let call = Event::MethodEnter(MethodEnter {
+        thread: ThreadId(4),
+        time: at(12),
+        method: MethodId(7),
+        class: ClassId(8),
+        ticket: 1,
+        stack_depth: 1,
+        ..Default::default()
+    });
+    let named = Event::ThreadName(ThreadName {
+        thread: ThreadId(5),
+        time: at(13),
+        name: "late".into(),
+    });
+    let ended = Event::ThreadEnd(ThreadEnd {
+        thread: ThreadId(6),
+        time: at(14),
+    });
+    let started = Event::ThreadStart(ThreadStart {
+        thread: ThreadId(1),
+        time: at(15),
+        name: "again".into(),
+        ..Default::default()
+    });
+    let alone: Vec<Vec<Event<'static>>> = vec![
+        vec![throw(1, 3, &[])],
+        vec![throw(1, 0, &[])],
+        vec![call.clone(), throw(4, 3, &[])],
+        vec![
+            throw(1, 3, &stack),
+            caught(2, ""),
+            caught(1, "x.y()"),
+            caught(1, "z"),
+        ],
+        vec![call, throw(1, 3, &stack[..1]), named, ended, started],
+    ];
+    for events in alone {
+        for version in [DataVersion::V1, DataVersion::V17] {
+            let once = written_by(&mut mlpd::Encoder::new(version), &events);
+            let (mut again, mut stacks) = (mlpd::Encoder::new(version), Vec::new());
+            let mut out = Vec::new();
+            again.begin(&mut out);
+            common::drain(Format::Mlpd, &once, |_, event| {
+                match event {
+                    Event::ExceptionThrow(e) => {
+                        stacks.extend(e.stack.clone().into_iter().map(owned))
+                    }
+                    Event::ExceptionCatch(e) => stacks.push(owned(e.frame.clone())),
+                    _ => {}
+                }
+                again.event(event, &mut out);
+            });
+            again.end(&mut out);
+            assert!(
+                out == once,
+                "{:#?}\n{:#?}",
+                decode(Format::Mlpd, &once),
+                decode(Format::Mlpd, &out)
+            );
+            let told = events.iter().flat_map(|event| match event {
+                Event::ExceptionThrow(e) => e.stack.clone(),
+                Event::ExceptionCatch(e) => vec![e.frame.clone()],
+                _ => Vec::new(),
+            });
+            assert_eq!(stacks, told.collect::<Vec<_>>());
+        }
+    }
+}
+
+fn owned(frame: Frame<'_>) -> Frame<'static> {
+    Frame {
+        method: frame.method.into_owned().into(),
+        line: frame.line,
+    }
+}

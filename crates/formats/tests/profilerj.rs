@@ -377,7 +377,7 @@ fn leaves_may_be_missing_or_too_many() {
 #[test]
 fn samples_are_added_up() {
     let mut events = definitions();
-    let sample = |time, state, stack: &[(&'static str, i64)]| {
+    let sample = |time, state, ticks, stack: &[(&'static str, i64)]| {
         let frame = |&(method, line): &(&'static str, i64)| Frame {
             method: method.into(),
             line,
@@ -386,6 +386,7 @@ fn samples_are_added_up() {
             thread: ThreadId(1),
             time: Timestamp(time),
             state,
+            ticks: Ticks::new(ticks).expect("a tick"),
             stack: stack.iter().map(frame).collect(),
         })
     };
@@ -395,24 +396,25 @@ fn samples_are_added_up() {
         ("java.lang.Object.wait(J)V", -2),
     );
     events.extend([
-        sample(1_000_100, ThreadState::Runnable, &[new, run]),
+        sample(1_000_100, ThreadState::Runnable, 1, &[new, run]),
         // Overloads and lines are not told apart.
         sample(
             1_000_200,
             ThreadState::Runnable,
+            1,
             &[("a.B.<init>(J)V", 9), ("a.B.run()V", 8)],
         ),
-        sample(1_000_300, ThreadState::Waiting, &[wait, run]),
-        sample(1_000_400, ThreadState::Parked, &[run]),
-        sample(1_000_500, ThreadState::Sleeping, &[]),
+        sample(1_000_300, ThreadState::Waiting, 1, &[wait, run]),
+        sample(1_000_400, ThreadState::Parked, 4, &[run]),
+        sample(1_000_500, ThreadState::Sleeping, u64::MAX, &[]),
         Event::ThreadEnd(ThreadEnd {
             thread: ThreadId(1),
             time: Timestamp(1_000_600),
         }),
     ]);
     let document = written(&events);
-    let expected = "cumulated=\"2\" cpuTime=\"0\" cumulatedElapsed=\"4\" elapsedTime=\"600\" isAlive=\"false\">\n\
-        <profile name=\"a.B.run()\" hits=\"0\" elapsed=\"1\" cumulated=\"2\" cumulatedElapsed=\"4\">\
+    let expected = "cumulated=\"2\" cpuTime=\"0\" cumulatedElapsed=\"7\" elapsedTime=\"600\" isAlive=\"false\">\n\
+        <profile name=\"a.B.run()\" hits=\"0\" elapsed=\"4\" cumulated=\"2\" cumulatedElapsed=\"7\">\
         <profile name=\"a.B()\" hits=\"2\" elapsed=\"2\" cumulated=\"2\" cumulatedElapsed=\"2\"></profile>\n\
         <profile name=\"java.lang.Object.wait(native)\" hits=\"0\" elapsed=\"1\" cumulated=\"0\" cumulatedElapsed=\"1\"></profile>\n\
         </profile>\n</thread>\n</sampler>\n";

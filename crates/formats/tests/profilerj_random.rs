@@ -13,7 +13,12 @@ use std::collections::{BTreeMap, HashSet};
 fn written(events: &[Event<'_>]) -> String {
     let mut encoder = profilerj::Encoder::default();
     let out = written_by(&mut encoder, events);
-    assert!(encoder.dropped() <= encoder.losses().iter().map(|loss| loss.count).sum());
+    let lost = encoder
+        .losses()
+        .iter()
+        .map(|loss| u128::from(loss.count))
+        .sum();
+    assert!(u128::from(encoder.dropped()) <= lost);
     String::from_utf8(out).unwrap()
 }
 
@@ -207,7 +212,7 @@ enum Act {
     Leave(bool),
     Alloc(u64),
     Free(prop::sample::Index),
-    Sample(Vec<u64>, ThreadState),
+    Sample(Vec<u64>, ThreadState, Ticks),
     Cpu,
     End,
 }
@@ -218,8 +223,8 @@ fn act() -> impl Strategy<Value = Act> {
         7 => prop::bool::weighted(0.2).prop_map(Act::Leave),
         3 => (0..CLASSES).prop_map(Act::Alloc),
         2 => any::<prop::sample::Index>().prop_map(Act::Free),
-        3 => (prop::collection::vec(0..METHODS, 0..5), prop::sample::select(&ThreadState::ALL[..]))
-            .prop_map(|(stack, state)| Act::Sample(stack, state)),
+        3 => (prop::collection::vec(0..METHODS, 0..5), prop::sample::select(&ThreadState::ALL[..]), 0_u64..8)
+            .prop_map(|(stack, state, more)| Act::Sample(stack, state, Ticks::new(more.saturating_sub(5) + 1).expect("a tick"))),
         1 => Just(Act::Cpu),
         1 => Just(Act::End),
     ]
@@ -368,11 +373,13 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
                     age: 1,
                 }));
             }
-            Act::Sample(stack, state) => {
+            Act::Sample(stack, state, ticks) => {
                 if !stack.is_empty() {
                     let entry = expected.samples.entry(id).or_default();
-                    entry.0 += u64::from(*state == ThreadState::Runnable);
-                    entry.1 += 1;
+                    if *state == ThreadState::Runnable {
+                        entry.0 += ticks.get();
+                    }
+                    entry.1 += ticks.get();
                 }
                 let frame = |method: &u64| Frame {
                     method: format!("a.C.m{method}(I)V").into(),
@@ -382,6 +389,7 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
                     thread,
                     time: now,
                     state: *state,
+                    ticks: *ticks,
                     stack: stack.iter().map(frame).collect(),
                 }));
             }

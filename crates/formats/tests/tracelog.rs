@@ -191,6 +191,11 @@ fn gc(at: i64) -> [Event<'static>; 2] {
 }
 
 fn sample(at: i64, stack: &[&'static str]) -> Event<'static> {
+    samples(at, 1, stack)
+}
+
+/// So many in a row.
+fn samples(at: i64, ticks: u64, stack: &[&'static str]) -> Event<'static> {
     let frame = |method: &&'static str| Frame {
         method: (*method).into(),
         line: -1,
@@ -199,6 +204,7 @@ fn sample(at: i64, stack: &[&'static str]) -> Event<'static> {
         thread: THREAD,
         time: ms(at),
         state: ThreadState::Runnable,
+        ticks: Ticks::new(ticks).expect("not 0"),
         stack: stack.iter().map(frame).collect(),
     })
 }
@@ -440,15 +446,15 @@ fn samples_of_one_stack_are_one_line() {
             "sam str 0x00000001 100 1 0:1",
         ]
     );
-    let samples: Vec<&String> = decoding
+    let read: Vec<&String> = decoding
         .events
         .iter()
         .filter(|event| event.starts_with("Sample"))
         .collect();
-    let mut expected = shown(&events[events.len() - 5..]);
-    // The first of two that share a line has the time of the second.
-    expected[0] = expected[1].clone();
-    assert_eq!(samples, expected.iter().collect::<Vec<_>>());
+    // Those that share a line are one event, at the time of the last.
+    let mut expected = shown(&events[events.len() - 3..]);
+    expected.insert(0, format!("{:?}", samples(40, 2, &stack[1..])));
+    assert_eq!(read, expected.iter().collect::<Vec<_>>());
     let merged = encoded(&events).1;
     assert!(
         merged.contains(&"1 times of samples of an unchanged stack".into()),
@@ -1206,9 +1212,8 @@ fn foreign_spellings_are_read() {
         .iter()
         .filter(|e| e.starts_with("Sample("))
         .collect();
-    assert_eq!(samples.len(), 3);
-    assert_eq!(samples[0], samples[1]);
-    assert!(samples[0].contains("stack: [Frame { method: \"?.<unmanaged>\""));
+    assert_eq!(samples.len(), 2);
+    assert!(samples[0].contains("ticks: Ticks(2), stack: [Frame { method: \"?.<unmanaged>\""));
     // It can be written anew, and is sound then.
     let events: Vec<u8> = {
         let mut out = Vec::new();
@@ -1264,32 +1269,73 @@ fn a_trace_may_lack_its_begin() {
     assert_eq!(decoding.count(Severity::Fault), 0);
 }
 
+/// However many ticks a line tells of, it is one event.
 #[test]
-fn a_count_of_ticks_is_not_believed_beyond_reason() {
+fn a_count_of_ticks_is_one_event() {
     let log = EXAMPLE.replace("Instrumentation", "Sampling");
     let head = log.split_inclusive('\n').take(28).collect::<String>();
-    let log = head + "sam str 0x1 1 18446744073709551615 0:0 0x0\n";
-    let mut decoder = jtrail_formats::tracelog::Decoder::default();
-    let (mut rest, mut samples, mut faults) = (log.as_bytes(), 0_u64, 0);
-    loop {
-        let decoded = jtrail_formats::Decode::step(&mut decoder, rest, true).expect("a trace");
-        rest = &rest[decoded.used..];
-        match decoded.step {
-            jtrail_formats::Step::Event(Event::Sample(_)) => samples += 1,
-            jtrail_formats::Step::Remark(remark) => {
-                assert!(
-                    remark
-                        .message
-                        .contains("more ticks than a trace of this size can have")
-                );
-                faults += 1;
-            }
-            jtrail_formats::Step::End => break,
-            _ => {}
-        }
+    let line = "sam str 0x00000001 1 18446744073709551615 0:0 0x0\n";
+    let found = |log: &str| {
+        let decoding = read(log);
+        assert_eq!(decoding.count(Severity::Fault), 0, "{decoding:#?}");
+        let is_sample = |event: &String| event.starts_with("Sample(");
+        let found: Vec<_> = decoding.events.into_iter().filter(is_sample).collect();
+        found
+    };
+    let once = found(&(head.clone() + line));
+    assert_eq!(once.len(), 1, "{once:?}");
+    assert!(once[0].contains("Ticks(18446744073709551615)"), "{once:?}");
+    let written = again(&(head.clone() + line));
+    assert!(written.ends_with(line), "{written}");
+    assert_eq!(found(&written), once);
+    // What does not fit into one count is another line.
+    let more = head + line + "sam str 0x00000001 1 3 1:1\n";
+    let written = again(&more);
+    assert!(
+        written.ends_with("18446744073709551615 0:0 0x0\nsam str 0x00000001 1 3 1:1\n"),
+        "{written}"
+    );
+    assert_eq!(again(&written), written);
+}
+
+/// A run that is told in several lines of the same stack is one line when it is written.
+#[test]
+fn a_run_in_pieces_is_written_as_one() {
+    let stack = ["app.Main.work(I)I", "app.Main.main([Ljava/lang/String;)V"];
+    let run = |runs: &[u64]| {
+        let mut events = [
+            opening(),
+            vec![option("events", "samples"), option("interval", "20ms")],
+            definitions(),
+        ]
+        .concat();
+        events.extend(runs.iter().map(|ticks| samples(20, *ticks, &stack)));
+        encoded(&events).0
+    };
+    let whole = run(&[6]);
+    assert!(
+        whole.contains("sam str 0x00000001 20 6 0:0 0x0 0x1\n"),
+        "{whole}"
+    );
+    for pieces in [&[1, 1, 1, 1, 1, 1][..], &[4, 2], &[1, 5]] {
+        assert_eq!(run(pieces), whole);
     }
-    assert_eq!(faults, 1);
-    assert!((500_000..3_000_000).contains(&samples), "{samples}");
+    assert_eq!(again(&whole), whole);
+}
+
+/// Samples that are left out are counted, not the events that tell them.
+#[test]
+fn samples_without_a_place_are_counted() {
+    let mut events = [opening(), definitions()].concat();
+    events.extend([
+        enter(MAIN, ms(1), 1, 1),
+        samples(2, 5, &[]),
+        samples(3, u64::MAX - 5, &[]),
+        samples(4, 7, &[]),
+    ]);
+    let losses = encoded(&events).1;
+    let told = format!("{} samples", u64::MAX);
+    assert!(losses.contains(&told), "{losses:?}");
 }
 
 /// A part of an event that is lost makes no event lost.

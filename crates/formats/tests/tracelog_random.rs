@@ -107,6 +107,7 @@ fn owned(event: Event<'_>) -> Event<'static> {
             thread: e.thread,
             time: e.time,
             state: e.state,
+            ticks: e.ticks,
             stack: frames(e.stack),
         }),
         Event::GcDetail(e) => Event::GcDetail(GcDetail {
@@ -185,7 +186,7 @@ struct Machine {
     next_object: u64,
     cpu: i64,
     calls: HashMap<ThreadId, Vec<String>>,
-    samples: Vec<String>,
+    samples: Vec<(String, u128)>,
     allocated: HashMap<String, (u64, u64)>,
     collections: usize,
     paused: bool,
@@ -341,11 +342,18 @@ impl Machine {
                 let stack: Vec<_> = (0..u64::from(c.which))
                     .map(|at| frame((at * at + u64::from(c.thread)) % 6))
                     .collect();
-                self.samples.push(format!("{} {stack:?}", thread.0));
+                let ticks = match c.after % 8 {
+                    0 => u64::MAX,
+                    1 => 3,
+                    _ => 1,
+                };
+                self.samples
+                    .push((format!("{} {stack:?}", thread.0), ticks.into()));
                 self.events.push(Event::Sample(Sample {
                     thread,
                     time,
                     state: ThreadState::Runnable,
+                    ticks: Ticks::new(ticks).expect("not 0"),
                     stack,
                 }));
             }
@@ -451,6 +459,18 @@ fn allocated(events: &[Event<'_>]) -> HashMap<String, (u64, u64)> {
     sums
 }
 
+/// Those in a row that are the same, as one.
+fn runs(samples: Vec<(String, u128)>) -> Vec<(String, u128)> {
+    let mut runs: Vec<(String, u128)> = Vec::new();
+    for (stack, ticks) in samples {
+        match runs.last_mut() {
+            Some(last) if last.0 == stack => last.1 += ticks,
+            _ => runs.push((stack, ticks)),
+        }
+    }
+    runs
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -466,7 +486,11 @@ proptest! {
             prop_assert_eq!(count(&events, |e| matches!(e, Event::Sample(_))), 0);
         } else if log.contains("CollectionMethod Sampling") {
             prop_assert!(calls_of(&events).is_empty());
-            prop_assert_eq!(count(&events, |e| matches!(e, Event::Sample(_))), machine.samples.len());
+            let ticks = |e: &Event<'_>| match e {
+                Event::Sample(e) => u128::from(e.ticks.get()),
+                _ => 0,
+            };
+            prop_assert_eq!(events.iter().map(ticks).sum::<u128>(), machine.samples.iter().map(|s| s.1).sum());
         }
         prop_assert_eq!(allocated(&events), machine.allocated);
         prop_assert_eq!(count(&events, |e| matches!(e, Event::GcStart(_))), machine.collections);
@@ -494,16 +518,16 @@ proptest! {
         check_log(&log);
         let events = strictly(&log);
         let shown = |e: &Event<'_>| match e {
-            Event::Sample(e) => Some(format!("{} {:?}", e.thread.0 - 1, e.stack)),
+            Event::Sample(e) => Some((format!("{} {:?}", e.thread.0 - 1, e.stack), u128::from(e.ticks.get()))),
             _ => None,
         };
         let (mut samples, mut expected): (Vec<_>, _) = (events.iter().filter_map(shown).collect(), machine.samples);
         if !high_granularity {
             // Samples of different threads may change places.
-            samples.sort_by_key(|s| s.split(' ').next().map(str::to_owned));
-            expected.sort_by_key(|s| s.split(' ').next().map(str::to_owned));
+            samples.sort_by_key(|s| s.0.split(' ').next().map(str::to_owned));
+            expected.sort_by_key(|s| s.0.split(' ').next().map(str::to_owned));
         }
-        prop_assert_eq!(samples, expected);
+        prop_assert_eq!(runs(samples), runs(expected));
         prop_assert_eq!(encoded(Encoder::default(), &events), log);
     }
 

@@ -4,7 +4,7 @@ use super::{Method, Translator, slot};
 use crate::buffer::record::{self, Code};
 use jtrail_model::{
     Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter, MonitorContendedEntered,
-    MonitorWait, MonitorWaited, Sample, ThreadPark, ThreadState, ThreadUnpark,
+    MonitorWait, MonitorWaited, Sample, ThreadPark, ThreadState, ThreadUnpark, Ticks,
 };
 
 impl Translator {
@@ -143,6 +143,7 @@ impl Translator {
                 thread,
                 time,
                 state: state(value),
+                ticks: Ticks::default(),
                 stack,
             }),
         };

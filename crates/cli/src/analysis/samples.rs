@@ -67,13 +67,17 @@ impl Samples {
 
     fn sample(&mut self, e: &Sample<'_>, frames: &mut Frames) {
         let thread = self.threads.entry(e.thread).or_default();
+        let ticks = e.ticks.get();
         if let Some(at) = STATES.iter().position(|s| *s == e.state) {
-            thread.states[at] += 1;
+            thread.states[at] = thread.states[at].saturating_add(ticks);
         }
-        let runnable = u64::from(e.state == ThreadState::Runnable);
+        let runnable = match e.state {
+            ThreadState::Runnable => ticks,
+            _ => 0,
+        };
         let methods = e.stack.iter().map(|frame| frames.method(&frame.method));
         let stack: Vec<u32> = methods.map(|method| self.method(method)).collect();
-        self.hit(e.thread, &stack, runnable, 1);
+        self.hit(e.thread, &stack, runnable, ticks);
     }
 
     fn sum(&mut self, e: &SampleSum<'_>, frames: &mut Frames) {
@@ -133,7 +137,7 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jtrail_model::Frame;
+    use jtrail_model::{Frame, Ticks};
 
     /// A method with its own samples and all: the runnable ones of them, and those of any state.
     type Row<'f> = (&'f str, (u64, u64), (u64, u64));
@@ -149,11 +153,16 @@ mod tests {
     #[test]
     fn hits_are_counted_once_for_each_sample() {
         let (mut samples, mut frames) = (Samples::default(), Frames::default());
-        for (thread, state, stack) in [
-            (1, ThreadState::Runnable, &["f()V", "f()V", "main()V"][..]),
-            (1, ThreadState::Runnable, &["g()V", "f()V", "main()V"]),
-            (2, ThreadState::Parked, &["g()V"]),
-            (2, ThreadState::Sleeping, &[]),
+        for (thread, state, ticks, stack) in [
+            (
+                1,
+                ThreadState::Runnable,
+                1,
+                &["f()V", "f()V", "main()V"][..],
+            ),
+            (1, ThreadState::Runnable, 5, &["g()V", "f()V", "main()V"]),
+            (2, ThreadState::Parked, 3, &["g()V"]),
+            (2, ThreadState::Sleeping, 1, &[]),
         ] {
             let frame = |m: &&'static str| Frame {
                 method: (*m).into(),
@@ -162,6 +171,7 @@ mod tests {
             let sample = Sample {
                 thread: ThreadId(thread),
                 state,
+                ticks: Ticks::new(ticks).expect("not 0"),
                 stack: stack.iter().map(frame).collect(),
                 ..Sample::default()
             };
@@ -170,18 +180,18 @@ mod tests {
         assert_eq!(
             rows(&samples, &frames),
             [
-                ("f()V", (1, 1), (2, 2)),
-                ("main()V", (0, 0), (2, 2)),
-                ("g()V", (1, 2), (1, 2)),
+                ("f()V", (1, 1), (6, 6)),
+                ("main()V", (0, 0), (6, 6)),
+                ("g()V", (5, 8), (5, 8)),
             ]
         );
-        assert_eq!((samples.count, samples.runnable), (4, 2));
+        assert_eq!((samples.count, samples.runnable), (10, 6));
         let thread = |id| {
             let thread = samples.threads[&ThreadId(id)];
             (thread.all, thread.states)
         };
-        assert_eq!(thread(1), (2, [2, 0, 0, 0, 0]));
-        assert_eq!(thread(2), (2, [0, 0, 0, 1, 1]));
+        assert_eq!(thread(1), (6, [6, 0, 0, 0, 0]));
+        assert_eq!(thread(2), (4, [0, 0, 0, 3, 1]));
     }
 
     #[test]

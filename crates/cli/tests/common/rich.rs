@@ -187,6 +187,7 @@ pub(crate) fn code() -> Vec<Event<'static>> {
             thread: ThreadId(thread),
             time: at(50),
             state,
+            ticks: Ticks::default(),
             stack: stack(),
         })
     };

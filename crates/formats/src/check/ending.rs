@@ -96,7 +96,7 @@ impl Checker {
             ("parks and unparks", totals.parks, kinds.parks()),
             ("throws", totals.throws, kinds.of(Kind::ExceptionThrow)),
             ("catches", totals.catches, kinds.of(Kind::ExceptionCatch)),
-            ("samples", totals.samples, kinds.of(Kind::Sample)),
+            ("samples", totals.samples, self.samples),
         ] {
             if told != counted {
                 self.report.fault(Rule::Totals, || {

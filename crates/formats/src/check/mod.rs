@@ -65,6 +65,8 @@ pub struct Checker {
     objects: Objects,
     dumps: Dumps,
     code: Code,
+    /// With those that share an event.
+    samples: u64,
     collecting: bool,
     /// Collections that began, less those that the JVM has told of.
     untold_collections: u64,
@@ -141,7 +143,10 @@ impl Checker {
             }
             Event::ExceptionThrow(e) => self.throw(e),
             Event::ExceptionCatch(e) => self.catch(e),
-            Event::Sample(e) => self.along(e.thread, e.time, |_, _, _| {}),
+            Event::Sample(e) => {
+                self.samples = self.samples.saturating_add(e.ticks.get());
+                self.along(e.thread, e.time, |_, _, _| {});
+            }
             Event::SampleSum(e) => self.along(e.thread, e.time, |_, _, _| {}),
             Event::ObjectCounts(e) => {
                 self.known_thread(e.thread);

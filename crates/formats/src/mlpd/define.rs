@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::losses::{Lack, Losses};
-use super::names::{class_read, class_shown, frame_read, method_shown, without_result};
+use super::names::{class_shown, frame_read, frame_shown, method_shown, without_result};
 use super::output::{Buffer, DEFINING, Output};
 use super::{ASSEMBLY, UNRESOLVED};
 use super::{
@@ -271,8 +271,7 @@ impl Definitions {
     }
 
     fn frame_key(&self, class: usize, name: &str, parameters: &str) -> Box<str> {
-        let class = class_read(self.class_name(class));
-        [&*class, ".", name, parameters].concat().into()
+        frame_shown(self.class_name(class), name, parameters).into()
     }
 
     /// The number of a method. One that the trace does not define gets a name that says so.
@@ -305,19 +304,30 @@ impl Definitions {
         if let Some(&method) = self.frames.get(key) {
             return method;
         }
-        let (class, full) = match frame_read(key) {
+        let (class, name, parameters) = match frame_read(key) {
             Some((class, name, parameters)) => {
                 let class = class_shown(class);
                 let number = match self.latest.get(&*class) {
                     Some(&number) => number,
                     None => self.new_class(&class, false, output.definition_time(), output),
                 };
-                (number, method_shown(&class, name, parameters))
+                (number, name, parameters)
             }
-            None => (self.class(ClassId::NONE, output), key.to_owned()),
+            None => (self.class(ClassId::NONE, output), key, ""),
         };
-        let method = self.new_method(class, &full, false, output);
+        // Readers may show the method in another way.
+        let shown = self.frame_key(class, name, parameters);
+        let method = match self.frames.get(&shown) {
+            Some(&method) => method,
+            None => {
+                let full = method_shown(self.class_name(class), name, parameters);
+                self.new_method(class, &full, false, output)
+            }
+        };
         self.frames.insert(key.into(), method);
+        if *shown != *key {
+            self.frames.insert(shown, method);
+        }
         method
     }
 }

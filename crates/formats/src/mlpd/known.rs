@@ -2,7 +2,7 @@
 
 use super::UNRESOLVED;
 use super::index::Index;
-use super::names::{class_read, method_read};
+use super::names::{class_read, frame_shown, method_read};
 use jtrail_model::{
     ClassDef, ClassDetail, ClassId, Event, Frame, MethodCompile, MethodDef, MethodId, Timestamp,
 };
@@ -226,13 +226,7 @@ impl Known {
             }),
         };
         let method = self.next_method();
-        let frame = [
-            &*class_read(self.class_name(class)),
-            ".",
-            parts.name,
-            &parts.descriptor,
-        ];
-        let frame = frame.concat().into();
+        let frame = frame_shown(self.class_name(class), parts.name, &parts.descriptor).into();
         emit(Event::MethodDef(MethodDef {
             method,
             class,
@@ -272,7 +266,7 @@ impl Known {
         let class = self.unresolved_class(0, time, emit);
         let method = self.next_method();
         let name = format!("unknown method {raw:#x}");
-        let frame = [self.class_name(class), ".", &name].concat().into();
+        let frame = frame_shown(self.class_name(class), &name, "").into();
         emit(Event::MethodDef(MethodDef {
             method,
             class,

@@ -78,7 +78,13 @@ impl Default for Losses {
 impl Losses {
     #[inline]
     pub(super) fn one(&mut self, lack: Lack) {
-        self.0[lack as usize] += 1;
+        self.many(lack, 1);
+    }
+
+    #[inline]
+    pub(super) fn many(&mut self, lack: Lack, count: u64) {
+        let sum = &mut self.0[lack as usize];
+        *sum = sum.saturating_add(count);
     }
 
     #[inline]

@@ -169,7 +169,8 @@
 //!   in the order in which they happened. The buffer of the last event is the last one of its batch.
 //! - **Threads** keep their ids, which must be below 2⁴⁸. Events without a thread (collections, heap
 //!   dumps, class unloads) are those of the reserved thread 2⁴⁸ + 1 (named `VM`). The reserved threads
-//!   are loaded when agent and trace begin, and unloaded when they end.
+//!   are loaded when agent and trace begin, and unloaded when they end. A thread that the trace does not announce is
+//!   loaded before its first event, with an empty name.
 //! - **Compilations** *(choice)* are those of the reserved thread 2⁴⁸ + 2 (named `compiler`), which begins with the first of
 //!   them: a trace may tell them ahead of events that were earlier, and the time of a thread must not fall.
 //! - **The end** *(choice)*. The format has none. A file of ours ends with the unload of the agent's reserved thread, or, when it was made of
@@ -182,6 +183,7 @@
 //!   belongs to the class of its name that was told last; the class is repeated where it must be.
 //! - **Methods** are named by an event 43 whose address is the method's id and whose size is 0: no code yet.
 //!   Any other address is that of compiled code. Methods and classes that only stand in frames are defined too.
+//!   What names no class belongs to `unresolved class 0x0`, whose name frames do not show.
 //! - **Exceptions**: before throw and clause, in the thread's own buffer, the class of the exception is
 //!   repeated *(choice)*: neither event tells it.
 //! - **Allocations** have a backtrace of one frame where the allocating method is known.
@@ -289,6 +291,8 @@ const COMPILER: u64 = DEFINITIONS + 2;
 const UNKNOWN_LOADER: &str = "unknown";
 /// What names of undefined classes begin with.
 const UNRESOLVED: &str = "unresolved class ";
+/// The class of methods and frames that name none.
+const NO_CLASS: &str = "unresolved class 0x0";
 
 const ALLOC: u8 = 0x00;
 const ALLOC_BACKTRACE: u8 = 0x10;

@@ -1,5 +1,6 @@
 //! Names as the format spells them: `java.lang.String[]`, `a.B:run (int,java.lang.String[])`.
 
+use super::NO_CLASS;
 use jtrail_model::ObjectKind;
 use std::borrow::Cow;
 
@@ -203,6 +204,15 @@ pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Me
     }
 }
 
+/// The text of a frame in a method, its class as shown. [`NO_CLASS`] is left out, where the text has no other.
+pub(super) fn frame_shown(class: &str, name: &str, descriptor: &str) -> String {
+    let within = [name, descriptor].concat();
+    if class == NO_CLASS && frame_read(&within).is_none() {
+        return within;
+    }
+    [&*class_read(class), ".", &within].concat()
+}
+
 /// The parts of a frame's text: class, name and descriptor (`a.B.run(I)V`). None when it has none.
 pub(super) fn frame_read(text: &str) -> Option<(&str, &str, &str)> {
     let (path, _) = text.split_once('(')?;
@@ -290,6 +300,20 @@ mod tests {
         );
         assert_eq!((read.name, &*read.descriptor), (".ctor", "(Lchar*;I)"));
         assert_eq!(method_read("alone", |_| false).class, None);
+    }
+
+    #[test]
+    fn frames_have_the_class_that_is_known() {
+        for (class, name, descriptor, text) in [
+            ("a.B[]", "run", "(I)", "[La.B;.run(I)"),
+            (NO_CLASS, "", "", ""),
+            (NO_CLASS, "main", "()", "main()"),
+            (NO_CLASS, "a.b", "", "a.b"),
+            // It would be a class otherwise.
+            (NO_CLASS, "a.b", "()", "unresolved class 0x0.a.b()"),
+        ] {
+            assert_eq!(frame_shown(class, name, descriptor), text);
+        }
     }
 
     #[test]

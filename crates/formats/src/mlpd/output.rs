@@ -31,6 +31,8 @@ pub(super) struct Buffer {
     method: u64,
     /// Open calls: ticket and number of the method.
     pub(super) calls: Vec<(u32, u32)>,
+    /// The trace, or else the encoder, said that the thread is there.
+    pub(super) announced: bool,
     ended: bool,
 }
 

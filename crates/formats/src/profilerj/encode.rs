@@ -206,8 +206,9 @@ impl Encoder {
     }
 
     fn sample(&mut self, e: &Sample<'_>) {
+        let ticks = e.ticks.get();
         if e.stack.is_empty() {
-            self.losses.empty_samples += 1;
+            self.losses.empty_sample(ticks);
             return;
         }
         let trees = (&mut self.threads, &mut self.samples);
@@ -217,9 +218,12 @@ impl Encoder {
             let name = self.names.frame_number(&frame.method, frame.line == NATIVE);
             at = self.samples.child(at, name, 1);
         }
-        let runs = e.state == ThreadState::Runnable;
-        self.hit(at, u64::from(runs), 1);
-        self.losses.samples += 1;
+        let runnable = match e.state {
+            ThreadState::Runnable => ticks,
+            _ => 0,
+        };
+        self.hit(at, runnable, ticks);
+        self.losses.samples = self.losses.samples.saturating_add(ticks);
     }
 
     fn sample_sum(&mut self, e: &SampleSum<'_>) {

@@ -14,7 +14,9 @@ pub(super) struct Losses {
     /// Frees of objects whose allocation was not told of.
     pub(super) frees_alone: u64,
     /// Samples without a stack.
-    pub(super) empty_samples: u64,
+    empty_samples: u64,
+    /// Events of such samples.
+    empty_sample_events: u64,
     /// Of events that are in the sums, what is not.
     pub(super) calls: u64,
     pub(super) samples: u64,
@@ -31,10 +33,16 @@ impl Losses {
         *self.events.entry(kind(event)).or_default() += 1;
     }
 
+    /// Counts an event of so many samples without a stack.
+    pub(super) fn empty_sample(&mut self, ticks: u64) {
+        self.empty_samples = self.empty_samples.saturating_add(ticks);
+        self.empty_sample_events += 1;
+    }
+
     /// Events that leave no trace.
     pub(super) fn events(&self) -> u64 {
         let kinds: u64 = self.events.values().sum();
-        kinds + self.leaves_alone + self.frees_alone + self.empty_samples
+        kinds + self.leaves_alone + self.frees_alone + self.empty_sample_events
     }
 
     pub(super) fn all(&self) -> Vec<Loss> {

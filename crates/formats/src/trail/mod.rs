@@ -67,6 +67,7 @@
 //! | time | signed: less the last time of that thread |
 //! | object | 0 for none, else signed: less the last object of that thread; if that is 0, less 0 |
 //! | kind of object, yes or no, thread state, generation | a byte |
+//! | samples in a row (ticks) | number, less one |
 //! | text | number: `2n`, and n bytes of UTF-8; or `2k + 1` for the k-th text, from 0, that was written out and is not empty |
 //! | list | number of entries (2²⁰ at most), and each |
 //!

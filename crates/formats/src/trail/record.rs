@@ -105,7 +105,7 @@ records! {
     48 ProcessCpu(ProcessCpu) { time cpu_time }
     49 AllocationSum(AllocationSum) { thread time class objects bytes }
     50 LiveObjects(LiveObjects) { time classes }
-    51 Sample(Sample) { thread time state stack }
+    51 Sample(Sample) { thread time state ticks stack }
     52 GcDetail(GcDetail) { time collector cause generation }
     53 HeapObject(HeapObject) { dump object class size }
     54 HeapDumpEnd(HeapDumpEnd) { dump time }

@@ -4,7 +4,7 @@ use crate::hash::Seed;
 pub(super) use crate::leb128::put_uleb as put_number;
 use jtrail_model::{
     ClassId, CodeRange, Duration, Frame, Generation, HeapDumpId, LineCount, LiveClass, Member,
-    MethodId, ObjectId, ObjectKind, Text, ThreadId, ThreadState, Timestamp,
+    MethodId, ObjectId, ObjectKind, Text, ThreadId, ThreadState, Ticks, Timestamp,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -262,6 +262,17 @@ macro_rules! words {
 }
 
 words!(ThreadState Generation);
+
+/// Less one.
+impl Value for Ticks {
+    fn put(&self, sink: &mut Sink<'_>) {
+        put_number(self.get() - 1, sink.out);
+    }
+
+    fn get(source: &mut Source<'_, '_>) -> Option<Self> {
+        Self::new(source.bytes.number()?.checked_add(1)?)
+    }
+}
 
 /// A text that was there before by its number, doubled and one more; else its length doubled, and its bytes.
 impl Value for Text<'_> {

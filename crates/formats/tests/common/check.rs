@@ -216,8 +216,13 @@ pub fn unpark() -> Event<'static> {
 }
 
 pub fn sample(thread: u64) -> Event<'static> {
+    samples_in_a_row(thread, 1)
+}
+
+pub fn samples_in_a_row(thread: u64, ticks: u64) -> Event<'static> {
     Event::Sample(Sample {
         thread: ThreadId(thread),
+        ticks: Ticks::new(ticks).expect("not 0"),
         ..Default::default()
     })
 }

@@ -361,6 +361,7 @@ fn events_without_message() -> Vec<Event<'static>> {
             thread,
             time,
             state: ThreadState::Parked,
+            ticks: Ticks::default(),
             stack,
         }),
         Event::LineCounts(LineCounts {

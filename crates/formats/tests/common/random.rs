@@ -43,6 +43,7 @@ fields! {
     ObjectKind: any::<u8>().prop_map(ObjectKind);
     ThreadState: prop::sample::select(&ThreadState::ALL[..]);
     Generation: prop::sample::select(&Generation::ALL[..]);
+    Ticks: ticks();
     Timestamp: time();
     Duration: duration();
     LineCount: any::<(u32, u64)>().prop_map(|(line, count)| LineCount { line, count });
@@ -166,7 +167,7 @@ events! {
         ClassRedefine(ClassRedefine) { class, time, size }
         MethodCompile(MethodCompile) { method, time, address, size, ranges }
         MethodUncompile(MethodUncompile) { method, time, address }
-        Sample(Sample) { thread, time, state, stack }
+        Sample(Sample) { thread, time, state, ticks, stack }
         GcDetail(GcDetail) { time, collector, cause, generation }
         HeapObject(HeapObject) { dump, object, class, size }
         HeapDumpEnd(HeapDumpEnd) { dump, time }
@@ -234,6 +235,11 @@ fn id<T: std::fmt::Debug>(new: fn(u64) -> T) -> impl Strategy<Value = T> {
 fn time() -> impl Strategy<Value = Timestamp> {
     let usual = 1_500_000_000_000_000_000..1_900_000_000_000_000_000_i64;
     prop_oneof![3 => usual, 1 => any::<i64>()].prop_map(Timestamp)
+}
+
+fn ticks() -> impl Strategy<Value = Ticks> {
+    let more = prop_oneof![Just(u64::MAX), 2..100_u64, 1..=u64::MAX];
+    prop_oneof![3 => Just(1), 1 => more].prop_map(|count| Ticks::new(count).expect("not 0"))
 }
 
 fn duration() -> impl Strategy<Value = Duration> {

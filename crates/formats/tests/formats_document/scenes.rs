@@ -453,13 +453,16 @@ fn events() -> Trace {
 /// Samples, and no calls.
 fn samples() -> Trace {
     let mut s = Scene::begin();
-    for state in [ThreadState::Runnable, ThreadState::Parked] {
+    for (state, ticks) in [(ThreadState::Runnable, 1), (ThreadState::Parked, 3)] {
+        let mut stack = stack();
+        stack.truncate(ticks);
         timed!(
             s,
             Sample {
                 thread: MAIN,
                 state: state,
-                stack: stack()
+                ticks: Ticks::new(ticks as u64).expect("a tick"),
+                stack: stack
             }
         );
     }

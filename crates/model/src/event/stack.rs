@@ -2,6 +2,7 @@
 
 use super::Text;
 use crate::{ThreadId, Timestamp};
+use std::num::NonZeroU64;
 
 /// One frame of a stack, innermost first in the lists that hold it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -50,6 +51,31 @@ impl ThreadState {
     }
 }
 
+/// How many samples in a row found the same: 1 at least, and 1 by default.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Ticks(pub NonZeroU64);
+
+impl Ticks {
+    /// So many; `None` for 0.
+    pub const fn new(count: u64) -> Option<Self> {
+        match NonZeroU64::new(count) {
+            Some(count) => Some(Self(count)),
+            None => None,
+        }
+    }
+
+    /// As a number.
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl Default for Ticks {
+    fn default() -> Self {
+        Self(NonZeroU64::MIN)
+    }
+}
+
 /// See [`crate::Event::Sample`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sample<'a> {
@@ -59,6 +85,8 @@ pub struct Sample<'a> {
     pub time: Timestamp,
     /// What it did.
     pub state: ThreadState,
+    /// Samples in a row that found this stack; the time is that of the last of them.
+    pub ticks: Ticks,
     /// Its stack, innermost frame first, as deep as asked for.
     pub stack: Vec<Frame<'a>>,
 }

@@ -21,6 +21,7 @@
 //! jtrail compile method=5 time=1700000000000000019 address=140191364083712 size=416 code=0 frame="12 a.B.run()V" code=32 frame="7 a.B.get()I" frame="13 a.B.run()V"
 //! jtrail uncompile method=5 time=1700000000000000020 address=140191364083712
 //! jtrail sample thread=1 time=1700000000000000021 state=runnable frame="13 a.B.run()V"
+//! jtrail sample thread=1 time=1700000000000000021 state=sleeping ticks=3 frame="13 a.B.run()V"
 //! jtrail gc-detail time=1700000000000000022 collector="G1 Young Generation" cause="G1 Evacuation Pause" generation=young
 //! jtrail heap-object dump=10 object=9 class=3 size=24
 //! jtrail heap-end dump=10 time=1700000000000000023
@@ -42,6 +43,7 @@
 //! - `code=` begins a range of compiled code at that offset; its frames follow.
 //! - `line=` is a line, a colon, and how often it was reached.
 //! - `class=3:1:24` says that one object of class 3 is alive, of 24 bytes.
+//! - `ticks=3`, behind the state of a sample, says that it stands for three; with none, it is one.
 //! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind` the
 //!   number of an [`ObjectKind`](crate::ObjectKind).
 //!
@@ -119,7 +121,7 @@ texts! {
     "uncompile" MethodUncompile(MethodUncompile) {
         "method" = method "time" = time "address" = address
     }
-    "sample" Sample(Sample) { "thread" = thread "time" = time "state" = state "frame" = stack }
+    "sample" Sample(Sample) { "thread" = thread "time" = time "state" = state "ticks" = ticks "frame" = stack }
     "gc-detail" GcDetail(GcDetail) {
         "time" = time "collector" = collector "cause" = cause "generation" = generation
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     ClassId, CodeRange, Custom, Duration, Frame, Generation, LineCount, LiveClass, Member,
-    MethodId, ObjectId, ObjectKind, ThreadId, ThreadState, Timestamp,
+    MethodId, ObjectId, ObjectKind, ThreadId, ThreadState, Ticks, Timestamp,
 };
 
 /// Text in which everything stands that the grammar gives a meaning.
@@ -123,6 +123,14 @@ fn events(text: &str) -> Vec<Event<'_>> {
             thread,
             time,
             state: ThreadState::Sleeping,
+            ticks: Ticks::default(),
+            stack: stack.clone(),
+        }),
+        Event::Sample(Sample {
+            thread,
+            time,
+            state: ThreadState::Sleeping,
+            ticks: Ticks::new(u64::MAX).expect("not 0"),
             stack,
         }),
         Event::GcDetail(GcDetail {
@@ -233,6 +241,27 @@ fn words_are_told_apart() {
             ..Default::default()
         });
         assert_eq!(parse(&written(&event).into()), Some(event));
+    }
+}
+
+#[test]
+fn one_tick_is_not_written() {
+    let sample = |ticks| {
+        Event::Sample(Sample {
+            thread: ThreadId(1),
+            time: Timestamp(2),
+            ticks: Ticks::new(ticks).expect("not 0"),
+            ..Default::default()
+        })
+    };
+    let one = "jtrail sample thread=1 time=2 state=runnable";
+    assert_eq!(written(&sample(1)), one);
+    assert_eq!(parse(&one.into()), Some(sample(1)));
+    let more = format!("{one} ticks=3");
+    assert_eq!(written(&sample(3)), more);
+    assert_eq!(parse(&more.into()), Some(sample(3)));
+    for wrong in ["0", "1", "-1", "18446744073709551616", ""] {
+        assert_eq!(parse(&format!("{one} ticks={wrong}").into()), None);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::grammar::{self, Pairs, parse_number};
 use crate::{
     ClassId, CodeRange, Duration, Frame, Generation, HeapDumpId, LineCount, LiveClass, Member,
-    MethodId, ObjectId, ObjectKind, Text, ThreadId, ThreadState, Timestamp,
+    MethodId, ObjectId, ObjectKind, Text, ThreadId, ThreadState, Ticks, Timestamp,
 };
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -69,6 +69,23 @@ macro_rules! words {
 }
 
 words!(ThreadState Generation);
+
+/// No pair for one.
+impl Value<'_> for Ticks {
+    fn write(&self, key: &str, out: &mut String) {
+        if *self > Self::default() {
+            grammar::number(key, self.0, out);
+        }
+    }
+
+    fn read(key: &str, source: &mut Source<'_, '_>) -> Option<Self> {
+        if !source.pairs.next_is(key) {
+            return Some(Self::default());
+        }
+        let ticks = Self(source.pairs.number(key)?);
+        (ticks > Self::default()).then_some(ticks)
+    }
+}
 
 impl<'a> Value<'a> for Text<'a> {
     fn write(&self, key: &str, out: &mut String) {

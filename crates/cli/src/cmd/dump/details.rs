@@ -2,7 +2,7 @@
 
 use super::line::{Quoted, Stack, frame, list, method};
 use crate::analysis::Names;
-use jtrail_model::{ClassId, CodeRange, Event, Generation, LineCount, Member, ThreadState};
+use jtrail_model::{ClassId, CodeRange, Event, Generation, LineCount, Member, ThreadState, Ticks};
 use std::io::{self, Write};
 
 pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io::Result<()> {
@@ -77,12 +77,11 @@ pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io
             write!(out, " address={:#x}", e.address)
         }
         Event::Sample(e) => {
-            write!(
-                out,
-                "sample state={} stack={}",
-                state(e.state),
-                Stack(&e.stack)
-            )
+            write!(out, "sample state={}", state(e.state))?;
+            if e.ticks > Ticks::default() {
+                write!(out, " ticks={}", e.ticks.get())?;
+            }
+            write!(out, " stack={}", Stack(&e.stack))
         }
         Event::GcDetail(e) => write!(
             out,

@@ -91,7 +91,13 @@ impl Losses {
 
     /// An event is lost.
     pub(super) fn event(&mut self, what: Lost) {
-        self.part(what);
+        self.event_many(what, 1);
+    }
+
+    /// An event is lost that stands for so many.
+    pub(super) fn event_many(&mut self, what: Lost, count: u64) {
+        let sum = &mut self.counts[what as usize];
+        *sum = sum.saturating_add(count);
         self.events += 1;
     }
 

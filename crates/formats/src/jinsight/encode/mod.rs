@@ -181,7 +181,7 @@ impl Encoder {
             Event::ExceptionThrow(_) | Event::ExceptionCatch(_) => {
                 self.losses.event(Lost::Exception);
             }
-            Event::Sample(_) => self.losses.event(Lost::Sample),
+            Event::Sample(e) => self.losses.event_many(Lost::Sample, e.ticks.get()),
             Event::AggregatedEnter(_) | Event::AggregatedLeave(_) => {
                 self.losses.event(Lost::Aggregated);
             }

@@ -190,8 +190,25 @@ impl Encoder {
             self.losses.one(Lack::WideThreads);
             return None;
         };
+        self.announce(place, thread, time);
         self.event_at(place, time, first);
         Some(place)
+    }
+
+    /// Announces a thread that the trace uses and does not announce, as readers would.
+    #[inline]
+    fn announce(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
+        if place > COMPILED && !self.output.buffer(place).announced {
+            self.thread_begin(place, thread, time, "");
+        }
+    }
+
+    #[cold]
+    fn thread_begin(&mut self, place: usize, thread: ThreadId, time: Timestamp, name: &str) {
+        self.output.buffer(place).announced = true;
+        let (time, id) = (self.clock(time), thread.0);
+        self.thread_metadata(place, time, METADATA_LOAD, id, None);
+        self.thread_metadata(place, time, METADATA_NAME, id, Some(name));
     }
 
     /// Begins an event in the buffer of that place.
@@ -353,7 +370,10 @@ impl Encoder {
             Event::ThreadCpu(_) => Lack::ThreadCpu,
             Event::ThreadMount(_) | Event::ThreadUnmount(_) => Lack::Mounts,
             Event::ThreadPark(_) | Event::ThreadUnpark(_) => Lack::Parks,
-            Event::Sample(_) => Lack::Samples,
+            Event::Sample(e) => {
+                self.losses.many(Lack::Samples, e.ticks.get());
+                return DEFINING;
+            }
             Event::ClassRedefine(_) => Lack::ClassRedefinitions,
             Event::MethodUncompile(_) => Lack::Uncompiles,
             Event::LineCounts(_) => Lack::LineCounts,
@@ -386,11 +406,12 @@ impl Encoder {
         first: u8,
         name: Option<&str>,
     ) -> Option<usize> {
-        let time = self.clock(time);
         let Some(place) = self.output.thread(thread.0) else {
             self.losses.one(Lack::WideThreads);
             return None;
         };
+        self.announce(place, thread, time);
+        let time = self.clock(time);
         let id = if thread.is_none() { VM } else { thread.0 };
         self.thread_metadata(place, time, first, id, name);
         Some(place)
@@ -400,14 +421,16 @@ impl Encoder {
         let groups = !e.group.is_empty() || !e.parent_group.is_empty();
         self.losses.one_if(groups, Lack::ThreadGroups);
         self.losses.one_if(!e.object.is_none(), Lack::ThreadObjects);
-        if self
-            .thread_state(e.thread, e.time, METADATA_LOAD, None)
-            .is_none()
-        {
-            return DEFINING;
+        match self.output.thread(e.thread.0) {
+            Some(place) if place > COMPILED && !self.output.buffer(place).announced => {
+                self.thread_begin(place, e.thread, e.time, &e.name);
+                place
+            }
+            // It was there before; all that is left to say is the name.
+            _ => self
+                .thread_state(e.thread, e.time, METADATA_NAME, Some(&e.name))
+                .unwrap_or(DEFINING),
         }
-        self.thread_state(e.thread, e.time, METADATA_NAME, Some(&e.name))
-            .unwrap_or(DEFINING)
     }
 
     /// The end of a reserved thread is that of the trace, or of the agent.

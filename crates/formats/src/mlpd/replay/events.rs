@@ -258,7 +258,7 @@ impl Replay {
 
     pub(super) fn throw(&mut self, at: At, address: u64, stack: &[u64]) -> Option<Event<'static>> {
         let mut frames = self.frames(stack, at);
-        if frames.is_empty() {
+        if frames.is_empty() && !self.own {
             // An exception is thrown somewhere: in the innermost call, if one is open.
             let calls = self.threads.get(at.place).map(|thread| &thread.calls);
             let call = calls.and_then(|calls| calls.last());

@@ -43,7 +43,6 @@ pub struct Decoder {
     threads: Threads,
     tables: Tables,
     process_us: u64,
-    budget: stacks::Budget,
 }
 
 #[derive(Debug, Default)]
@@ -231,7 +230,6 @@ impl Decoder {
         if matches!(self.state, State::Start) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
-        self.budget.read(line.len());
         let mut words = Words::new(line);
         let Some(kind) = words.word() else {
             return Ok(());

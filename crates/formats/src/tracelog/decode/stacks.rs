@@ -6,7 +6,8 @@ use super::super::text::{read_dec, read_hex};
 use super::{Decoder, Line};
 use crate::check::table::Table;
 use jtrail_model::{
-    Event, Frame, MethodEnter, MethodLeave, Sample, ThreadEnd, ThreadId, ThreadState, Timestamp,
+    Event, Frame, MethodEnter, MethodLeave, Sample, ThreadEnd, ThreadId, ThreadState, Ticks,
+    Timestamp,
 };
 
 /// Frames of a sample, the innermost ones.
@@ -56,41 +57,12 @@ pub(super) enum Expansion {
         leaves: usize,
         at: usize,
     },
-    /// Samples of the stack as it is.
-    Ticks {
+    /// A sample of the stack as it is.
+    Sample {
         iid: u32,
         time: Timestamp,
-        left: u64,
+        ticks: Ticks,
     },
-}
-
-/// What samples may take, so that a short file can't tell of more ticks than anybody can wait for: a
-/// count of work, which grows with the bytes that were read.
-#[derive(Debug)]
-pub(super) struct Budget(u64);
-
-const FIRST_BUDGET: u64 = 1_000_000;
-const BUDGET_BY_BYTE: u64 = 1000;
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self(FIRST_BUDGET)
-    }
-}
-
-impl Budget {
-    #[inline]
-    pub(super) fn read(&mut self, bytes: usize) {
-        self.0 = self.0.saturating_add(bytes as u64 * BUDGET_BY_BYTE);
-    }
-
-    /// How many of so many things there can be, each of which takes some work.
-    fn take(&mut self, count: u64, work: u64) -> u64 {
-        let most = self.0 / work.max(1);
-        let count = count.min(most);
-        self.0 -= count * work;
-        count
-    }
 }
 
 impl Threads {
@@ -257,14 +229,9 @@ impl Decoder {
                 "samples of more than 4096 frames; the innermost are read",
             );
         }
-        let left = self.budget.take(count, 1 + depth.min(MOST_FRAMES) as u64);
-        if left < count {
-            self.fault(
-                "sam str",
-                "more ticks than a trace of this size can have; passed over",
-            );
+        if let Some(ticks) = Ticks::new(count) {
+            self.expansion = Expansion::Sample { iid, time, ticks };
         }
-        self.expansion = Expansion::Ticks { iid, time, left };
     }
 
     /// The next event of the record at hand.
@@ -273,14 +240,10 @@ impl Decoder {
         match &mut self.expansion {
             Expansion::None => None,
             Expansion::Calls { .. } => self.next_call(),
-            Expansion::Ticks { iid, time, left } => {
-                let (iid, time) = (*iid, *time);
-                if *left == 0 {
-                    self.expansion = Expansion::None;
-                    return None;
-                }
-                *left -= 1;
-                Some(self.sample(iid, time))
+            Expansion::Sample { iid, time, ticks } => {
+                let (iid, time, ticks) = (*iid, *time, *ticks);
+                self.expansion = Expansion::None;
+                Some(self.sample(iid, time, ticks))
             }
         }
     }
@@ -334,7 +297,7 @@ impl Decoder {
         }))
     }
 
-    fn sample(&mut self, iid: u32, time: Timestamp) -> Event<'static> {
+    fn sample(&mut self, iid: u32, time: Timestamp, ticks: Ticks) -> Event<'static> {
         let frames = self
             .threads
             .get(iid)
@@ -359,6 +322,7 @@ impl Decoder {
             thread: ThreadId(u64::from(iid) + 1),
             time,
             state: ThreadState::Runnable,
+            ticks,
             stack,
         })
     }

@@ -20,8 +20,13 @@ pub(super) struct Losses {
 impl Losses {
     /// An event that is not written.
     pub(super) fn add(&mut self, what: &'static str) {
+        self.add_many(what, 1);
+    }
+
+    /// An event that is not written, and stands for so many.
+    pub(super) fn add_many(&mut self, what: &'static str, count: u64) {
         self.events += 1;
-        self.field_many(what, 1);
+        self.field_many(what, count);
     }
 
     pub(super) fn add_if(&mut self, lost: bool, what: &'static str) {
@@ -44,7 +49,7 @@ impl Losses {
             return;
         }
         match self.counts.iter_mut().find(|loss| loss.what == what) {
-            Some(loss) => loss.count += count,
+            Some(loss) => loss.count = loss.count.saturating_add(count),
             None => self.counts.push(Loss { what, count }),
         }
     }

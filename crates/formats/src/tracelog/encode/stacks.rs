@@ -164,11 +164,12 @@ impl Encoder {
 
     pub(super) fn sample(&mut self, e: &Sample<'_>, out: &mut Vec<u8>) {
         if self.settings.collection != Collection::Sampling {
-            self.losses.add("samples");
+            self.losses.add_many("samples", e.ticks.get());
             return;
         }
         if self.paused {
-            self.losses.add("samples while the trace paused");
+            self.losses
+                .add_many("samples while the trace paused", e.ticks.get());
             return;
         }
         if self.iid(e.thread).is_none() {
@@ -193,9 +194,12 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let at = thread.ms;
+        let ticks = e.ticks.get();
         match &mut thread.run {
-            Some(run) if run.stack == stack && !one_by_one => {
-                run.count += 1;
+            Some(run)
+                if run.stack == stack && !one_by_one && run.count.checked_add(ticks).is_some() =>
+            {
+                run.count += ticks;
                 self.losses.merged_ticks += u64::from(run.ms != at);
                 run.ms = at;
             }
@@ -204,7 +208,7 @@ impl Encoder {
                 if let Some(thread) = self.threads.get(e.thread) {
                     thread.run = Some(Run {
                         stack,
-                        count: 1,
+                        count: ticks,
                         ms: at,
                     });
                 }
