@@ -2,6 +2,7 @@
 //! writer when full.
 
 mod chunk;
+mod exchange;
 mod gap;
 pub(crate) mod live;
 mod pool;
@@ -11,5 +12,6 @@ mod thread;
 pub(crate) mod tls;
 
 pub(crate) use chunk::{CHUNK_BYTES, Chunk};
+pub(crate) use exchange::{Exchange, Full, Seen, WhenFull};
 pub(crate) use pool::create as create_pool;
-pub(crate) use thread::{Exchange, Full, Seen, ThreadBuffer, WhenFull};
+pub(crate) use thread::ThreadBuffer;

@@ -4,7 +4,10 @@
 //! the cursor (see [`super::published`]). There is no lock, and nothing else that the two share
 //! while a chunk is being filled.
 
+mod missing;
+
 use super::chunk::Chunk;
+use super::exchange::{Exchange, Full, Seen, WhenFull};
 use super::gap::Gap;
 use super::pool;
 use super::published::{Published, View};
@@ -13,45 +16,6 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select_biased};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What a thread does when no chunk is empty.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WhenFull {
-    /// Waits for the writer. Nothing is lost.
-    Block,
-    /// Goes on, and counts what it could not record.
-    Drop,
-}
-
-/// A chunk on its way to the writer.
-#[derive(Debug)]
-pub(crate) struct Full {
-    /// Number of the buffer that it was filled for.
-    pub(crate) buffer: u64,
-    /// The chunk; none if the buffer ended without one.
-    pub(crate) chunk: Option<Chunk>,
-    /// The buffer's owner is gone; nothing follows.
-    pub(crate) last: bool,
-}
-
-/// What the writer sees of a buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Seen {
-    /// No chunk; all that it filled before is in the channel of full ones.
-    Nothing,
-    /// The chunk being filled, and how many of its words may be read.
-    Chunk(Chunk, usize),
-    /// A chunk is on its way into the channel.
-    InTransit,
-}
-
-/// Where a buffer gets chunks from, and where it hands them to.
-#[derive(Clone, Debug)]
-pub(crate) struct Exchange {
-    pub(crate) empty: Receiver<Chunk>,
-    pub(crate) full: Sender<Full>,
-    pub(crate) when_full: WhenFull,
-}
 
 /// One operating-system thread's buffer.
 #[repr(C)]
@@ -475,57 +439,6 @@ impl ThreadBuffer {
             self.write_gaps(owner, now);
         }
         Refill::Done
-    }
-
-    /// Counts a record that is left out.
-    fn count_missing(&self, owner: &mut Owner, low: u64, payload: &[u64]) {
-        let gap = owner.gaps.entry(owner.running).or_default();
-        let before = (gap.events, gap.others);
-        gap.count(low, payload);
-        self.add_unwritten(gap.events - before.0, gap.others - before.1);
-    }
-
-    /// Writes down what is missing at this place, for each thread that it is missing for.
-    fn write_gaps(&self, owner: &mut Owner, now: u64) {
-        for thread in owner.gaps.keys().copied().collect::<Vec<_>>() {
-            self.write_gap_of(owner, now, thread); // or with the next chunk
-        }
-    }
-
-    /// Writes down what is missing for a thread, and enters anew the calls that are still open, so that nesting stays exact; `false` if
-    /// there is no room for that, but would be in another chunk.
-    fn write_gap_of(&self, owner: &mut Owner, now: u64, thread: u32) -> bool {
-        let Some(gap) = owner.gaps.get(&thread) else {
-            return true;
-        };
-        let words = 2 * SWITCH_WORDS + 3 + gap.open.len();
-        if !self.has_room(owner, owner.limit, now, words) {
-            return gap.is_deep();
-        }
-        let gap = owner.gaps.remove(&thread).unwrap_or_default();
-        let running = std::mem::replace(&mut owner.running, thread);
-        self.tell_running(owner, now);
-        let lost = gap.events - gap.open.len() as u64;
-        self.push(
-            word(now, record::coded(Code::Lost)),
-            &[record::lost(lost, gap.closed), gap.others],
-        );
-        for method in gap.open {
-            self.push(word(now, record::enter(method)), &[]);
-        }
-        owner.running = running;
-        self.tell_running(owner, now);
-        self.add_unwritten(gap.events.wrapping_neg(), gap.others.wrapping_neg());
-        true
-    }
-
-    /// Adds to the numbers of what is left out and not written down; wraps. Only the owning thread writes them.
-    fn add_unwritten(&self, calls: u64, others: u64) {
-        let (all_calls, all_others) = &self.unwritten;
-        for (all, more) in [(all_calls, calls), (all_others, others)] {
-            let sum = all.load(Ordering::Relaxed).wrapping_add(more);
-            all.store(sum, Ordering::Relaxed);
-        }
     }
 
     /// For the writer, at the end of the trace: events of calls, and others, that were lost since the last record.

@@ -1,121 +1,24 @@
 //! What clients command.
 
-use super::overhead::Overhead;
+use super::shown::{Shown, counts};
 use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::hooks::own_threads::Leaves;
 use crate::hooks::{self, leaving};
-use crate::writer::{Action, Burst, NextTrace, Output, Progress, hostname};
+use crate::writer::{Action, Burst, NextTrace, Output, hostname};
 use crossbeam_channel::bounded;
 use jni::sys::JNIEnv;
 use jtrail_control::{
-    self as control, DataStream, Destination, EndReason, Ended, ErrorCode, Failure, Figures,
-    Notice, Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
+    self as control, DataStream, Destination, EndReason, Ended, ErrorCode, Failure, Notice,
+    Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
-use jtrail_model::Totals;
 use jtrail_options::{
     BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange,
 };
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
-
-/// The trace that clients see.
-pub(super) struct Shown {
-    state: State,
-    trace: Option<Trace>,
-    began: Instant,
-    overhead: Overhead,
-    /// Where it goes, if that is a client.
-    stream: Option<DataStream>,
-}
-
-/// How long a client may take for the rest of a trace when the program ends.
-const LAST_DATA: Duration = Duration::from_secs(5);
-
-impl Shown {
-    /// The trace that the agent began with.
-    pub(super) fn of(agent: &Agent) -> Self {
-        let trace = (!agent.options.begins_idle()).then(|| Trace {
-            format: agent.options.format,
-            to: Destination::File,
-            file: Some(agent.writer.target.clone()),
-        });
-        Self {
-            state: match trace {
-                Some(_) if !agent.options.bursts.is_empty() => State::Paused,
-                Some(_) => State::Recording,
-                None => State::Idle,
-            },
-            trace,
-            began: Instant::now(),
-            overhead: Overhead::measure(agent.now, agent.writer.progress()),
-            stream: None,
-        }
-    }
-
-    /// The program ends: a client is not waited for much longer.
-    pub(super) fn hurry(&self) {
-        if let Some(stream) = &self.stream {
-            stream.finish_within(LAST_DATA);
-        }
-    }
-
-    pub(super) fn set_state(&mut self, state: State) {
-        self.state = state;
-    }
-
-    pub(super) fn state(&self) -> State {
-        self.state
-    }
-
-    /// Of the trace under way.
-    pub(super) fn format(&self) -> Option<OutputFormat> {
-        self.trace.as_ref().map(|trace| trace.format)
-    }
-
-    fn begin(&mut self, trace: &Trace, stream: Option<DataStream>, progress: Progress) {
-        self.overhead = self.overhead.begin(progress);
-        self.state = State::Recording;
-        (self.trace, self.stream) = (Some(trace.clone()), stream);
-        self.began = Instant::now();
-    }
-
-    fn ended(&self, progress: Progress) -> Option<Ended> {
-        self.trace.clone().map(|trace| Ended {
-            trace,
-            figures: Figures {
-                elapsed: self.began.elapsed(),
-                events: counts(&progress.totals).iter().map(|(_, n)| n).sum(),
-                lost: progress.totals.lost,
-                bytes: progress.bytes,
-            },
-        })
-    }
-
-    /// The trace has ended; which it was.
-    pub(super) fn end(&mut self, progress: Progress) -> Option<Ended> {
-        let ended = self.ended(progress);
-        self.state = State::Idle;
-        (self.trace, self.stream) = (None, None);
-        ended
-    }
-}
-
-/// Recorded events by kind.
-pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
-    [
-        ("calls", totals.enters + totals.leaves),
-        ("allocations", totals.objects),
-        ("frees", totals.frees),
-        ("monitors", totals.monitors),
-        ("parks", totals.parks),
-        ("throws", totals.throws),
-        ("catches", totals.catches),
-        ("samples", totals.samples),
-    ]
-}
+use std::time::{Instant, SystemTime};
 
 /// The agent, as clients command it.
 pub(super) struct Commander {
@@ -327,7 +230,7 @@ fn off() -> Failure {
 
 impl control::Agent for Commander {
     fn state(&self) -> State {
-        self.shown.lock().state
+        self.shown.lock().state()
     }
 
     fn settle(&mut self) {
@@ -358,14 +261,14 @@ impl control::Agent for Commander {
     fn pause(&mut self) -> Result<(), Failure> {
         self.act(Action::Pause)?;
         self.resumed(false);
-        self.shown.lock().state = State::Paused;
+        self.shown.lock().set_state(State::Paused);
         Ok(())
     }
 
     fn resume(&mut self) -> Result<(), Failure> {
         self.resumed(true); // before the tick at which it goes on
         self.act(Action::Resume)?;
-        self.shown.lock().state = State::Recording;
+        self.shown.lock().set_state(State::Recording);
         Ok(())
     }
 
@@ -380,7 +283,7 @@ impl control::Agent for Commander {
         let at = match begin {
             Some(request) => self.begin(request, true)?,
             None => {
-                self.shown.lock().state = State::Recording;
+                self.shown.lock().set_state(State::Recording);
                 (self.agent.now)()
             }
         };
@@ -397,7 +300,7 @@ impl control::Agent for Commander {
                     message: String::new(),
                 }),
                 false => {
-                    shown.lock().state = State::Paused;
+                    shown.lock().set_state(State::Paused);
                     Some(Notice::State(State::Paused))
                 }
             };
@@ -531,7 +434,7 @@ impl control::Agent for Commander {
             None => (Vec::new(), Vec::new()),
         };
         Status {
-            state: shown.state,
+            state: shown.state(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime: self.loaded.elapsed(),

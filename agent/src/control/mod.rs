@@ -4,6 +4,7 @@
 
 mod commander;
 mod overhead;
+mod shown;
 mod waiting;
 
 use crate::agent::{self, Agent};
@@ -20,6 +21,7 @@ use jtrail_control::{
 };
 use jtrail_options::{self as options, Control, Options, OutputFormat, Target};
 use parking_lot::Mutex;
+use shown::Shown;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -36,7 +38,7 @@ pub(crate) struct Channel {
     stopper: Arc<OnceLock<Stopper>>,
     notifier: Notifier,
     /// The trace that clients see.
-    shown: Arc<Mutex<commander::Shown>>,
+    shown: Arc<Mutex<Shown>>,
     /// Commands of the program itself.
     caller: Caller,
     waiting: Arc<Waiting>,
@@ -95,7 +97,7 @@ fn serve(
     let (alive, ended) = bounded::<()>(0);
     let notifier = Notifier::default();
     let stopper = Arc::<OnceLock<Stopper>>::default();
-    let shown = Arc::new(Mutex::new(commander::Shown::of(agent)));
+    let shown = Arc::new(Mutex::new(Shown::of(agent)));
     let waits = agent.options.server == options::Server::Controlled;
     let waiting = Arc::new(Waiting::new(waits));
     let (caller, calls) = calls().map_err(|error| error.to_string())?;

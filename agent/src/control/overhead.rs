@@ -72,10 +72,7 @@ impl Overhead {
 
 /// Events that took a record.
 fn stored(totals: &Totals) -> u64 {
-    super::commander::counts(totals)
-        .iter()
-        .map(|(_, n)| n)
-        .sum()
+    super::shown::counts(totals).iter().map(|(_, n)| n).sum()
 }
 
 #[cfg(test)]

@@ -1,0 +1,105 @@
+//! What clients see of the trace.
+
+use super::overhead::Overhead;
+use crate::agent::Agent;
+use crate::writer::Progress;
+use jtrail_control::{DataStream, Destination, Ended, Figures, State, Trace};
+use jtrail_model::Totals;
+use jtrail_options::OutputFormat;
+use std::time::{Duration, Instant};
+
+/// How long a client may take for the rest of a trace when the program ends.
+const LAST_DATA: Duration = Duration::from_secs(5);
+
+/// The trace that clients see.
+pub(super) struct Shown {
+    state: State,
+    pub(super) trace: Option<Trace>,
+    began: Instant,
+    pub(super) overhead: Overhead,
+    /// Where it goes, if that is a client.
+    pub(super) stream: Option<DataStream>,
+}
+
+impl Shown {
+    /// The trace that the agent began with.
+    pub(super) fn of(agent: &Agent) -> Self {
+        let trace = (!agent.options.begins_idle()).then(|| Trace {
+            format: agent.options.format,
+            to: Destination::File,
+            file: Some(agent.writer.target.clone()),
+        });
+        Self {
+            state: match trace {
+                Some(_) if !agent.options.bursts.is_empty() => State::Paused,
+                Some(_) => State::Recording,
+                None => State::Idle,
+            },
+            trace,
+            began: Instant::now(),
+            overhead: Overhead::measure(agent.now, agent.writer.progress()),
+            stream: None,
+        }
+    }
+
+    /// The program ends: a client is not waited for much longer.
+    pub(super) fn hurry(&self) {
+        if let Some(stream) = &self.stream {
+            stream.finish_within(LAST_DATA);
+        }
+    }
+
+    pub(super) fn set_state(&mut self, state: State) {
+        self.state = state;
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+
+    /// Of the trace under way.
+    pub(super) fn format(&self) -> Option<OutputFormat> {
+        self.trace.as_ref().map(|trace| trace.format)
+    }
+
+    pub(super) fn begin(&mut self, trace: &Trace, stream: Option<DataStream>, progress: Progress) {
+        self.overhead = self.overhead.begin(progress);
+        self.state = State::Recording;
+        (self.trace, self.stream) = (Some(trace.clone()), stream);
+        self.began = Instant::now();
+    }
+
+    pub(super) fn ended(&self, progress: Progress) -> Option<Ended> {
+        self.trace.clone().map(|trace| Ended {
+            trace,
+            figures: Figures {
+                elapsed: self.began.elapsed(),
+                events: counts(&progress.totals).iter().map(|(_, n)| n).sum(),
+                lost: progress.totals.lost,
+                bytes: progress.bytes,
+            },
+        })
+    }
+
+    /// The trace has ended; which it was.
+    pub(super) fn end(&mut self, progress: Progress) -> Option<Ended> {
+        let ended = self.ended(progress);
+        self.state = State::Idle;
+        (self.trace, self.stream) = (None, None);
+        ended
+    }
+}
+
+/// Recorded events by kind.
+pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
+    [
+        ("calls", totals.enters + totals.leaves),
+        ("allocations", totals.objects),
+        ("frees", totals.frees),
+        ("monitors", totals.monitors),
+        ("parks", totals.parks),
+        ("throws", totals.throws),
+        ("catches", totals.catches),
+        ("samples", totals.samples),
+    ]
+}

@@ -1,0 +1,173 @@
+//! What clients, the program and bursts ask the writer to do, each at its tick.
+
+use super::super::output::write_whole;
+use super::super::translate::OpenCalls;
+use super::super::{Action, Burst};
+use super::flushing::triggered;
+use super::{DRAIN_INTERVAL, Work};
+use crossbeam_channel::bounded;
+use jtrail_model::{Custom, Event, Timestamp};
+use jtrail_options::{BurstLimit, Trigger};
+use std::path::PathBuf;
+use std::time::Duration;
+
+impl Work {
+    pub(super) fn next_action(&mut self, at: u64) {
+        self.merge_until(at);
+        if let Some((_, action, done)) = self.actions.pop_front() {
+            self.act(at, action);
+            if !self.has_failed {
+                let _ = done.send(()); // nobody may wait for it any more
+            }
+        }
+    }
+
+    /// Bursts are over.
+    pub(super) fn have_ended(&mut self, ended: Vec<Burst>, at: u64) {
+        if ended.is_empty() {
+            return;
+        }
+        if ended.iter().any(|burst| burst.ends_trace) {
+            self.close(at);
+        } else if self.windows.is_empty()
+            && !self.goes_on
+            && let Some(trace) = &mut self.trace
+        {
+            trace.translator.pause(Timestamp(trace.timeline.at(at)));
+        }
+        self.note_progress();
+        if let Some(last) = ended.into_iter().next_back()
+            && self.windows.is_empty()
+            && (last.ends_trace || !self.goes_on)
+        {
+            (last.over)(*self.progress.lock());
+        }
+    }
+
+    /// Begins the bursts for which it is time, or for which a call has become too slow; how long until the next look.
+    pub(super) fn begin_bursts(&mut self) -> Duration {
+        let (Some(bursts), Some(trace)) = (&self.setup.bursts, &mut self.trace) else {
+            return DRAIN_INTERVAL;
+        };
+        if trace.is_over {
+            return DRAIN_INTERVAL;
+        }
+        let now = (self.setup.now)();
+        let actions = &mut self.actions;
+        let mut begin = |number: usize| {
+            if bursts.begin(number) {
+                let at = (self.setup.now)(); // the gate is open
+                let (done, _) = bounded(1);
+                actions.push_back((at, Action::Triggered(number), done));
+            }
+        };
+        let next_slow = bursts.watch(&mut begin);
+        let timeline = trace.timeline;
+        trace.due.retain_mut(|(at, number)| {
+            if *at > now {
+                return true;
+            }
+            begin(*number);
+            match self
+                .setup
+                .options
+                .bursts
+                .get(*number)
+                .map(|burst| &burst.trigger)
+            {
+                Some(&Trigger::Every(pause)) => {
+                    let pause = timeline.ticks_in(pause).max(1);
+                    *at += pause * (1 + (now - *at) / pause);
+                    true
+                }
+                _ => false,
+            }
+        });
+        let next_due = trace.due.iter().map(|(at, _)| timeline.time_of(*at - now));
+        let next = next_due.chain(next_slow.map(Duration::from_nanos)).min();
+        next.unwrap_or(DRAIN_INTERVAL)
+    }
+
+    fn act(&mut self, at: u64, action: Action) {
+        let Some(trace) = &mut self.trace else { return };
+        let time = Timestamp(trace.timeline.at(at));
+        match action {
+            Action::Pause if trace.is_over => {}
+            Action::Pause => {
+                self.windows.clear();
+                self.goes_on = false;
+                trace.translator.pause(time);
+            }
+            Action::Burst(_) if trace.is_over => {}
+            Action::Burst(burst) => {
+                trace.translator.resume(time);
+                let ticks = match burst.limit {
+                    BurstLimit::Time(time) => trace.timeline.ticks_in(time),
+                    BurstLimit::Events(_) => 0,
+                };
+                let told = trace.translator.told();
+                self.windows.open(at, told, burst, ticks);
+            }
+            Action::Triggered(number) => {
+                let translator = &mut trace.translator;
+                let is_over = trace.is_over;
+                triggered(
+                    &self.setup,
+                    translator,
+                    &mut self.windows,
+                    is_over,
+                    at,
+                    number,
+                    None,
+                );
+            }
+            Action::Resume if trace.is_over => {}
+            Action::Resume => {
+                self.goes_on = true;
+                trace.translator.resume(time);
+            }
+            Action::Mark(text) if !trace.is_over => trace
+                .translator
+                .event(&Event::Custom(Custom { body: text.into() })),
+            Action::Mark(_) => {}
+            Action::End => {
+                self.windows.clear();
+                self.close(at);
+            }
+            Action::Begin(next) => {
+                self.windows.clear();
+                self.goes_on = next.options.bursts.is_empty();
+                self.close(at);
+                self.open(at, next, OpenCalls::Hide);
+            }
+            Action::Rotate(next, closed, go_on) => {
+                let calls = match trace.is_over {
+                    true => OpenCalls::Hide,
+                    false => OpenCalls::Enter,
+                };
+                self.close(at);
+                let progress = *self.progress.lock();
+                if closed.send(progress).is_ok() && go_on.recv().is_ok() {
+                    self.open(at, next, calls);
+                }
+            }
+            Action::Document(path, answer) => {
+                let _ = answer.send(self.write_document(at, path)); // nobody may wait for it any more
+            }
+        }
+    }
+
+    /// Writes what the trace would be if it ended now.
+    fn write_document(&mut self, at: u64, path: Option<PathBuf>) -> Result<PathBuf, String> {
+        let (Some(trace), Some(output)) = (&mut self.trace, &self.setup.output) else {
+            return Err("there is no trace".into());
+        };
+        let document = trace.translator.snapshot(at);
+        let (number, document) = document.ok_or("the format is not one of totals")?;
+        let written = match path {
+            None => output.write_beside(number, &document),
+            Some(path) => write_whole(&path, &document).map(|()| path),
+        };
+        written.map_err(|error| error.to_string())
+    }
+}

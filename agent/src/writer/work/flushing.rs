@@ -1,0 +1,165 @@
+//! What is told goes to the encoder, and what is encoded to the output.
+
+use super::super::translate::Translator;
+use super::super::windows::Windows;
+use super::super::{Burst, Setup, format, stream};
+use crate::buffer::record::Code;
+use crate::{control, log};
+use jtrail_control::State;
+use jtrail_options::BurstLimit;
+
+/// Bytes of output that are collected before they are written.
+const OUTPUT_BYTES: usize = 1 << 20;
+
+/// Writes what is encoded. When that fails, says so once, and gives the output up.
+pub(super) fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut bool) {
+    if let Some(output) = &mut setup.output
+        && !bytes.is_empty()
+        && let Err(error) = output.write(bytes, format::reads_cut(setup.options.format))
+    {
+        if output.is_stream() {
+            // The channel tells; the trace is over, and another one may follow.
+            setup.output = None;
+            bytes.clear();
+            return;
+        }
+        log::say(&format!(
+            "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read",
+            setup.target
+        ));
+        setup.output = None;
+        *has_failed = true;
+    }
+    bytes.clear();
+}
+
+/// Writes what the trace would be if it ended now, into a file of its own.
+fn snapshot(translator: &mut Translator, setup: &Setup, ticks: u64) {
+    let Some(output) = &setup.output else { return };
+    let Some((number, document)) = translator.snapshot(ticks) else {
+        return;
+    };
+    match output.write_beside(number, &document) {
+        Ok(path) => log::say(&format!("snapshot {number} is in {}", path.display())),
+        Err(error) => log::say(&format!("no snapshot {number}: {error}")),
+    }
+}
+
+/// A burst has begun by itself: on a thread, or by the clock.
+pub(super) fn triggered(
+    setup: &Setup,
+    translator: &mut Translator,
+    windows: &mut Windows,
+    is_over: bool,
+    at: u64,
+    number: usize,
+    thread: Option<u32>,
+) {
+    let Some((burst, lasting)) = setup.bursts.as_ref().and_then(|all| all.burst(number)) else {
+        return;
+    };
+    if is_over {
+        return; // there is no trace for it any more
+    }
+    let ticks = match burst.limit {
+        BurstLimit::Time(time) => translator.timeline().ticks_in(time),
+        BurstLimit::Events(_) => 0,
+    };
+    if translator.resume_at(at) {
+        control::tell_state(State::Recording);
+    }
+    translator.burst(at, thread, &burst.to_string());
+    let told = translator.told();
+    let burst = Burst {
+        limit: burst.limit,
+        ends_trace: false,
+        over: Box::new(move |_| {
+            drop(lasting);
+            control::tell_state(State::Paused);
+        }),
+    };
+    windows.open(at, told, burst, ticks);
+}
+
+/// The translator, which writes its output whenever there is much of it.
+pub(super) struct Flushing<'a> {
+    pub(super) translator: &'a mut Translator,
+    pub(super) setup: &'a mut Setup,
+    pub(super) has_failed: &'a mut bool,
+    pub(super) windows: &'a mut Windows,
+    /// It is recorded without a burst.
+    pub(super) goes_on: bool,
+    /// Bursts that are over, and when the last one was.
+    pub(super) ended: Vec<Burst>,
+    pub(super) ended_at: u64,
+}
+
+impl Flushing<'_> {
+    /// Behind the last event of a burst, collection pauses.
+    #[inline(always)]
+    fn count(&mut self, time: u64) {
+        if let Some(target) = self.windows.target() {
+            self.count_to(target, time);
+        }
+    }
+
+    #[inline(never)]
+    fn count_to(&mut self, target: u64, time: u64) {
+        let told = self.translator.told();
+        if told < target {
+            return;
+        }
+        self.ended.extend(self.windows.reached(told));
+        self.ended_at = time;
+        let ends_trace = self.ended.iter().any(|burst| burst.ends_trace);
+        if ends_trace || self.windows.is_empty() && !self.goes_on {
+            self.translator.pause_at(time);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn check(&mut self) {
+        if self.translator.out.len() >= OUTPUT_BYTES {
+            write(self.setup, &mut self.translator.out, self.has_failed);
+        }
+    }
+}
+
+impl stream::Sink for Flushing<'_> {
+    #[inline]
+    fn enter(&mut self, thread: u32, time: u64, method: u32) {
+        self.translator.enter(thread, time, method);
+        self.count(time);
+        self.check();
+    }
+
+    #[inline]
+    fn leave(&mut self, thread: u32, time: u64, method: u32) {
+        self.translator.leave(thread, time, method);
+        self.count(time);
+        self.check();
+    }
+
+    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
+        self.translator.coded(thread, time, code, payload);
+        match code {
+            Code::Snapshot => snapshot(self.translator, self.setup, time),
+            Code::Burst => {
+                let is_over = self.setup.output.is_none();
+                let number = payload[0] as usize;
+                let (translator, windows) = (&mut *self.translator, &mut *self.windows);
+                triggered(
+                    self.setup,
+                    translator,
+                    windows,
+                    is_over,
+                    time,
+                    number,
+                    Some(thread),
+                );
+            }
+            _ => self.count(time),
+        }
+        self.check();
+    }
+}

@@ -1,0 +1,260 @@
+//! What the writer's thread does.
+
+mod actions;
+mod flushing;
+mod trace;
+mod traces;
+
+use super::announce::{Announcement, Compilation};
+use super::merge::Merge;
+use super::windows::Windows;
+use super::{Action, Command, Progress, Setup};
+use crate::buffer::Full;
+use crate::clock;
+use crossbeam_channel::{Receiver, Sender, select};
+use flushing::{Flushing, write};
+use jtrail_options::Events;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trace::Trace;
+
+/// How long published records may wait when no chunk is full.
+const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
+/// How long the end of the trace waits for chunks that threads are about to send.
+const LAST_CHUNKS: Duration = Duration::from_secs(1);
+/// How long records are waited for that happened before something that is to be done.
+const ACTION_INTERVAL: Duration = Duration::from_millis(5);
+
+pub(super) struct Work {
+    setup: Setup,
+    merge: Merge,
+    /// There is one from the moment that the JVM is live, while the output takes what we write. Between two traces it goes on, and
+    /// writes nothing.
+    trace: Option<Trace>,
+    /// Announcements that came before there was a trace.
+    waiting: Vec<Announcement>,
+    /// What is to be done, at which tick, and whom to tell.
+    actions: VecDeque<(u64, Action, Sender<()>)>,
+    windows: Windows,
+    /// It is recorded without a burst.
+    goes_on: bool,
+    /// The output did not take what we wrote.
+    has_failed: bool,
+    progress: Arc<Mutex<Progress>>,
+}
+
+impl Work {
+    pub(super) fn new(setup: Setup, progress: Arc<Mutex<Progress>>) -> Self {
+        let merge = Merge::new(setup.empty.clone());
+        Self {
+            setup,
+            merge,
+            trace: None,
+            waiting: Vec::new(),
+            actions: VecDeque::new(),
+            windows: Windows::default(),
+            goes_on: true,
+            has_failed: false,
+            progress,
+        }
+    }
+
+    pub(super) fn run(mut self, commands: &Receiver<Command>) {
+        let mut full = Vec::new();
+        loop {
+            let interval = match self.actions.is_empty() {
+                true => DRAIN_INTERVAL,
+                false => ACTION_INTERVAL,
+            };
+            let interval = interval.min(self.begin_bursts());
+            select! {
+                recv(commands) -> command => if self.take(command.unwrap_or(Command::Stop)) {
+                    break;
+                },
+                recv(self.setup.full) -> message => full.extend(message),
+                default(interval) => {}
+            }
+            // All that is there, so that what happens behind an action's tick is not written before it is known.
+            if commands.try_iter().any(|command| self.take(command)) {
+                break;
+            }
+            self.pass(&mut full, false);
+            if self.has_failed {
+                let progress = *self.progress.lock();
+                crate::control::failed(progress, "the output takes no more");
+                break; // without us, no chunk is supplied, and recording ends
+            }
+        }
+        self.pass(&mut full, true);
+        self.end();
+    }
+
+    /// Takes a command in; whether it is the last.
+    fn take(&mut self, command: Command) -> bool {
+        match command {
+            Command::Live(started) => self.begin(started),
+            Command::At(at, action, done) => self.actions.push_back((at, action, done)),
+            Command::Stop => return true,
+        }
+        false
+    }
+
+    /// Reads what there is to read. The last pass leaves nothing.
+    fn pass(&mut self, full: &mut Vec<Full>, last: bool) {
+        // In this order: all that a thread stored before the first moment is published by the third, also by threads
+        // that had no buffer before; and all that it published before is in the chunks that are in the channel by
+        // the fourth.
+        let before = (self.setup.now)();
+        // What has arrived is not on its way any more: else a pass that the end of a thread brings about would come to nothing, and with
+        // threads that end all the time, each would.
+        full.extend(self.setup.full.try_iter());
+        self.take_announcements();
+        for message in full.drain(..) {
+            self.merge.add_full(&message);
+        }
+        let mut published = self.merge.published();
+        full.extend(self.setup.full.try_iter());
+        self.take_announcements();
+        if last {
+            // A thread that is about to send a chunk does so at once, unless it is kept from running.
+            let until = Instant::now() + LAST_CHUNKS;
+            while published.is_none() && Instant::now() < until {
+                std::thread::yield_now();
+                full.extend(self.setup.full.try_iter());
+                full.drain(..)
+                    .for_each(|message| self.merge.add_full(&message));
+                published = self.merge.published();
+            }
+            full.extend(self.setup.full.try_iter());
+        }
+        for message in full.drain(..) {
+            self.merge.add_full(&message);
+        }
+        let Some(trace) = &mut self.trace else {
+            if !self.setup.may_write() {
+                self.merge.discard();
+            }
+            return;
+        };
+        match published {
+            Some(published) => self.merge.add_published(published),
+            None if last => {}
+            None => return, // its arrival wakes us
+        }
+        let window = match last || self.merge.is_short_of_chunks() {
+            true => 0,
+            false => trace.window,
+        };
+        let limit = if last {
+            u64::MAX
+        } else {
+            before.saturating_sub(window)
+        };
+        loop {
+            let action = self.actions.front().map(|(at, ..)| *at);
+            let until = self.windows.until();
+            match (action, until) {
+                // The last pass has no limit, but does not end what would have gone on.
+                (_, Some(until))
+                    if until <= limit.min(before) && action.is_none_or(|at| until <= at) =>
+                {
+                    self.merge_until(until);
+                    let ended = self.windows.passed(until);
+                    self.have_ended(ended, until);
+                }
+                (Some(at), _) if at <= limit => self.next_action(at),
+                _ => break,
+            }
+        }
+        self.merge_until(limit);
+        if let Some(trace) = &mut self.trace
+            && !last
+            && !trace.is_over
+        {
+            trace.now_and_then(&self.setup);
+        }
+        self.flush();
+        if let Some(trace) = &mut self.trace
+            && self.setup.output.is_none()
+            && !std::mem::replace(&mut trace.is_over, true)
+        {
+            // The client is gone.
+            trace.translator.go_silent();
+        }
+        self.note_progress();
+    }
+
+    /// Lets others see how far the trace has come.
+    fn note_progress(&self) {
+        let mut progress = self.progress.lock();
+        progress.cpu = clock::thread_cpu();
+        if let Some(trace) = &self.trace
+            && let Some(output) = &self.setup.output
+        {
+            progress.totals = trace.translator.totals_so_far();
+            progress.bytes = output.written();
+        }
+    }
+
+    /// Writes what happened up to that tick.
+    fn merge_until(&mut self, limit: u64) {
+        let mut ended = None;
+        if let Some(trace) = &mut self.trace {
+            let mut sink = Flushing {
+                translator: &mut trace.translator,
+                setup: &mut self.setup,
+                has_failed: &mut self.has_failed,
+                windows: &mut self.windows,
+                goes_on: self.goes_on,
+                ended: Vec::new(),
+                ended_at: 0,
+            };
+            for told in trace.compilations.until(limit) {
+                self.merge.run(told.time(), &mut sink);
+                match told {
+                    _ if sink.translator.is_off(Events::JIT) => {}
+                    Compilation::Made(info) => sink.translator.compiled(&info),
+                    Compilation::Gone {
+                        method,
+                        time,
+                        address,
+                    } => sink.translator.uncompiled(method, time, address),
+                }
+                sink.check();
+            }
+            self.merge.run(limit, &mut sink);
+            ended = Some((sink.ended, sink.ended_at));
+        }
+        if let Some((ended, at)) = ended {
+            self.have_ended(ended, at);
+        }
+    }
+
+    fn take_announcements(&mut self) {
+        for announcement in self.setup.announcements.try_iter() {
+            match announcement {
+                Announcement::Buffer(buffer) => self.merge.add_buffer(*buffer),
+                other => match &mut self.trace {
+                    Some(trace) => trace.announce(other),
+                    None if self.setup.may_write() && !self.has_failed => self.waiting.push(other),
+                    None => {}
+                },
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            write(
+                &mut self.setup,
+                &mut trace.translator.out,
+                &mut self.has_failed,
+            );
+            if self.has_failed {
+                self.trace = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Where a trace begins and where it ends.
+
+use super::super::compilations::Compilations;
+use super::super::preamble::Identity;
+use super::super::translate::{OpenCalls, Settings, Translator};
+use super::super::{NextTrace, Output, format, losses};
+use super::Work;
+use super::flushing::write;
+use super::trace::{Trace, process_cpu};
+use crate::clock::Timeline;
+use crate::log;
+use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd};
+use jtrail_options::{Events, Options, OutputFormat};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long records are held back, so that one that was stamped, and stored a little later, still finds its
+/// place among those of other threads.
+const MERGE_WINDOW: Duration = Duration::from_millis(10);
+
+impl Work {
+    pub(super) fn open(&mut self, at: u64, next: NextTrace, calls: OpenCalls) {
+        let Some(trace) = &mut self.trace else { return };
+        let Some(encoder) = format::encoder(&next.options) else {
+            return;
+        };
+        self.setup.options = Arc::clone(&next.options);
+        (self.setup.output, self.setup.target) = (Some(next.output), next.target);
+        let started = Timestamp(trace.timeline.at(at));
+        let has_gate = self.setup.bursts.is_some();
+        self.goes_on |= !has_gate;
+        let is_paused = !self.goes_on && self.windows.is_empty();
+        // What is open is only known while it is recorded.
+        let calls = if is_paused { OpenCalls::Hide } else { calls };
+        let settings = settings(&next.options, started, has_gate);
+        trace.translator.restart(encoder, settings, calls);
+        for (thread, events) in self.merge.unwritten() {
+            trace.translator.forget_lost(thread, events);
+        }
+        trace.begin(&self.setup, at);
+        if calls == OpenCalls::Enter {
+            trace.translator.enter_open_calls(at);
+        }
+        if is_paused {
+            trace.begin_paused(&self.setup, started);
+        }
+        self.flush();
+    }
+
+    pub(super) fn begin(&mut self, started: u64) {
+        let options = Arc::clone(&self.setup.options);
+        if !self.setup.may_write() {
+            return;
+        }
+        // Without an output, another trace may begin later.
+        let is_idle = self.setup.output.is_none();
+        let encoder = format::encoder(&options).filter(|_| !is_idle);
+        // This may sleep a little, which is why it is done here and not where the program waits for it.
+        let timeline = Timeline::since(self.setup.loaded, self.setup.now);
+        let at = started;
+        let started = Timestamp(timeline.at(at));
+        let mut trace = Trace {
+            translator: Translator::new(
+                encoder.unwrap_or_else(Translator::silent),
+                timeline,
+                settings(&options, started, self.setup.bursts.is_some()),
+            ),
+            compilations: Compilations::default(),
+            identity: Identity::default(),
+            timeline,
+            window: timeline.ticks_in(MERGE_WINDOW),
+            opening: Vec::new(),
+            flushed: Instant::now(),
+            cpu_told: None,
+            due: Vec::new(),
+            is_over: is_idle,
+        };
+        match is_idle {
+            true => trace.translator.go_silent(),
+            false => {
+                trace.begin(&self.setup, at);
+                self.goes_on = options.bursts.is_empty();
+                if !self.goes_on {
+                    trace.begin_paused(&self.setup, started);
+                }
+            }
+        }
+        for announcement in self.waiting.drain(..) {
+            trace.announce(announcement);
+        }
+        self.trace = Some(trace);
+        self.flush();
+    }
+
+    pub(super) fn end(&mut self) {
+        if self.trace.is_none() && self.setup.output.is_some() {
+            // The JVM ended before it was ready.
+            self.begin((self.setup.now)());
+        }
+        self.close((self.setup.now)());
+    }
+
+    /// Ends the trace, if there is one, and its output.
+    pub(super) fn close(&mut self, now: u64) {
+        if let Some(trace) = &mut self.trace
+            && !std::mem::replace(&mut trace.is_over, true)
+        {
+            let time = Timestamp(trace.timeline.at(now));
+            let translator = &mut trace.translator;
+            let options = Arc::clone(&self.setup.options);
+            for (thread, events) in self.merge.unwritten() {
+                translator.lost_at_end(thread, now, events);
+            }
+            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get())
+                && options.events.contains(Events::LINES)
+            {
+                translator.tell_lines(counters, time);
+            }
+            if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
+                translator.event(&process_cpu(time));
+            }
+            let told = translator.losses();
+            let tells = !format::is_ours(options.format);
+            if tells && format::has_notes(options.format) {
+                let told = losses::without(told.clone(), &trace.opening);
+                translator.left_out(options.no_place, &told);
+            }
+            translator.totals(time);
+            translator.event(&Event::TraceEnd(TraceEnd {
+                trace_id: "".into(),
+                time,
+            }));
+            let agent_id = (&*trace.identity.agent_id).into();
+            translator.event(&Event::AgentDestroy(AgentDestroy { agent_id, time }));
+            let closing = losses::without(translator.losses(), &told);
+            while translator.end_part() {
+                write(&mut self.setup, &mut translator.out, &mut self.has_failed);
+            }
+            let all = losses::without(translator.losses(), &trace.opening);
+            let all = losses::without(all, &closing);
+            let message = losses::message(options.format, options.no_place, &all);
+            let lost = translator.lost_events();
+            let patches = translator.patches();
+            let has_notes = format::has_notes(options.format);
+            self.flush();
+            // A client has its own word of what was lost, and the program's output is not the client's.
+            let is_file = |output: &Output| !output.is_stream();
+            if self.setup.output.as_ref().is_some_and(is_file) {
+                self.patch(&patches);
+                if lost > 0 && !has_notes {
+                    log::say(&format!(
+                        "{lost} events were lost (overflow=drop); the trace can't say where"
+                    ));
+                }
+                if tells && let Some(message) = message {
+                    log::say(&message);
+                }
+            }
+        }
+        self.flush();
+        self.note_progress();
+        self.setup.output = None;
+        if let Some(trace) = &mut self.trace {
+            trace.translator.go_silent();
+        }
+    }
+
+    fn patch(&mut self, patches: &[jtrail_formats::Patch]) {
+        if let Some(output) = &mut self.setup.output
+            && let Err(error) = output.patch(patches)
+        {
+            log::say(&format!(
+                "cannot complete the header of {}: {error}",
+                self.setup.target
+            ));
+        }
+    }
+}
+
+/// What a translator has to know of a trace.
+fn settings(options: &Options, started: Timestamp, has_gate: bool) -> Settings {
+    Settings {
+        tell_threads: options.events.contains(Events::THREADS),
+        // This format adds them up itself.
+        aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
+        alloc_sites: options.alloc_sites,
+        off: Some(Events::ALL.without(options.events)),
+        heap_name: options.heap_name.clone(),
+        started,
+        has_gate,
+    }
+}
