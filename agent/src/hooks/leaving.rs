@@ -13,7 +13,7 @@
 //!
 //! A thread may be stopped where it is, by a debugger for instance. Then the agent leaves all the same, and leaves its memory behind.
 
-use super::{api, class, cpu, last_frees, lifecycle};
+use super::{api, class, cpu, last_frees};
 use crate::agent::{self, Agent};
 use crate::buffer::live;
 use crate::instrument::sites;
@@ -100,10 +100,8 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
             ));
         }
         if let Some(hook) = agent.hook.get() {
-            let silenced = hook
-                .set_lines(env, 0)
-                .and_then(|()| hook.set_gate(env, 0))
-                .and_then(|()| hook.bind(env, lifecycle::bind));
+            hook.leave();
+            let silenced = hook.set_lines(env, 0).and_then(|()| hook.set_gate(env, 0));
             is_empty &= silenced.is_ok() && are_hooks_empty(agent, hook).unwrap_or(false);
         }
         // SAFETY: the running thread's environment, and nobody else has the agent any more, or uses these.

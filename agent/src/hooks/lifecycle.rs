@@ -7,7 +7,7 @@ use super::{
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
-use crate::jni::{Hook, HookFunctions};
+use crate::jni::Hook;
 use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
 use crate::writer::Action;
@@ -44,19 +44,20 @@ pub(super) fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     if agent.bursts.is_some() {
         hook.set_gate(env, bursts::gate_address()).map_err(told)?;
     }
+    hook.arrive();
     agent
         .classes
         .found_hook(switch::rewrites(&agent.options, agent.kinds()));
     Ok(())
 }
 
-/// Called by the JVM as `Binder.bindNatives`, in [`open`], and when the agent leaves: then it is hidden already.
-pub(super) unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) {
+/// Called by the JVM as `Binder.bindNatives`, in [`open`].
+unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) {
     guard::run("the binding of the hook", || {
-        let functions = match agent::get() {
-            Some(agent) => method::hook_functions(agent.options.events.contains(Events::CPU)),
-            None => HookFunctions::nothing(),
-        };
+        let Some(agent) = agent::get() else { return };
+        let number = agent.hook.get().map_or(0, |hook| hook.number);
+        let with_cpu = agent.options.events.contains(Events::CPU);
+        let functions = method::hook_functions(number, with_cpu);
         // SAFETY: these are the hook's functions.
         if let Err(error) = unsafe { crate::jni::bind_functions(env, hook, &functions) } {
             log::say(&format!(

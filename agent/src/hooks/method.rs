@@ -4,66 +4,85 @@
 //! [`slow`].
 
 use super::cpu::{Measure, WithCpu, Without};
-use super::trigger;
+use super::{park, site, trigger};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::buffer::{ThreadBuffer, record, tls};
 use crate::clock::{Clock, Counter, System, counter_is_steady};
 use crate::guard;
-use crate::jni::HookFunctions;
+use crate::jni::{HOOKS, HookFunctions, is_present};
 use crate::jvmti::abi::{Callbacks, RawEnv};
 use jni::sys::{JNIEnv, jclass, jint, jmethodID, jobject};
 use std::ffi::{c_uchar, c_void};
 
-type Hook = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
-type ArrayHook = unsafe extern "system" fn(*mut JNIEnv, jclass, jint, jint);
-type ObjectHook = unsafe extern "system" fn(*mut JNIEnv, jclass, jobject, jint);
+/// A function of the hook class with the number `K`: calls one of ours if the agent of that class is here.
+macro_rules! hook {
+    ($function:path, $($argument:ident: $type:ty),*) => {{
+        unsafe extern "system" fn hook<const K: u32, C: Clock, M: Measure>(
+            env: *mut JNIEnv,
+            class: jclass,
+            $($argument: $type),*
+        ) {
+            if is_present(K) {
+                // SAFETY: the JVM's own arguments.
+                unsafe { $function(env, class, $($argument),*) };
+            }
+        }
+        hook::<K, C, M> as unsafe extern "system" fn(*mut JNIEnv, jclass, $($type),*) as *mut c_void
+    }};
+}
 
-/// The functions for this machine's clock, and for what is measured.
-pub(super) fn hook_functions(with_cpu: bool) -> HookFunctions {
-    fn of<C: Clock, M: Measure>() -> HookFunctions {
-        let pointer = |hook: Hook| hook as *mut c_void;
+/// The functions of the hook class with that number, for this machine's clock, and for what is measured.
+pub(super) fn hook_functions(number: u32, with_cpu: bool) -> HookFunctions {
+    fn of<const K: u32, C: Clock, M: Measure>() -> HookFunctions {
         HookFunctions {
-            enter: pointer(enter::<C, M>),
-            leave: pointer(leave::<C, M>),
-            leave_by_exception: pointer(leave_by_exception::<M>),
-            caught: pointer(caught::<M>),
-            super_call: pointer(super_call),
-            super_returned: pointer(super_returned),
-            allocated: pointer(super::site::allocated::<C>),
-            array_allocated: super::site::array_allocated::<C> as ArrayHook as *mut c_void,
-            multi_allocated: super::site::multi_allocated as ObjectHook as *mut c_void,
-            call_allocated: super::site::call_allocated as ObjectHook as *mut c_void,
-            trigger_enter: pointer(trigger::enter::<C, M>),
-            trigger_leave: pointer(trigger::leave::<C, M>),
-            trigger_leave_by_exception: pointer(trigger::leave_by_exception::<M>),
-            park: pointer(super::park::park),
-            unpark: pointer(super::park::unpark),
+            enter: hook!(enter::<C, M>, method: jint),
+            leave: hook!(leave::<C, M>, method: jint),
+            leave_by_exception: hook!(leave_by_exception::<M>, method: jint),
+            caught: hook!(caught::<M>, method: jint),
+            super_call: hook!(super_call, method: jint),
+            super_returned: hook!(super_returned, method: jint),
+            allocated: hook!(site::allocated::<C>, site: jint),
+            array_allocated: hook!(site::array_allocated::<C>, length: jint, site: jint),
+            multi_allocated: hook!(site::multi_allocated, array: jobject, site: jint),
+            call_allocated: hook!(site::call_allocated, made: jobject, site: jint),
+            trigger_enter: hook!(trigger::enter::<C, M>, method: jint),
+            trigger_leave: hook!(trigger::leave::<C, M>, method: jint),
+            trigger_leave_by_exception: hook!(trigger::leave_by_exception::<M>, method: jint),
+            park: hook!(park::park, has_blocker: jint),
+            unpark: hook!(park::unpark, ignored: jint),
         }
     }
-    match (counter_is_steady(), with_cpu) {
-        (true, false) => of::<Counter, Without>(),
-        (true, true) => of::<Counter, WithCpu>(),
-        (false, false) => of::<System, Without>(),
-        (false, true) => of::<System, WithCpu>(),
+    fn measuring<const K: u32>(with_cpu: bool) -> HookFunctions {
+        match (counter_is_steady(), with_cpu) {
+            (true, false) => of::<K, Counter, Without>(),
+            (true, true) => of::<K, Counter, WithCpu>(),
+            (false, false) => of::<K, System, Without>(),
+            (false, true) => of::<K, System, WithCpu>(),
+        }
+    }
+    const { assert!(HOOKS == 8) };
+    match number {
+        0 => measuring::<0>(with_cpu),
+        1 => measuring::<1>(with_cpu),
+        2 => measuring::<2>(with_cpu),
+        3 => measuring::<3>(with_cpu),
+        4 => measuring::<4>(with_cpu),
+        5 => measuring::<5>(with_cpu),
+        6 => measuring::<6>(with_cpu),
+        _ => measuring::<7>(with_cpu),
     }
 }
 
-pub(super) unsafe extern "system" fn enter<C: Clock, M: Measure>(
-    env: *mut JNIEnv,
-    _class: jclass,
-    method: jint,
-) {
+#[inline(always)]
+pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
     // The system is asked before the time is read here, and behind it at a leave: so it takes none of the call's time.
     let cpu = M::now();
     call::<C>(env, || cpu, record::enter(method as u32));
 }
 
-pub(super) unsafe extern "system" fn leave<C: Clock, M: Measure>(
-    env: *mut JNIEnv,
-    _class: jclass,
-    method: jint,
-) {
+#[inline(always)]
+pub(super) unsafe fn leave<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
     call::<C>(env, M::now, record::leave(method as u32));
 }
 
@@ -135,7 +154,7 @@ fn coded_into<M: Measure>(agent: &Agent, buffer: &ThreadBuffer, code: Code, meth
     }
 }
 
-pub(super) unsafe extern "system" fn leave_by_exception<M: Measure>(
+pub(super) unsafe fn leave_by_exception<M: Measure>(
     env: *mut JNIEnv,
     _class: jclass,
     method: jint,
@@ -144,15 +163,15 @@ pub(super) unsafe extern "system" fn leave_by_exception<M: Measure>(
 }
 
 /// Calls may be found to have ended by it, which then have its CPU time.
-unsafe extern "system" fn caught<M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
+unsafe fn caught<M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
     coded::<M>(env, Code::Caught, method);
 }
 
-unsafe extern "system" fn super_call(env: *mut JNIEnv, _class: jclass, method: jint) {
+unsafe fn super_call(env: *mut JNIEnv, _class: jclass, method: jint) {
     coded::<Without>(env, Code::SuperCall, method);
 }
 
-unsafe extern "system" fn super_returned(env: *mut JNIEnv, _class: jclass, method: jint) {
+unsafe fn super_returned(env: *mut JNIEnv, _class: jclass, method: jint) {
     coded::<Without>(env, Code::SuperReturned, method);
 }
 

@@ -9,7 +9,7 @@ use jni::sys::{JNIEnv, jclass, jint};
 /// Our own hook's frame, which is innermost.
 const HOOK_FRAMES: i32 = 1;
 
-pub(super) unsafe extern "system" fn park(env: *mut JNIEnv, _class: jclass, has_blocker: jint) {
+pub(super) unsafe fn park(env: *mut JNIEnv, _class: jclass, has_blocker: jint) {
     guard::run("a park", || {
         let Some(agent) = agent::get() else { return };
         let Some(buffer) = buffer(agent, env) else {
@@ -35,7 +35,7 @@ pub(super) unsafe extern "system" fn park(env: *mut JNIEnv, _class: jclass, has_
     });
 }
 
-pub(super) unsafe extern "system" fn unpark(env: *mut JNIEnv, _class: jclass, _ignored: jint) {
+pub(super) unsafe fn unpark(env: *mut JNIEnv, _class: jclass, _ignored: jint) {
     guard::run("the end of a park", || {
         let Some(agent) = agent::get() else { return };
         record(agent, buffer(agent, env), Code::Unpark, &[0]);

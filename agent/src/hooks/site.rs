@@ -38,15 +38,13 @@ pub(crate) struct Arrays {
 /// First characters of elements' descriptors; arrays are references like all others.
 const ELEMENTS: [u8; 9] = *b"ZBCSIJFDL";
 
-pub(super) unsafe extern "system" fn allocated<C: Clock>(
-    env: *mut JNIEnv,
-    hook: jclass,
-    site: jint,
-) {
+#[inline(always)]
+pub(super) unsafe fn allocated<C: Clock>(env: *mut JNIEnv, hook: jclass, site: jint) {
     made::<C>(env, hook, site as u32, 0);
 }
 
-pub(super) unsafe extern "system" fn array_allocated<C: Clock>(
+#[inline(always)]
+pub(super) unsafe fn array_allocated<C: Clock>(
     env: *mut JNIEnv,
     hook: jclass,
     length: jint,
@@ -91,12 +89,7 @@ fn slow(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
 }
 
 /// A call made this object; it is null where somebody else's method of that name did not.
-pub(super) unsafe extern "system" fn call_allocated(
-    env: *mut JNIEnv,
-    _hook: jclass,
-    made: jobject,
-    site: jint,
-) {
+pub(super) unsafe fn call_allocated(env: *mut JNIEnv, _hook: jclass, made: jobject, site: jint) {
     guard::run("an allocation", || {
         if let Some(agent) = agent::get()
             && !made.is_null()
@@ -108,12 +101,7 @@ pub(super) unsafe extern "system" fn call_allocated(
 }
 
 /// An array of arrays: regular, so that one of each level stands for all.
-pub(super) unsafe extern "system" fn multi_allocated(
-    env: *mut JNIEnv,
-    _hook: jclass,
-    array: jobject,
-    site: jint,
-) {
+pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: jobject, site: jint) {
     guard::run("an allocation", || {
         let Some(agent) = agent::get() else { return };
         let Some(arrays) = agent.arrays.get() else {

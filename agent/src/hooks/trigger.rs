@@ -43,11 +43,7 @@ fn with_method(
     })
 }
 
-pub(super) unsafe extern "system" fn enter<C: Clock, M: Measure>(
-    env: *mut JNIEnv,
-    class: jclass,
-    number: jint,
-) {
+pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, class: jclass, number: jint) {
     // The burst begins before the call does, which is its first event.
     let bits = with_method(env, number, |agent, bursts, buffer, bits, thread| {
         bursts.called(bits, thread, number as u32, |trigger| {
@@ -60,22 +56,14 @@ pub(super) unsafe extern "system" fn enter<C: Clock, M: Measure>(
     }
 }
 
-pub(super) unsafe extern "system" fn leave<C: Clock, M: Measure>(
-    env: *mut JNIEnv,
-    class: jclass,
-    number: jint,
-) {
+pub(super) unsafe fn leave<C: Clock, M: Measure>(env: *mut JNIEnv, class: jclass, number: jint) {
     if ended(env, number) && is_gate_open() {
         // SAFETY: the caller's promise.
         unsafe { method::leave::<C, M>(env, class, number) };
     }
 }
 
-pub(super) unsafe extern "system" fn leave_by_exception<M: Measure>(
-    env: *mut JNIEnv,
-    class: jclass,
-    number: jint,
-) {
+pub(super) unsafe fn leave_by_exception<M: Measure>(env: *mut JNIEnv, class: jclass, number: jint) {
     if ended(env, number) && is_gate_open() {
         // SAFETY: the caller's promise.
         unsafe { method::leave_by_exception::<M>(env, class, number) };

@@ -4,6 +4,9 @@
 //! a JVM uses another hook class than the one before: what is left of an earlier one calls methods that do nothing. There
 //! are [`HOOKS`] such classes, all alike; then comes the first one again. How many agents there have been says a field of the first class,
 //! for the next one may be another library than ours.
+//!
+//! The methods of each class have functions of their own, which look whether it is the present one's ([`is_present`]), and stay bound
+//! to them: for methods that are bound anew the JVM compiles new entries, and later ones (20 and up) never let the old go.
 
 use super::{Lasting, with};
 use jni::objects::{JClass, JClassLoader, JObject, JValue};
@@ -11,6 +14,7 @@ use jni::strings::JNIString;
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong};
 use jni::{NativeMethod, jni_sig, jni_str};
 use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of `java.lang.JtrailHook`, compiled by the build script.
 const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
@@ -27,6 +31,8 @@ pub(crate) type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
 
 /// A hook class.
 pub(crate) struct Hook {
+    /// Below [`HOOKS`].
+    pub(crate) number: u32,
     pub(crate) name: String,
     /// No agent was in this JVM before.
     pub(crate) is_first: bool,
@@ -55,30 +61,14 @@ pub(crate) struct HookFunctions {
     pub(crate) unpark: *mut c_void,
 }
 
-unsafe extern "system" fn nothing(_env: *mut JNIEnv, _class: jclass) {}
+/// The number of the hook class whose agent is here.
+static PRESENT: AtomicU32 = AtomicU32::new(NOBODY);
+const NOBODY: u32 = u32::MAX;
 
-impl HookFunctions {
-    /// Those of an agent that is not there. Arguments are passed by, which does no harm: the caller knows how many there are.
-    pub(crate) fn nothing() -> Self {
-        let nothing = nothing as unsafe extern "system" fn(*mut JNIEnv, jclass) as *mut c_void;
-        Self {
-            enter: nothing,
-            leave: nothing,
-            leave_by_exception: nothing,
-            caught: nothing,
-            super_call: nothing,
-            super_returned: nothing,
-            allocated: nothing,
-            array_allocated: nothing,
-            multi_allocated: nothing,
-            call_allocated: nothing,
-            trigger_enter: nothing,
-            trigger_leave: nothing,
-            trigger_leave_by_exception: nothing,
-            park: nothing,
-            unpark: nothing,
-        }
-    }
+/// Whether the agent of the hook class with that number is here.
+#[inline(always)]
+pub(crate) fn is_present(number: u32) -> bool {
+    PRESENT.load(Ordering::Relaxed) == number
 }
 
 impl Hook {
@@ -115,6 +105,7 @@ impl Hook {
         };
         let class = define_once(env, &name, &named(HOOK_CLASS, &name))?;
         Ok(Self {
+            number,
             name,
             is_first: false,
             class,
@@ -154,6 +145,16 @@ impl Hook {
         // SAFETY: the running thread's environment; nobody else knows the reference.
         unsafe { binder.forget(env) };
         result
+    }
+
+    /// From now on, its methods do something.
+    pub(crate) fn arrive(&self) {
+        PRESENT.store(self.number, Ordering::Release);
+    }
+
+    /// From now on, its methods do nothing.
+    pub(crate) fn leave(&self) {
+        PRESENT.store(NOBODY, Ordering::SeqCst);
     }
 
     /// Says where lines are counted; 0 for nowhere.
