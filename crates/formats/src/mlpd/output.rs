@@ -199,6 +199,12 @@ impl Output {
         self.buffers[place].ended = true;
     }
 
+    /// Whether the place is that of a thread of the program, of which nothing was said yet.
+    #[inline]
+    pub(super) fn is_unannounced(&self, place: usize) -> bool {
+        place > COMPILED && !self.buffers[place].announced
+    }
+
     pub(super) fn buffer(&mut self, place: usize) -> &mut Buffer {
         &mut self.buffers[place]
     }

@@ -198,7 +198,7 @@ impl Encoder {
     /// Announces a thread that the trace uses and does not announce, as readers would.
     #[inline]
     fn announce(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
-        if place > COMPILED && !self.output.buffer(place).announced {
+        if self.output.is_unannounced(place) {
             self.thread_begin(place, thread, time, "");
         }
     }
@@ -422,7 +422,7 @@ impl Encoder {
         self.losses.one_if(groups, Lack::ThreadGroups);
         self.losses.one_if(!e.object.is_none(), Lack::ThreadObjects);
         match self.output.thread(e.thread.0) {
-            Some(place) if place > COMPILED && !self.output.buffer(place).announced => {
+            Some(place) if self.output.is_unannounced(place) => {
                 self.thread_begin(place, e.thread, e.time, &e.name);
                 place
             }
