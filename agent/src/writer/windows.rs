@@ -2,6 +2,7 @@
 
 use super::Burst;
 use jtrail_options::BurstLimit;
+use std::time::Duration;
 
 /// A burst under way.
 struct Window {
@@ -25,10 +26,16 @@ impl Windows {
         self.open.is_empty()
     }
 
-    /// One begins at a tick, behind so many events. `ticks` are those of its time, if it has one.
-    pub(super) fn open(&mut self, at: u64, told: u64, burst: Burst, ticks: u64) {
+    /// One begins at a tick, behind so many events. `ticks_in` says how long a time is.
+    pub(super) fn open(
+        &mut self,
+        at: u64,
+        told: u64,
+        burst: Burst,
+        ticks_in: impl Fn(Duration) -> u64,
+    ) {
         let (until, target) = match burst.limit {
-            BurstLimit::Time(_) => (Some(at.saturating_add(ticks)), None),
+            BurstLimit::Time(time) => (Some(at.saturating_add(ticks_in(time))), None),
             BurstLimit::Events(events) => (None, Some(told.saturating_add(events))),
         };
         self.open.push(Window {
@@ -81,7 +88,6 @@ impl Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn burst(limit: BurstLimit) -> Burst {
         Burst {
@@ -95,16 +101,19 @@ mod tests {
     fn each_is_over_by_its_own_limit() {
         let mut windows = Windows::default();
         assert!(windows.is_empty() && windows.target().is_none() && windows.until().is_none());
-        windows.open(100, 7, burst(BurstLimit::Events(3)), 0);
-        windows.open(110, 8, burst(BurstLimit::Time(Duration::from_secs(1))), 50);
-        windows.open(120, 9, burst(BurstLimit::Events(1)), 0);
+        let ticks_in = |time: Duration| time.as_secs() * 50;
+        windows.open(100, 7, burst(BurstLimit::Events(3)), ticks_in);
+        let second = BurstLimit::Time(Duration::from_secs(1));
+        windows.open(110, 8, burst(second), ticks_in);
+        windows.open(120, 9, burst(BurstLimit::Events(1)), ticks_in);
         assert_eq!((windows.target(), windows.until()), (Some(10), Some(160)));
         assert_eq!(windows.passed(159).len() + windows.reached(9).len(), 0);
         assert_eq!(windows.reached(10).len(), 2, "they come to the same end");
         assert_eq!((windows.target(), windows.is_empty()), (None, false));
         assert_eq!(windows.passed(160).len(), 1);
         assert!(windows.is_empty());
-        windows.open(u64::MAX, u64::MAX, burst(BurstLimit::Events(u64::MAX)), 0);
+        let endless = burst(BurstLimit::Events(u64::MAX));
+        windows.open(u64::MAX, u64::MAX, endless, ticks_in);
         windows.clear();
         assert!(windows.is_empty() && windows.target().is_none());
     }

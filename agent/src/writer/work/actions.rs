@@ -7,7 +7,7 @@ use super::flushing::triggered;
 use super::{DRAIN_INTERVAL, Work};
 use crossbeam_channel::bounded;
 use jtrail_model::{Custom, Event, Timestamp};
-use jtrail_options::{BurstLimit, Trigger};
+use jtrail_options::Trigger;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,12 +101,10 @@ impl Work {
             Action::Burst(_) if trace.is_over => {}
             Action::Burst(burst) => {
                 trace.translator.resume(time);
-                let ticks = match burst.limit {
-                    BurstLimit::Time(time) => trace.timeline.ticks_in(time),
-                    BurstLimit::Events(_) => 0,
-                };
                 let told = trace.translator.told();
-                self.windows.open(at, told, burst, ticks);
+                let timeline = trace.timeline;
+                self.windows
+                    .open(at, told, burst, |time| timeline.ticks_in(time));
             }
             Action::Triggered(number) => {
                 let translator = &mut trace.translator;

@@ -6,7 +6,6 @@ use super::super::{Burst, Setup, format, stream};
 use crate::buffer::record::Code;
 use crate::{control, log};
 use jtrail_control::State;
-use jtrail_options::BurstLimit;
 
 /// Bytes of output that are collected before they are written.
 const OUTPUT_BYTES: usize = 1 << 20;
@@ -61,10 +60,6 @@ pub(super) fn triggered(
     if is_over {
         return; // there is no trace for it any more
     }
-    let ticks = match burst.limit {
-        BurstLimit::Time(time) => translator.timeline().ticks_in(time),
-        BurstLimit::Events(_) => 0,
-    };
     if translator.resume_at(at) {
         control::tell_state(State::Recording);
     }
@@ -78,7 +73,8 @@ pub(super) fn triggered(
             control::tell_state(State::Paused);
         }),
     };
-    windows.open(at, told, burst, ticks);
+    let timeline = translator.timeline();
+    windows.open(at, told, burst, |time| timeline.ticks_in(time));
 }
 
 /// The translator, which writes its output whenever there is much of it.
