@@ -166,6 +166,37 @@ fn what_can_not_be_had_is_refused() {
     }
 }
 
+/// What the command says is what the agent does: it records, or it waits for somebody who has it record.
+#[test]
+fn what_begins_is_told() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = temp_dir();
+        let file = path(folder.path());
+        let running = ready(&jdk);
+        let said = attach(&running, &options(&file, &[])).expect("it is taken");
+        assert!(said.contains(&format!("records into {file}")), "{said}");
+        work(running, 1);
+        std::fs::remove_file(&file).expect("a trace");
+        let socket = folder.path().join("socket");
+        let socket = socket.to_str().expect("text");
+        let idle = [
+            "--server",
+            "enabled",
+            "--format",
+            "none",
+            "--control",
+            socket,
+        ];
+        let running = ready(&jdk);
+        let said = attach(&running, &options(&file, &idle)).expect("it is taken");
+        assert!(said.contains("records nothing yet"), "{said}");
+        let (_, status, _) = jtrail(&["ctl", socket, "status"]);
+        assert!(status.contains("idle"), "{status}");
+        work(running, 1);
+        assert!(!Path::new(&file).exists());
+    }
+}
+
 /// A second agent is refused, and the first one goes on.
 #[test]
 fn one_agent_at_a_time() {
