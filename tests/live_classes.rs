@@ -13,7 +13,7 @@ use std::process::Command;
 
 /// What a trace says of classes, by name.
 #[derive(Default)]
-struct Classes {
+pub(crate) struct Classes {
     names: HashMap<ClassId, String>,
     details: Vec<(String, ClassDetail<'static>)>,
     unloaded: BTreeMap<String, u64>,
@@ -29,7 +29,7 @@ fn own(member: &Member<'_>) -> Member<'static> {
 }
 
 impl Classes {
-    fn read(file: &Path) -> Self {
+    pub(crate) fn read(file: &Path) -> Self {
         let mut classes = Self::default();
         let mut reader = Reader::new(File::open(file).expect("a trace")).expect("its format");
         let problem = reader
@@ -78,7 +78,7 @@ impl Classes {
         }
     }
 
-    fn named(&self, name: &str) -> Vec<&ClassDetail<'static>> {
+    pub(crate) fn named(&self, name: &str) -> Vec<&ClassDetail<'static>> {
         let found = self.details.iter().filter(|(n, _)| n == name);
         found.map(|(_, detail)| detail).collect()
     }

@@ -1,6 +1,7 @@
 //! Clients command the agent in a running program.
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::live_classes::Classes;
 use crate::live_cli::jtrail;
 use jtrail_control::{Client, Command as Ask, Incoming, Notice, Start};
 use jtrail_formats::Format;
@@ -228,6 +229,35 @@ fn objects_are_defined_in_each_trace() {
                 .lines()
                 .filter(|line| line.contains("\tharness.Attached\t"));
             assert!(waits.count() > 0, "{name}: {out}");
+        }
+    }
+}
+
+/// A trace whose format lists what classes declare begins with that, also if the agent was loaded for something else, and
+/// also the traces that follow.
+#[test]
+fn classes_are_declared_in_each_trace() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=none,server=enabled,events=methods+threads");
+        let first = format!("file={}", bench.text("one"));
+        bench.ctl(&["start", "format=jinsight", &first]);
+        bench.work();
+        bench.ctl(&["rotate", &bench.text("two")]);
+        bench.work();
+        bench.ctl(&["stop"]);
+        let third = format!("file={}", bench.text("three"));
+        bench.ctl(&["start", "format=jinsight", &third]);
+        bench.work();
+        let (folder, output) = bench.end();
+        for name in ["one", "two", "three"] {
+            let file = folder.path().join(name);
+            assert_eq!(rounds(&file, &output).1, 1, "{name}");
+            let classes = Classes::read(&file);
+            let own = classes.named("harness.Attached");
+            assert_eq!(own.len(), 1, "{name}: {own:?}"); // a class whose methods turn up later is told twice
+            assert!(own[0].methods.iter().any(|method| method.name == "round"));
+            assert!(own[0].fields.iter().any(|field| field.name == "LOCK"));
+            assert_eq!(classes.named("java.util.HashMap").len(), 1, "{name}");
         }
     }
 }

@@ -84,8 +84,10 @@ impl Commander {
         let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
         let mut options = self.agent.options.changed(change).map_err(invalid)?;
         if change.events.is_none() {
-            // What the format would like beyond what was asked for has to be asked for.
-            let more = options.events.without(self.agent.options.events);
+            // What the format would like beyond what was asked for has to be asked for, but for what classes declare, which costs
+            // the program nothing.
+            let asked = self.agent.options.events.union(Events::DETAILS);
+            let more = options.events.without(asked);
             options.events = options.events.without(more);
         }
         hooks::acquire(self.agent, self.env, options.events).map_err(unavailable)?;

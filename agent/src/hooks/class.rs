@@ -49,7 +49,7 @@ pub(super) unsafe extern "system" fn file_load_hook(
         // SAFETY: the callback's own reference.
         let loader = unsafe { agent.classes.loader(agent.jvmti, loader) };
         let again = !redefined.is_null();
-        if agent.options.events.contains(Events::DETAILS) {
+        if agent.held().contains(Events::DETAILS) {
             match again {
                 false => agent.sizes.loaded(loader, name.as_deref(), bytes.len()),
                 true if OURS.get() => {}
@@ -93,7 +93,7 @@ pub(super) unsafe extern "system" fn prepared(
         let Some(agent) = agent::get() else { return };
         // SAFETY: the callback's own references.
         unsafe { api::prepared(agent, env, class) };
-        if agent.options.events.contains(Events::DETAILS) {
+        if agent.held().contains(Events::DETAILS) {
             // SAFETY: likewise.
             unsafe { detail::prepared(agent, env, class) };
         }

@@ -4,7 +4,7 @@
 //! to have seen, can't be had.
 
 use super::switch::rewriting;
-use super::{add_capabilities, callbacks, capabilities, jit, lifecycle, object};
+use super::{add_capabilities, callbacks, capabilities, detail, jit, lifecycle, object};
 use crate::agent::Agent;
 use crate::instrument::lines::LineCounters;
 use crate::jvmti::abi::Event;
@@ -25,7 +25,6 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
             Events::HEAP,
             "objects are numbered in another way where heaps are walked over",
         ),
-        (Events::DETAILS, "classes are looked at as they load"),
     ];
     if options.engine == Engine::Jvmti {
         all.push((Events::METHODS, start));
@@ -83,6 +82,14 @@ pub(crate) fn acquire(agent: &Agent, env: *mut JNIEnv, kinds: Events) -> Result<
     if more.contains(Events::JIT) {
         jit::begin(agent);
     }
+    if more.contains(Events::DETAILS) {
+        let enabled = agent.jvmti.enable(Event::ClassFileLoadHook);
+        enabled.map_err(|e| e.to_string())?;
+    }
     agent.set_held(options.events);
+    if more.contains(Events::DETAILS) {
+        // SAFETY: the running thread's environment; no reference leaves.
+        unsafe { crate::jni::with_frame(env, || detail::begin(agent, env)) };
+    }
     Ok(())
 }

@@ -8,10 +8,34 @@ use jtrail_model::{
     ClassDetail, ClassRedefine, ClassUnload, CodeRange, Event, MethodCompile, MethodUncompile,
     Timestamp,
 };
+use jtrail_options::Events;
 
 impl Translator {
-    pub(crate) fn class_detail(&mut self, info: &ClassDetailInfo) {
-        let time = Timestamp(self.timeline.at(info.time));
+    /// Tells what a class declares, and keeps it if another trace may begin.
+    pub(crate) fn add_detail(&mut self, info: Box<ClassDetailInfo>) {
+        self.class_detail(&info);
+        if self.settings.keeps_details {
+            let class = info.class;
+            self.detailed.push(class);
+            slot(&mut self.classes, class).detail = Some(info);
+        }
+    }
+
+    /// Tells what classes declare that are there when a trace begins.
+    pub(crate) fn tell_details(&mut self) {
+        for number in std::mem::take(&mut self.detailed) {
+            let Some(info) = slot(&mut self.classes, number).detail.take() else {
+                continue; // the class is gone
+            };
+            self.add_detail(info);
+        }
+    }
+
+    fn class_detail(&mut self, info: &ClassDetailInfo) {
+        if self.is_off(Events::DETAILS) {
+            return;
+        }
+        let time = Timestamp(self.timeline.at(info.time)).max(self.settings.started);
         let class = self.class(info.class, time);
         let interfaces = info.interfaces.iter().map(|name| (&**name).into());
         self.event(&Event::ClassDetail(ClassDetail {
@@ -41,7 +65,7 @@ impl Translator {
             method.frame = Box::default();
         }
         let class = &mut self.classes[number as usize];
-        class.info = ClassInfo::default();
+        (class.info, class.detail) = (ClassInfo::default(), None);
         let id = class.id;
         if !id.is_none() {
             self.event(&Event::ClassUnload(ClassUnload { class: id, time }));

@@ -15,7 +15,7 @@ mod snapshot;
 mod stacks;
 mod threads;
 
-use super::announce::{ClassInfo, MarkInfo, MethodInfo, ThreadInfo};
+use super::announce::{ClassDetailInfo, ClassInfo, MarkInfo, MethodInfo, ThreadInfo};
 use super::stream::Sink;
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) alloc_sites: bool,
     /// Kinds of events that are not in the trace. Most are off in the program too.
     pub(crate) off: Option<Events>,
+    /// Another trace may begin, with the details of the classes that are there.
+    pub(crate) keeps_details: bool,
     /// What heap dumps are called, before their number.
     pub(crate) heap_name: String,
     /// When the trace began.
@@ -64,6 +66,8 @@ pub(crate) struct Translator {
     /// By number; a program may have had millions of virtual threads.
     ended: Vec<bool>,
     classes: Vec<Class>,
+    /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
+    detailed: Vec<u32>,
     methods: Vec<Method>,
     /// By number; the first one is empty.
     texts: Vec<Box<str>>,
@@ -129,6 +133,8 @@ struct Class {
     id: ClassId,
     /// Those that were announced.
     methods: Vec<u32>,
+    /// What it declares, for traces to come.
+    detail: Option<Box<ClassDetailInfo>>,
 }
 
 #[derive(Default)]
@@ -172,6 +178,7 @@ impl Translator {
             threads: Vec::new(),
             ended: Vec::new(),
             classes: Vec::new(),
+            detailed: Vec::new(),
             methods: Vec::new(),
             texts: Vec::new(),
             marks: FxHashMap::default(),

@@ -100,8 +100,7 @@ impl Trace {
             Announcement::ThreadName { number, name } => translator.add_name(number, name),
             Announcement::Class(info) => translator.add_class(info),
             Announcement::Methods { class, methods } => translator.add_methods(class, methods),
-            Announcement::ClassDetail(_) if translator.is_off(Events::DETAILS) => {}
-            Announcement::ClassDetail(info) => translator.class_detail(&info),
+            Announcement::ClassDetail(info) => translator.add_detail(info),
             Announcement::Lines {
                 method,
                 counters,

@@ -10,7 +10,7 @@ use super::trace::{Trace, process_cpu};
 use crate::clock::Timeline;
 use crate::log;
 use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd};
-use jtrail_options::{Events, Options, OutputFormat};
+use jtrail_options::{Events, Options, OutputFormat, Server};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,7 @@ impl Work {
             trace.translator.forget_lost(thread, events);
         }
         trace.begin(&self.setup, at);
+        trace.translator.tell_details();
         if calls == OpenCalls::Enter {
             trace.translator.enter_open_calls(at);
         }
@@ -185,6 +186,7 @@ fn settings(options: &Options, started: Timestamp, has_gate: bool) -> Settings {
         aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
         alloc_sites: options.alloc_sites,
         off: Some(Events::ALL.without(options.events)),
+        keeps_details: options.server != Server::Standalone,
         heap_name: options.heap_name.clone(),
         started,
         has_gate,
