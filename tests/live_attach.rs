@@ -1,11 +1,10 @@
 //! The agent comes while the program runs.
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
-use crate::live_cli::jtrail;
+use crate::live_cli::{jtrail, outcome};
 use jtrail_testkit::{Jdk, Output, Running, temp_dir};
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// A program that is ready for the agent, and its input.
 fn ready(jdk: &Jdk) -> Running {
@@ -19,11 +18,7 @@ fn attach(running: &Running, options: &[&str]) -> Result<String, String> {
     let (pid, agent) = (running.pid().to_string(), agent());
     let first = ["attach", &pid, "--agent", agent.to_str().expect("text")];
     let args: Vec<&str> = first.iter().chain(options).copied().collect();
-    let (code, out, err) = jtrail(&args);
-    match format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS) {
-        true => Ok(out + &err),
-        false => Err(err),
-    }
+    outcome(&args)
 }
 
 /// Has the program do its work so many times, and end.

@@ -277,8 +277,7 @@ fn every_format() {
         let output = run(jdk, &file, &options, &["rounds"]);
         let path = file.display().to_string();
         let (code, out, err) = jtrail(&["verify", &path]);
-        let sound = format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS);
-        assert!(sound, "{format}: {out}{err}\n{output}");
+        assert_eq!(code, ExitCode::SUCCESS, "{format}: {out}{err}\n{output}");
         let (_, report, _) = jtrail(&["report", "--only", "methods", "--format", "tsv", &path]);
         let count = |name: &str| {
             let line = report
@@ -377,11 +376,7 @@ fn in_a_program_that_runs() {
             round,
         ];
         let (code, _, err) = jtrail(&args);
-        assert_eq!(
-            format!("{code:?}"),
-            format!("{:?}", ExitCode::SUCCESS),
-            "{err}"
-        );
+        assert_eq!(code, ExitCode::SUCCESS, "{err}");
         let mut input = running.stdin();
         input.write_all(b"work\nwork\nwork\n").expect("it reads");
         drop(input);

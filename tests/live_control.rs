@@ -2,7 +2,7 @@
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
 use crate::live_classes::Classes;
-use crate::live_cli::jtrail;
+use crate::live_cli::{jtrail, outcome};
 use jtrail_control::{Client, Command as Ask, Incoming, Notice, Start};
 use jtrail_formats::Format;
 use jtrail_options::OutputFormat;
@@ -68,11 +68,7 @@ impl Bench {
     pub(crate) fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
         let socket = self.text("socket");
         let args: Vec<&str> = ["ctl", &socket].iter().chain(words).copied().collect();
-        let (code, out, err) = jtrail(&args);
-        match format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS) {
-            true => Ok(out),
-            false => Err(err),
-        }
+        outcome(&args)
     }
 
     /// Waits until the agent is in that state.
@@ -282,11 +278,7 @@ fn data_come_live() {
             bench.ctl(&["stop"]);
             bench.work();
             let (code, _, err) = client.join().expect("no panic");
-            assert_eq!(
-                format!("{code:?}"),
-                format!("{:?}", ExitCode::SUCCESS),
-                "{err}"
-            );
+            assert_eq!(code, ExitCode::SUCCESS, "{err}");
             let (folder, output) = bench.end();
             let trace = Trace::read(&folder.path().join("live")).expect(word);
             assert_eq!(trace.faults, [""; 0], "{output}");
@@ -522,11 +514,7 @@ fn snapshots_on_command() {
         for name in ["first-1", "now.xml", "first"] {
             let (code, _, err) =
                 jtrail(&["verify", folder.path().join(name).to_str().expect("text")]);
-            assert_eq!(
-                format!("{code:?}"),
-                format!("{:?}", ExitCode::SUCCESS),
-                "{err}{output}"
-            );
+            assert_eq!(code, ExitCode::SUCCESS, "{err}{output}");
         }
         let bench = Bench::new(&jdk, "format=binary,events=methods+heap,heap=request");
         bench.ctl(&["snapshot", "heap"]);

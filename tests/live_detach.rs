@@ -3,13 +3,13 @@
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
 use crate::embed;
 use crate::live_api::with_api;
-use crate::live_cli::jtrail;
+use crate::live_cli::outcome;
 use jtrail_testkit::{Jdk, Output, Run, Running, temp_dir};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, ExitCode};
+use std::process::ChildStdin;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -150,15 +150,6 @@ impl Bench {
         let output = self.running.wait().expect("it ends");
         output.assert_exit(0);
         (self.folder, output)
-    }
-}
-
-/// What a command of ours says; the error if it fails.
-fn outcome(args: &[&str]) -> Result<String, String> {
-    let (code, out, err) = jtrail(args);
-    match format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS) {
-        true => Ok(out + &err),
-        false => Err(err),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A program that waits for a client before its `main`.
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
-use crate::live_cli::jtrail;
+use crate::live_cli::{jtrail, outcome};
 use jtrail_testkit::{Jdk, Output, Running, temp_dir};
 use std::process::ExitCode;
 use std::thread;
@@ -40,11 +40,7 @@ impl Waiting {
     fn ctl(&self, words: &[&str]) -> Result<String, String> {
         let socket = self.text("socket");
         let args: Vec<&str> = ["ctl", &socket].iter().chain(words).copied().collect();
-        let (code, out, err) = jtrail(&args);
-        match format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS) {
-            true => Ok(out),
-            false => Err(err),
-        }
+        outcome(&args)
     }
 
     fn end(self) -> (tempfile::TempDir, Output) {
@@ -134,11 +130,7 @@ fn it_can_be_ended_while_it_waits() {
                 &file,
             ];
             let (code, _, err) = jtrail(&args);
-            assert_ne!(
-                format!("{code:?}"),
-                format!("{:?}", ExitCode::SUCCESS),
-                "{err}"
-            );
+            assert_ne!(code, ExitCode::SUCCESS, "{err}");
             waiting.running.signal(signal).expect("sent");
             let begin = Instant::now();
             let output = waiting.running.wait().expect("it ends");
