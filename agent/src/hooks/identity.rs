@@ -189,11 +189,8 @@ unsafe fn take(
         };
         if !is_its {
             // SAFETY: likewise.
-            let number = match number {
-                None => *number.insert(unsafe { objects.class_if_known(class) }?),
-                Some(number) => number,
-            };
-            if !pending(buffer).has(number) {
+            number = number.or_else(|| unsafe { objects.class_if_known(class) });
+            if !pending(buffer).has(number?) {
                 return None;
             }
         }
