@@ -313,12 +313,13 @@ def object_cases():
             traced("alloc=sites", "alloc,alloc=sites", total="objects", limit="<= 15 ns more"),
             traced("alloc=sites with sites", "alloc,alloc=sites,allocsites=true", limit="<= 15 ns more"),
             traced("alloc=sites, written to /dev/null", "alloc,alloc=sites", output=NULL),
+            traced("alloc=sites with ids and free", "alloc+free,alloc=sites", total="objects", limit="<= 150 ns more"),
             traced("alloc", "alloc", total="objects"),
             traced("alloc with sites", "alloc,allocsites=true"),
             traced("alloc, written to /dev/null", "alloc", output=NULL),
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
             traced("alloc with ids and free (and exceptions)", "alloc+free+exceptions"),
-            traced("alloc with ids and free", "alloc+free", limit="<= 150 ns more"),
+            traced("alloc with ids and free", "alloc+free"),
             *floors("alloc", "", "tag", "tag free", "weak", "weak free"),
             Variant("JFR, allocation areas", jfr=tlab),
             Variant("JFR, samples unthrottled", jfr=("ObjectAllocationSample",), since=16)]),
@@ -327,6 +328,7 @@ def object_cases():
             traced("alloc with ids (and exceptions)", "alloc+exceptions"),
             traced("alloc with ids and free (and exceptions)", "alloc+free+exceptions"),
             traced("alloc with ids and free", "alloc+free", total="frees"),
+            traced("alloc=sites with ids and free", "alloc+free,alloc=sites", total="frees"),
             *floors("free", "tag free", "weak free")]),
     ]
 

@@ -110,6 +110,12 @@ impl Facts {
         self.classes.get(&id).cloned().unwrap_or_default()
     }
 
+    /// Whether the objects have the ids 1, 2, 3 …, each once.
+    pub(crate) fn are_objects_in_a_row(&self) -> bool {
+        let last = self.object_classes.keys().map(|object| object.0).max();
+        last == Some(self.object_classes.len() as u64)
+    }
+
     fn class_of(&self, object: ObjectId) -> String {
         self.object_classes
             .get(&object)

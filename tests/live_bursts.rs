@@ -306,6 +306,7 @@ fn with_other_options() {
         for more in [
             "overflow=drop,buffer=1m",
             "events=methods+threads+alloc,alloc=sites,allocsites=true",
+            "events=methods+threads+alloc+free,alloc=sites",
             "events=methods+threads+lines+cpu",
             "events=methods+threads+classes+gc+alloc+free+monitors+parks+details+samples",
         ] {

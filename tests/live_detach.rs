@@ -167,11 +167,12 @@ fn agents_come_and_go() {
         let mut bench = Bench::new(&jdk, "harness.Attached");
         let all =
             "methods+threads+gc+alloc+free+monitors+jit+cpu+lines+mounts+samples+details+heap";
-        let options: [&[&str]; 5] = [
+        let options: [&[&str]; 6] = [
             &[],
             &["--events", all, "--heap", "gc+exit"],
             &["--format", "xml", "--events", "methods+threads+lines"],
             &["--events", "methods+threads+alloc", "--alloc", "sites"],
+            &["--events", "methods+threads+alloc+free", "--alloc", "sites"],
             &["--events", "methods+threads", "--overflow", "drop"],
         ];
         for (number, options) in options.iter().enumerate() {
@@ -270,6 +271,7 @@ fn the_original_bytecode_is_back() {
                 "java.util.ArrayList",
             ],
             &["--events", "methods+alloc", "--alloc", "sites"],
+            &["--events", "methods+alloc+free", "--alloc", "sites"],
         ]
         .iter()
         .enumerate()

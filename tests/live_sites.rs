@@ -3,6 +3,7 @@
 
 use crate::common::{VERSIONS, agent, harness, program};
 use crate::facts::Facts;
+use crate::live_conversions::java_compiler;
 use crate::live_truth::collectors;
 use jtrail_testkit::{Jdk, Run, temp_dir};
 use std::collections::BTreeMap;
@@ -43,6 +44,10 @@ fn check(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) {
         _ => 0,
     };
     assert_eq!(all - differences.len(), expected, "{output}");
+    if options.contains("threads") {
+        // Otherwise a thread may have a number, and not be in the trace.
+        assert!(facts.are_objects_in_a_row(), "{output}");
+    }
 }
 
 #[test]
@@ -78,6 +83,77 @@ fn whatever_else_is_recorded() {
             check(&jdk, "harness.Allocations", options, |run| run);
         }
         check(&jdk, "harness.Lines", "events=+lines+alloc", |run| run);
+    }
+}
+
+/// With `free`, objects have identity: no program makes another one of them, or one too few, and all that are dead are told of.
+#[test]
+fn ends_are_told() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for collector in collectors(&jdk) {
+            eprintln!("{collector}");
+            for name in ["harness.Frees", "harness.Constructed"] {
+                check(&jdk, name, "events=threads+gc+alloc+free", |run| {
+                    run.jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                        .jvm_arg(&collector)
+                });
+            }
+        }
+        for how in ["-Xint", "-Xcomp", "-XX:TieredStopAtLevel=1"] {
+            check(&jdk, "harness.Constructed", "events=alloc+free", |run| {
+                run.jvm_arg(how).arg("60")
+            });
+        }
+        for name in ["harness.Allocations", "harness.RecordAllocations"] {
+            check(&jdk, name, "events=threads+alloc+free", |run| run);
+        }
+    }
+}
+
+#[test]
+fn whatever_else_is_recorded_with_ends() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for options in [
+            "events=+alloc+free+lines+details",
+            "events=+alloc+free+cpu,server=enabled",
+        ] {
+            check(&jdk, "harness.Constructed", options, |run| run.arg("60"));
+        }
+    }
+}
+
+/// Threads leave their carriers while objects wait for their constructors.
+#[test]
+fn ends_are_told_on_virtual_threads() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for options in ["events=threads+alloc+free", "events=alloc+free+mounts"] {
+            check(&jdk, "harness.ConstructedVirtually", options, |run| run);
+        }
+    }
+}
+
+/// A real program, all of whose classes are verified.
+#[test]
+fn the_java_compiler_works_as_before() {
+    let jdks = Jdk::require(&VERSIONS).into_iter();
+    for jdk in jdks.filter(|jdk| jdk.javac.is_some()) {
+        let made = |options: Option<&str>| {
+            let folder = temp_dir();
+            let run = java_compiler(&jdk, folder.path()).jvm_arg("-Xmn8m");
+            match options {
+                None => run.output().assert_exit(0),
+                Some(options) => {
+                    let (facts, _) = traced(&jdk, run.jvm_arg("-Xverify:all"), options);
+                    let totals = facts.totals.expect("the trace ended well");
+                    eprintln!("JDK {}: {totals:?}", jdk.feature);
+                    assert!(totals.objects > 500_000 && totals.frees > totals.objects / 4);
+                    assert!(facts.are_objects_in_a_row());
+                }
+            }
+            let main = folder.path().join("org/example/shop/Main.class");
+            std::fs::read(main).expect("a class")
+        };
+        assert!(made(Some("events=threads+alloc+free,alloc=sites")) == made(None));
     }
 }
 
@@ -146,10 +222,9 @@ fn the_jvm_says_the_same() {
 fn what_can_not_be_had_is_refused() {
     let jdk = &Jdk::require(&VERSIONS)[0];
     for (options, message) in [
-        ("events=alloc+free,alloc=sites", "no identity, which free"),
         (
             "events=all,alloc=sites",
-            "no identity, which free and monitors",
+            "lets no object be known again, which monitors and parks",
         ),
         (
             "events=alloc,alloc=sites,engine=jvmti",

@@ -7,6 +7,7 @@
 //! | `jvmti`, `jni` | the JVM's interfaces, made safe |
 //! | `hooks` | what the JVM and instrumented code call: callback to record |
 //! | `instrument` | which methods are rewritten, and their numbers |
+//! | `objects`, `weak`, `pending` | objects: their numbers, references to them, those whose constructor is to come |
 //! | `perf` | the JVM's performance counters |
 //! | `buffer` | where application threads record |
 //! | `bursts` | what begins bursts by itself, and the gate |
@@ -30,6 +31,7 @@ mod log;
 mod memory;
 mod numbers;
 mod objects;
+mod pending;
 mod perf;
 mod startup;
 mod weak;

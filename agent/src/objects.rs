@@ -20,6 +20,7 @@ use crate::hooks::Teller;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
 use crate::numbers::NumberSet;
+use crate::pending::PendingElsewhere;
 use crate::weak::WeakObjects;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::{Events, Options, Server};
@@ -35,6 +36,18 @@ const OBJECT_MASK: i64 = (1 << CLASS_SHIFT) - 1;
 /// How long a walk over the heap waits for threads that give an object its number: a debugger may have stopped one.
 const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
 
+/// The number of the next object. Apart from the rest, because probes count it up without a look for the agent.
+static NEXT: Apart = Apart(AtomicU64::new(1));
+
+#[repr(align(128))]
+struct Apart(AtomicU64);
+
+/// A number for one more object.
+#[inline(always)]
+pub(crate) fn next_number() -> u64 {
+    NEXT.0.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Numbers of objects.
 pub(crate) struct Objects {
     /// The environment of the tags.
@@ -47,7 +60,7 @@ pub(crate) struct Objects {
     tagged: AtomicBool,
     /// What objects have instead of tags, where that is enough.
     pub(crate) weak: Option<WeakObjects>,
-    next: AtomicU64,
+    pub(crate) elsewhere: PendingElsewhere,
     /// Objects up to this number are older than the trace under way, and those of them that it was told of.
     older: AtomicU64,
     told: Mutex<NumberSet>,
@@ -91,6 +104,7 @@ impl Objects {
     pub(crate) fn new(vm: Vm, jvmti: Jvmti, options: &Options) -> Self {
         let events = options.events;
         let is_weak = are_only_freed(options) && has_weak_looks(jvmti);
+        NEXT.0.store(1, Ordering::Relaxed);
         Self {
             jvmti,
             vm,
@@ -98,7 +112,7 @@ impl Objects {
             forgets_areas: crate::hooks::forgets_areas(jvmti),
             tagged: AtomicBool::new(are_named(events)),
             weak: is_weak.then(WeakObjects::default),
-            next: AtomicU64::new(1),
+            elsewhere: PendingElsewhere::default(),
             older: AtomicU64::new(0),
             told: Mutex::default(),
             naming: Mutex::new(()),
@@ -144,7 +158,7 @@ impl Objects {
 
     /// How many objects have numbers.
     pub(crate) fn count(&self) -> u64 {
-        self.next.load(Ordering::Relaxed) - 1
+        NEXT.0.load(Ordering::Relaxed) - 1
     }
 
     /// Keeps walks over the heap away, from before an object gets its number until a record tells of it. Not to
@@ -160,7 +174,7 @@ impl Objects {
 
     /// The number of an object that has none, for a walk, which keeps the others away ([`Self::keep_numbers`]).
     pub(crate) fn number_in_walk(&self, tag: &mut i64) -> u64 {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         *tag |= number as i64;
         number
     }
@@ -180,9 +194,25 @@ impl Objects {
         if self.walks.is_some() && unsafe { self.jvmti.tag(object) }.unwrap_or_default() != 0 {
             return None;
         }
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
+        // SAFETY: likewise.
+        unsafe { self.keep(env, object, class, number) };
+        Some(number)
+    }
+
+    /// Gives a new object, that nobody else knows yet, a number that was taken for it.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `object` a live reference.
+    pub(crate) unsafe fn keep(
+        &self,
+        env: *mut JNIEnv,
+        object: jobject,
+        class: NewClass,
+        number: u64,
+    ) {
         match &self.weak {
-            // SAFETY: likewise.
+            // SAFETY: the caller's promise.
             Some(weak) if !class.is_looked_up() => unsafe { weak.add(env, object, number) },
             _ if self.is_tagging() => {
                 // SAFETY: likewise.
@@ -190,7 +220,6 @@ impl Objects {
             }
             _ => {}
         }
-        Some(number)
     }
 
     /// The number of a class.
@@ -215,6 +244,59 @@ impl Objects {
         // SAFETY: likewise.
         unsafe { self.jvmti.set_tag(class, tag) }.ok()?;
         Some(number)
+    }
+
+    /// As [`Self::number_new`], as a tag in any case, so that the object is known by [`Self::has_number`].
+    ///
+    /// # Safety
+    /// `object` is a live reference.
+    pub(crate) unsafe fn tag_new(&self, object: jobject) -> Option<u64> {
+        let number = next_number();
+        // SAFETY: the caller's promise.
+        unsafe { self.jvmti.set_tag(object, number as i64) }.ok()?;
+        Some(number)
+    }
+
+    /// Whether the object has that number, as a tag.
+    ///
+    /// # Safety
+    /// `object` is a live reference.
+    pub(crate) unsafe fn has_number(&self, object: jobject, number: u64) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.jvmti.tag(object) }.is_ok_and(|tag| number_in(tag) == number)
+    }
+
+    /// The number of a class, if it has one.
+    ///
+    /// # Safety
+    /// `class` is a live reference to a class.
+    pub(crate) unsafe fn class_if_known(&self, class: jclass) -> Option<u32> {
+        // SAFETY: the caller's promise.
+        class_in(unsafe { self.jvmti.tag(class) }.ok()?)
+    }
+
+    /// The class with that number, so that it is known again by [`Self::is_class`].
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `class` a live reference to that class.
+    pub(crate) unsafe fn know_class(
+        &self,
+        env: *mut JNIEnv,
+        class: jclass,
+        number: u32,
+    ) -> NewClass {
+        // SAFETY: the caller's promise.
+        unsafe { self.classes.keep(self.jvmti, env, class, number) }
+    }
+
+    /// Whether it is that class.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `class` a live reference to a class.
+    #[inline]
+    pub(crate) unsafe fn is_class(&self, env: *mut JNIEnv, class: jclass, known: NewClass) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.classes.is(env, class, known) }
     }
 
     /// As [`Self::class`], for a new object of that class with so many bytes: most often, the class is the one that the running thread
@@ -313,7 +395,7 @@ impl Objects {
             0 => {}
             known => return Some((known, false)),
         }
-        let new = self.next.fetch_add(1, Ordering::Relaxed);
+        let new = next_number();
         // SAFETY: likewise.
         unsafe { self.jvmti.set_tag(object, tag | new as i64) }.ok()?;
         Some((new, true))
@@ -358,12 +440,28 @@ impl Objects {
 
 /// The class of a new object: its number, and in the uppermost bit whether objects of it are asked for their numbers, whatever the kinds of
 /// events.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NewClass(u32);
 
 impl NewClass {
     const NONE: Self = Self(u32::MAX);
     const LOOKED_UP: u32 = 1 << 31;
+
+    /// The class with that number, which nobody has to know again.
+    pub(crate) fn unknown(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// As a word that is not 0.
+    pub(crate) fn to_word(self) -> u32 {
+        self.0.wrapping_add(1)
+    }
+
+    /// Reverses [`Self::to_word`]; none for 0.
+    #[inline(always)]
+    pub(crate) fn from_word(word: u32) -> Option<Self> {
+        Some(Self(word.checked_sub(1)?))
+    }
 
     pub(crate) fn number(self) -> u32 {
         self.0 & !Self::LOOKED_UP

@@ -103,6 +103,10 @@ codes! {
     AllocAt Words(3), true;
     /// Allocation site `<< 32 |` length of the array. The running thread made it there.
     AllocSite Words(1), true;
+    /// Allocation site `<< 32 |` length of the array; object. As [`Self::AllocSite`], where objects have identity.
+    AllocSiteObject Words(2), true;
+    /// Allocation site `<< 32 |` class; bytes; object. A call made it there, where objects have identity.
+    AllocCallObject Words(3), true;
     /// Allocation site `<< 32 |` class; bytes of each; how many. The running thread made them there at once.
     AllocMany Words(3), true;
     /// Object and class; bytes. First mention of an object that was there before.
@@ -193,7 +197,7 @@ pub(crate) const fn frame_parts(word: u64) -> (u32, i32) {
     ((word >> 32) as u32, word as u32 as i32)
 }
 
-/// The first word of [`Code::AllocSite`] and [`Code::AllocMany`].
+/// The first word of [`Code::AllocSite`] and the like.
 pub(crate) const fn site(site: u32, low: u32) -> u64 {
     (site as u64) << 32 | low as u64
 }

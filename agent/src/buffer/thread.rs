@@ -12,6 +12,7 @@ use super::gap::Gap;
 use super::pool;
 use super::published::{Published, View};
 use super::record::{self, Code, epoch, word};
+use crate::pending::Pending;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select_biased};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
@@ -22,6 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct ThreadBuffer {
     published: Published,
     owner: UnsafeCell<Owner>,
+    pending: UnsafeCell<Pending>,
     number: u64,
     /// Events of calls, and others, that are lost and that no record tells of yet.
     unwritten: (AtomicU64, AtomicU64),
@@ -31,7 +33,7 @@ pub(crate) struct ThreadBuffer {
     reserve: Chunk,
 }
 
-// SAFETY: `owner` is only touched by the owning thread (see `Self::owner`), all else is atomic or
+// SAFETY: `owner` and `pending` are only touched by the owning thread (see `Self::owner`), all else is atomic or
 // never changes.
 unsafe impl Sync for ThreadBuffer {}
 // SAFETY: the writer frees the buffer when its owner is gone.
@@ -77,6 +79,7 @@ impl ThreadBuffer {
         Box::new(Self {
             published: Published::new(),
             number,
+            pending: UnsafeCell::default(),
             unwritten: Default::default(),
             reserve_return,
             reserve,
@@ -112,6 +115,17 @@ impl ThreadBuffer {
         unsafe { &mut *self.owner.get() }
     }
 
+    /// The objects of the running thread whose constructor is to come.
+    ///
+    /// # Safety
+    /// Only the owning thread calls this, and drops the answer before it calls again.
+    #[expect(clippy::mut_from_ref, reason = "as for the owner's part")]
+    #[inline(always)]
+    pub(crate) unsafe fn pending(&self) -> &mut Pending {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.pending.get() }
+    }
+
     /// Records an enter or leave, when that needs nothing but a store. Otherwise `false`, and
     /// [`Self::record`] has to do it.
     ///
@@ -131,24 +145,32 @@ impl ThreadBuffer {
         true
     }
 
-    /// As [`Self::try_record`], for a record with one word of payload.
+    /// As [`Self::try_record`], for a record with so many words of payload.
     ///
     /// # Safety
     /// The owning thread calls it.
     #[inline(always)]
-    pub(crate) unsafe fn try_record_with(&self, now: u64, low: u64, payload: u64) -> bool {
+    pub(crate) unsafe fn try_record_with<const WORDS: usize>(
+        &self,
+        now: u64,
+        low: u64,
+        payload: [u64; WORDS],
+    ) -> bool {
         let cursor = self.published.cursor();
         // SAFETY: the caller's promise.
         let owner = unsafe { self.owner() };
-        if owner.end - cursor < 16 || epoch(now) != owner.epoch {
+        if owner.end - cursor < 8 * (1 + WORDS) || epoch(now) != owner.epoch {
             return false;
         }
-        // SAFETY: the chunk has room for two words.
+        // SAFETY: the chunk has room for so many words.
         unsafe {
             (cursor as *mut u64).write(word(now, low));
-            (cursor as *mut u64).add(1).write(payload);
+            (cursor as *mut u64)
+                .add(1)
+                .cast::<[u64; WORDS]>()
+                .write(payload);
         }
-        self.published.advance(cursor + 16);
+        self.published.advance(cursor + 8 * (1 + WORDS));
         true
     }
 

@@ -3,11 +3,12 @@
 use super::{api, detail};
 use crate::agent::{self, Agent};
 use crate::guard;
-use crate::instrument::parks::CLASS as PARKING;
+use crate::instrument::special::{OBJECT, PARKING};
 use crate::instrument::{Loader, has_triggers};
 use crate::jvmti::abi::{Error, RawEnv};
 use crate::jvmti::{Failure, text};
 use crate::log;
+use crate::pending;
 use crate::writer::Announcement;
 use jni::sys::{JNIEnv, jclass, jint, jobject};
 use jtrail_options::{ClassVerdict, Events};
@@ -110,8 +111,9 @@ pub(super) fn retransform_early(agent: &Agent) {
         let Some((loader, name)) = named(agent, *class) else {
             return false;
         };
-        // Parking is rewritten whatever the filters say.
-        let was_seen = agent.classes.is_known(loader, &name) && name != PARKING;
+        // Parking is rewritten whatever the filters say, and `Object` was before all others.
+        let is_known = agent.classes.is_known(loader, &name) && name != PARKING;
+        let was_seen = is_known || name == OBJECT;
         !was_seen && is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
     };
     let chosen: Vec<jclass> = classes.into_iter().filter(is_early).collect();
@@ -134,6 +136,9 @@ pub(crate) fn rewrite_anew(
             let Some((loader, name)) = named(agent, *class) else {
                 return false;
             };
+            if name == OBJECT {
+                return false; // see `watch_constructors`
+            }
             let parks = agent.options.events.contains(Events::PARKS) && name == PARKING;
             let was = parks || agent.classes.is_known(loader, &name);
             was || is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
@@ -144,6 +149,28 @@ pub(crate) fn rewrite_anew(
     };
     // SAFETY: the running thread's environment; no reference leaves.
     unsafe { crate::jni::with_frame(env, rewrite) }
+}
+
+/// Has `Object`'s constructor hand objects over, or not, as the kinds of events want it now. The first is to be done before there are objects to
+/// hand over.
+pub(super) fn watch_constructors(agent: &Agent, env: *mut JNIEnv) {
+    let is_wanted = agent.classes.identifies_now(agent);
+    let is_watched = || agent.classes.has_hooks(Loader::BOOT, OBJECT);
+    if is_wanted == is_watched() {
+        return;
+    }
+    pending::end_epoch();
+    let change = || {
+        // SAFETY: the running thread's environment.
+        if let Some(object) = unsafe { crate::jni::object_class(env) } {
+            retransform(agent, &[object]);
+        }
+    };
+    // SAFETY: likewise; no reference leaves.
+    unsafe { crate::jni::with_frame(env, change) };
+    if is_wanted && is_watched() {
+        pending::begin_epoch();
+    }
 }
 
 /// Gives classes that have hooks their own code back. How many the JVM does not let be changed.

@@ -31,6 +31,10 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
     }
     if options.alloc == AllocMode::Sites {
         all.push((Events::ALLOC, "alloc=sites numbers places from the start"));
+        all.push((
+            Events::FREE,
+            "alloc=sites gives objects their numbers from the start, or not",
+        ));
     }
     all
 }

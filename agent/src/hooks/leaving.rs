@@ -20,7 +20,7 @@ use crate::instrument::sites;
 use crate::jni::{Hook, with_frame};
 use crate::jvmti::abi::Event;
 use crate::jvmti::{NO_CHANGE, Result, frames};
-use crate::{guard, log};
+use crate::{guard, log, pending};
 use jni::sys::{JNIEnv, jmethodID};
 use jtrail_options::{AllocMode, Events};
 use jvmti_sys::jvmtiStackInfo;
@@ -58,6 +58,7 @@ pub(crate) fn wait_until_gone() -> bool {
 pub(crate) fn begin(agent: &Agent, env: *mut JNIEnv) {
     LEAVING.store(true, Ordering::Release);
     guard::switch_off();
+    pending::end_epoch();
     agent.stop_writer();
     agent.set_kinds(Events::NONE);
     agent.classes.set_open(false);
@@ -89,6 +90,7 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
     let mut is_empty = guard::wait_until_empty(PATIENCE);
     let buffers = live::hide_all();
     sites::forget_found();
+    pending::end_epoch();
     cpu::forget();
     if let Some(env) = env {
         api::unbind_loaded(agent, env);

@@ -57,7 +57,8 @@ unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) 
         let Some(agent) = agent::get() else { return };
         let number = agent.hook.get().map_or(0, |hook| hook.number);
         let with_cpu = agent.options.events.contains(Events::CPU);
-        let functions = method::hook_functions(number, with_cpu);
+        let with_identity = agent.options.has_identity_at_sites();
+        let functions = method::hook_functions(number, with_cpu, with_identity);
         // SAFETY: these are the hook's functions.
         if let Err(error) = unsafe { crate::jni::bind_functions(env, hook, &functions) } {
             log::say(&format!(
@@ -196,6 +197,7 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
     }
     api::bind_loaded(agent, env);
     site::begin(agent, env);
+    super::class::watch_constructors(agent, env);
     if agent.options.events.contains(Events::DETAILS) {
         detail::begin(agent, env); // likewise: formats that list a class's members want them before all else
     }

@@ -4,7 +4,7 @@
 //! [`slow`].
 
 use super::cpu::{Measure, WithCpu, Without};
-use super::{park, site, trigger};
+use super::{identity, park, site, trigger};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::buffer::{ThreadBuffer, record, tls};
@@ -33,8 +33,8 @@ macro_rules! hook {
 }
 
 /// The functions of the hook class with that number, for this machine's clock, and for what is measured.
-pub(super) fn hook_functions(number: u32, with_cpu: bool) -> HookFunctions {
-    fn of<const K: u32, C: Clock, M: Measure>() -> HookFunctions {
+pub(super) fn hook_functions(number: u32, with_cpu: bool, with_identity: bool) -> HookFunctions {
+    fn of<const K: u32, C: Clock, M: Measure>(with_identity: bool) -> HookFunctions {
         HookFunctions {
             enter: hook!(enter::<C, M>, method: jint),
             leave: hook!(leave::<C, M>, method: jint),
@@ -42,10 +42,15 @@ pub(super) fn hook_functions(number: u32, with_cpu: bool) -> HookFunctions {
             caught: hook!(caught::<M>, method: jint),
             super_call: hook!(super_call, method: jint),
             super_returned: hook!(super_returned, method: jint),
-            allocated: hook!(site::allocated::<C>, site: jint),
+            allocated: match with_identity {
+                false => hook!(site::allocated::<C>, site: jint),
+                true => hook!(identity::allocated::<C>, site: jint),
+            },
             array_allocated: hook!(site::array_allocated::<C>, length: jint, site: jint),
+            array_handed_over: hook!(identity::array_allocated, array: jobject, length: jint, site: jint),
             multi_allocated: hook!(site::multi_allocated, array: jobject, site: jint),
             call_allocated: hook!(site::call_allocated, made: jobject, site: jint),
+            constructed: hook!(identity::constructed, object: jobject),
             trigger_enter: hook!(trigger::enter::<C, M>, method: jint),
             trigger_leave: hook!(trigger::leave::<C, M>, method: jint),
             trigger_leave_by_exception: hook!(trigger::leave_by_exception::<M>, method: jint),
@@ -53,24 +58,24 @@ pub(super) fn hook_functions(number: u32, with_cpu: bool) -> HookFunctions {
             unpark: hook!(park::unpark, ignored: jint),
         }
     }
-    fn measuring<const K: u32>(with_cpu: bool) -> HookFunctions {
+    fn measuring<const K: u32>(with_cpu: bool, with_identity: bool) -> HookFunctions {
         match (counter_is_steady(), with_cpu) {
-            (true, false) => of::<K, Counter, Without>(),
-            (true, true) => of::<K, Counter, WithCpu>(),
-            (false, false) => of::<K, System, Without>(),
-            (false, true) => of::<K, System, WithCpu>(),
+            (true, false) => of::<K, Counter, Without>(with_identity),
+            (true, true) => of::<K, Counter, WithCpu>(with_identity),
+            (false, false) => of::<K, System, Without>(with_identity),
+            (false, true) => of::<K, System, WithCpu>(with_identity),
         }
     }
     const { assert!(HOOKS == 8) };
     match number {
-        0 => measuring::<0>(with_cpu),
-        1 => measuring::<1>(with_cpu),
-        2 => measuring::<2>(with_cpu),
-        3 => measuring::<3>(with_cpu),
-        4 => measuring::<4>(with_cpu),
-        5 => measuring::<5>(with_cpu),
-        6 => measuring::<6>(with_cpu),
-        _ => measuring::<7>(with_cpu),
+        0 => measuring::<0>(with_cpu, with_identity),
+        1 => measuring::<1>(with_cpu, with_identity),
+        2 => measuring::<2>(with_cpu, with_identity),
+        3 => measuring::<3>(with_cpu, with_identity),
+        4 => measuring::<4>(with_cpu, with_identity),
+        5 => measuring::<5>(with_cpu, with_identity),
+        6 => measuring::<6>(with_cpu, with_identity),
+        _ => measuring::<7>(with_cpu, with_identity),
     }
 }
 

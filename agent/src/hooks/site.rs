@@ -4,7 +4,7 @@
 //! call: thread-local pointer, time stamp, store. The first object of each place has its class looked up, and the first
 //! of each class has its size measured, on an object that is made for that.
 
-use super::{buffer, record, stack};
+use super::{buffer, identity, record, stack};
 use crate::agent::{self, Agent};
 use crate::buffer::record::{self, Code};
 use crate::buffer::tls;
@@ -13,6 +13,7 @@ use crate::guard;
 use crate::instrument::sites::{self, Sizing};
 use crate::jni::{self, Lasting};
 use crate::jvmti::abi::RawEnv;
+use crate::objects::NewClass;
 use crate::writer::{Announcement, ClassInfo};
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::cell::Cell;
@@ -26,7 +27,7 @@ const NOT_SEEN: &str = "alloc=sites does not see objects that no bytecode of a r
 
 thread_local! {
     /// The thread looks up a class; what it makes on the way is not recorded.
-    static LOOKING_UP: Cell<bool> = const { Cell::new(false) };
+    pub(super) static LOOKING_UP: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Sizes of arrays by their elements, and the class of `Object[]`.
@@ -61,7 +62,7 @@ fn made<C: Clock>(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
     let recorded = !buffer.is_null()
         && sites::is_found(site)
         // SAFETY: the variable is null, or points to this thread's own buffer.
-        && unsafe { (*buffer).try_record_with(now, low, record::site(site, length)) };
+        && unsafe { (*buffer).try_record_with(now, low, [record::site(site, length)]) };
     if !recorded {
         slow(env, hook, site, length);
     }
@@ -100,7 +101,7 @@ pub(super) unsafe fn call_allocated(env: *mut JNIEnv, _hook: jclass, made: jobje
     });
 }
 
-/// An array of arrays: regular, so that one of each level stands for all.
+/// An array of arrays: regular, so that one of each level stands for all, unless each is to be known again.
 pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: jobject, site: jint) {
     guard::run("an allocation", || {
         let Some(agent) = agent::get() else { return };
@@ -108,6 +109,10 @@ pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: job
             return;
         };
         let of_objects = arrays.of_objects.get();
+        if agent.options.has_identity_at_sites() {
+            // SAFETY: the hook's environment and argument.
+            return unsafe { record_arrays(agent, env, array, site as u32, of_objects) };
+        }
         let (mut array, mut count) = (array, 1);
         while !array.is_null() {
             // SAFETY: live local references: the hook's own argument, and what the JVM gives us here. An instance of `Object[]`
@@ -121,10 +126,38 @@ pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: job
                     0 => return,
                     length => count *= length as u64,
                 }
-                array = jni::first_element(env, array);
+                array = jni::element(env, array, 0);
             }
         }
     });
+}
+
+/// Records an array, and those in it, one by one.
+///
+/// # Safety
+/// `env` is the running thread's, `array` a live reference to an array, and `of_objects` to the class of `Object[]`.
+unsafe fn record_arrays(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    array: jobject,
+    site: u32,
+    of_objects: jclass,
+) {
+    // SAFETY: the caller's promise, and local references that the JVM gives us here. An instance of `Object[]` is an array of references.
+    unsafe {
+        record_object(agent, env, array, site, 1);
+        if !jni::is_instance(env, array, of_objects) {
+            return;
+        }
+        for at in 0..jni::array_length(env, array) {
+            let element = jni::element(env, array, at);
+            if element.is_null() {
+                return; // so are all others
+            }
+            record_arrays(agent, env, element, site, of_objects);
+            jni::forget(env, element);
+        }
+    }
 }
 
 /// The JVM made an object for a native method.
@@ -132,7 +165,7 @@ pub(super) unsafe extern "system" fn made_by_vm(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
     _thread: jobject,
-    _object: jobject,
+    object: jobject,
     class: jclass,
     size: jlong,
 ) {
@@ -153,8 +186,20 @@ pub(super) unsafe extern "system" fn made_by_vm(
         let (Some(class), Some(frame)) = (class, frame) else {
             return;
         };
-        let payload = [record::object(0, class.number()), size.max(0) as u64, frame];
-        record(agent, buffer(agent, env), Code::AllocAt, &payload);
+        let Some(buffer) = buffer(agent, env) else {
+            return;
+        };
+        let number = match agent.options.has_identity_at_sites() {
+            // SAFETY: likewise.
+            true => unsafe { objects.number_new(env, object, class) }.unwrap_or_default(),
+            false => 0,
+        };
+        let payload = [
+            record::object(number, class.number()),
+            size.max(0) as u64,
+            frame,
+        ];
+        record(agent, Some(buffer), Code::AllocAt, &payload);
     });
 }
 
@@ -180,7 +225,7 @@ unsafe fn is_told(agent: &Agent, method: jmethodID) -> bool {
         && unsafe { agent.jvmti.class_signature(class) }.is_ok_and(|s| s.starts_with(CLASSES))
 }
 
-/// Records objects of one class and size by one of them.
+/// Records objects of one class and size by one of them. Where it is to be known again, it is only one.
 ///
 /// # Safety
 /// `env` is the running thread's, and `object` a live reference.
@@ -202,29 +247,51 @@ unsafe fn record_object(agent: &Agent, env: *mut JNIEnv, object: jobject, site: 
         jni::forget(env, class);
         number
     };
-    if let Some(class) = class {
-        let payload = [record::site(site, class.number()), size, count];
-        record(agent, Some(buffer), Code::AllocMany, &payload);
+    let Some(class) = class else { return };
+    let word = record::site(site, class.number());
+    if !agent.options.has_identity_at_sites() {
+        let payload = [word, size, count];
+        return record(agent, Some(buffer), Code::AllocMany, &payload);
+    }
+    // SAFETY: the caller's promise.
+    let number = unsafe {
+        match identity::may_be_confused(buffer, class) {
+            false => objects.number_new(env, object, class),
+            true => objects.tag_new(object).inspect(|number| {
+                identity::made_by_call(buffer, class, *number);
+            }),
+        }
+    };
+    if let Some(number) = number {
+        record(
+            agent,
+            Some(buffer),
+            Code::AllocCallObject,
+            &[word, size, number],
+        );
     }
 }
 
-/// Tells the writer all of a place.
+/// Tells the writer all of a place. The class of what it makes, if it can be known again.
 ///
 /// # Safety
 /// `env` is the running thread's, which runs a hook at the place; `hook` is the hook class.
-unsafe fn look_up(agent: &Agent, env: *mut JNIEnv, hook: jclass, site: u32) {
-    let Some(all) = agent.classes.sites.get() else {
-        return;
-    };
+pub(super) unsafe fn look_up(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    hook: jclass,
+    site: u32,
+) -> Option<NewClass> {
+    let all = agent.classes.sites.get()?;
     let Some(name) = all.wanted(site) else {
-        return; // another thread was faster
+        return sites::class_at(site); // another thread was faster
     };
     LOOKING_UP.set(true);
     // SAFETY: the caller's promise.
     let found = unsafe { jni::with_frame(env, || class_and_size(agent, env, hook, &name)) };
     LOOKING_UP.set(false);
     let (class, sizing) = match found {
-        Ok(found) => found,
+        Ok((class, sizing)) => (class, Some(sizing)),
         Err(reason) => {
             // The stack or the memory is at its end: this object is told without its size, and the next one asks again.
             agent.announce(Announcement::Uncovered {
@@ -240,17 +307,17 @@ unsafe fn look_up(agent: &Agent, env: *mut JNIEnv, hook: jclass, site: u32) {
                     source_file: "".into(),
                 }));
             });
-            (number, Sizing::fixed(0))
+            (NewClass::unknown(number), None)
         }
     };
     agent.announce(Announcement::AllocClass {
         site,
-        class,
-        sizing,
+        class: class.number(),
+        sizing: sizing.unwrap_or(Sizing::fixed(0)),
     });
-    if sizing != Sizing::fixed(0) {
-        all.found(site);
-    }
+    sizing?;
+    all.found(site, class);
+    Some(class)
 }
 
 /// # Safety
@@ -260,7 +327,7 @@ unsafe fn class_and_size(
     env: *mut JNIEnv,
     hook: jclass,
     name: &str,
-) -> Result<(u32, Sizing), String> {
+) -> Result<(NewClass, Sizing), String> {
     // Where there is a gate, the method that looks at it stands between.
     let gate = i32::from(agent.bursts.is_some());
     let caller = stack::caller(agent, HOOK_FRAMES + gate).ok_or("there is no frame")?;
@@ -270,6 +337,13 @@ unsafe fn class_and_size(
     let class = unsafe { jni::named_class(env, hook, name, from) }?;
     // SAFETY: likewise.
     let number = unsafe { agent.classes.number_of(agent, class) }.ok_or("it has no number")?;
+    let known = match agent.objects.get() {
+        // SAFETY: likewise.
+        Some(objects) if agent.options.has_identity_at_sites() => unsafe {
+            objects.know_class(env, class, number)
+        },
+        _ => NewClass::unknown(number),
+    };
     if let Some(element) = name.strip_prefix('[') {
         let arrays = agent.arrays.get().ok_or("no array was measured")?;
         let element = match element.as_bytes().first() {
@@ -278,11 +352,11 @@ unsafe fn class_and_size(
         };
         let sizing = arrays.sizings.iter().find(|(of, _)| *of == element);
         let (_, sizing) = sizing.ok_or("there is no such array")?;
-        return Ok((number, *sizing));
+        return Ok((known, *sizing));
     }
     let all = agent.classes.sites.get().ok_or("there are no sites")?;
     if let Some(size) = all.size(number) {
-        return Ok((number, Sizing::fixed(size)));
+        return Ok((known, Sizing::fixed(size)));
     }
     // SAFETY: likewise. The class is initialised, or the running thread does that: an object of it was just created.
     let size = unsafe {
@@ -294,7 +368,7 @@ unsafe fn class_and_size(
     };
     let size = size.map_err(|e| e.to_string())?;
     all.measured(number, size);
-    Ok((number, Sizing::fixed(size)))
+    Ok((known, Sizing::fixed(size)))
 }
 
 impl Arrays {

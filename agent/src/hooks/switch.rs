@@ -4,7 +4,7 @@
 //! told by the JVM. What gives things their numbers stays on, or they would be wrong later: threads, classes as they load and are
 //! unloaded, dead objects that have numbers, compiled code. It is told rarely, and the writer leaves out what its trace does not want.
 
-use super::{gc, object, rewrite_anew};
+use super::{class, gc, object, rewrite_anew};
 use crate::agent::Agent;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::Event;
@@ -116,6 +116,7 @@ pub(crate) fn switch(
         agent.set_kinds(kinds);
         agent.classes.set_open(is_on);
         agent.classes.forget_verdicts();
+        class::watch_constructors(agent, env);
     };
     let is_same =
         rewriting(options, before) == rewriting(options, kinds) && agent.classes.is_open() == is_on;

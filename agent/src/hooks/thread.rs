@@ -1,6 +1,6 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
-use super::{cpu, last_frees, lifecycle, own_threads, record};
+use super::{cpu, identity, last_frees, lifecycle, own_threads, record};
 use crate::agent::{self, Agent, NO_THREAD};
 use crate::buffer::record::Code;
 use crate::buffer::{ThreadBuffer, live};
@@ -67,6 +67,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
             if agent.kinds().contains(Events::CPU) {
                 cpu::record_thread(agent, buffer, number, cpu::now());
             }
+            identity::thread_ends(agent, buffer);
             record(agent, Some(buffer), Code::ThreadEnd, &[u64::from(number)]);
             if let Some(bursts) = &agent.bursts {
                 bursts.forget(number);

@@ -4,7 +4,7 @@
 //! says that what follows is its own; when it unmounts, that the carrier is itself again. The JVM tells of both
 //! by events of its own, beyond the specification.
 
-use super::{cpu, lifecycle, record};
+use super::{cpu, identity, lifecycle, record};
 use crate::agent::{self, Agent, NO_THREAD};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
@@ -156,8 +156,7 @@ fn move_to(agent: &Agent, buffer: &ThreadBuffer, thread: Option<u32>) -> u32 {
             record(agent, Some(buffer), Code::Unmount, &pair(running, carrier));
         }
     }
-    // SAFETY: likewise.
-    unsafe { buffer.switch_to((agent.now)(), thread) };
+    switch_to(agent, buffer, thread);
     if next != carrier {
         if let Some(times) = &agent.virtual_times {
             times.mounted(next, carrier);
@@ -167,6 +166,20 @@ fn move_to(agent: &Agent, buffer: &ThreadBuffer, thread: Option<u32>) -> u32 {
         }
     }
     next
+}
+
+/// From now on, records belong to that thread, or to the carrier itself, and so do objects whose constructor is to come.
+fn switch_to(agent: &Agent, buffer: &ThreadBuffer, thread: Option<u32>) {
+    // SAFETY: it is the running thread's own.
+    let (before, carrier) = unsafe { buffer.owners() };
+    if let Some(objects) = agent.objects.get() {
+        // SAFETY: likewise.
+        let pending = unsafe { buffer.pending() };
+        let next = thread.unwrap_or(carrier);
+        objects.elsewhere.exchange(pending, before, next, carrier);
+    }
+    // SAFETY: likewise.
+    unsafe { buffer.switch_to((agent.now)(), thread) };
 }
 
 /// The virtual thread that runs here is at its end: its last name, its CPU time, and that it leaves its carrier.
@@ -181,12 +194,11 @@ fn finish(agent: &Agent, buffer: &ThreadBuffer, thread: jobject, number: u32) {
     if running == number && agent.kinds().contains(Events::MOUNTS) {
         record(agent, Some(buffer), Code::Unmount, &pair(number, carrier));
     }
+    identity::thread_ends(agent, buffer);
     record(agent, Some(buffer), Code::ThreadEnd, &[number.into()]);
-    // SAFETY: likewise.
-    unsafe {
-        agent.forget_thread(thread);
-        buffer.switch_to((agent.now)(), None);
-    }
+    // SAFETY: the callback's own reference.
+    unsafe { agent.forget_thread(thread) };
+    switch_to(agent, buffer, None);
 }
 
 /// Payload of a mount or unmount.

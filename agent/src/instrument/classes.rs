@@ -8,9 +8,9 @@ use super::known::Known;
 use super::lines::LineCounters;
 use super::loader::{Loader, Loaders};
 use super::never;
-use super::parks;
 use super::plan::{Plan, tell_lines, tell_reduced};
 use super::sites::AllocSites;
+use super::special;
 use crate::agent::Agent;
 use crate::bursts::Bursts;
 use crate::jni::HOOK_NAME;
@@ -95,6 +95,11 @@ impl Classes {
         sites.filter(|_| agent.kinds().contains(Events::ALLOC))
     }
 
+    /// Whether what they create is to be known again.
+    pub(crate) fn identifies_now(&self, agent: &Agent) -> bool {
+        agent.kinds().contains(Events::FREE) && self.sites_now(agent).is_some()
+    }
+
     pub(crate) fn find_platform_loader(&self, jvmti: Jvmti, env: *mut JNIEnv) {
         self.loaders.find_platform(jvmti, env);
     }
@@ -143,15 +148,12 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
-        let rewritten = match name == Some(parks::CLASS) && agent.kinds().contains(Events::PARKS) {
-            true => {
-                let told = parks::instrument(agent, bytes);
-                let bytes = told.as_deref().unwrap_or(bytes);
-                self.rewrite_chosen(agent, loader, name, bytes, again)
-                    .or(told)
-            }
-            false => self.rewrite_chosen(agent, loader, name, bytes, again),
-        };
+        let special = name
+            .filter(|_| loader == Loader::BOOT)
+            .and_then(|name| special::rewrite(agent, name, bytes));
+        let bytes = special.as_deref().unwrap_or(bytes);
+        let rewritten = self.rewrite_chosen(agent, loader, name, bytes, again);
+        let rewritten = rewritten.or(special);
         if let Some(name) = name
             && (again || rewritten.is_some())
         {
@@ -450,10 +452,14 @@ pub(crate) fn has_triggers(agent: &Agent, name: &str) -> bool {
 }
 
 /// What rewritten classes call: behind a gate where only bursts are recorded.
-fn hooks_of(agent: &Agent) -> Hooks<'static> {
-    match agent.bursts {
+pub(super) fn hooks_of(agent: &Agent) -> Hooks<'static> {
+    let hooks = match agent.bursts {
         None => Hooks::JTRAIL,
         Some(_) => Hooks::JTRAIL_BURST,
+    };
+    Hooks {
+        hands_over_arrays: agent.options.has_identity_at_sites(),
+        ..hooks
     }
 }
 

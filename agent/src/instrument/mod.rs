@@ -6,9 +6,9 @@ mod known;
 pub(crate) mod lines;
 mod loader;
 mod never;
-pub(crate) mod parks;
 mod plan;
 pub(crate) mod sites;
+pub(crate) mod special;
 
 pub(crate) use classes::{Classes, FrameMethod, class_name, has_triggers};
 pub(crate) use loader::Loader;

@@ -177,6 +177,7 @@ impl Plan {
                 is_trigger,
                 lines,
                 allocations,
+                constructed: false,
             }
         };
         let probes = class

@@ -8,6 +8,7 @@ use super::known::Known;
 use super::loader::Loader;
 use crate::agent::Agent;
 use crate::memory::Zeros;
+use crate::objects::NewClass;
 use crate::writer::Announcement;
 use jtrail_classfile::{Allocation, AllocationSite};
 use parking_lot::Mutex;
@@ -16,21 +17,30 @@ use std::hash::{Hash, Hasher};
 use std::io;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// Room for so many places. Memory is only used up as places are.
 const MOST: u32 = 1 << 24;
 
-/// By number: whether the writer knows all of a place. Apart from the rest, because every probe looks at it. Null, or [`MOST`] of them, which
+/// By number: the class of what a place makes, as a word, once the writer knows all of the place. Apart from the rest, because every probe looks at it. Null, or [`MOST`] of them, which
 /// stay until no probe can look at them any more (`hooks::leaving`).
-static FOUND: AtomicPtr<AtomicBool> = AtomicPtr::new(ptr::null_mut());
+static FOUND: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether a record may be made of the place without further ado.
 #[inline(always)]
 pub(crate) fn is_found(site: u32) -> bool {
+    class_at(site).is_some()
+}
+
+/// The class of what the place makes, if a record may be made of it without further ado.
+#[inline(always)]
+pub(crate) fn class_at(site: u32) -> Option<NewClass> {
     let all = FOUND.load(Ordering::Acquire);
+    if all.is_null() || site >= MOST {
+        return None;
+    }
     // SAFETY: there are so many, as long as the static points there.
-    !all.is_null() && site < MOST && unsafe { &*all.add(site as usize) }.load(Ordering::Relaxed)
+    NewClass::from_word(unsafe { &*all.add(site as usize) }.load(Ordering::Acquire))
 }
 
 /// From now on, no place is known.
@@ -41,7 +51,7 @@ pub(crate) fn forget_found() {
 /// All places.
 pub(crate) struct AllocSites {
     table: Mutex<Table>,
-    found: Zeros<AtomicBool>,
+    found: Zeros<AtomicU32>,
 }
 
 #[derive(Default)]
@@ -131,13 +141,13 @@ impl AllocSites {
         self.table.lock().sizes.insert(class, bytes);
     }
 
-    /// The writer knows all of the place.
-    pub(crate) fn found(&self, site: u32) {
-        if let Some(class) = self.table.lock().classes.get_mut(site as usize) {
-            *class = None;
+    /// The writer knows all of the place, which makes objects of that class.
+    pub(crate) fn found(&self, site: u32, class: NewClass) {
+        if let Some(name) = self.table.lock().classes.get_mut(site as usize) {
+            *name = None;
         }
         if let Some(found) = self.found.all().get(site as usize) {
-            found.store(true, Ordering::Release);
+            found.store(class.to_word(), Ordering::Release);
         }
     }
 }
@@ -222,7 +232,9 @@ mod tests {
         assert_eq!(names[4], None);
         sites.show_found();
         assert!(!is_found(1));
-        sites.found(1);
+        let class = NewClass::unknown(7);
+        sites.found(1, class);
+        assert_eq!(class_at(1), Some(class));
         assert!(is_found(1) && !is_found(0) && !is_found(MOST));
         assert_eq!(sites.wanted(1), None);
         forget_found();

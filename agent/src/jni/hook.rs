@@ -50,10 +50,14 @@ pub(crate) struct HookFunctions {
     pub(crate) allocated: *mut c_void,
     /// Has two arguments: length and site.
     pub(crate) array_allocated: *mut c_void,
+    /// Has three arguments: the array, its length and the site.
+    pub(crate) array_handed_over: *mut c_void,
     /// Has two arguments: an object and the site.
     pub(crate) multi_allocated: *mut c_void,
     /// Likewise.
     pub(crate) call_allocated: *mut c_void,
+    /// Has one argument, the object.
+    pub(crate) constructed: *mut c_void,
     pub(crate) trigger_enter: *mut c_void,
     pub(crate) trigger_leave: *mut c_void,
     pub(crate) trigger_leave_by_exception: *mut c_void,
@@ -269,6 +273,16 @@ pub(crate) unsafe fn bind_functions(
                 jni_str!("arrayAllocated"),
                 jni_str!("(II)V"),
                 functions.array_allocated,
+            ),
+            (
+                jni_str!("arrayAllocated"),
+                jni_str!("(Ljava/lang/Object;II)V"),
+                functions.array_handed_over,
+            ),
+            (
+                jni_str!("constructed"),
+                jni_str!("(Ljava/lang/Object;)V"),
+                functions.constructed,
             ),
             (
                 jni_str!("multiAllocated"),

@@ -121,13 +121,13 @@ pub(crate) unsafe fn array_length(env: *mut JNIEnv, array: jobject) -> jint {
     unsafe { ((**env).v1_1.GetArrayLength)(env, array) }
 }
 
-/// The first element of an array, as a local reference.
+/// An element of an array, as a local reference.
 ///
 /// # Safety
-/// `env` is the running thread's, and `array` a live reference to an array of references that is not empty.
-pub(crate) unsafe fn first_element(env: *mut JNIEnv, array: jobject) -> jobject {
+/// `env` is the running thread's, and `array` a live reference to an array of references that has such an element.
+pub(crate) unsafe fn element(env: *mut JNIEnv, array: jobject, at: jint) -> jobject {
     // SAFETY: the caller's promise; the function is there since the first version.
-    unsafe { ((**env).v1_1.GetObjectArrayElement)(env, array, 0) }
+    unsafe { ((**env).v1_1.GetObjectArrayElement)(env, array, at) }
 }
 
 /// The class that code of the class `from` means by a name (as `Class.forName` takes it), as a local reference.

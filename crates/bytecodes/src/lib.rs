@@ -13,7 +13,7 @@ use std::{fs, ptr, slice};
 #[path = "../../../agent/src/jvmti/abi.rs"]
 mod jvmti;
 
-const PREFIXES: [&str; 2] = ["Lharness/", "Ljava/util/ArrayList;"];
+const PREFIXES: [&str; 3] = ["Lharness/", "Ljava/util/ArrayList;", "Ljava/lang/Object;"];
 /// `can_get_bytecodes`, by its bit.
 const GET_BYTECODES: usize = 3;
 /// Slots that the agent itself does not need.

@@ -26,11 +26,15 @@ pub struct Hooks<'a> {
     pub allocated: &'a str,
     /// `(II)V`: called behind the creation of an array of one dimension, with its length and the number of the site.
     pub array_allocated: &'a str,
+    /// Whether [`Self::array_allocated`] gets the array as well, in front of the rest: `(Ljava/lang/Object;II)V`.
+    pub hands_over_arrays: bool,
     /// `(Ljava/lang/Object;I)V`: called behind the creation of an array of arrays, with the array, which
     /// holds the others, and the number of the site.
     pub multi_allocated: &'a str,
     /// `(Ljava/lang/Object;I)V`: called behind the call of a method which made the object, with it and the number of the site.
     pub call_allocated: &'a str,
+    /// `(Ljava/lang/Object;)V`: called where a method begins that has [`Probes::constructed`], with `this`.
+    pub constructed: &'a str,
     /// In place of `enter`, in methods that have [`Probes::is_trigger`].
     pub trigger_enter: &'a str,
     /// In place of `leave`, likewise.
@@ -64,8 +68,10 @@ impl Hooks<'static> {
         line: "line",
         allocated: "allocated",
         array_allocated: "arrayAllocated",
+        hands_over_arrays: false,
         multi_allocated: "multiAllocated",
         call_allocated: "callAllocated",
+        constructed: "constructed",
         trigger_enter: "triggerEnter",
         trigger_leave: "triggerLeave",
         trigger_leave_by_exception: "triggerLeaveByException",
@@ -84,6 +90,7 @@ impl Hooks<'static> {
         array_allocated: "burstArrayAllocated",
         multi_allocated: "burstMultiAllocated",
         call_allocated: "burstCallAllocated",
+        constructed: "burstConstructed",
         ..Self::JTRAIL
     };
 }
@@ -102,6 +109,7 @@ pub(crate) enum Hook {
     ArrayAllocated,
     MultiAllocated,
     CallAllocated,
+    Constructed,
     TriggerEnter,
     TriggerLeave,
     TriggerLeaveByException,
@@ -109,7 +117,7 @@ pub(crate) enum Hook {
 
 impl<'a> Hooks<'a> {
     /// Name and descriptor of each hook, in the order of [`Hook`].
-    pub(crate) fn methods(&self) -> [(&'a str, &'static str); 14] {
+    pub(crate) fn methods(&self) -> [(&'a str, &'static str); 15] {
         const ID: &str = "(I)V";
         [
             (self.enter, ID),
@@ -120,9 +128,16 @@ impl<'a> Hooks<'a> {
             (self.super_returned, ID),
             (self.line, ID),
             (self.allocated, ID),
-            (self.array_allocated, "(II)V"),
+            (
+                self.array_allocated,
+                match self.hands_over_arrays {
+                    true => "(Ljava/lang/Object;II)V",
+                    false => "(II)V",
+                },
+            ),
             (self.multi_allocated, "(Ljava/lang/Object;I)V"),
             (self.call_allocated, "(Ljava/lang/Object;I)V"),
+            (self.constructed, "(Ljava/lang/Object;)V"),
             (self.trigger_enter, ID),
             (self.trigger_leave, ID),
             (self.trigger_leave_by_exception, ID),
@@ -143,6 +158,9 @@ pub struct Probes {
     /// A probe behind each of [`Class::allocation_sites`](crate::Class::allocation_sites): site `k` has this number plus
     /// `k` (modulo 2^32).
     pub allocations: Option<u32>,
+    /// A probe at the entry which hands over `this`, in place of those around calls. It is for the constructor of `java.lang.Object`, where
+    /// `this` is no longer uninitialized.
+    pub constructed: bool,
 }
 
 impl Probes {
@@ -152,6 +170,7 @@ impl Probes {
         is_trigger: false,
         lines: None,
         allocations: None,
+        constructed: false,
     };
 
     /// Only the probes around calls, if there is an id.

@@ -169,9 +169,23 @@ pub(crate) struct Layout {
     probe: usize,
     /// The length of a probe with a number.
     numbered: usize,
+    /// The probe behind the creation of an array gets the array.
+    hands_over_arrays: bool,
 }
 
 impl Layout {
+    pub(crate) fn new(hands_over_arrays: bool) -> Self {
+        Self {
+            hands_over_arrays,
+            ..Self::default()
+        }
+    }
+
+    /// Bytes, and slots of the stack with the number, that the probe behind the creation of an array has for the array and its length.
+    pub(crate) fn array_copies(&self) -> usize {
+        2 + usize::from(self.hands_over_arrays)
+    }
+
     /// Finds the instructions, and among them jumps and switches, and what is to get probes: returns, allocations.
     pub(crate) fn scan(
         &mut self,
@@ -239,7 +253,7 @@ impl Layout {
     fn allocation_probe(&self, op: u8) -> usize {
         match op {
             NEW => self.numbered,
-            NEWARRAY | ANEWARRAY => 2 + self.numbered,
+            NEWARRAY | ANEWARRAY => self.array_copies() + self.numbered,
             _ => 1 + self.numbered,
         }
     }

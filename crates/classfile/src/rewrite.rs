@@ -40,7 +40,7 @@ pub fn instrument(
         owner: hooks.class,
         large_numbers: hooks.large_numbers,
         hooks: methods.map(|(name, descriptor)| (name, descriptor, None)),
-        layout: Layout::default(),
+        layout: Layout::new(hooks.hands_over_arrays),
         out: Vec::with_capacity(class.bytes.len() + class.bytes.len() / 4),
         copied: class.pool.end(),
     };
@@ -57,6 +57,9 @@ pub fn instrument(
     })
 }
 
+/// The length of the probe that hands over `this`: `aload_0` and `invokestatic`.
+const CONSTRUCTED_PROBE: usize = 4;
+
 /// Whether a number takes more than 16 bits as an `int`.
 fn is_large(number: u32) -> bool {
     i16::try_from(number as i32).is_err()
@@ -68,7 +71,7 @@ pub(crate) struct Rewriter<'r, 'a> {
     owner: &'r str,
     large_numbers: LargeNumbers,
     /// The hooks' names and descriptors, and their pool indices once they are needed.
-    hooks: [(&'r str, &'static str, Option<u16>); 14],
+    hooks: [(&'r str, &'static str, Option<u16>); 15],
     pub(crate) layout: Layout,
     /// Everything behind the pool.
     pub(crate) out: Vec<u8>,
@@ -117,6 +120,8 @@ struct Plan {
     lines: Vec<u32>,
     /// The number of the first allocation site.
     allocations: u32,
+    /// `this` is handed over at the entry.
+    constructed: bool,
     islands: Vec<(usize, Island)>,
 }
 
@@ -260,7 +265,8 @@ impl Rewriter<'_, '_> {
             reduced: None,
         };
         let allocates = |&pc: &usize| !is_jump(old[pc]) && self.layout.marks[pc] & ALLOCATION != 0;
-        if !with_calls && lines.numbers.is_empty() && !self.layout.sites.iter().any(allocates) {
+        let is_entered = with_calls || probes.constructed;
+        if !is_entered && lines.numbers.is_empty() && !self.layout.sites.iter().any(allocates) {
             return Ok(inserted);
         }
         let id = match probes.calls {
@@ -275,13 +281,18 @@ impl Rewriter<'_, '_> {
             allocations.map(|first| last(first, self.layout.sites.len())),
         ];
         let computed = computes && numbers.into_iter().flatten().any(is_large);
-        self.layout
-            .place(old, id.map_or(0, Push::probe), computed)?;
+        let entry = match (id, probes.constructed) {
+            (Some(id), _) => id.probe(),
+            (None, true) => CONSTRUCTED_PROBE,
+            (None, false) => 0,
+        };
+        self.layout.place(old, entry, computed)?;
         let plan = Plan {
             id,
             hooks: CallHooks::of(probes),
             lines: lines.numbers,
             allocations: probes.allocations.unwrap_or_default(),
+            constructed: probes.constructed,
             islands: self.layout.placed_islands(),
         };
 
@@ -290,11 +301,16 @@ impl Rewriter<'_, '_> {
         self.copied = code.span.end;
         let length_at = self.out.len();
         self.out.extend_from_slice(&[0; 4]);
-        // A probe pushes one slot, behind an allocation two; in a handler there are the exception and the id. To compute takes one more.
+        // A probe pushes one slot, behind an allocation two, or three with an array; in a handler there are the exception and the id. To
+        // compute takes one more.
         let more = u16::from(computes);
+        let at_allocations = match probes.allocations {
+            Some(_) => self.layout.array_copies() as u16 - 1,
+            None => 0,
+        };
         let max_stack = code
             .max_stack
-            .checked_add(1 + u16::from(probes.allocations.is_some()) + more)
+            .checked_add(1 + at_allocations + more)
             .ok_or(Refusal::TableFull("stack slot"))?
             .max(2 + more);
         self.out.extend_from_slice(&max_stack.to_be_bytes());
@@ -410,6 +426,9 @@ impl Rewriter<'_, '_> {
         self.islands(plan.islands.iter().filter(|(at, _)| *at < prefix));
         match plan.id {
             Some(id) => self.probe(id, plan.hooks.enter)?,
+            None if plan.constructed => {
+                self.probe(Push::new(&[ALOAD_0]), Hook::Constructed)?;
+            }
             None => self.out.resize(start + prefix + self.layout.entry(), NOP),
         }
         let id = plan.id.unwrap_or_default();
@@ -472,7 +491,10 @@ impl Rewriter<'_, '_> {
     fn allocation(&mut self, instruction: &[u8], number: u32) -> Result<(), Refusal> {
         let (copies, hook): (&[u8], _) = match instruction[0] {
             NEW => (&[], Hook::Allocated),
-            NEWARRAY | ANEWARRAY => (&[DUP, ARRAYLENGTH], Hook::ArrayAllocated),
+            NEWARRAY | ANEWARRAY => match self.layout.array_copies() {
+                2 => (&[DUP, ARRAYLENGTH], Hook::ArrayAllocated),
+                _ => (&[DUP, DUP, ARRAYLENGTH], Hook::ArrayAllocated),
+            },
             MULTIANEWARRAY => (&[DUP], Hook::MultiAllocated),
             _ if self.class.call(instruction) == Some(true) => (&[DUP], Hook::MultiAllocated),
             _ => (&[DUP], Hook::CallAllocated),

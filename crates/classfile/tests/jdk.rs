@@ -22,6 +22,10 @@ public final class JtrailHook {
     public static void line(int number) { calls++; }
     public static void allocated(int site) { calls++; }
     public static void arrayAllocated(int length, int site) { calls += length < 0 ? 1L << 60 : 1; }
+    public static void arrayAllocated(Object array, int length, int site) {
+        calls += java.lang.reflect.Array.getLength(array) == length ? 1 : 1L << 60;
+    }
+    public static void constructed(Object object) { calls += object != null ? 1 : 1L << 60; }
     public static void multiAllocated(Object array, int site) { calls += array.getClass().isArray() ? 1 : 1L << 60; }
     public static void callAllocated(Object made, int site) { calls += made != null ? 1 : 1L << 60; }
 }";
@@ -30,6 +34,8 @@ public final class JtrailHook {
 const CALLS: u32 = 1;
 const LINES: u32 = 2;
 const ALLOCATIONS: u32 = 4;
+/// Arrays are handed over, and all objects in `Object`'s constructor.
+const IDENTITY: u32 = 8;
 
 /// A run over many classes.
 #[derive(Default)]
@@ -84,7 +90,18 @@ impl Corpus {
             .iter()
             .filter(|method| method.has_code())
             .count();
-        let rewritten = instrument(&class, &Hooks::JTRAIL, |index, method| {
+        let identity = self.kinds & IDENTITY != 0;
+        let hooks = Hooks {
+            hands_over_arrays: identity,
+            ..Hooks::JTRAIL
+        };
+        let rewritten = instrument(&class, &hooks, |index, method| {
+            if class.name() == "java/lang/Object" && method.name() == "<init>" {
+                return Probes {
+                    constructed: identity,
+                    ..Probes::NONE
+                };
+            }
             let is_intrinsic =
                 method.has_annotation("Ljdk/internal/vm/annotation/IntrinsicCandidate;");
             if class.name() == "java/lang/Object" || is_intrinsic {
@@ -241,6 +258,13 @@ fn every_class_of_every_jdk_links_with_all_probes() {
 fn every_class_of_every_jdk_links_without_probes_around_calls() {
     for jdk in Jdk::all() {
         link_all(&jdk, LINES | ALLOCATIONS);
+    }
+}
+
+#[test]
+fn every_class_of_every_jdk_links_with_identity() {
+    for jdk in Jdk::all() {
+        link_all(&jdk, ALLOCATIONS | IDENTITY);
     }
 }
 

@@ -100,7 +100,7 @@ pub const KEYS: &[KeyInfo] = &[
         values: "jvm | sites",
         words: AllocMode::WORDS,
         default: "jvm",
-        help: "With events=alloc: the JVM tells of every object, or cheap probes tell where code creates one",
+        help: "With events=alloc: the JVM tells of every object, or cheap probes tell where code creates one; with free and no other kind that names objects, its end as well",
         ..KEY
     },
     KeyInfo {

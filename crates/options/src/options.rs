@@ -41,7 +41,7 @@ pub struct Options {
     /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024.
     pub stack_depth: u16,
     /// How allocations are seen, if [`Events::ALLOC`] is recorded. [`AllocMode::Sites`] comes neither with [`Engine::Jvmti`] nor
-    /// with events that name objects.
+    /// with events that name objects, but for [`Events::FREE`].
     pub alloc: AllocMode,
     /// Whether an allocation tells the method and the line that made the object.
     pub alloc_sites: bool,
@@ -154,6 +154,11 @@ impl Options {
     /// Whether allocations are seen by hooks where code creates objects.
     pub fn has_alloc_probes(&self) -> bool {
         self.alloc == AllocMode::Sites && self.events.contains(Events::ALLOC)
+    }
+
+    /// Whether objects that such hooks see have identity.
+    pub fn has_identity_at_sites(&self) -> bool {
+        self.has_alloc_probes() && self.events.contains(Events::FREE)
     }
 
     /// Whether a trace begins only when a client or the program says so.
@@ -450,7 +455,7 @@ pub(crate) fn without_identity(options: &Options) -> Result<(), String> {
             options.alloc, options.engine
         ));
     }
-    let asked = |event: &&Events| options.events.contains(**event);
+    let asked = |event: &&Events| options.events.contains(**event) && **event != Events::FREE;
     let events: Vec<String> = Events::NAMING_OBJECTS
         .iter()
         .filter(asked)
@@ -460,7 +465,7 @@ pub(crate) fn without_identity(options: &Options) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "alloc={} gives objects no identity, which {} can't do without; leave it at alloc={}",
+        "alloc={} lets no object be known again, which {} can't do without; leave it at alloc={}",
         options.alloc,
         events.join(" and "),
         AllocMode::Jvm

@@ -97,7 +97,7 @@ words! {
         /// The JVM tells of every object.
         #[default]
         Jvm = "jvm",
-        /// By hooks in rewritten classes, where their code creates objects: cheap, and without identity of objects.
+        /// By hooks in rewritten classes, where their code creates objects: cheap. With [`Events::FREE`](crate::Events::FREE), objects have identity.
         Sites = "sites",
     } later &[]
 }

@@ -157,6 +157,7 @@ fn values_are_taken_as_written() {
         ("alloc=sites", "alloc=sites"),
         ("alloc=sites,events=monitors", "alloc=sites"), // without alloc, it has no effect
         ("alloc=sites,events=+alloc+lines+cpu", "alloc=sites"),
+        ("alloc=sites,events=free", "alloc=sites"),
         ("alloc=sites,engine=jvmti", "alloc=sites"),
         ("alloc=jvm,events=all", "alloc=jvm"),
         ("allocsites=true", "allocsites=true"),

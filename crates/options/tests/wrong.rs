@@ -501,12 +501,12 @@ fn wrong_options_say_what_is_wrong() {
             r#"option alloc at byte 33: alloc=sites can't be had with engine=jvmti, which rewrites no classes"#,
         ),
         (
-            "alloc=sites,events=free",
-            r#"option alloc at byte 6: alloc=sites gives objects no identity, which free can't do without; leave it at alloc=jvm"#,
+            "alloc=sites,events=free+monitors",
+            r#"option alloc at byte 6: alloc=sites lets no object be known again, which monitors can't do without; leave it at alloc=jvm"#,
         ),
         (
             "events=+alloc+monitors+heap,alloc=sites",
-            r#"option alloc at byte 34: alloc=sites gives objects no identity, which monitors and heap can't do without; leave it at alloc=jvm"#,
+            r#"option alloc at byte 34: alloc=sites lets no object be known again, which monitors and heap can't do without; leave it at alloc=jvm"#,
         ),
         (
             "allocsites=",

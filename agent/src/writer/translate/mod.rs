@@ -460,6 +460,9 @@ impl Sink for Translator {
                 self.object(number, ticks, code, payload);
             }
             Code::AllocSite => self.made(number, ticks, first),
+            Code::AllocSiteObject | Code::AllocCallObject => {
+                self.made_known(number, ticks, code, payload);
+            }
             Code::AllocMany => self.made_many(number, ticks, payload),
             Code::HeapDump
             | Code::HeapRoot

@@ -127,6 +127,12 @@ impl Translator {
                 }
                 true
             }
+            Code::AllocSiteObject | Code::AllocCallObject => {
+                if let Some((_, (class, size), object)) = self.object_made(code, payload) {
+                    self.define_object(object, class, size, time);
+                }
+                true
+            }
             Code::GcStart => {
                 self.objects.collection(payload[0]);
                 true

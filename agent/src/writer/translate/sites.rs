@@ -1,8 +1,8 @@
-//! Objects that are seen where code creates them. The agent gives them no identity, so their ids are counted here, in the order
+//! Objects that are seen where code creates them. Where the agent gives them no identity, their ids are counted here, in the order
 //! of the trace.
 
 use super::{Translator, slot};
-use crate::buffer::record;
+use crate::buffer::record::{self, Code};
 use crate::instrument::sites::Sizing;
 
 /// A place where code creates objects.
@@ -48,9 +48,38 @@ impl Translator {
     }
 
     fn made_at(&mut self, thread: u32, ticks: u64, site: Site, object: (u32, u64)) {
-        let told = self.settings.alloc_sites;
-        let frame = told.then(|| (site.method, site.line.into()));
         let number = self.totals.objects + 1;
-        self.allocated(thread, ticks, number, object, frame);
+        self.allocated(thread, ticks, number, object, self.frame_of(site));
+    }
+
+    fn frame_of(&self, site: Site) -> Option<(u32, i32)> {
+        let told = self.settings.alloc_sites;
+        told.then(|| (site.method, site.line.into()))
+    }
+
+    /// One that the agent knows by a number.
+    pub(super) fn made_known(&mut self, thread: u32, ticks: u64, code: Code, payload: &[u64]) {
+        if let Some((site, made, object)) = self.object_made(code, payload) {
+            self.objects.defined.insert(object);
+            self.allocated(thread, ticks, object, made, self.frame_of(site));
+        }
+    }
+
+    /// The place of such a record, class and size of the object, and its number.
+    pub(super) fn object_made(
+        &mut self,
+        code: Code,
+        payload: &[u64],
+    ) -> Option<(Site, (u32, u64), u64)> {
+        let (number, low) = record::site_parts(payload[0]);
+        let site = *slot(&mut self.sites, number);
+        if code == Code::AllocCallObject {
+            return Some((site, (low, payload[1]), payload[2]));
+        }
+        let Some((class, sizing)) = site.makes else {
+            debug_assert!(false, "a place that nobody told of");
+            return None;
+        };
+        Some((site, (class, sizing.bytes(low)), payload[1]))
     }
 }

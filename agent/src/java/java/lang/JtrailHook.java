@@ -52,11 +52,17 @@ public final class JtrailHook {
     /** An array of one dimension was created. */
     public static native void arrayAllocated(int length, int site);
 
+    /** The same, where objects have identity. */
+    public static native void arrayAllocated(Object array, int length, int site);
+
     /** An array of arrays was created, with those that it holds. */
     public static native void multiAllocated(Object array, int site);
 
     /** A method was called that makes an object, and made this one. */
     public static native void callAllocated(Object made, int site);
+
+    /** The object's constructor has come to that of {@code Object}. */
+    public static native void constructed(Object object);
 
     /** The class of that name, as code in the class {@code from} means it. */
     static Class<?> find(String name, Class<?> from) throws ClassNotFoundException {
@@ -133,6 +139,12 @@ public final class JtrailHook {
         }
     }
 
+    public static void burstArrayAllocated(Object array, int length, int site) {
+        if (isOpen()) {
+            arrayAllocated(array, length, site);
+        }
+    }
+
     public static void burstMultiAllocated(Object array, int site) {
         if (isOpen()) {
             multiAllocated(array, site);
@@ -142,6 +154,12 @@ public final class JtrailHook {
     public static void burstCallAllocated(Object made, int site) {
         if (isOpen()) {
             callAllocated(made, site);
+        }
+    }
+
+    public static void burstConstructed(Object object) {
+        if (isOpen()) {
+            constructed(object);
         }
     }
 
