@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jtrail_formats::{Format, Item, ReadError, Reader, Remark, Severity};
 use jtrail_model::Event;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -182,6 +182,20 @@ impl Input {
     }
 }
 
+/// A file to seek in, which shows on a terminal how far it was read, once that takes longer than a second.
+///
+/// # Errors
+/// When it can't be opened, or is none to seek in.
+pub(crate) fn open_file(path: &Path) -> anyhow::Result<impl Read + Seek + use<>> {
+    let named = || format!("can't read {}", path.display());
+    let file = File::open(path).with_context(named)?;
+    let about = file.metadata().with_context(named)?;
+    if !about.is_file() {
+        bail!("{}: it is no file", named());
+    }
+    Ok(Progress::new(file, Some(about.len()), true))
+}
+
 /// Whether both names lead to the same file.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     let real = |p: &Path| -> Option<PathBuf> { p.canonicalize().ok() };
@@ -236,6 +250,13 @@ impl<R> Progress<R> {
             bar.with_elapsed(begin.elapsed())
         });
         bar.set_position(self.done);
+    }
+}
+
+impl<R: Seek> Seek for Progress<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.done = self.inner.seek(to)?;
+        Ok(self.done)
     }
 }
 

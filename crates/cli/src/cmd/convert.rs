@@ -2,12 +2,12 @@
 
 use crate::Streams;
 use crate::input::{Ending, Input, same_file};
+use crate::output::OutputFile;
 use anyhow::{Context, anyhow, bail};
-use jtrail_formats::{Encode, Format, Loss, Patch, mlpd};
+use jtrail_formats::{Encode, Format, Loss, mlpd};
 use jtrail_model::{AgentCreate, Event, Node, ProcessCreate, TraceStart};
 use jtrail_options::MlpdVersion;
-use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Write a trace in another format
@@ -52,8 +52,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let ending = if to_stdout {
         encode(&mut input, &opening, &mut *encoder, &mut *streams.out)?
     } else {
-        let mut file = Output::create(&args.output)?;
-        let done = encode(&mut input, &opening, &mut *encoder, &mut file.file)
+        let mut file = OutputFile::create(&args.output)?;
+        let done = encode(&mut input, &opening, &mut *encoder, &mut file)
             .and_then(|done| file.patch(&encoder.patches()).map(|()| done))
             .with_context(|| format!("can't write {}", args.output.display()))?;
         file.finish()?;
@@ -154,58 +154,4 @@ fn encode(
     out.write_all(&buffer)?;
     out.flush()?;
     Ok(ending)
-}
-
-/// A file that gets its name when it is whole.
-struct Output {
-    file: File,
-    /// The name until then; none for what is no regular file, such as a pipe.
-    part: Option<PathBuf>,
-    path: PathBuf,
-}
-
-impl Output {
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        let special = fs::metadata(path).is_ok_and(|about| !about.is_file());
-        let part = (!special).then(|| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(".part");
-            PathBuf::from(name)
-        });
-        let file = File::create(part.as_deref().unwrap_or(path))
-            .with_context(|| format!("can't write {}", path.display()))?;
-        Ok(Self {
-            file,
-            part,
-            path: path.to_owned(),
-        })
-    }
-
-    /// Writes over earlier bytes; not in a pipe.
-    fn patch(&mut self, patches: &[Patch]) -> anyhow::Result<()> {
-        if self.part.is_some() {
-            for patch in patches {
-                self.file.seek(SeekFrom::Start(patch.offset))?;
-                self.file.write_all(&patch.bytes)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> anyhow::Result<()> {
-        if let Some(part) = self.part.take() {
-            fs::rename(&part, &self.path)
-                .with_context(|| format!("can't give {} its name", self.path.display()))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(part) = &self.part {
-            // Half a file is of no use; if it can't be removed, its name tells what it is.
-            let _ = fs::remove_file(part);
-        }
-    }
 }

@@ -16,7 +16,7 @@
 //! | 20–23 | events in this segment, 0 but for kind 2 |
 //! | 24–31 | events of the trace before this segment |
 //! | 32–39, 40–47 | smallest and largest time in it, in ns since 1970-01-01 UTC; 0 and 0 if there is none |
-//! | 48–51 | 0 |
+//! | 48–51 | which trace it is of: bytes 16–19 of segment 1, 0 in segment 0; other segments that have 0 do not say |
 //! | 52–55 | CRC-32C of bytes 0–51 |
 //!
 //! All fixed numbers are little-endian. A *number* is LEB128: seven bits a byte, low ones first, bit 7 says that more follow. A *signed*
@@ -89,11 +89,13 @@
 mod block;
 mod calls;
 mod columns;
+mod copies;
 mod decode;
 mod encode;
 mod filling;
 mod index;
 mod record;
+pub mod recover;
 mod segment;
 mod symbols;
 mod times;
