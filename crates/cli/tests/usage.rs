@@ -66,6 +66,12 @@ fn wrong_command_lines_say_what_is_wrong() {
             "[possible values: xml, binary, jinsight, mlpd, tracelog, profilerj, trail]",
         ),
         (&["verify"], "<FILE>..."),
+        (&["recover", "x"], "--output <FILE>"),
+        (&["recover", "-", "-o", "y"], "standard input can't be"),
+        (
+            &["recover", "x", "-o", "-", "--json"],
+            "can't both go to standard output",
+        ),
         (&["run"], "<COMMAND>..."),
         (&["run", "java"], "unexpected argument 'java'"),
         (
@@ -136,6 +142,11 @@ fn files_that_are_no_traces_are_told_apart() {
                 "{verb}: {said}"
             );
         }
+        let target = folder.at("out.trail");
+        let done = jtrail(&["recover", file, "-o", target.to_str().expect("UTF-8")]);
+        assert_eq!(done.code, 2, "recover {file}: {}", done.err);
+        assert!(done.err.contains(file), "{}", done.err);
+        assert!(!target.exists(), "recover {file} left something behind");
         let target = folder.at("out.trcxml");
         let done = jtrail(&["convert", file, target.to_str().expect("UTF-8")]);
         assert_eq!(done.code, 2, "convert {file}: {}", done.err);
