@@ -46,8 +46,10 @@ def lz4(block, size):
 
     def count(first):
         nonlocal at
-        while first == 15 or first > 15 and block[at - 1] == 255:
-            first += block[at]
+        more = 255 if first == 15 else 0
+        while more == 255:
+            more = block[at]
+            first += more
             at += 1
         return first
 

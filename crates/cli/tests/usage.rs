@@ -43,12 +43,12 @@ fn wrong_command_lines_say_what_is_wrong() {
             "too large for an id",
         ),
         (
-            &["dump", "x", "--from", "1s"],
-            "write seconds like 12 or 0.005",
+            &["dump", "x", "--from", "1h"],
+            "write a time since the trace's first, like 1.5s, 20ms or 7 for seconds",
         ),
         (
-            &["dump", "x", "--to", "soon"],
-            "write seconds like 12 or 0.005",
+            &["report", "x", "--to", "2026-02-30T00:00:00Z"],
+            "or one in UTC, like 2026-01-31T12:00:00Z",
         ),
         (&["dump", "x", "--class", ""], "a class name is needed"),
         (&["dump", "x", "--colour"], "unexpected argument '--colour'"),

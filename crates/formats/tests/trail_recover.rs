@@ -31,19 +31,10 @@ impl Sample {
 
     fn definitions(&self, segment: &Segment) -> u64 {
         let range = segment.before as usize..(segment.before + segment.events) as usize;
-        let is_definition = |event: &&Event<'_>| {
-            matches!(
-                event,
-                Event::Node(_)
-                    | Event::ProcessCreate(_)
-                    | Event::AgentCreate(_)
-                    | Event::TraceStart(_)
-                    | Event::ThreadStart(_)
-                    | Event::ClassDef(_)
-                    | Event::MethodDef(_)
-            )
-        };
-        self.events[range].iter().filter(is_definition).count() as u64
+        self.events[range]
+            .iter()
+            .filter(|event| event.is_definition())
+            .count() as u64
     }
 
     /// Events that are gone when what `is_bad` says is damaged: those of segments of events, but for definitions with a sound copy.

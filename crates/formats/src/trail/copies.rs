@@ -38,7 +38,7 @@ impl Iterator for Copies {
         let event = record::get(code, &mut source);
         self.at = self.column.len() - source.bytes.0.len();
         match event {
-            Some(event) if record::is_definition(&event) => Some(event),
+            Some(event) if event.is_definition() => Some(event),
             _ => {
                 *self = Self::default();
                 None

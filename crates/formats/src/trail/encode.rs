@@ -107,7 +107,7 @@ impl Encoder {
             self.write(out);
             return;
         }
-        if record::is_definition(event) {
+        if event.is_definition() {
             self.copies.add(code, event);
         }
         self.totals.add(code);

@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 mod filling;
 mod index;
+mod parts;
 mod record;
 pub mod recover;
 mod segment;
@@ -17,4 +18,5 @@ mod value;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
+pub use parts::{Part, Parts};
 pub(crate) use segment::MAGIC;

@@ -135,23 +135,6 @@ impl<T: Copy + Default> Default for ByCode<T> {
     }
 }
 
-/// Whether an event says what others stand on: such records are written twice, so that no damage of one place takes both.
-pub(super) fn is_definition(event: &Event<'_>) -> bool {
-    matches!(
-        event,
-        Event::Node(_)
-            | Event::ProcessCreate(_)
-            | Event::AgentCreate(_)
-            | Event::TraceStart(_)
-            | Event::Filter(_)
-            | Event::Option(_)
-            | Event::ThreadStart(_)
-            | Event::ThreadName(_)
-            | Event::ClassDef(_)
-            | Event::MethodDef(_)
-    )
-}
-
 /// Whether an event holds a list of more entries than readers take.
 pub(super) fn is_too_large(event: &Event<'_>) -> bool {
     match event {
