@@ -177,7 +177,8 @@ impl Survey {
     pub(super) fn chosen(&mut self) -> (Vec<Run>, Vec<Run>) {
         self.trace = largest(&self.runs);
         // The first segment of a trace holds nothing, and does not say of which trace it is.
-        let first = self.runs.iter().position(|run| run.trace == 0);
+        let is_first = |run: &Run| run.trace == 0 && run.events() == 0;
+        let first = self.runs.iter().position(is_first);
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
         for (n, run) in self.runs.iter().enumerate() {
             match run.trace == self.trace || first == Some(n) {
