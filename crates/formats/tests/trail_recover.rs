@@ -125,8 +125,8 @@ fn cut_anywhere(sample: &Sample, stride: usize) {
         let found = recovered(&sample.bytes[..cut], &sample.events);
         assert!(!found.is_complete() && !found.has_end, "{cut}");
         // The header of the segment that is cut says how many events it had.
-        let headers = sample.segments.iter().filter(|s| s.start + HEADER <= cut);
-        let told = headers.last().map_or(0, |s| s.before + s.events);
+        let mut headers = sample.segments.iter().filter(|s| s.start + HEADER <= cut);
+        let told = headers.next_back().map_or(0, |s| s.before + s.events);
         let ahead: u64 = match sample.segments.iter().rposition(|s| s.end <= cut) {
             // Copies may be there of definitions of which no header tells.
             Some(n)

@@ -102,7 +102,7 @@ pub fn busy(count: usize, seed: u64) -> Vec<Event<'static>> {
             events.push(Event::Custom(Custom {
                 body: random.text(80).into(),
             }));
-        } else if open[at].len() < 30 && (what % 2 == 0 || open[at].is_empty()) {
+        } else if open[at].len() < 30 && (what.is_multiple_of(2) || open[at].is_empty()) {
             tickets[at] += 1;
             let method = 1 + random.below(classes as usize) as u64;
             open[at].push((method, tickets[at]));
