@@ -571,7 +571,7 @@ fn a_recording_in_one_go() {
         };
         for name in ["first", "second"] {
             let said = record(name, &["--agent", library]).expect("recorded");
-            let start = format!("jtrail: {}: binary, events: ", bench.text(name));
+            let start = format!("jtrail: {}: trail, events: ", bench.text(name));
             assert!(
                 said.starts_with(&start) && said.lines().count() == 1,
                 "{said}"

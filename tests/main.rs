@@ -37,6 +37,7 @@ mod live_neighbours;
 mod live_off;
 mod live_options;
 mod live_recorder;
+mod live_recover;
 mod live_samples;
 mod live_sites;
 mod live_thread_events;

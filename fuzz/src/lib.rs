@@ -6,6 +6,7 @@
 //! - Its memory, with that of the checker, is in proportion to the bytes ([`decoder`], [`reader`]).
 //! - What it handed out can be written in every format, and is then read without a fault. A trace that makes
 //!   sense no longer changes then ([`recode`]).
+//! - What is recovered of a damaged trail is sound, and is recovered to itself ([`trail`]).
 
 #[path = "../../crates/formats/tests/common/decoding.rs"]
 #[allow(
@@ -24,8 +25,10 @@ mod promises;
 pub use memory::{bounded, unpacked};
 
 use decoding::{decode, drain, same_in_pieces};
+use jtrail_formats::trail::recover::recover;
 use jtrail_formats::{Checker, Encode, Format, Item, Reader, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Cursor;
 use std::ops::ControlFlow;
 
 /// A number that bytes choose.
@@ -59,6 +62,7 @@ pub fn decoder(format: Format, data: &[u8]) {
 pub fn trail(data: &[u8]) {
     const HEADER: usize = 56;
     decoder(Format::Trail, data);
+    recovered(data);
     let mut mended = data.to_vec();
     let mut rest = &mut mended[..];
     while rest.len() >= HEADER {
@@ -72,6 +76,22 @@ pub fn trail(data: &[u8]) {
         rest = behind;
     }
     decoder(Format::Trail, &mended);
+    recovered(&mended);
+}
+
+/// Recovers what is sound in the bytes: that is a trail without a fault, and stays as it is when that is done again.
+fn recovered(data: &[u8]) {
+    let mut once = Vec::new();
+    if recover(Cursor::new(data), &mut once).is_err() {
+        return;
+    }
+    let decoding = decode(Format::Trail, &once);
+    assert_eq!(decoding.count(Severity::Fault), 0, "{:?}", decoding.remarks);
+    assert_eq!(decoding.error, None);
+    let mut twice = Vec::new();
+    let found = recover(Cursor::new(&once), &mut twice).expect("it is a trail");
+    assert!((found.lost, found.others.len()) == (0, 0), "{found:?}");
+    assert!(twice == once, "{decoding:?}");
 }
 
 /// Reads the bytes as the command line does.

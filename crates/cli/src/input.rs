@@ -3,10 +3,11 @@
 use crate::{FAULTY, SOUND, Streams, TRUNCATED};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use jtrail_formats::trail::{Part, Parts};
 use jtrail_formats::{Format, Item, ReadError, Reader, Remark, Severity};
 use jtrail_model::Event;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -108,9 +109,18 @@ impl Ending {
     }
 }
 
+/// What is read of a trace of which not all may be wanted.
+pub(crate) enum Seen<'a> {
+    Event(&'a Event<'a>),
+    /// A part that need not be read, and its definitions, which are handed out in any case.
+    Part(&'a Part, &'a [Event<'static>]),
+}
+
 /// A trace to read.
 pub(crate) struct Input {
     reader: Reader<Progress<Box<dyn Read>>>,
+    /// The file, if it is one to seek in.
+    file: Option<PathBuf>,
     /// `can't read …`, for errors.
     named: String,
 }
@@ -132,6 +142,7 @@ impl Input {
         let reader = Reader::new(Progress::new(source, size, progress)).with_context(named)?;
         Ok(Self {
             reader,
+            file: size.map(|_| path.to_owned()),
             named: named(),
         })
     }
@@ -150,6 +161,48 @@ impl Input {
         mut visit: impl FnMut(&Event<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Ending> {
         self.events_with_place(|_, event| visit(event))
+    }
+
+    /// As [`Self::events`], of a trace of which not all may be wanted. `visit` answers of a part whether to read it. Where the trace has no parts that can be
+    /// passed over, or is wanted as a whole, all its events are handed out.
+    ///
+    /// # Errors
+    /// As [`Self::events`].
+    pub(crate) fn parts(
+        &mut self,
+        is_whole: bool,
+        mut visit: impl FnMut(Seen<'_>) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Ending> {
+        let parts = match (&self.file, self.format()) {
+            (Some(file), Format::Trail) if !is_whole => Parts::open(open_file(file)?)?,
+            _ => None,
+        };
+        let Some(mut parts) = parts else {
+            return self.events(|event| visit(Seen::Event(event)).map(drop));
+        };
+        let mut ending = Ending {
+            truncated: parts.breaks_off(),
+            ..Ending::default()
+        };
+        let mut is_first = true;
+        while let Some(part) = parts.next_part() {
+            // The first one tells when the trace began, the last one when it ended.
+            if !std::mem::take(&mut is_first) && !part.is_last {
+                let definitions: Vec<_> = parts.definitions(&part)?.collect();
+                if !visit(Seen::Part(&part, &definitions))? {
+                    for event in &definitions {
+                        ending.events += 1;
+                        visit(Seen::Event(event))?;
+                    }
+                    continue;
+                }
+            }
+            parts.events(&part, |event| {
+                ending.events += 1;
+                visit(Seen::Event(event)).map(drop)
+            })?;
+        }
+        Ok(ending)
     }
 
     /// As [`Self::events`], with the byte of the trace where each event starts, or where the white
@@ -180,6 +233,20 @@ impl Input {
             Err(error) => ending.with_error(error, &self.named),
         }
     }
+}
+
+/// A file to seek in, which shows on a terminal how far it was read, once that takes longer than a second.
+///
+/// # Errors
+/// When it can't be opened, or is none to seek in.
+pub(crate) fn open_file(path: &Path) -> anyhow::Result<impl Read + Seek + use<>> {
+    let named = || format!("can't read {}", path.display());
+    let file = File::open(path).with_context(named)?;
+    let about = file.metadata().with_context(named)?;
+    if !about.is_file() {
+        bail!("{}: it is no file", named());
+    }
+    Ok(Progress::new(file, Some(about.len()), true))
 }
 
 /// Whether both names lead to the same file.
@@ -236,6 +303,13 @@ impl<R> Progress<R> {
             bar.with_elapsed(begin.elapsed())
         });
         bar.set_position(self.done);
+    }
+}
+
+impl<R: Seek> Seek for Progress<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.done = self.inner.seek(to)?;
+        Ok(self.done)
     }
 }
 

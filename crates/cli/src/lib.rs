@@ -7,11 +7,11 @@
 //! | `agent` | the agent's library and options, for verbs that start it |
 //! | `analysis` | sums over a trace's events, without input or output |
 //! | `input` | opens a trace, drives its decoder, shows progress |
-//! | `output` | figures as table, TSV or JSON |
+//! | `output` | figures as table, TSV or JSON; files that are whole or not there |
 //! | `select` | which threads and classes are meant |
 //!
 //! Exit codes: 0 done and sound; 1 the trace has faults, or traces differ; 2 the command line is wrong or something
-//! failed; 3 the trace breaks off, and what came before is sound. `run` has the program's own code.
+//! failed; 3 the trace breaks off or something of it is lost for good, and what is there is sound. `run` has the program's own code.
 //!
 //! Standard output carries results, standard error everything said about them. When the reader of
 //! standard output goes away, that is no error.
@@ -37,7 +37,7 @@ pub const SOUND: u8 = 0;
 pub const FAULTY: u8 = 1;
 /// The command line is wrong, or something failed.
 pub const FAILED: u8 = 2;
-/// The trace breaks off; what came before is sound.
+/// The trace breaks off, or something of it is missing; what is there is sound.
 pub const TRUNCATED: u8 = 3;
 
 /// Traces Java programs, and reads the traces.
@@ -58,6 +58,7 @@ enum Verb {
     Dump(cmd::dump::Args),
     Convert(cmd::convert::Args),
     Verify(cmd::verify::Args),
+    Recover(cmd::recover::Args),
     Compare(cmd::compare::Args),
     #[cfg(unix)]
     Ctl(cmd::ctl::Args),
@@ -120,6 +121,7 @@ pub fn main_with(
         Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
         Verb::Convert(args) => cmd::convert::run(&args, &mut streams),
         Verb::Verify(args) => cmd::verify::run(&args, &mut streams),
+        Verb::Recover(args) => cmd::recover::run(&args, &mut streams),
         Verb::Compare(args) => cmd::compare::run(&args, &mut streams),
         #[cfg(unix)]
         Verb::Ctl(args) => cmd::ctl::run(args, &mut streams),

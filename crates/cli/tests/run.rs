@@ -36,8 +36,8 @@ fn the_agent_stands_behind_java_and_the_summary_tells_what_was_recorded() {
     let (folder, agent, program) = set_up("java", "");
     let script = format!("#!/bin/sh\n{}", writes_a_trace(&folder, "$*"));
     fs::write(&program, script).expect("written");
-    folder.put("prepared", &encode(Format::TptpBinary, &sample()));
-    let trace = folder.at("app.trcbin");
+    folder.put("prepared", &encode(Format::Trail, &sample()));
+    let trace = folder.at("app.trail");
     let trace = trace.to_str().expect("UTF-8");
     let Done { code, err, .. } = jtrail(&[
         "run",
@@ -59,7 +59,7 @@ fn the_agent_stands_behind_java_and_the_summary_tells_what_was_recorded() {
     assert_eq!(
         told.trim(),
         format!(
-            "-agentpath:{}=format=binary,file={trace},include=com.acme.* -cp x Main",
+            "-agentpath:{}=format=trail,file={trace},include=com.acme.* -cp x Main",
             agent.display()
         )
     );
@@ -107,7 +107,7 @@ fn other_programs_get_the_agent_by_the_variable() {
 #[test]
 fn a_program_that_leaves_no_trace_is_told() {
     let (folder, agent, program) = set_up("java", "exit 3");
-    let trace = folder.at("x.trcbin");
+    let trace = folder.at("x.trail");
     let trace = trace.to_str().expect("UTF-8");
     let done = jtrail(&["run", "--agent", &agent, "--file", trace, "--", &program]);
     assert_eq!(done.code, 3);
@@ -143,7 +143,7 @@ fn a_trace_without_an_end_is_told() {
     let mut events = sample();
     events.truncate(events.len() - 3);
     folder.put("prepared", &encode(Format::TptpBinary, &events));
-    let trace = folder.at("x.trcbin");
+    let trace = folder.at("x.trail");
     let done = jtrail(&[
         "run",
         "--agent",

@@ -43,12 +43,12 @@ fn wrong_command_lines_say_what_is_wrong() {
             "too large for an id",
         ),
         (
-            &["dump", "x", "--from", "1s"],
-            "write seconds like 12 or 0.005",
+            &["dump", "x", "--from", "1h"],
+            "write a time since the trace's first, like 1.5s, 20ms or 7 for seconds",
         ),
         (
-            &["dump", "x", "--to", "soon"],
-            "write seconds like 12 or 0.005",
+            &["report", "x", "--to", "2026-02-30T00:00:00Z"],
+            "or one in UTC, like 2026-01-31T12:00:00Z",
         ),
         (&["dump", "x", "--class", ""], "a class name is needed"),
         (&["dump", "x", "--colour"], "unexpected argument '--colour'"),
@@ -66,6 +66,12 @@ fn wrong_command_lines_say_what_is_wrong() {
             "[possible values: xml, binary, jinsight, mlpd, tracelog, profilerj, trail]",
         ),
         (&["verify"], "<FILE>..."),
+        (&["recover", "x"], "--output <FILE>"),
+        (&["recover", "-", "-o", "y"], "standard input can't be"),
+        (
+            &["recover", "x", "-o", "-", "--json"],
+            "can't both go to standard output",
+        ),
         (&["run"], "<COMMAND>..."),
         (&["run", "java"], "unexpected argument 'java'"),
         (
@@ -136,6 +142,11 @@ fn files_that_are_no_traces_are_told_apart() {
                 "{verb}: {said}"
             );
         }
+        let target = folder.at("out.trail");
+        let done = jtrail(&["recover", file, "-o", target.to_str().expect("UTF-8")]);
+        assert_eq!(done.code, 2, "recover {file}: {}", done.err);
+        assert!(done.err.contains(file), "{}", done.err);
+        assert!(!target.exists(), "recover {file} left something behind");
         let target = folder.at("out.trcxml");
         let done = jtrail(&["convert", file, target.to_str().expect("UTF-8")]);
         assert_eq!(done.code, 2, "convert {file}: {}", done.err);

@@ -4,7 +4,7 @@
 //! answers with an event, a remark, or that it needs more. [`Reader`] drives a decoder over anything
 //! that implements [`std::io::Read`], in bounded memory.
 //!
-//! Each format lives in a folder of its own; the head of its `mod.rs` is its specification.
+//! Each format lives in a folder of its own; the head of its `mod.rs` is its specification (that of [`trail`] is `docs/formats/trail.md`).
 
 #![forbid(unsafe_code)]
 

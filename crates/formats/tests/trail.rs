@@ -5,9 +5,11 @@ mod common;
 use common::every_event;
 use common::random::{event, trace};
 use common::{decode, decode_pieces, encoded, shown};
+use jtrail_formats::trail::{Part, Parts};
 use jtrail_formats::{Format, Severity};
 use jtrail_model::*;
 use proptest::prelude::*;
+use std::io::Cursor;
 use std::path::Path;
 
 #[test]
@@ -159,6 +161,55 @@ fn a_removed_or_repeated_segment_is_told() {
         assert_eq!(decoding.events.len(), count, "{n}, of kind {kind}");
         assert!(decoding.count(Severity::Fault) > 0);
     }
+}
+
+#[test]
+fn parts_that_are_not_wanted_are_not_read() {
+    let events = long_trace();
+    let whole = in_segments(&events);
+    let shown = shown(&events);
+    let read = |wants: &dyn Fn(&Part) -> bool| {
+        let mut parts = Parts::open(Cursor::new(&whole))
+            .expect("read")
+            .expect("an index");
+        let (mut all, mut count) = (Vec::new(), 0);
+        while let Some(part) = parts.next_part() {
+            count += 1;
+            let mut take = |event: &Event<'_>| {
+                all.push(format!("{event:?}"));
+                Ok::<(), std::io::Error>(())
+            };
+            if wants(&part) {
+                parts.events(&part, take).expect("sound");
+            } else {
+                for event in parts.definitions(&part).expect("sound") {
+                    take(&event).expect("taken");
+                }
+            }
+        }
+        (all, count, parts.bytes_read())
+    };
+    let (all, count, bytes) = read(&|_| true);
+    assert_eq!(all, shown);
+    assert!(count > 4 && bytes <= whole.len() as u64);
+
+    let middle = 1_700_000_000_000_000_000 + 15_000 * 37;
+    let (some, _, some_bytes) = read(&|part| part.times[0] <= middle && middle <= part.times[1]);
+    assert!(some_bytes * 3 < bytes, "{some_bytes} of {bytes}");
+    let is_there = |event: &&String| some.contains(event);
+    assert_eq!(shown.iter().filter(is_there).count(), some.len());
+    assert!(some.len() < all.len() / 3);
+    let definitions =
+        |events: &[String]| events.iter().filter(|e| e.starts_with("MethodDef")).count();
+    assert_eq!(definitions(&some), definitions(&all));
+
+    assert_eq!(
+        read(&|part| part.threads.contains(&ThreadId(77))).0.len(),
+        definitions(&all)
+    );
+    // Without an end there is no index to begin with.
+    let cut = &whole[..whole.len() - 1];
+    assert!(Parts::open(Cursor::new(cut)).expect("read").is_none());
 }
 
 /// Files of each version of the format are read as they were meant.

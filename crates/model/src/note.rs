@@ -34,15 +34,15 @@ pub enum Note<'a> {
 /// See [`Note::Lost`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lost<'a> {
-    /// The thread whose events are missing.
+    /// The thread whose enters and leaves are missing; none if events of all threads and kinds are.
     pub thread: ThreadId,
-    /// How many enters and leaves are missing.
+    /// How many are missing.
     pub events: u64,
     /// Time of the last event before the gap.
     pub from: Timestamp,
     /// Time of the first event behind the gap.
     pub to: Timestamp,
-    /// Why, in one word (`overflow`).
+    /// Why, in one word (`overflow`, `damaged`).
     pub reason: Cow<'a, str>,
 }
 

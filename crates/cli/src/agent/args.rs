@@ -1,5 +1,6 @@
 //! `--KEY VALUE` for each key of the agent's options, from their table.
 
+use super::options::FORMAT;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 use jtrail_options::{KEYS, KeyInfo};
@@ -24,7 +25,7 @@ impl clap::Args for AgentOptions {
 
 fn arg(key: &KeyInfo) -> Arg {
     let default = match key.key {
-        "format" => "binary",
+        "format" => FORMAT.word(),
         _ => key.default,
     };
     let arg = Arg::new(key.key)

@@ -5,12 +5,15 @@ use anyhow::{Context, anyhow};
 use jtrail_options::{OutputFormat, escape};
 use std::path::Path;
 
+/// The format of a trace when nobody says: the smallest, and what a killed program leaves can be recovered.
+pub(super) const FORMAT: OutputFormat = OutputFormat::Trail;
+
 /// What a trace is called when nobody says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Naming {
-    /// `trace.trcbin`
+    /// `trace.trail`
     Plain,
-    /// `trace-%p.trcbin`, where several JVMs may write one.
+    /// `trace-%p.trail`, where several JVMs may write one.
     WithPid,
 }
 
@@ -21,10 +24,7 @@ pub(crate) fn option_text(
 ) -> anyhow::Result<(String, jtrail_options::Options)> {
     let mut pairs = given.pairs;
     if !pairs.iter().any(|(key, _)| key == "format") {
-        pairs.insert(
-            0,
-            ("format".to_owned(), OutputFormat::Binary.word().to_owned()),
-        );
+        pairs.insert(0, ("format".to_owned(), FORMAT.word().to_owned()));
     }
     let here = std::env::current_dir().context("the current directory is gone")?;
     let here = here
@@ -103,21 +103,21 @@ mod tests {
     #[test]
     fn format_and_file_are_settled() {
         for (pairs, direct, expected) in [
-            (&[][..], true, "format=binary,file=HERE/trace.trcbin"),
-            (&[], false, "format=binary,file=HERE/trace-%p.trcbin"),
+            (&[][..], true, "format=trail,file=HERE/trace.trail"),
+            (&[], false, "format=trail,file=HERE/trace-%p.trail"),
             (
                 &[("format", "xml")],
                 true,
                 "format=xml,file=HERE/trace.trcxml",
             ),
             (&[("format", "none")], true, "format=none"),
-            (&[("file", "-")], true, "format=binary,file=-"),
-            (&[("file", "a,b")], true, "format=binary,file=\"HERE/a,b\""),
-            (&[("file", "/x/%p")], false, "format=binary,file=/x/%p"),
+            (&[("file", "-")], true, "format=trail,file=-"),
+            (&[("file", "a,b")], true, "format=trail,file=\"HERE/a,b\""),
+            (&[("file", "/x/%p")], false, "format=trail,file=/x/%p"),
             (
                 &[("exclude", "a.*"), ("include", "b.*")],
                 true,
-                "format=binary,exclude=a.*,include=b.*,file=HERE/trace.trcbin",
+                "format=trail,exclude=a.*,include=b.*,file=HERE/trace.trail",
             ),
         ] {
             assert_eq!(text(pairs, direct), Ok(expected.to_owned()));

@@ -1,19 +1,25 @@
 //! `jtrail convert`: a trace in another format.
 
 use crate::Streams;
-use crate::input::{Ending, Input, same_file};
+use crate::analysis::Names;
+use crate::input::{Ending, Input, Seen, same_file};
+use crate::output::OutputFile;
+use crate::select::{Moment, Selection, Span, ThreadSelector};
 use anyhow::{Context, anyhow, bail};
-use jtrail_formats::{Encode, Format, Loss, Patch, mlpd};
-use jtrail_model::{AgentCreate, Event, Node, ProcessCreate, TraceStart};
+use jtrail_formats::trail::Part;
+use jtrail_formats::{Encode, Format, Loss, mlpd};
+use jtrail_model::{
+    AgentCreate, Custom, Event, Lost, Node, Note, ProcessCreate, Timestamp, TraceStart,
+};
 use jtrail_options::MlpdVersion;
-use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Write a trace in another format
 ///
 /// Runs in bounded memory, whatever the trace's size. A file is written under a name that ends in
 /// .part, and gets its own name when it is whole. What the other format can't hold is counted, by kind.
+/// With --from, --until or --thread, definitions stay, and the new trace says how many events were left out.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input
@@ -23,6 +29,15 @@ pub(crate) struct Args {
     /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc, .mlpd, .log, .xml)
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
+    /// Only what happened from this moment on: since the trace's first (1.5s, 20ms, 7 for seconds), or in UTC (2026-01-31T12:00:00.5Z)
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
+    from: Option<Moment>,
+    /// Only what happened up to this moment, told in the same way
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
+    until: Option<Moment>,
+    /// Only what this thread did: an id, or a name with * for any text (repeatable)
+    #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
+    thread: Vec<ThreadSelector>,
     /// Data version of a log profile; without it 1
     #[arg(long, value_name = "VERSION", value_parser = clap::builder::PossibleValuesParser::new(MlpdVersion::WORDS))]
     mlpd: Option<String>,
@@ -49,11 +64,22 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         Format::ProfilerJ if opens => opening().into(),
         _ => Vec::new(),
     };
+    let span = Span {
+        from: args.from,
+        to: args.until,
+    };
+    let mut cut = Cut::new(Selection::new(&span, &args.thread));
     let ending = if to_stdout {
-        encode(&mut input, &opening, &mut *encoder, &mut *streams.out)?
+        encode(
+            &mut input,
+            &opening,
+            &mut cut,
+            &mut *encoder,
+            &mut *streams.out,
+        )?
     } else {
-        let mut file = Output::create(&args.output)?;
-        let done = encode(&mut input, &opening, &mut *encoder, &mut file.file)
+        let mut file = OutputFile::create(&args.output)?;
+        let done = encode(&mut input, &opening, &mut cut, &mut *encoder, &mut file)
             .and_then(|done| file.patch(&encoder.patches()).map(|()| done))
             .with_context(|| format!("can't write {}", args.output.display()))?;
         file.finish()?;
@@ -124,6 +150,7 @@ fn opening() -> [Event<'static>; 4] {
 fn encode(
     input: &mut Input,
     opening: &[Event<'_>],
+    cut: &mut Cut<'_>,
     encoder: &mut dyn Encode,
     out: &mut dyn Write,
 ) -> anyhow::Result<Ending> {
@@ -132,14 +159,26 @@ fn encode(
     for event in opening {
         encoder.event(event, &mut buffer);
     }
-    let ending = input.events(|event| {
-        encoder.event(event, &mut buffer);
+    let ending = input.parts(cut.selection.is_all(), |seen| {
+        let event = match seen {
+            Seen::Part(part, definitions) => return Ok(cut.wants(part, definitions)),
+            Seen::Event(event) => event,
+        };
+        if cut.takes(event) {
+            if let Some(note) = cut.note(event) {
+                encoder.event(&note, &mut buffer);
+            }
+            encoder.event(event, &mut buffer);
+        }
         if buffer.len() >= CHUNK {
             out.write_all(&buffer)?;
             buffer.clear();
         }
-        Ok(())
+        Ok(true)
     })?;
+    if let Some(note) = cut.last_note() {
+        encoder.event(&note, &mut buffer);
+    }
     // A trace that breaks off still does so in the other format, unless that has written only a part by then.
     let whole = !ending.truncated && ending.error.is_none();
     if !whole {
@@ -156,56 +195,80 @@ fn encode(
     Ok(ending)
 }
 
-/// A file that gets its name when it is whole.
-struct Output {
-    file: File,
-    /// The name until then; none for what is no regular file, such as a pipe.
-    part: Option<PathBuf>,
-    path: PathBuf,
+/// What is left out of a trace of which a part is wanted.
+struct Cut<'a> {
+    selection: Selection<'a>,
+    names: Names,
+    /// Events that were left out, and that no note tells of yet.
+    left_out: u64,
+    is_told: bool,
+    latest: Timestamp,
 }
 
-impl Output {
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        let special = fs::metadata(path).is_ok_and(|about| !about.is_file());
-        let part = (!special).then(|| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(".part");
-            PathBuf::from(name)
+impl<'a> Cut<'a> {
+    fn new(selection: Selection<'a>) -> Self {
+        Self {
+            selection,
+            names: Names::default(),
+            left_out: 0,
+            is_told: false,
+            latest: Timestamp::default(),
+        }
+    }
+
+    /// Whether something of a part of a trail may be wanted. Its definitions are.
+    fn wants(&mut self, part: &Part, definitions: &[Event<'_>]) -> bool {
+        let wants = self.selection.may_have(&self.names, part, definitions);
+        if !wants {
+            self.left_out += u64::from(part.events).saturating_sub(definitions.len() as u64);
+        }
+        wants
+    }
+
+    /// Whether an event is taken: a definition, what is wanted, the trace's end.
+    fn takes(&mut self, event: &Event<'_>) -> bool {
+        if self.selection.is_all() {
+            return true;
+        }
+        self.selection.see(event);
+        if event.is_definition() {
+            self.names.event(event);
+            return true;
+        }
+        let takes = is_end(event)
+            || (self.selection.has_time(event) && self.selection.has_thread(&self.names, event));
+        self.left_out += u64::from(!takes);
+        takes
+    }
+
+    /// A note of what was left out, where one belongs before an event that is taken: at the first gap, and at the end.
+    fn note(&mut self, event: &Event<'_>) -> Option<Event<'static>> {
+        if self.is_told && !is_end(event) || event.is_definition() {
+            return None;
+        }
+        self.latest = event.time().unwrap_or(self.latest);
+        self.last_note()
+    }
+
+    fn last_note(&mut self) -> Option<Event<'static>> {
+        let events = std::mem::take(&mut self.left_out);
+        self.is_told |= events > 0;
+        let note = Note::Lost(Lost {
+            events,
+            from: self.latest,
+            to: self.latest,
+            reason: "selection".into(),
+            ..Lost::default()
         });
-        let file = File::create(part.as_deref().unwrap_or(path))
-            .with_context(|| format!("can't write {}", path.display()))?;
-        Ok(Self {
-            file,
-            part,
-            path: path.to_owned(),
+        (events > 0).then(|| {
+            Event::Custom(Custom {
+                body: note.to_string().into(),
+            })
         })
     }
-
-    /// Writes over earlier bytes; not in a pipe.
-    fn patch(&mut self, patches: &[Patch]) -> anyhow::Result<()> {
-        if self.part.is_some() {
-            for patch in patches {
-                self.file.seek(SeekFrom::Start(patch.offset))?;
-                self.file.write_all(&patch.bytes)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> anyhow::Result<()> {
-        if let Some(part) = self.part.take() {
-            fs::rename(&part, &self.path)
-                .with_context(|| format!("can't give {} its name", self.path.display()))?;
-        }
-        Ok(())
-    }
 }
 
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(part) = &self.part {
-            // Half a file is of no use; if it can't be removed, its name tells what it is.
-            let _ = fs::remove_file(part);
-        }
-    }
+/// Whether an event is one of those that end a trace.
+fn is_end(event: &Event<'_>) -> bool {
+    matches!(event, Event::TraceEnd(_) | Event::AgentDestroy(_))
 }

@@ -8,6 +8,7 @@ pub(crate) mod ctl;
 pub(crate) mod dump;
 #[cfg(unix)]
 pub(crate) mod record;
+pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod run;
 #[cfg(unix)]

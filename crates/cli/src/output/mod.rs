@@ -1,11 +1,13 @@
-//! Figures as table for people, TSV or JSON for programs.
+//! Figures as table for people, TSV or JSON for programs; and files.
 //!
 //! A result is a list of [`Section`]s, each with columns and rows; the three writers know nothing of
 //! what they mean.
 
+mod file;
 mod human;
 mod write;
 
+pub(crate) use file::OutputFile;
 pub(crate) use human::{bytes, count, time};
 pub(crate) use write::{one_line, write};
 

@@ -78,6 +78,14 @@ impl Rule {
             Self::Totals => "totals",
         }
     }
+
+    /// Whether it may be broken because events are missing.
+    const fn needs_all_events(self) -> bool {
+        !matches!(
+            self,
+            Self::Ids | Self::Tickets | Self::Time | Self::Cpu | Self::Exceptions | Self::Lines
+        )
+    }
 }
 
 /// One finding.
@@ -176,6 +184,8 @@ impl Findings {
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) offset: u64,
+    /// Events of any thread and kind are missing, as the trace says itself.
+    pub(super) has_losses: bool,
     pub(super) findings: Vec<Finding>,
     pub(super) totals: BTreeMap<Rule, Total>,
 }
@@ -201,6 +211,10 @@ impl Report {
     /// Writes the message only when there is room for it.
     #[cold]
     pub(super) fn add(&mut self, severity: Severity, rule: Rule, message: impl FnOnce() -> String) {
+        let severity = match severity {
+            Severity::Fault if self.has_losses && rule.needs_all_events() => Severity::Info,
+            severity => severity,
+        };
         let total = self.totals.entry(rule).or_default();
         match severity {
             Severity::Fault => total.faults += 1,

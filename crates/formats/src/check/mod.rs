@@ -13,6 +13,7 @@
 //!   before it.
 //! - Objects have ids of their own, which may be those of threads, classes or methods as well.
 //! - The object of a thread or a class needs no other definition, and may have one.
+//! - Where a trace says that it lost events of all threads, what needs them is found missing, and is no fault.
 //! - What is open when the trace ends stays open: calls, waits, blocks, parks.
 //! - A wait has no end when the thread did not own the monitor, and no begin when it is the JVM's own
 //!   (for another thread that initialises a class).
@@ -95,6 +96,9 @@ impl Checker {
     pub fn event(&mut self, offset: u64, event: &Event<'_>) {
         self.report.offset = offset;
         self.kinds.count(event);
+        if let Event::Custom(e) = event {
+            self.custom(e);
+        }
         self.order.event(event, &mut self.report);
         match event {
             Event::MethodEnter(e) => self.enter(e),
@@ -183,7 +187,6 @@ impl Checker {
                 self.dumps.object(e, &mut self.objects, &mut self.report);
             }
             Event::HeapDumpEnd(e) => self.dumps.end(e, &self.objects, &mut self.report),
-            Event::Custom(e) => self.custom(e),
             _ => {}
         }
     }
@@ -441,6 +444,7 @@ impl Checker {
             Some(Note::Lost(lost)) => {
                 self.lost = self.lost.saturating_add(lost.events);
                 match self.threads.get_mut(lost.thread.0) {
+                    _ if lost.thread.is_none() => self.report.has_losses = true,
                     Some(Some(thread)) => thread.gap = true,
                     Some(None) => {}
                     None => self.undefined("thread", lost.thread.0),

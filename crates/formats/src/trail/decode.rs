@@ -3,14 +3,14 @@
 use super::block::Block;
 use super::calls::{Thread, Threads};
 use super::columns::unpack;
+use super::copies::Copies;
 use super::index::{Entry, Found, MOST_ENTRIES, Totals};
 use super::record;
 use super::segment::{HEADER, Header, Kind, NoHeader, VERSION, next_place};
-use super::value::{Bytes, Last, Source};
+use super::value::Bytes;
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::Event;
 use std::collections::VecDeque;
-use std::ops::Range;
 
 /// Reads a trail.
 #[derive(Default)]
@@ -19,6 +19,8 @@ pub struct Decoder {
     /// Number of the next segment, and the events before it.
     number: u32,
     before: u64,
+    /// What tells the trace from others, once a segment has said it.
+    trace: u32,
     threads: Threads,
     ended: Vec<u64>,
     block: Block,
@@ -26,7 +28,7 @@ pub struct Decoder {
     block_at: u64,
     /// Copies of the definitions of the segment of that number.
     copies: Option<(u32, Vec<u8>)>,
-    recovery: Recovery,
+    recovery: Copies,
     remarks: VecDeque<Remark>,
     /// Where bytes begin that are no segment.
     damage: Option<u64>,
@@ -171,8 +173,12 @@ impl Decoder {
     }
 
     fn take(&mut self, header: &Header, payload: &[u8]) {
-        if header.number < self.number {
-            let message = format!("segment {} is there twice; passed over", header.number);
+        let is_of_another = ![0, header.trace].contains(&self.trace) && header.trace != 0;
+        if header.number < self.number || is_of_another {
+            let message = match is_of_another {
+                true => "a segment of another trace is passed over".to_owned(),
+                false => format!("segment {} is there twice; passed over", header.number),
+            };
             let remark = self.fault(self.offset, message);
             self.remarks.push_back(remark);
             return;
@@ -189,6 +195,7 @@ impl Decoder {
         if header.number != self.number || header.before != self.before {
             self.missing(header);
         }
+        self.trace = self.trace.max(header.trace);
         self.number = header.number.wrapping_add(1);
         self.before = header.before.wrapping_add(header.events.into());
         if self.seen.len() > MOST_ENTRIES && !self.is_damaged {
@@ -228,7 +235,7 @@ impl Decoder {
             && number == self.number
             && number != header.number
         {
-            self.recovery = Recovery::of(bytes);
+            self.recovery = Copies::of(bytes);
         }
         let kept = self.recovery.clone().count();
         let mut message = match events {
@@ -349,46 +356,5 @@ fn more<'a>() -> Decoded<'a> {
     Decoded {
         used: 0,
         step: Step::NeedMore,
-    }
-}
-
-/// Definitions that are read from their copies.
-#[derive(Clone, Default)]
-struct Recovery {
-    column: Vec<u8>,
-    at: usize,
-    texts: Vec<Range<usize>>,
-    last: Last,
-}
-
-impl Recovery {
-    fn of(column: Vec<u8>) -> Self {
-        Self {
-            column,
-            ..Self::default()
-        }
-    }
-}
-
-impl Iterator for Recovery {
-    type Item = Event<'static>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut source = Source {
-            column: &self.column,
-            bytes: Bytes(self.column.get(self.at..)?),
-            texts: &mut self.texts,
-            last: &mut self.last,
-        };
-        let code = source.bytes.byte()?;
-        let event = record::get(code, &mut source);
-        self.at = self.column.len() - source.bytes.0.len();
-        match event {
-            Some(event) if record::is_definition(&event) => Some(event),
-            _ => {
-                *self = Self::default();
-                None
-            }
-        }
     }
 }

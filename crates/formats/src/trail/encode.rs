@@ -21,6 +21,8 @@ pub struct Encoder {
     /// Bytes written.
     offset: u64,
     segments: u32,
+    /// What tells this trace from others; 0 until segment 1 is written.
+    trace: u32,
     breaks_off: bool,
     too_large: u64,
     unknown: u64,
@@ -105,7 +107,7 @@ impl Encoder {
             self.write(out);
             return;
         }
-        if record::is_definition(event) {
+        if event.is_definition() {
             self.copies.add(code, event);
         }
         self.totals.add(code);
@@ -155,14 +157,19 @@ impl Encoder {
         threads: &[u64],
         out: &mut Vec<u8>,
     ) {
+        let checksum = crc32c::crc32c(&self.payload);
+        if self.segments == 1 {
+            self.trace = checksum;
+        }
         let header = Header {
             kind,
             number: self.segments,
             length: self.payload.len() as u32,
-            checksum: crc32c::crc32c(&self.payload),
+            checksum,
             before: self.totals.before,
             events,
             times,
+            trace: self.trace,
         };
         header.put(out);
         out.extend_from_slice(&self.payload);

@@ -30,6 +30,11 @@ macro_rules! records {
             })
         }
 
+        /// Codes, names and fields of all records.
+        #[cfg(test)]
+        const ROWS: &[(u8, &str, &[&str])] =
+            &[$(($code, stringify!($variant), &[$(stringify!($field)),*])),*];
+
         /// Appends an event's fields.
         pub(super) fn put(event: &Event<'_>, sink: &mut Sink<'_>) {
             match event {
@@ -130,23 +135,6 @@ impl<T: Copy + Default> Default for ByCode<T> {
     }
 }
 
-/// Whether an event says what others stand on: such records are written twice, so that no damage of one place takes both.
-pub(super) fn is_definition(event: &Event<'_>) -> bool {
-    matches!(
-        event,
-        Event::Node(_)
-            | Event::ProcessCreate(_)
-            | Event::AgentCreate(_)
-            | Event::TraceStart(_)
-            | Event::Filter(_)
-            | Event::Option(_)
-            | Event::ThreadStart(_)
-            | Event::ThreadName(_)
-            | Event::ClassDef(_)
-            | Event::MethodDef(_)
-    )
-}
-
 /// Whether an event holds a list of more entries than readers take.
 pub(super) fn is_too_large(event: &Event<'_>) -> bool {
     match event {
@@ -181,5 +169,27 @@ mod tests {
         assert_eq!(kinds.len(), Kind::ALL.len());
         assert_eq!(kind(METHOD_ENTER), Some(Kind::MethodEnter));
         assert_eq!(kind(METHOD_LEAVE), Some(Kind::MethodLeave));
+    }
+
+    #[test]
+    fn the_specification_has_all_records() {
+        let text = include_str!("../../../../docs/formats/trail.md");
+        let row = |line: &str| {
+            let mut cells = line.strip_prefix("| ")?.split(" | ");
+            let code: u8 = cells.next()?.parse().ok()?;
+            let name = cells.next()?.to_owned();
+            let fields = cells.next()?.split('`').skip(1).step_by(2);
+            Some((code, name, fields.map(str::to_owned).collect::<Vec<_>>()))
+        };
+        let told: Vec<_> = text
+            .lines()
+            .skip_while(|line| *line != "## Records")
+            .filter_map(row)
+            .collect();
+        let rows = ROWS.iter().map(|(code, name, fields)| {
+            let fields = fields.iter().map(|field| (*field).to_owned()).collect();
+            (*code, (*name).to_owned(), fields)
+        });
+        assert_eq!(told, rows.collect::<Vec<_>>());
     }
 }

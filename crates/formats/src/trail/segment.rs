@@ -34,6 +34,8 @@ pub(super) struct Header {
     pub(super) events: u32,
     /// Smallest and largest time in it, 0 if there is none.
     pub(super) times: [i64; 2],
+    /// Tells the traces apart: checksum of the payload of segment 1, 0 in segment 0.
+    pub(super) trace: u32,
 }
 
 /// Why some bytes are no header.
@@ -57,7 +59,7 @@ impl Header {
         for time in self.times {
             out.extend_from_slice(&time.to_le_bytes());
         }
-        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&self.trace.to_le_bytes());
         let checksum = crc32c::crc32c(&out[start..]);
         out.extend_from_slice(&checksum.to_le_bytes());
     }
@@ -89,6 +91,7 @@ impl Header {
             events: word(20),
             before: long(24),
             times: [long(32) as i64, long(40) as i64],
+            trace: word(48),
         };
         match header.length as usize <= LARGEST_PAYLOAD {
             true => Ok(header),
@@ -125,6 +128,7 @@ mod tests {
             before: 1 << 40,
             events: 99_999,
             times: [-1, i64::MAX],
+            trace: 0x0123_4567,
         };
         let mut out = Vec::new();
         header.put(&mut out);

@@ -19,6 +19,7 @@ pub mod layout;
 pub mod legal;
 pub mod random;
 pub mod stream;
+pub mod trail;
 
 pub use decoding::{Decoding, decode, decode_pieces, drain, same_in_pieces};
 pub use events::{every_event, every_message};

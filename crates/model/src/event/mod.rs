@@ -259,4 +259,21 @@ impl Event<'_> {
         };
         (!thread.is_none()).then_some(thread)
     }
+
+    /// Whether it says what other events stand on: who ran, what was asked for, threads, classes, methods.
+    pub fn is_definition(&self) -> bool {
+        matches!(
+            self,
+            Event::Node(_)
+                | Event::ProcessCreate(_)
+                | Event::AgentCreate(_)
+                | Event::TraceStart(_)
+                | Event::Filter(_)
+                | Event::Option(_)
+                | Event::ThreadStart(_)
+                | Event::ThreadName(_)
+                | Event::ClassDef(_)
+                | Event::MethodDef(_)
+        )
+    }
 }

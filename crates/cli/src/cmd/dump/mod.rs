@@ -30,9 +30,9 @@ mod line;
 
 use crate::Streams;
 use crate::analysis::Names;
-use crate::input::Input;
-use crate::select::{ThreadSelector, selected};
-use jtrail_model::{ClassId, Event, MethodId, Timestamp};
+use crate::input::{Input, Seen};
+use crate::select::{Selection, Span, ThreadSelector};
+use jtrail_model::{ClassId, Event, MethodId};
 use jtrail_options::Pattern;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
@@ -52,12 +52,8 @@ pub(crate) struct Args {
     /// Only events of classes with this name, in which * stands for any text (repeatable)
     #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     class: Vec<Pattern>,
-    /// Only events from this moment on, in seconds since the trace's first
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    from: Option<i64>,
-    /// Only events up to this moment, in seconds since the trace's first
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    to: Option<i64>,
+    #[command(flatten)]
+    span: Span,
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
@@ -67,38 +63,25 @@ fn pattern(text: &str) -> Result<Pattern, String> {
     Ok(Pattern::new(text))
 }
 
-/// Nanoseconds of a decimal number of seconds.
-fn seconds(text: &str) -> Result<i64, String> {
-    let wrong = || "write seconds like 12 or 0.005".to_owned();
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 9 {
-        return Err(wrong());
-    }
-    let whole: i64 = whole.parse().map_err(|_| wrong())?;
-    let part: i64 = format!("{part:0<9}").parse().map_err(|_| wrong())?;
-    whole
-        .checked_mul(1_000_000_000)
-        .and_then(|n| n.checked_add(part))
-        .ok_or_else(wrong)
-}
-
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     // A bar between lines of the dump would only disturb.
     let mut input = Input::open(&args.file, !io::stdout().is_terminal())?;
     let mut names = Names::default();
-    let mut first = None;
+    let mut selection = Selection::new(&args.span, &args.thread);
     let mut out = BufWriter::with_capacity(64 << 10, &mut *streams.out);
-    let ending = input.events(|event| {
+    let ending = input.parts(selection.is_all(), |seen| {
+        let event = match seen {
+            Seen::Part(part, definitions) => {
+                return Ok(selection.may_have(&names, part, definitions));
+            }
+            Seen::Event(event) => event,
+        };
         names.event(event);
-        if let Some(time) = event.time().filter(|time| *time != Timestamp::default()) {
-            first.get_or_insert(time);
+        selection.see(event);
+        if wanted(args, &names, &selection, event) {
+            line::write(&mut out, &names, selection.origin(), event)?;
         }
-        let origin = first.unwrap_or_default();
-        if wanted(args, &names, origin, event) {
-            line::write(&mut out, &names, origin, event)?;
-        }
-        Ok(())
+        Ok(true)
     })?;
     out.flush()?;
     drop(out);
@@ -106,21 +89,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     Ok(ending.code())
 }
 
-fn wanted(args: &Args, names: &Names, origin: Timestamp, event: &Event<'_>) -> bool {
-    if args.from.is_some() || args.to.is_some() {
-        let Some(time) = event.time() else {
-            return false;
-        };
-        let at = time.since(origin).0;
-        if at < args.from.unwrap_or(i64::MIN) || at > args.to.unwrap_or(i64::MAX) {
-            return false;
-        }
-    }
-    if !args.thread.is_empty()
-        && !event
-            .thread()
-            .is_some_and(|thread| selected(&args.thread, names, thread))
-    {
+fn wanted(args: &Args, names: &Names, selection: &Selection<'_>, event: &Event<'_>) -> bool {
+    if !selection.has_time(event) || !selection.has_thread(names, event) {
         return false;
     }
     args.class.is_empty()
@@ -151,29 +121,5 @@ fn class_of(names: &Names, event: &Event<'_>) -> Option<ClassId> {
         Event::MethodUncompile(e) => of(e.method),
         Event::LineCounts(e) => of(e.method),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seconds_are_read() {
-        for (text, ns) in [
-            ("0", Some(0)),
-            ("12", Some(12_000_000_000)),
-            ("0.005", Some(5_000_000)),
-            ("1.", Some(1_000_000_000)),
-            ("0.000000001", Some(1)),
-            ("", None),
-            (".5", None),
-            ("-1", None),
-            ("1.0000000001", None),
-            ("9999999999999", None),
-            ("1e3", None),
-        ] {
-            assert_eq!(seconds(text).ok(), ns, "{text}");
-        }
     }
 }

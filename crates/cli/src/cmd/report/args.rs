@@ -3,7 +3,7 @@
 use super::tables::{Flags, Place, Table};
 use crate::analysis::Subjects;
 use crate::output::Style;
-use crate::select::ThreadSelector;
+use crate::select::{Span, ThreadSelector};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -15,7 +15,8 @@ use std::path::PathBuf;
 ///
 /// Total time of a method does not count its recursive calls twice. Self time is what remains
 /// without the calls that the trace holds. Calls and waits still open at the trace's end count up to
-/// there. TSV and JSON have all times in ns.
+/// there. TSV and JSON have all times in ns. With --from or --to, definitions count and what happened
+/// then; calls that began before do not.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input
@@ -32,6 +33,8 @@ pub(crate) struct Args {
     /// Only what this thread did: an id, or a name with * for any text (repeatable)
     #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
     pub(super) thread: Vec<ThreadSelector>,
+    #[command(flatten)]
+    pub(super) span: Span,
     /// Levels of the call tree, 0 for none
     #[arg(long, default_value_t = 16)]
     pub(super) depth: usize,

@@ -26,9 +26,9 @@ pub(crate) use args::Args;
 
 use crate::Streams;
 use crate::analysis::{Analysis, Site, with_line};
-use crate::input::Input;
+use crate::input::{Input, Seen};
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
-use crate::select::selected;
+use crate::select::{Selection, selected};
 use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 use std::io::BufWriter;
 use tables::{Place, Table};
@@ -36,9 +36,19 @@ use tables::{Place, Table};
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let mut input = Input::open(&args.file, true)?;
     let mut analysis = Analysis::new(args.subjects());
-    let ending = input.events(|event| {
-        analysis.event(event, |names, thread| selected(&args.thread, names, thread));
-        Ok(())
+    let mut selection = Selection::new(&args.span, &[]);
+    let ending = input.parts(selection.is_all(), |seen| {
+        let event = match seen {
+            Seen::Part(part, definitions) => {
+                return Ok(selection.may_have(&analysis.names, part, definitions));
+            }
+            Seen::Event(event) => event,
+        };
+        selection.see(event);
+        if event.is_definition() || selection.has_time(event) {
+            analysis.event(event, |names, thread| selected(&args.thread, names, thread));
+        }
+        Ok(true)
     })?;
     analysis.finish();
     let mut report = Report {

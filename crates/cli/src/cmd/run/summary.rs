@@ -7,7 +7,8 @@ use crate::Streams;
 use crate::analysis::Analysis;
 use crate::input::Input;
 use crate::output::{bytes, count, time};
-use jtrail_model::{Note, Totals};
+use jtrail_formats::trail::Parts;
+use jtrail_model::{Event, Note, Totals};
 use jtrail_options::{Options, OutputFormat, Pattern};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -130,8 +131,12 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
     if size > READ_WHOLE && !has_notes(format) {
         return Ok("too much to count here (see `jtrail report`)".to_owned());
     }
+    let at_end = || match format {
+        OutputFormat::Trail => totals_of_trail(path),
+        _ => Ok(totals_at_end(path)?),
+    };
     if size > READ_WHOLE
-        && let Some(totals) = totals_at_end(path)?
+        && let Some(totals) = at_end()?
     {
         return Ok(format!(
             "calls: {}, classes: {}, events lost: {}, methods not covered: {}",
@@ -168,7 +173,28 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
     Ok(line)
 }
 
-/// The agent's totals from the last bytes of a trace. They are the last thing in it but for the end
+/// The agent's totals from the last segment of a trail.
+fn totals_of_trail(path: &Path) -> anyhow::Result<Option<Totals>> {
+    let mut totals = None;
+    let Some(mut parts) = Parts::open(File::open(path)?)? else {
+        return Ok(None);
+    };
+    while let Some(part) = parts.next_part() {
+        if part.is_last {
+            parts.events(&part, |event| -> io::Result<()> {
+                if let Event::Custom(custom) = event
+                    && let Some(Note::Totals(found)) = Note::parse(&custom.body)
+                {
+                    totals = Some(found);
+                }
+                Ok(())
+            })?;
+        }
+    }
+    Ok(totals)
+}
+
+/// The agent's totals from the last bytes of a trace in another format. They are the last thing in it but for the end
 /// marks, and plain ASCII in every format.
 fn totals_at_end(path: &Path) -> io::Result<Option<Totals>> {
     const TAIL: u64 = 4_096;
@@ -194,6 +220,8 @@ fn totals_at_end(path: &Path) -> io::Result<Option<Totals>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jtrail_formats::Format;
+    use jtrail_model::Custom;
 
     #[test]
     fn totals_are_found_at_the_end() {
@@ -218,6 +246,30 @@ mod tests {
         }
         fs::write(&path, "short").expect("written");
         assert_eq!(totals_at_end(&path).expect("read"), None);
+    }
+
+    #[test]
+    fn totals_are_found_in_the_last_segment_of_a_trail() {
+        let totals = Totals {
+            enters: 12,
+            open: 1,
+            ..Totals::default()
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        let mut bytes = Vec::new();
+        let mut encoder = Format::Trail.encoder();
+        encoder.begin(&mut bytes);
+        for body in ["a mark".to_owned(), Note::Totals(totals).to_string()] {
+            let body = body.into();
+            encoder.event(&Event::Custom(Custom { body }), &mut bytes);
+            encoder.flush(&mut bytes);
+        }
+        encoder.end(&mut bytes);
+        fs::write(&path, &bytes).expect("written");
+        assert_eq!(totals_of_trail(&path).expect("read"), Some(totals));
+        fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
+        assert_eq!(totals_of_trail(&path).expect("read"), None);
     }
 
     #[test]

@@ -1,0 +1,192 @@
+//! `jtrail recover`: a sound trail of what is sound in a damaged one.
+
+use crate::input::{open_file, same_file};
+use crate::output::{OutputFile, count};
+use crate::{SOUND, Streams, TRUNCATED};
+use anyhow::{Context, bail};
+use jtrail_formats::trail::recover::{Gap, Other, Recovered, recover};
+use serde_json::{Value, json};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Make a sound trail of what is sound in a damaged one
+///
+/// For trails (format=trail) that break off because the process was killed, or that are damaged: cut, overwritten, with parts missing, repeated or of another
+/// trace. Says which bytes are damaged and which events are missing; the new trace says it too. No event is made up.
+///
+/// Exits with 0 when everything is there, 3 when something is missing, 2 when nothing can be recovered. Memory is bounded, whatever
+/// the file's size. The file is written under a name that ends in .part, and gets its own name when it is whole.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The damaged trail: a file, which is read twice
+    file: PathBuf,
+    /// The file to write; - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Places with damage to show, 0 for all; JSON always has all
+    #[arg(long, default_value_t = 20)]
+    top: usize,
+    /// Write what was found to standard output, as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    if args.file == Path::new("-") {
+        bail!("a trail is recovered from a file, which is read twice; standard input can't be");
+    }
+    let to_stdout = args.output == Path::new("-");
+    if to_stdout && args.json {
+        bail!("--json and the trace can't both go to standard output");
+    }
+    if !to_stdout && same_file(&args.file, &args.output) {
+        bail!("{} can't be read and written at once", args.file.display());
+    }
+    let source = open_file(&args.file)?;
+    let named = || format!("can't recover {}", args.file.display());
+    let recovered = if to_stdout {
+        recover(source, &mut *streams.out).with_context(named)?
+    } else {
+        let mut file = OutputFile::create(&args.output)?;
+        let recovered = recover(source, &mut file).with_context(named)?;
+        file.finish()?;
+        recovered
+    };
+    if args.json {
+        serde_json::to_writer_pretty(&mut *streams.out, &as_json(args, &recovered))
+            .map_err(io::Error::from)?;
+        writeln!(streams.out)?;
+    } else {
+        tell(args, &recovered, streams)?;
+    }
+    Ok(match recovered.is_complete() {
+        true => SOUND,
+        false => TRUNCATED,
+    })
+}
+
+/// Says what is missing, in the order of the file, and then what there is.
+fn tell(args: &Args, recovered: &Recovered, streams: &mut Streams<'_>) -> io::Result<()> {
+    let path = args.file.display();
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    lines.extend(recovered.gaps.iter().map(|g| (g.bytes.start, of_gap(g))));
+    lines.extend(
+        recovered
+            .others
+            .iter()
+            .map(|o| (o.bytes.start, of_other(o))),
+    );
+    lines.sort_by_key(|(at, _)| *at);
+    let shown = match args.top {
+        0 => lines.len(),
+        top => lines.len().min(top),
+    };
+    for (_, line) in &lines[..shown] {
+        writeln!(streams.err, "jtrail: {path}: {line}")?;
+    }
+    if lines.len() > shown {
+        let more = count((lines.len() - shown) as u64);
+        writeln!(
+            streams.err,
+            "jtrail: {path}: … {more} more; --top 0 shows them"
+        )?;
+    }
+    if recovered.is_cut {
+        writeln!(
+            streams.err,
+            "jtrail: {path}: damaged in too many places; what is behind was not looked at"
+        )?;
+    }
+    if !recovered.has_end {
+        writeln!(
+            streams.err,
+            "jtrail: {path}: the trace breaks off; how many events followed is not known"
+        )?;
+    }
+    writeln!(
+        streams.err,
+        "jtrail: {}: {} events, lost: {}, calls open at the end: {}",
+        args.output.display(),
+        count(recovered.events),
+        count(recovered.lost),
+        count(recovered.open_calls)
+    )
+}
+
+/// `bytes 812 to 4095`, the first being 0.
+fn bytes(of: &std::ops::Range<u64>) -> String {
+    match of.end.checked_sub(1) {
+        Some(last) if last >= of.start => format!("bytes {} to {last}", of.start),
+        _ => format!("at byte {}", of.start),
+    }
+}
+
+fn of_gap(gap: &Gap) -> String {
+    let mut line = format!("{}: ", bytes(&gap.bytes));
+    if gap.damaged > 0 {
+        line += &format!("{} bytes are damaged, ", count(gap.damaged));
+    }
+    line += &match gap.events.is_empty() {
+        true => "no event is known to be missing".to_owned(),
+        false => format!(
+            "events {} to {} are missing",
+            gap.events.start.saturating_add(1),
+            gap.events.end
+        ),
+    };
+    if gap.definitions > 0 {
+        line += &format!(
+            "; {} definitions are taken from their copies",
+            gap.definitions
+        );
+    }
+    line
+}
+
+fn of_other(other: &Other) -> String {
+    let what = match other.is_repeated {
+        true => "are there twice",
+        false => "are of another trace, and are left out",
+    };
+    format!(
+        "{}: {} segments with {} events {what}",
+        bytes(&other.bytes),
+        count(other.segments),
+        count(other.events)
+    )
+}
+
+fn as_json(args: &Args, recovered: &Recovered) -> Value {
+    let gap = |gap: &Gap| {
+        json!({
+            "from": gap.bytes.start,
+            "to": gap.bytes.end,
+            "damaged": gap.damaged,
+            "events_before": gap.events.start,
+            "lost": gap.lost(),
+            "definitions": gap.definitions,
+        })
+    };
+    let other = |other: &Other| {
+        json!({
+            "from": other.bytes.start,
+            "to": other.bytes.end,
+            "segments": other.segments,
+            "events": other.events,
+            "repeated": other.is_repeated,
+        })
+    };
+    json!({
+        "file": args.file.display().to_string(),
+        "output": args.output.display().to_string(),
+        "complete": recovered.is_complete(),
+        "has_end": recovered.has_end,
+        "bytes": recovered.size,
+        "events": recovered.events,
+        "lost": recovered.lost,
+        "open_calls": recovered.open_calls,
+        "gaps": recovered.gaps.iter().map(gap).collect::<Vec<_>>(),
+        "others": recovered.others.iter().map(other).collect::<Vec<_>>(),
+        "cut": recovered.is_cut,
+    })
+}

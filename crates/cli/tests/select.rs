@@ -1,0 +1,134 @@
+//! A part of a trace, by time and by thread: of a trail the index finds it, of other formats all is read. The answer is the same.
+
+mod common;
+
+use common::{Folder, START, encode, enter, jtrail, leave, method_def, sample, thread_start};
+use jtrail_formats::Format;
+use jtrail_model::Event;
+use std::fs;
+
+/// Calls of three threads in many segments; the third comes late, and thread 2 pauses in the middle.
+fn events() -> Vec<Event<'static>> {
+    let mut events = sample();
+    let closing = events.split_off(events.len() - 4);
+    for n in 0..6_000_i64 {
+        let at = 20_000_000 + n * 1_000;
+        if n == 3_000 {
+            events.push(thread_start(77, at, "late-1"));
+            events.push(method_def(99, "late", "()V"));
+        }
+        let (thread, method, depth) = match n {
+            3_000.. if n % 3 == 0 => (77, 99, 1),
+            1_000..4_000 => (1, 5, 2),
+            _ => (2, 5, 2),
+        };
+        let ticket = 1_000 + n as u32;
+        events.push(enter(thread, at, method, ticket, depth));
+        events.push(leave(thread, at + 500, method, ticket));
+    }
+    for event in closing {
+        events.push(match event {
+            Event::TraceEnd(e) => Event::TraceEnd(jtrail_model::TraceEnd {
+                time: common::time(30_000_000),
+                ..e
+            }),
+            other => other,
+        });
+    }
+    events
+}
+
+fn trail(events: &[Event<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut encoder = Format::Trail.encoder();
+    encoder.begin(&mut out);
+    for part in events.chunks(500) {
+        for event in part {
+            encoder.event(event, &mut out);
+        }
+        encoder.flush(&mut out);
+    }
+    encoder.end(&mut out);
+    out
+}
+
+const PARTS: [&[&str]; 9] = [
+    &["--from", "21ms", "--to", "22ms"],
+    &["--from", "0.0255"],
+    &["--until", "20500us"],
+    &["--from", "9s"],
+    &["--thread", "77"],
+    &["--thread", "late-*"],
+    &["--thread", "2", "--from", "0.021", "--to", "0.0251"],
+    &[
+        "--from",
+        "2023-11-14T22:13:20.0222Z",
+        "--to",
+        "2023-11-14T22:13:20.0223Z",
+    ],
+    &["--thread", "77", "--to", "1ms"],
+];
+
+#[test]
+fn a_part_of_a_trail_is_what_filtering_leaves() {
+    assert_eq!(START, 1_700_000_000_000_000_000, "2023-11-14T22:13:20Z");
+    let (folder, events) = (Folder::new(), events());
+    let whole = folder.put("x.trail", &trail(&events));
+    let other = folder.put("x.trcbin", &encode(Format::TptpBinary, &events));
+    let all = jtrail(&["dump", &whole]).out.lines().count();
+    for part in PARTS {
+        let [ours, theirs] = [&whole, &other].map(|file| {
+            let done = jtrail(&[&["dump", file], part].concat());
+            assert_eq!((done.code, done.err.as_str()), (0, ""), "{part:?}");
+            done.out
+        });
+        assert!(ours == theirs, "{part:?}");
+        assert!(ours.lines().count() < all / 2, "{part:?}");
+        if !part.contains(&"--thread") {
+            let [ours, theirs] = [&whole, &other].map(|file| {
+                let args = [
+                    "report",
+                    file,
+                    "--format",
+                    "tsv",
+                    "--only",
+                    "methods,tree,threads",
+                ];
+                jtrail(&[&args, part].concat()).out
+            });
+            assert!(ours == theirs, "{part:?}: {ours}\n{theirs}");
+        }
+    }
+    let late = jtrail(&["dump", &whole, "--thread", "late-*"]).out;
+    assert_eq!(late.matches(" enter com.acme.").count(), 1_000, "{late}");
+}
+
+#[test]
+fn a_part_is_converted_to_a_sound_trace() {
+    let (folder, events) = (Folder::new(), events());
+    let whole = folder.put("x.trail", &trail(&events));
+    let other = folder.put("x.trcbin", &encode(Format::TptpBinary, &events));
+    for part in PARTS {
+        let part: Vec<&str> = part
+            .iter()
+            .map(|word| if *word == "--to" { "--until" } else { word })
+            .collect();
+        for to in ["trail", "trcbin"] {
+            let made = [&whole, &other].map(|file| {
+                let out = folder.at("out").with_extension(to);
+                let out = out.to_str().expect("UTF-8");
+                let done = jtrail(&[&["convert", file, out], &part[..]].concat());
+                assert_eq!(done.code, 0, "{part:?}: {}", done.err);
+                let verified = jtrail(&["verify", out]);
+                assert_eq!(verified.code, 0, "{part:?}: {}", verified.out);
+                assert!(
+                    !verified.out.contains("events lost: 0)"),
+                    "{}",
+                    verified.out
+                );
+                fs::read(out).expect("there")
+            });
+            assert!(made[0] == made[1], "{part:?} to {to}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! `scripts/trail_dump.py` reads trails by their specification alone, and says what `jtrail dump` says.
+
+mod common;
+
+use common::{Folder, jtrail, sample};
+use jtrail_formats::Format;
+use std::path::Path;
+use std::process::Command;
+
+fn root() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Calls and threads, as the script and as the command line have them.
+fn assert_same(file: &str) -> usize {
+    let output = Command::new("python3")
+        .arg(root().join("scripts/trail_dump.py"))
+        .arg(file)
+        .output()
+        .expect("python3 runs");
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    let dump = jtrail(&["dump", file]).out;
+    let is_told = |line: &&str| {
+        let event = line.split(' ').nth(2).expect("an event");
+        ["enter", "leave", "thread-start", "thread-end"].contains(&event)
+    };
+    let expected: Vec<&str> = dump.lines().filter(is_told).collect();
+    assert_eq!(told.lines().collect::<Vec<_>>(), expected);
+    expected.len()
+}
+
+#[test]
+fn a_reader_by_the_specification_says_the_same() {
+    let golden = root().join("crates/formats/tests/trail/version-1.trail");
+    assert!(assert_same(golden.to_str().expect("UTF-8")) >= 5);
+    let folder = Folder::new();
+    assert!(assert_same(&folder.sample(Format::Trail)) > 10);
+    let rich = common::rich::rich();
+    let file = folder.put("rich", &common::encode(Format::Trail, &rich));
+    assert!(assert_same(&file) > 0);
+    let mut many = sample();
+    let closing = many.split_off(many.len() - 4);
+    for n in 0..150_000 {
+        let ticket = 100 + n as u32;
+        many.push(common::enter(2, 20_000_000 + n * 700, 5, ticket, 2));
+        many.push(common::leave(2, 20_000_300 + n * 700, 5, ticket));
+    }
+    many.extend(closing);
+    let file = folder.put("many", &common::encode(Format::Trail, &many));
+    assert!(assert_same(&file) > 300_000);
+}

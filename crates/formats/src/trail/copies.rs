@@ -1,0 +1,48 @@
+//! Definitions as they are read from their copies, which stand before the segment of events that has them.
+
+use super::record;
+use super::value::{Bytes, Last, Source};
+use jtrail_model::Event;
+use std::ops::Range;
+
+/// Hands out definitions; none, if the copies are damaged from the start.
+#[derive(Clone, Default)]
+pub(super) struct Copies {
+    column: Vec<u8>,
+    at: usize,
+    texts: Vec<Range<usize>>,
+    last: Last,
+}
+
+impl Copies {
+    /// Of the column of a segment of definitions.
+    pub(super) fn of(column: Vec<u8>) -> Self {
+        Self {
+            column,
+            ..Self::default()
+        }
+    }
+}
+
+impl Iterator for Copies {
+    type Item = Event<'static>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut source = Source {
+            column: &self.column,
+            bytes: Bytes(self.column.get(self.at..)?),
+            texts: &mut self.texts,
+            last: &mut self.last,
+        };
+        let code = source.bytes.byte()?;
+        let event = record::get(code, &mut source);
+        self.at = self.column.len() - source.bytes.0.len();
+        match event {
+            Some(event) if event.is_definition() => Some(event),
+            _ => {
+                *self = Self::default();
+                None
+            }
+        }
+    }
+}

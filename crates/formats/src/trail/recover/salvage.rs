@@ -1,0 +1,306 @@
+//! The second look at a damaged trail: what its sound segments hold is written anew.
+
+use super::super::block::Block;
+use super::super::calls::{Thread, Threads};
+use super::super::columns::unpack;
+use super::super::copies::Copies;
+use super::super::encode::Encoder;
+use super::super::index::Found;
+use super::super::segment::{HEADER, Header, Kind};
+use super::super::value::Bytes;
+use super::survey::{Place, Run, Survey};
+use super::{Gap, Other, REASON, RecoverError, Recovered, Window};
+use crate::Encode;
+use jtrail_model::{Custom, Event, Lost, Note, ThreadId, Timestamp};
+use std::io::{self, Read, Seek, Write};
+use std::ops::Range;
+
+/// Encoded bytes that are gathered before they are written.
+const CHUNK: usize = 256 << 10;
+
+/// Writes a trail of segments that are sound.
+pub(super) struct Salvage<'o> {
+    survey: &'o Survey,
+    out: &'o mut dyn Write,
+    encoder: Encoder,
+    buffer: Vec<u8>,
+    /// How far the file and its trace were taken.
+    end: u64,
+    next: Place,
+    threads: Threads,
+    ended: Vec<u64>,
+    block: Block,
+    /// Copies of the definitions in the next segment.
+    copies: Option<Vec<u8>>,
+    /// Events that are lost, and that no note tells of yet.
+    untold: u64,
+    /// The latest time so far, and the first of the segment at hand.
+    latest: Option<i64>,
+    first: Option<i64>,
+    recovered: Recovered,
+}
+
+impl<'o> Salvage<'o> {
+    pub(super) fn new(survey: &'o Survey, out: &'o mut dyn Write) -> Self {
+        let mut salvage = Self {
+            survey,
+            out,
+            encoder: Encoder::default(),
+            buffer: Vec::new(),
+            end: 0,
+            next: Place::default(),
+            threads: Threads::default(),
+            ended: Vec::new(),
+            block: Block::default(),
+            copies: None,
+            untold: 0,
+            latest: None,
+            first: None,
+            recovered: Recovered::default(),
+        };
+        salvage.encoder.begin(&mut salvage.buffer);
+        salvage
+    }
+
+    /// Takes what the next run of segments has of the trace.
+    pub(super) fn run<R: Read + Seek>(
+        &mut self,
+        window: &mut Window<R>,
+        run: &Run,
+    ) -> Result<(), RecoverError> {
+        let mut at = run.bytes.start;
+        let mut repeated: Option<Other> = None;
+        while at < run.bytes.end {
+            let (header, payload) = segment(window, at)?;
+            let bytes = at..at + (HEADER + payload.len()) as u64;
+            at = bytes.end;
+            let place = Place::of(&header);
+            if self.next.leads_to(place) {
+                self.gap(bytes.start, place, false)?;
+                self.segment(&header, payload, bytes)?;
+                continue;
+            }
+            let other = repeated.get_or_insert_with(|| Other {
+                bytes: bytes.clone(),
+                segments: 0,
+                events: 0,
+                is_repeated: true,
+            });
+            other.bytes.end = bytes.end;
+            other.segments += 1;
+            other.events += u64::from(header.events);
+        }
+        self.recovered.others.extend(repeated);
+        Ok(())
+    }
+
+    /// Goes on at another place of file and trace. Tells what is missing, if something is, and takes definitions from their copies.
+    fn gap(&mut self, at: u64, place: Place, is_last: bool) -> Result<(), RecoverError> {
+        let bytes = self.end.min(at)..at;
+        let damaged = (at - bytes.start).saturating_sub(self.survey.sound_bytes(&bytes));
+        let definitions = match is_last || self.next != place {
+            true => self.take_copies()?,
+            false => 0,
+        };
+        let events = self.next.before..place.before.max(self.next.before);
+        if damaged > 0 || self.next != place {
+            self.lose(Gap {
+                bytes,
+                damaged,
+                events,
+                definitions,
+            });
+        }
+        (self.end, self.next) = (at, place);
+        Ok(())
+    }
+
+    /// Takes the definitions whose copies are at hand. Answers how many.
+    fn take_copies(&mut self) -> io::Result<u64> {
+        let mut taken = 0;
+        for event in self.copies.take().map(Copies::of).into_iter().flatten() {
+            self.event(&event)?;
+            taken += 1;
+        }
+        Ok(taken)
+    }
+
+    fn lose(&mut self, gap: Gap) {
+        self.untold = self.untold.saturating_add(gap.lost());
+        self.recovered.lost = self.recovered.lost.saturating_add(gap.lost());
+        self.recovered.gaps.push(gap);
+    }
+
+    fn segment(
+        &mut self,
+        header: &Header,
+        payload: &[u8],
+        bytes: Range<u64>,
+    ) -> Result<(), RecoverError> {
+        (self.end, self.next) = (bytes.end, Place::behind(header));
+        match header.kind {
+            Kind::Definitions => {
+                let mut column = [Vec::new()];
+                let read = unpack(&mut Bytes(payload), &mut column);
+                let [column] = column;
+                self.copies = read.map(|()| column);
+            }
+            Kind::Index => {
+                let end = Found::get(payload).and_then(|found| found.end);
+                self.recovered.has_end = end.is_some_and(|(_, breaks_off)| !breaks_off);
+            }
+            Kind::Events => {
+                if header.times != [0; 2] {
+                    self.first = Some(header.times[0]);
+                }
+                self.events(header, payload, bytes)?;
+                if header.times != [0; 2] {
+                    self.latest = self.latest.max(Some(header.times[1]));
+                }
+                self.first = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn events(
+        &mut self,
+        header: &Header,
+        payload: &[u8],
+        bytes: Range<u64>,
+    ) -> Result<(), RecoverError> {
+        self.recovered.has_end &= header.events == 0;
+        let (mut taken, mut definitions) = (0, 0);
+        if self.block.begin(header, payload, &self.threads).is_none() {
+            definitions = self.take_copies()?;
+        } else {
+            self.copies = None;
+            while self.block.left() > 0 {
+                let Some(event) = self.block.next() else {
+                    break;
+                };
+                if let Event::ThreadEnd(e) = &event {
+                    self.ended.push(e.thread.0);
+                }
+                self.event(&event)?;
+                taken += 1;
+            }
+            let had_events = |(_, thread): &(u64, Thread)| thread.events > 0;
+            self.threads.extend(self.block.threads().filter(had_events));
+            for thread in self.ended.drain(..) {
+                self.threads.remove(&thread);
+            }
+        }
+        if taken < header.events {
+            // Its checksum is right, and it makes no sense: no damage, but a writer that was wrong.
+            let events = header.before.saturating_add(taken.into())
+                ..header.before.saturating_add(header.events.into());
+            self.lose(Gap {
+                damaged: bytes.end - bytes.start,
+                bytes,
+                events,
+                definitions,
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes an event of the trace.
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        // A note does not stand before what opens a trace, if that is there.
+        if self.untold > 0 && !is_opening(event) {
+            self.tell_loss()?;
+        }
+        self.recovered.events += 1;
+        self.put(event)
+    }
+
+    fn tell_loss(&mut self) -> io::Result<()> {
+        let from = self.latest.or(self.first).unwrap_or(0);
+        let to = self.first.unwrap_or(from).max(from);
+        let note = Note::Lost(Lost {
+            thread: ThreadId::NONE,
+            events: std::mem::take(&mut self.untold),
+            from: Timestamp(from),
+            to: Timestamp(to),
+            reason: REASON.into(),
+        });
+        self.put(&Event::Custom(Custom {
+            body: note.to_string().into(),
+        }))
+    }
+
+    fn put(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.encoder.event(event, &mut self.buffer);
+        if self.buffer.len() >= CHUNK {
+            self.out.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends the new trail.
+    pub(super) fn finish(mut self, others: &[Run]) -> Result<Recovered, RecoverError> {
+        let survey = self.survey;
+        // A segment with a damaged payload still says how many events it had.
+        let told = survey.told_behind(self.end, self.next);
+        self.gap(survey.size.max(self.end), told, true)?;
+        let dropped = self.encoder.dropped();
+        self.untold = self.untold.saturating_add(dropped);
+        self.recovered.lost = self.recovered.lost.saturating_add(dropped);
+        self.recovered.events = self.recovered.events.saturating_sub(dropped);
+        if self.untold > 0 {
+            self.tell_loss()?;
+        }
+        if !self.recovered.has_end {
+            self.encoder.break_off();
+        }
+        self.encoder.end(&mut self.buffer);
+        self.out.write_all(&self.buffer)?;
+        self.out.flush()?;
+        let open = |thread: &Thread| u64::try_from(thread.depth).unwrap_or(0);
+        let mut recovered = self.recovered;
+        recovered.open_calls = self.threads.values().map(open).fold(0, u64::saturating_add);
+        recovered.size = survey.size;
+        recovered.is_cut = survey.is_cut;
+        let other = |run: &Run| Other {
+            segments: run.segments,
+            events: run.events(),
+            // The first segment is the same in all traces.
+            is_repeated: run.trace == 0 && run.events() == 0,
+            bytes: run.bytes.clone(),
+        };
+        recovered.others.extend(others.iter().map(other));
+        recovered.others.sort_by_key(|other| other.bytes.start);
+        recovered.gaps.sort_by_key(|gap| gap.bytes.start);
+        Ok(recovered)
+    }
+}
+
+/// Whether an event is one of those that open a trace.
+fn is_opening(event: &Event<'_>) -> bool {
+    matches!(
+        event,
+        Event::Node(_)
+            | Event::ProcessCreate(_)
+            | Event::AgentCreate(_)
+            | Event::TraceStart(_)
+            | Event::Filter(_)
+            | Event::Option(_)
+    )
+}
+
+/// The segment at a place where the first look found one.
+fn segment<R: Read + Seek>(
+    window: &mut Window<R>,
+    at: u64,
+) -> Result<(Header, &[u8]), RecoverError> {
+    let header = window.get(at, HEADER)?.first_chunk();
+    let header = header.and_then(|bytes| Header::get(bytes).ok());
+    let header = header.ok_or(RecoverError::Changed)?;
+    let length = HEADER + header.length as usize;
+    match window.get(at, length)?.split_at_checked(HEADER) {
+        Some((_, payload)) if payload.len() == header.length as usize => Ok((header, payload)),
+        _ => Err(RecoverError::Changed),
+    }
+}
