@@ -31,19 +31,6 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Whether an event is one of those.
-    pub(super) fn takes(&self, event: &Event<'_>) -> bool {
-        matches!(
-            event,
-            Event::Node(_)
-                | Event::ProcessCreate(_)
-                | Event::AgentCreate(_)
-                | Event::TraceStart(_)
-                | Event::Filter(_)
-                | Event::Option(_)
-        )
-    }
-
     pub(super) fn event(&mut self, event: &Event<'_>, version: DataVersion, losses: &mut Losses) {
         let v17 = version == DataVersion::V17;
         let unheld = |texts: &[&str]| texts.iter().any(|text| !text.is_empty());

@@ -260,8 +260,8 @@ impl Event<'_> {
         (!thread.is_none()).then_some(thread)
     }
 
-    /// Whether it says what other events stand on: who ran, what was asked for, threads, classes, methods.
-    pub fn is_definition(&self) -> bool {
+    /// Whether it is one of those that open a trace: who ran, and what was asked for.
+    pub fn is_opening(&self) -> bool {
         matches!(
             self,
             Event::Node(_)
@@ -270,10 +270,18 @@ impl Event<'_> {
                 | Event::TraceStart(_)
                 | Event::Filter(_)
                 | Event::Option(_)
-                | Event::ThreadStart(_)
-                | Event::ThreadName(_)
-                | Event::ClassDef(_)
-                | Event::MethodDef(_)
         )
+    }
+
+    /// Whether it says what other events stand on: what opens a trace, threads, classes, methods.
+    pub fn is_definition(&self) -> bool {
+        self.is_opening()
+            || matches!(
+                self,
+                Event::ThreadStart(_)
+                    | Event::ThreadName(_)
+                    | Event::ClassDef(_)
+                    | Event::MethodDef(_)
+            )
     }
 }

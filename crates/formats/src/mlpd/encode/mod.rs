@@ -302,7 +302,7 @@ impl Encoder {
     /// Writes any event, or counts it. Answers with the place of the buffer that it went to.
     fn any(&mut self, event: &Event<'_>) -> usize {
         if self.origin.is_none() {
-            if self.opening.takes(event) {
+            if event.is_opening() {
                 self.opening.event(event, self.version, &mut self.losses);
                 return DEFINING;
             }

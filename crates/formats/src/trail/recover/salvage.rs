@@ -208,7 +208,7 @@ impl<'o> Salvage<'o> {
     /// Takes an event of the trace.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         // A note does not stand before what opens a trace, if that is there.
-        if self.untold > 0 && !is_opening(event) {
+        if self.untold > 0 && !event.is_opening() {
             self.tell_loss()?;
         }
         self.recovered.events += 1;
@@ -275,19 +275,6 @@ impl<'o> Salvage<'o> {
         recovered.gaps.sort_by_key(|gap| gap.bytes.start);
         Ok(recovered)
     }
-}
-
-/// Whether an event is one of those that open a trace.
-fn is_opening(event: &Event<'_>) -> bool {
-    matches!(
-        event,
-        Event::Node(_)
-            | Event::ProcessCreate(_)
-            | Event::AgentCreate(_)
-            | Event::TraceStart(_)
-            | Event::Filter(_)
-            | Event::Option(_)
-    )
 }
 
 /// The segment at a place where the first look found one.
