@@ -111,9 +111,9 @@ pub(super) fn retransform_early(agent: &Agent) {
         let Some((loader, name)) = named(agent, *class) else {
             return false;
         };
-        // Parking is rewritten whatever the filters say, and `Object` was before all others.
+        // Parking is rewritten whatever the filters say.
         let is_known = agent.classes.is_known(loader, &name) && name != PARKING;
-        let was_seen = is_known || name == OBJECT;
+        let was_seen = is_known || is_watched(agent, loader, &name);
         !was_seen && is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
     };
     let chosen: Vec<jclass> = classes.into_iter().filter(is_early).collect();
@@ -136,8 +136,8 @@ pub(crate) fn rewrite_anew(
             let Some((loader, name)) = named(agent, *class) else {
                 return false;
             };
-            if name == OBJECT {
-                return false; // see `watch_constructors`
+            if is_watched(agent, loader, &name) {
+                return false;
             }
             let parks = agent.options.events.contains(Events::PARKS) && name == PARKING;
             let was = parks || agent.classes.is_known(loader, &name);
@@ -151,12 +151,17 @@ pub(crate) fn rewrite_anew(
     unsafe { crate::jni::with_frame(env, rewrite) }
 }
 
+/// Whether the class is `Object`, with a probe that [`watch_constructors`] has put there and takes away.
+fn is_watched(agent: &Agent, loader: Loader, name: &str) -> bool {
+    name == OBJECT && agent.classes.has_hooks(loader, name)
+}
+
 /// Has `Object`'s constructor hand objects over, or not, as the kinds of events want it now. The first is to be done before there are objects to
 /// hand over.
 pub(super) fn watch_constructors(agent: &Agent, env: *mut JNIEnv) {
     let is_wanted = agent.classes.identifies_now(agent);
-    let is_watched = || agent.classes.has_hooks(Loader::BOOT, OBJECT);
-    if is_wanted == is_watched() {
+    let is_there = || is_watched(agent, Loader::BOOT, OBJECT);
+    if is_wanted == is_there() {
         return;
     }
     pending::end_epoch();
@@ -168,7 +173,7 @@ pub(super) fn watch_constructors(agent: &Agent, env: *mut JNIEnv) {
     };
     // SAFETY: likewise; no reference leaves.
     unsafe { crate::jni::with_frame(env, change) };
-    if is_wanted && is_watched() {
+    if is_wanted && is_there() {
         pending::begin_epoch();
     }
 }
