@@ -1,6 +1,7 @@
 //! Compiled methods, held against the JVM's own list of its code.
 
-use crate::common::{VERSIONS, agent};
+use crate::common::{Trace, VERSIONS, agent};
+use crate::live_control::Bench;
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{ClassId, Event, MethodId};
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -66,6 +67,8 @@ fn entry(line: &str) -> Option<(u64, String)> {
 struct Code {
     live: BTreeMap<u64, (String, i64)>,
     compiled: u64,
+    /// Address and method of all code that was told of.
+    all: BTreeSet<(u64, String)>,
     inlined: BTreeSet<String>,
     sizes: BTreeMap<u64, i64>,
 }
@@ -91,6 +94,7 @@ fn read(file: &Path) -> Code {
                 Event::MethodCompile(e) => {
                     let method = methods[&e.method].clone();
                     code.compiled += 1;
+                    code.all.insert((e.address, method.clone()));
                     code.sizes.insert(e.address, e.size);
                     let mut last = -1;
                     for range in &e.ranges {
@@ -169,5 +173,38 @@ fn code_is_what_the_jvm_lists() {
         );
         assert!(code.sizes.values().all(|size| *size > 0));
         assert!(code.compiled >= code.live.len() as u64);
+    }
+}
+
+/// Each trace is told of the code that is there when it begins, also of that which an earlier one has, and a file that follows as well.
+#[test]
+fn code_is_in_each_trace() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=threads+jit");
+        bench.work();
+        bench.ctl(&["rotate", &bench.text("second")]);
+        bench.work();
+        bench.ctl(&["stop"]);
+        bench.work();
+        bench.ctl(&["start", &format!("file={}", bench.text("third"))]);
+        bench.work();
+        let (folder, output) = bench.end();
+        let [first, second, third] = ["first", "second", "third"].map(|name| {
+            let file = folder.path().join(name);
+            let trace = Trace::read(&file).expect(name);
+            trace.assert_sound(&output);
+            read(&file)
+        });
+        for later in [second, third] {
+            assert!(later.compiled >= later.live.len() as u64);
+            let live: Vec<_> = first.live.iter().collect();
+            let told = |(address, (method, _)): &&(&u64, &(String, i64))| {
+                later.all.contains(&(**address, method.clone()))
+            };
+            // Some of it is thrown away meanwhile.
+            let told = live.iter().filter(told).count();
+            assert!(2 * told > live.len(), "{told} of {}", live.len());
+            assert!(told > 20, "{told}");
+        }
     }
 }

@@ -45,7 +45,8 @@ fn a_trace_has_its_own_events() {
 /// Kinds of events that the agent was not loaded for are there when a trace asks for them, as far as the JVM gives them.
 #[test]
 fn kinds_of_events_come_later() {
-    const LATER: &str = "methods+threads+gc+alloc+free+monitors+jit+samples+lines+mounts+classes";
+    const LATER: &str =
+        "methods+threads+gc+alloc+free+monitors+jit+samples+lines+mounts+classes+details";
     for jdk in Jdk::require(&VERSIONS) {
         let mut bench = Bench::new(&jdk, "format=none,events=gc,server=enabled");
         bench.work();
@@ -54,7 +55,6 @@ fn kinds_of_events_come_later() {
             ("parks", "when it starts"),
             ("cpu", "loaded for events=gc"),
             ("heap", "loaded for events=gc"),
-            ("details", "loaded for events=gc"),
         ] {
             let events = format!("events=gc+{kind}");
             let error = bench.try_ctl(&["start", &events]).expect_err("refused");

@@ -164,6 +164,13 @@ impl Commander {
         Ok((next, trace))
     }
 
+    /// The trace that has begun has to be told of the compiled code that is there.
+    fn tell_code(&self) {
+        if self.options.events.contains(Events::JIT) {
+            hooks::tell_compiled_code(self.agent);
+        }
+    }
+
     /// The next trace has to be told of objects anew.
     fn begin_objects(&self) {
         if let Some(objects) = self.agent.objects.get() {
@@ -189,6 +196,7 @@ impl Commander {
         self.begin_objects();
         let at = self.act(Action::Begin(next))?;
         self.options = options;
+        self.tell_code();
         let progress = self.agent.writer.progress();
         let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);
         let mut shown = self.shown.lock();
@@ -360,6 +368,7 @@ impl control::Agent for Commander {
         let _ = go_on.send(()); // it waits
         done.recv().map_err(|_| off())?;
         self.options = options;
+        self.tell_code();
         let progress = self.agent.writer.progress();
         let mut shown = self.shown.lock();
         shown.begin(&trace, stream, progress);

@@ -6,6 +6,7 @@
 use crate::agent::{self, Agent};
 use crate::buffer::record;
 use crate::instrument::FrameMethod;
+use crate::jvmti::Failure;
 use crate::jvmti::abi::{Event, RawEnv};
 use crate::writer::{Announcement, Compilation, CompiledInfo};
 use crate::{guard, log};
@@ -22,9 +23,9 @@ const MOST_PLACES: usize = 1 << 20;
 const MOST_FRAMES: usize = 1024;
 
 /// The compiled code that is there, by address and method: an address may be taken again before its former code
-/// is told to be gone. Known methods are their number and the bytes of code.
+/// is told to be gone. Known is the method's number.
 #[derive(Default)]
-pub(crate) struct CompiledCode(Mutex<FxHashMap<(usize, usize), (u32, u32)>>);
+pub(crate) struct CompiledCode(Mutex<FxHashMap<(usize, usize), u32>>);
 
 /// `jvmtiCompiledMethodLoadRecordHeader`.
 #[repr(C)]
@@ -57,13 +58,24 @@ pub(super) fn begin(agent: &Agent) {
     let enabled = agent
         .jvmti
         .enable(Event::CompiledMethodUnload)
-        .and_then(|()| agent.jvmti.enable(Event::CompiledMethodLoad))
-        .and_then(|()| agent.jvmti.generate_compiled_methods());
-    if let Err(error) = enabled {
-        log::say(&format!(
-            "{error}; compiled methods are missing in the trace"
-        ));
+        .and_then(|()| agent.jvmti.enable(Event::CompiledMethodLoad));
+    match enabled {
+        Ok(()) => tell(agent),
+        Err(error) => are_missing(&error),
     }
+}
+
+/// Has the JVM tell of the code that is there.
+pub(crate) fn tell(agent: &Agent) {
+    if let Err(error) = agent.jvmti.generate_compiled_methods() {
+        are_missing(&error);
+    }
+}
+
+fn are_missing(error: &Failure) {
+    log::say(&format!(
+        "{error}; compiled methods are missing in the trace"
+    ));
 }
 
 pub(super) unsafe extern "system" fn loaded(
@@ -82,11 +94,8 @@ pub(super) unsafe extern "system" fn loaded(
             return; // its class is gone
         };
         let size = u32::try_from(size).unwrap_or_default();
-        let code = (found.number, size);
         let key = (address as usize, method as usize);
-        if agent.compiled.0.lock().insert(key, code) == Some(code) {
-            return; // what was there at the start may be told twice
-        }
+        agent.compiled.0.lock().insert(key, found.number);
         // SAFETY: the JVM's records and map, alive during the callback.
         let ranges = unsafe {
             match inline_record(records.cast()) {
@@ -115,7 +124,7 @@ pub(super) unsafe extern "system" fn unloaded(
         let Some(agent) = agent::get() else { return };
         let key = (address as usize, method as usize);
         let known = agent.compiled.0.lock().remove(&key);
-        if let Some((method, _)) = known {
+        if let Some(method) = known {
             agent.announce(Announcement::Compilation(Compilation::Gone {
                 method,
                 time: (agent.now)(),

@@ -49,7 +49,7 @@ pub(crate) use detail::ClassSizes;
 pub(crate) use follower::Follower;
 pub(crate) use gc::Collections;
 pub(crate) use heap::Snapshots;
-pub(crate) use jit::CompiledCode;
+pub(crate) use jit::{CompiledCode, tell as tell_compiled_code};
 pub(crate) use last_frees::Teller;
 pub(crate) use late::acquire;
 pub(crate) use lifecycle::attached;

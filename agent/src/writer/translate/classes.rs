@@ -82,7 +82,12 @@ impl Translator {
         }));
     }
 
+    /// A method was compiled, or is told of again, which the trace has once.
     pub(crate) fn compiled(&mut self, info: &CompiledInfo) {
+        let code = (info.method, info.address);
+        if self.code.insert(code, info.size) == Some(info.size) {
+            return;
+        }
         let time = Timestamp(self.timeline.at(info.time));
         let method = self.method(info.method, time).0;
         for (_, frames) in &info.ranges {
@@ -103,7 +108,11 @@ impl Translator {
         self.encoder.event(&event, &mut self.out);
     }
 
+    /// Code is gone. What the trace was not told of has no end in it either.
     pub(crate) fn uncompiled(&mut self, method: u32, ticks: u64, address: u64) {
+        if self.code.remove(&(method, address)).is_none() {
+            return;
+        }
         let time = Timestamp(self.timeline.at(ticks));
         let method = self.method(method, time).0;
         self.event(&Event::MethodUncompile(MethodUncompile {

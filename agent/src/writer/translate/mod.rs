@@ -69,6 +69,9 @@ pub(crate) struct Translator {
     /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
     detailed: Vec<u32>,
     methods: Vec<Method>,
+    /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
+    /// code is told to be gone.
+    code: FxHashMap<(u32, u64), u32>,
     /// By number; the first one is empty.
     texts: Vec<Box<str>>,
     /// By number, until their records come.
@@ -180,6 +183,7 @@ impl Translator {
             classes: Vec::new(),
             detailed: Vec::new(),
             methods: Vec::new(),
+            code: FxHashMap::default(),
             texts: Vec::new(),
             marks: FxHashMap::default(),
             objects: Objects::default(),

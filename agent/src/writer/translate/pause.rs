@@ -180,6 +180,7 @@ impl Translator {
         self.collecting = false;
         self.paused = None;
         self.objects.forget_definitions();
+        self.code.clear();
         if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
             self.lines_before = counters.all();
         }
