@@ -5,14 +5,14 @@ use crate::facts::Facts;
 use jtrail_testkit::{Jdk, Run, temp_dir};
 
 /// Runs a program without the agent and with it; they must say the same. What the trace holds.
-fn same(jdk: &Jdk, name: &str, adapt: impl Fn(Run) -> Run, filter: &str) -> Facts {
-    eprintln!("{name}, JDK {}", jdk.feature);
+fn same(jdk: &Jdk, name: &str, adapt: impl Fn(Run) -> Run, more: &str) -> Facts {
+    eprintln!("{name}, JDK {}, {more}", jdk.feature);
     let bare = adapt(program(jdk, name)).output();
     bare.assert_exit(0);
     let folder = temp_dir();
     let file = folder.path().join("trace.trcbin");
     let options = format!(
-        "format=binary,events=all,interval=20ms,allocsites=true,heap=exit,{filter},file={}",
+        "events=all,interval=20ms,allocsites=true,heap=exit,{more},file={}",
         file.display()
     );
     let traced = adapt(program(jdk, name)).agent(agent(), options).output();
@@ -66,7 +66,7 @@ fn threads_classes_collections_and_all_the_rest() {
                     .iter()
                     .fold(run, |run, arg| run.arg(*arg))
             },
-            "include=harness.*",
+            "format=binary,include=harness.*",
         );
         assert_has(&facts, &ALL_JVMS);
     }
@@ -79,12 +79,64 @@ fn the_sample_application() {
             &jdk,
             "org.example.shop.Main",
             |run| run.arg("5"),
-            "include=org.*",
+            "format=binary,include=org.*",
         );
         assert_has(
             &facts,
             &["MethodEnter", "ObjectAlloc", "ExceptionThrow", "ThreadPark"],
         );
+    }
+}
+
+/// Calls one by one, and added up: between the two, each message of both spellings comes from real programs.
+#[test]
+fn tptp_has_all_its_messages() {
+    const MESSAGES: [&str; 28] = [
+        "Node",
+        "ProcessCreate",
+        "AgentCreate",
+        "AgentDestroy",
+        "TraceStart",
+        "TraceEnd",
+        "Filter",
+        "Option",
+        "ThreadStart",
+        "ThreadEnd",
+        "ClassDef",
+        "MethodDef",
+        "ObjectAlloc",
+        "GcStart",
+        "ObjectFree",
+        "GcFinish",
+        "RuntimeInitDone",
+        "RuntimeShutdown",
+        "MonitorWait",
+        "MonitorWaited",
+        "MonitorContendedEnter",
+        "MonitorContendedEntered",
+        "HeapDump",
+        "GcRoot",
+        "ObjectReference",
+        "Custom",
+        "MethodEnter",
+        "MethodLeave",
+    ];
+    let everything = |run: Run| {
+        // Seconds, size, threads, seed, pause.
+        ["1", "10", "4", "7", "20"]
+            .iter()
+            .fold(run, |run, arg| run.arg(*arg))
+    };
+    for jdk in Jdk::require(&[17, 25]) {
+        for format in ["binary", "xml"] {
+            let options = format!("include=harness.*,format={format}");
+            let facts = same(&jdk, "harness.Everything", everything, &options);
+            assert_has(&facts, &MESSAGES);
+            let options = format!("{options},execdetails=false");
+            let facts = same(&jdk, "harness.Everything", everything, &options);
+            assert_has(&facts, &MESSAGES[..26]);
+            assert_has(&facts, &["AggregatedEnter", "AggregatedLeave"]);
+        }
     }
 }
 
@@ -98,7 +150,7 @@ fn ten_thousand_virtual_threads() {
             &jdk,
             "harness.VirtualThreads",
             |run| run.arg("10000"),
-            "include=harness.*",
+            "format=binary,include=harness.*",
         );
         assert!(facts.kinds["ThreadStart"] >= 10_000, "{:?}", facts.kinds);
     }
