@@ -4,9 +4,11 @@
 use crate::common::{FILTER, VERSIONS, agent, program};
 use crate::figures::{Figures, short_counts};
 use crate::live_cli::jtrail;
+use crate::live_conversions::java_compiler;
 use jtrail_formats::Format;
-use jtrail_testkit::{Jdk, Output, Run, Truth, differences, temp_dir};
+use jtrail_testkit::{Jdk, MprofReport, Output, Run, Truth, differences, mprof, temp_dir};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -183,6 +185,19 @@ fn the_sample_application_runs_as_without() {
             }
         }
         assert!(names.is_some_and(|names| !names.is_empty()));
+        // A trace log's other modes.
+        for (events, kind) in [
+            ("samples+cpu", "Sample"),
+            ("threads+gc+alloc+free", "AllocationSum"),
+        ] {
+            let options = format!("events={events},interval=5ms,include=org.example.*");
+            let (output, figures) = written(shop, &SPELLINGS[5], &options);
+            assert_eq!(printed(&output), printed(&bare), "{options}");
+            assert!(
+                figures.kinds[kind] > 0 && figures.calls.is_empty(),
+                "{options}"
+            );
+        }
     }
 }
 
@@ -251,7 +266,7 @@ fn jinsight_has_classes_whole_and_counts_in_its_header() {
             let output = run.agent(agent(), &options).output();
             output.assert_exit(0);
             assert!(!output.stderr.contains("classes split"), "{output}");
-            let bytes = std::fs::read(folder.path().join("trace.trc")).expect("a trace");
+            let bytes = fs::read(folder.path().join("trace.trc")).expect("a trace");
             let field = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
             let (events, threads, classes) = (field(9), field(13), field(17));
             assert!(events > 1000 && threads > 1 && classes > 300, "{options}");
@@ -298,12 +313,10 @@ fn what_has_no_place_is_told_in_one_line() {
     }
 }
 
-/// Another reader, Mono's own, finds the figures in log profiles that ours finds. `JTRAIL_MPROF_REPORT` tells where it is;
-/// `scripts/get-mprof-report` fetches it.
+/// Another reader, Mono's own, finds the figures in log profiles that ours finds, on all JVMs. `live_mprof` compares all of them.
 #[test]
 fn mprof_report_reads_log_profiles() {
-    let Some(report) = std::env::var_os("JTRAIL_MPROF_REPORT") else {
-        eprintln!("SKIPPED: set JTRAIL_MPROF_REPORT; see scripts/get-mprof-report");
+    let Some(report) = MprofReport::find() else {
         return;
     };
     for jdk in Jdk::require(&VERSIONS) {
@@ -320,74 +333,124 @@ fn mprof_report_reads_log_profiles() {
                 run.agent(agent(), options).output().assert_exit(0);
                 let file = folder.path().join("trace.mlpd");
                 let figures = Figures::read(&file).expect("sound");
-                let output = std::process::Command::new(&report)
-                    .args(["--reports=header,jit,gc,alloc,call,metadata,exception,monitor,thread,domain,heapshot,stats", "--verbose"])
-                    .arg(&file)
-                    .output()
-                    .expect("mprof-report runs");
-                let text = String::from_utf8_lossy(&output.stdout);
-                assert!(output.status.success(), "{text}");
-                for complaint in [
-                    "unmatched",
-                    "unknown method",
-                    "unresolved class",
-                    "Incorrect buffer",
-                    "time went backwards",
-                    "invalid",
-                ] {
-                    assert!(!text.contains(complaint), "{complaint}: {text}");
-                }
-                let collections = text.lines().filter_map(|line| {
-                    let (_, rest) = line.trim().split_once(" collections: ")?;
-                    rest.split(',').next()?.parse::<u64>().ok()
-                });
-                assert_eq!(collections.sum::<u64>(), figures.collections, "{text}");
-                let calls: u64 = figures.calls.values().sum();
-                let mut expected = vec![format!("Total calls: {calls}\n")];
-                if figures.throws > 0 {
-                    expected.push(format!("Throws: {}\n", figures.throws));
-                }
-                if figures.contended > 0 {
-                    expected.push(format!("Lock contentions: {}\n", figures.contended));
-                }
-                if !figures.objects.is_empty() {
-                    let (objects, bytes) = (&figures.objects, &figures.bytes);
-                    let (objects, bytes): (u64, u64) =
-                        (objects.values().sum(), bytes.values().sum());
-                    expected.push(format!(
-                        "Total memory allocated: {bytes} bytes in {objects} objects"
-                    ));
-                }
-                for line in expected {
-                    assert!(text.contains(&line), "{line:?}: {text}");
+                let (theirs, _) = mprof::figures(&report.report(&file));
+                let theirs = |name: &str| theirs.get(name).copied().unwrap_or(0);
+                let collections = ["Gen0", "Gen1"].map(|g| theirs(&format!("{g} collections")));
+                assert_eq!(collections.iter().sum::<u64>(), figures.collections);
+                assert_eq!(theirs("all calls"), figures.calls.values().sum::<u64>());
+                assert_eq!(theirs("throws"), figures.throws);
+                assert_eq!(theirs("monitors contentions:"), figures.contended);
+                assert_eq!(theirs("all objects"), figures.objects.values().sum::<u64>());
+                assert_eq!(theirs("all bytes"), figures.bytes.values().sum::<u64>());
+                match name {
+                    "harness.Exceptions" => assert!(figures.throws > 0),
+                    "harness.Frees" => assert!(figures.collections > 0 && theirs("all bytes") > 0),
+                    _ => assert!(figures.contended > 0),
                 }
             }
         }
     }
 }
 
-/// Runs of one program, a trace of each in a format of its own: what all can tell is the same.
+/// A trace of a program in each spelling, each of a run of its own.
+fn recorded(run: impl Fn() -> Run, options: &str, folder: &Path) -> Vec<String> {
+    let record = |(number, spelling): (usize, &Spelling)| {
+        let file = folder.join(number.to_string());
+        let options = format!("{},{options},file={}", spelling.options, file.display());
+        run().agent(agent(), options).output().assert_exit(0);
+        assert_verified(&file);
+        file.to_str().expect("text").to_owned()
+    };
+    SPELLINGS.iter().enumerate().map(record).collect()
+}
+
+/// Runs of one program, a trace of each in a format of its own: what does not depend on the run, and both can tell, is the same. Prints
+/// the table.
+fn assert_same(files: &[String], quantities: &str) {
+    let mut args = vec!["compare", "--only", quantities];
+    args.extend(files.iter().map(String::as_str));
+    let (code, out, err) = jtrail(&args);
+    println!("{out}");
+    assert!(code == ExitCode::SUCCESS, "{out}{err}");
+}
+
 #[test]
 fn runs_in_each_format_say_the_same() {
     for jdk in Jdk::require(&[17, 25]) {
         for name in ["harness.Exceptions", "harness.Constructors"] {
             let folder = temp_dir();
-            let files: Vec<String> = (0..SPELLINGS.len())
-                .map(|n| {
-                    let file = folder.path().join(n.to_string());
-                    let options =
-                        format!("{},{FILTER},file={}", SPELLINGS[n].options, file.display());
-                    program(&jdk, name)
-                        .agent(agent(), options)
-                        .output()
-                        .assert_exit(0);
-                    file.to_str().expect("text").to_owned()
-                })
-                .collect();
-            let mut args = vec!["compare", "--only", "calls,thread-calls,exception-leaves"];
-            args.extend(files.iter().map(String::as_str));
-            let (code, out, err) = jtrail(&args);
-            assert!(code == ExitCode::SUCCESS, "{out}{err}");
+            let options = format!("events=+exceptions,{FILTER}");
+            let files = recorded(|| program(&jdk, name), &options, folder.path());
+            let all = "calls,thread-calls,exception-leaves,throws,catches";
+            assert_same(&files, all);
         }
+    }
+}
+
+/// Threads, calls, and what its own code creates: with probes where it does, that does not depend on what is compiled.
+#[test]
+fn runs_of_the_sample_application_say_the_same() {
+    for jdk in Jdk::require(&[17, 25]) {
+        let folder = temp_dir();
+        let options = "events=+alloc,alloc=sites,include=org.example.*";
+        let shop = || program(&jdk, "org.example.shop.Main").arg("5");
+        let files = recorded(shop, options, folder.path());
+        assert_same(&files, "calls,exception-leaves");
+        let figures: Vec<Figures> = files
+            .iter()
+            .map(|file| Figures::read(Path::new(file)).expect("sound"))
+            .collect();
+        let own = |figures: &Figures| -> BTreeMap<String, u64> {
+            let own = figures.objects.iter().filter(|(class, _)| {
+                class.trim_start_matches("[L").starts_with("org.example.") && !class.contains("$$")
+            });
+            own.map(|(class, count)| (class.clone(), *count)).collect()
+        };
+        let expected = own(&figures[0]);
+        assert!(expected.values().sum::<u64>() > 5_000, "{expected:?}");
+        for (spelling, figures) in SPELLINGS.iter().zip(&figures) {
+            if spelling.format != Format::ProfilerJ {
+                let wrong = differences("objects", &expected, &own(figures));
+                assert_eq!(wrong, [""; 0], "{}, JDK {}", spelling.options, jdk.feature);
+            }
+        }
+    }
+}
+
+/// Each collection is one that the program asks for, so that all runs have as many.
+#[test]
+fn runs_with_collections_say_the_same() {
+    for jdk in Jdk::require(&[17, 25]) {
+        let folder = temp_dir();
+        let frees = || {
+            let run = program(&jdk, "harness.Frees");
+            ["-XX:+UseSerialGC", "-Xms512m", "-Xmn256m"]
+                .iter()
+                .fold(run, |run, arg| run.jvm_arg(*arg))
+        };
+        let options = "events=threads+gc+alloc+free,include=harness.*";
+        let files = recorded(frees, options, folder.path());
+        assert_same(&files, "collections");
+    }
+}
+
+/// A compiler over some dozens of files: the same calls, by method and thread.
+#[test]
+fn runs_of_the_java_compiler_say_the_same() {
+    for jdk in Jdk::require(&[17, 25]) {
+        let folder = temp_dir();
+        let classes = folder.path().join("classes");
+        // Each run finds an empty folder. Hash codes of objects that have none of their own are counted, and the same each time where
+        // nothing is recorded that gives objects numbers, and so, on 25, hash codes.
+        let compiler = || {
+            let _ = fs::remove_dir_all(&classes);
+            fs::create_dir(&classes).expect("a folder");
+            java_compiler(&jdk, &classes)
+                .jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                .jvm_arg("-XX:hashCode=3")
+        };
+        let packages = ["comp", "jvm"].map(|p| format!("include=com.sun.tools.javac.{p}.*"));
+        let files = recorded(compiler, &packages.join(","), folder.path());
+        assert_same(&files, "calls,thread-calls,exception-leaves");
     }
 }

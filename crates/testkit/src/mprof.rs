@@ -254,6 +254,8 @@ pub fn figures(text: &str) -> (Figures, Times) {
                     number(0).unwrap(),
                 );
             }
+            // A head without a summary, which stands there also when nothing follows.
+            (_, ["Counters:"]) => section = "Counters",
             ("Sample" | "Counters" | "Context", [_, ..]) => panic!("unexpected: {line}"),
             _ => {}
         }
