@@ -164,7 +164,9 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     for event in events {
         agent.jvmti.enable(event).map_err(|e| e.to_string())?;
     }
-    virtual_thread::install(agent.jvmti);
+    if virtual_thread::are_told(options) {
+        virtual_thread::install(agent.jvmti);
+    }
     switch::begin(agent)
 }
 
