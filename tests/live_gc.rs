@@ -171,6 +171,28 @@ fn collections_are_those_of_the_log() {
     }
 }
 
+/// What was in use when ZGC's collections began, as a log tells it: `Garbage Collection (System.gc()) 8M(12%)->2M(3%)`.
+fn used_before(log: &str) -> Vec<i64> {
+    let used = |line: &str| {
+        let (before, _) = line.split_once("%)->")?;
+        let (_, used) = before.rsplit_once(' ')?;
+        let (megabytes, _) = used.split_once("M(")?;
+        Some(megabytes.parse::<i64>().ok()? * MB)
+    };
+    log.lines().filter_map(used).collect()
+}
+
+/// ZGC counts in whole megabytes, and nothing is allocated while the program stands still: what the first pause of each collection tells is
+/// what the log has. How many pauses there are in between differs from version to version.
+fn assert_uses_are_those_of_the_log(ours: &[Collection], log: &str, what: &str) {
+    let theirs = used_before(log);
+    assert!(theirs.len() >= 40, "{what}");
+    let mut pauses = ours.iter();
+    for used in theirs {
+        assert!(pauses.any(|pause| pause.used == used), "{used} {what}");
+    }
+}
+
 #[test]
 fn concurrent_collectors_tell_their_causes() {
     for jdk in Jdk::require(&VERSIONS) {
@@ -186,6 +208,9 @@ fn concurrent_collectors_tell_their_causes() {
             let what = format!("{flags:?}, JDK {}\n{log}\n{output}\n{ours:#?}", jdk.feature);
             let asked = ours.iter().filter(|c| c.cause == "System.gc()").count();
             assert!(asked >= 40, "{what}");
+            if ours.iter().any(|c| c.collector.starts_with('Z')) {
+                assert_uses_are_those_of_the_log(&ours, &log, &what);
+            }
             for collection in &ours {
                 match collection.collector.as_str() {
                     name if name.starts_with('Z') => {

@@ -1,6 +1,8 @@
 //! Snapshots of the heap, of a program that knows what it keeps.
 
 use crate::common::{Trace, VERSIONS, agent, program};
+use crate::live_cli::outcome;
+use crate::live_truth::collectors;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, ObjectId};
@@ -121,14 +123,12 @@ impl Dump {
         self.references.iter().filter(fits).count()
     }
 
-    /// Fails unless it holds what the program keeps, and all of it can be reached.
-    fn assert_is_right(&self) {
+    /// Fails unless it holds what the program keeps.
+    fn assert_has_what_is_kept(&self) {
         assert!(self.complete, "{}", self.name);
         assert_eq!(self.count("Keeper$Node"), NODES);
         assert_eq!(self.count("Keeper$Leaf"), 300);
         assert_eq!(self.count("[LKeeper$Leaf;"), 1);
-        assert_eq!(self.count("Keeper$Dropped"), 0);
-        assert_eq!(self.count("[[I"), self.references("[[I", "[I") as u64 / 7);
         assert_eq!(
             self.references("Keeper$Node", "Keeper$Node") as u64,
             NODES - 1
@@ -139,7 +139,20 @@ impl Dump {
         assert_eq!(self.references("java.lang.Class", "Keeper$Node"), 1);
         assert_eq!(self.references("java.lang.Class", "[LKeeper$Leaf;"), 1);
         assert!(self.count("java.lang.Class") > 300);
+    }
 
+    /// Fails unless it holds what the program keeps, and all of it can be reached.
+    fn assert_is_right(&self) {
+        self.assert_has_what_is_kept();
+        assert_eq!(self.count("Keeper$Dropped"), 0);
+        assert_eq!(self.count("[[I"), self.references("[[I", "[I") as u64 / 7);
+        let reached = self.reached();
+        assert_eq!(reached.len(), self.objects.len());
+        assert!(reached.iter().all(|o| self.objects.contains_key(o)));
+    }
+
+    /// What the roots lead to.
+    fn reached(&self) -> HashSet<ObjectId> {
         let mut next: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
         for (source, target) in &self.references {
             next.entry(*source).or_default().push(*target);
@@ -151,8 +164,7 @@ impl Dump {
                 open.extend(next.get(&object).into_iter().flatten());
             }
         }
-        assert_eq!(reached.len(), self.objects.len());
-        assert!(reached.iter().all(|o| self.objects.contains_key(o)));
+        reached
     }
 }
 
@@ -317,6 +329,61 @@ fn snapshots_after_collections() {
                 jdk.feature
             );
             dumps.iter().for_each(Dump::assert_is_right);
+        }
+    }
+}
+
+/// The snapshots around a collection that a client forces show what it freed.
+#[test]
+fn a_forced_collection_stands_between_two_snapshots() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for collector in collectors(&jdk) {
+            let folder = jtrail_testkit::temp_dir();
+            let socket = folder.path().join("socket").display().to_string();
+            let options = format!("events=threads+gc+heap,heap=forced,control={socket}");
+            let run = keeper(&jdk, folder.path(), &options)
+                .jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                .jvm_arg(&collector)
+                // No collection before ours.
+                .jvm_arg("-Xms256m")
+                .jvm_arg("-Xmn128m")
+                .arg("wait");
+            let mut running = run.spawn().expect("it starts");
+            running.wait_ready();
+            for _ in 0..2 {
+                outcome(&["ctl", &socket, "gc"]).expect("garbage is collected");
+            }
+            let output = running.wait().expect("it ends");
+            output.assert_exit(0);
+            let file = folder.path().join("trace");
+            Trace::read(&file).expect("sound").assert_sound(&output);
+            let (dumps, _) = dumps(&file);
+            let names: Vec<&str> = dumps.iter().map(|d| d.name.as_str()).collect();
+            let what = format!("{collector}, JDK {}", jdk.feature);
+            assert_eq!(
+                names,
+                [
+                    "heapdump1-before-gc",
+                    "heapdump2-after-gc",
+                    "heapdump3-before-gc",
+                    "heapdump4-after-gc"
+                ],
+                "{what}"
+            );
+            dumps.iter().for_each(Dump::assert_has_what_is_kept);
+            // Walks of these two find only what can be reached.
+            let shows_garbage = !["Z", "Shenandoah"]
+                .iter()
+                .any(|name| collector.contains(name));
+            let dropped = dumps.iter().map(|dump| dump.count("Keeper$Dropped"));
+            let garbage = if shows_garbage { 50 } else { 0 };
+            assert_eq!(dropped.collect::<Vec<_>>(), [garbage, 0, 0, 0], "{what}");
+            for dump in &dumps {
+                let reached = dump.reached();
+                assert!(reached.iter().all(|o| dump.objects.contains_key(o)));
+                let is_dropped = |o: &&ObjectId| dump.objects[o].0 == "Keeper$Dropped";
+                assert_eq!(reached.iter().find(is_dropped), None, "{what}");
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! A kind of events that is off puts nothing into any class. (That no capability is held for it is a test of the agent's own.)
 
-use crate::common::{VERSIONS, program, traced_before};
+use crate::common::{VERSIONS, agent, program, traced_before};
+use crate::figures::Figures;
 use crate::live_neighbours::compiled_agent;
+use crate::source::compile;
 use jtrail_options::Events;
 use jtrail_testkit::{Jdk, Output, temp_dir};
 use std::collections::BTreeMap;
@@ -56,5 +58,57 @@ fn classes_are_as_they_were_unless_a_kind_needs_probes() {
             let all = changed.iter().all(in_program);
             assert!(all, "{kind}, JDK {}: {changed:?}", jdk.feature);
         }
+    }
+}
+
+const ASIDE: &str = r#"
+public class Aside {
+    static final class Loaded {
+        static int twice(int n) {
+            return 2 * n;
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        Runnable body = () -> {
+            for (int i = 0; i < 7; i++) {
+                Loaded.twice(i);
+                Thread.yield();
+            }
+            System.gc();
+        };
+        Thread[] threads = new Thread[20];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, body);
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+    }
+}
+"#;
+
+/// The JVM is not asked to tell of virtual threads where no record belongs to a thread; what is recorded on them is all there.
+#[test]
+fn virtual_threads_are_left_alone_unless_a_kind_speaks_of_threads() {
+    for jdk in Jdk::require(&[21, 25]) {
+        let folder = temp_dir();
+        compile("Aside", ASIDE, folder.path());
+        let file = folder.path().join("trace");
+        let figures = |events: &str| {
+            let options = format!("format=binary,events={events},file={}", file.display());
+            let run = program(&jdk, "Aside").class_path(folder.path());
+            run.agent(agent(), options).output().assert_exit(0);
+            let figures = Figures::read(&file).expect("sound");
+            let line = ("Aside$Loaded.twice(I)I".to_owned(), 5);
+            assert_eq!(figures.lines[&line], 140, "{events}, JDK {}", jdk.feature);
+            assert!(figures.defined.iter().any(|name| name == "Aside$Loaded"));
+            assert!(figures.kinds["ClassDetail"] > 300 && figures.collections >= 20);
+            figures.kinds.get("ThreadStart").copied().unwrap_or(0)
+        };
+        let without = figures("classes+details+gc+heap+jit+lines");
+        assert!(without < 20, "{without} threads, JDK {}", jdk.feature);
+        let with = figures("classes+details+gc+heap+jit+lines+threads");
+        assert!(with > 20, "{with} threads, JDK {}", jdk.feature);
     }
 }

@@ -135,8 +135,8 @@ codes! {
     ClassUnload Words(1), true;
     /// Class; bytes of its new class file. It is redefined.
     ClassRedefine Words(2), true;
-    /// Number of the snapshot. Its parts follow in this buffer.
-    HeapDump Words(1), false;
+    /// Number of the snapshot; its [`Moment`](crate::hooks::Moment). Its parts follow in this buffer.
+    HeapDump Words(2), false;
     /// Object and class; kind of the root.
     HeapRoot Words(2), false;
     /// Object and class; bytes.

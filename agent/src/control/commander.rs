@@ -408,8 +408,7 @@ impl control::Agent for Commander {
     }
 
     fn force_gc(&mut self) -> Result<(), Failure> {
-        let done = self.agent.jvmti.force_gc();
-        done.map_err(|error| failed(error.to_string()))
+        hooks::force_gc(self.agent, self.env).map_err(failed)
     }
 
     fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure> {

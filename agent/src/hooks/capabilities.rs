@@ -2,7 +2,7 @@
 //!
 //! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get slower, the JVM keeps more.
 
-use super::{NAMED_METHODS, gc, object, rewrites};
+use super::{NAMED_METHODS, gc, object, rewrites, virtual_thread};
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Capabilities, Capability};
 use jtrail_options::{Engine, Events, Options};
@@ -111,7 +111,9 @@ pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capa
     if events.contains(Events::CPU) {
         wishes.need(Capability::GetThreadCpuTime, "tell the CPU time of threads")?;
     }
-    wishes.like(Capability::SupportVirtualThreads);
+    if virtual_thread::are_told(options) {
+        wishes.like(Capability::SupportVirtualThreads);
+    }
     Ok(wishes.wanted)
 }
 
@@ -183,7 +185,7 @@ mod tests {
         ALL.into_iter().filter(held).collect()
     }
 
-    /// Both environments' capabilities for these options, less the one that all have.
+    /// Both environments' capabilities for these options.
     fn held(text: &str) -> (Vec<Capability>, Vec<Capability>) {
         let options = options(text);
         let general = names(general(all(), &options).expect(text));
@@ -191,8 +193,7 @@ mod tests {
             true => names(of_objects(all(), &options).expect(text)),
             false => Vec::new(),
         };
-        let general = general.into_iter().filter(|c| *c != SupportVirtualThreads);
-        (general.collect(), objects)
+        (general, objects)
     }
 
     /// Each kind alone holds these, and no other does.
@@ -211,24 +212,30 @@ mod tests {
                 .filter(|c| wanted.contains(c))
                 .collect::<Vec<_>>()
         };
+        let threads = [SupportVirtualThreads];
         type Groups<'a> = &'a [&'a [Capability]];
-        let table: [(&str, Groups<'_>, Groups<'_>); 23] = [
-            ("events=methods", &[&[TagObjects], &rewriting], &[]),
+        let table: [(&str, Groups<'_>, Groups<'_>); 24] = [
+            (
+                "events=methods",
+                &[&[TagObjects], &rewriting, &threads],
+                &[],
+            ),
             (
                 "events=methods,engine=jvmti",
                 &[
                     &naming,
                     &[GenerateMethodEntryEvents, GenerateMethodExitEvents],
+                    &threads,
                 ],
                 &[],
             ),
-            ("events=threads", &[], &[]),
+            ("events=threads", &[&threads], &[]),
             ("events=classes", &[], &[]),
-            ("events=mounts", &[], &[]),
+            ("events=mounts", &[&threads], &[]),
             ("events=gc", &[&[GenerateGarbageCollectionEvents]], &[]),
-            ("events=cpu", &[&[GetThreadCpuTime]], &[]),
+            ("events=cpu", &[&[GetThreadCpuTime], &threads], &[]),
             ("events=lines", &[&rewriting], &[]),
-            ("events=samples", &[&naming], &[]),
+            ("events=samples", &[&naming, &threads], &[]),
             (
                 "events=jit",
                 &[&naming, &[GenerateCompiledMethodLoadEvents]],
@@ -236,37 +243,37 @@ mod tests {
             ),
             (
                 "events=alloc",
-                &[&naming],
+                &[&naming, &threads],
                 &[&tags, &[GenerateSampledObjectAllocEvents]],
             ),
             (
                 "events=alloc,alloc=sites",
-                &[&naming, &rewriting],
+                &[&naming, &rewriting, &threads],
                 &[&tags, &[GenerateVmObjectAllocEvents]],
             ),
             (
                 "events=free", // weak references are looked at after collections
-                &[&naming, &[GenerateGarbageCollectionEvents]],
+                &[&naming, &[GenerateGarbageCollectionEvents], &threads],
                 &[&tags, &[GenerateSampledObjectAllocEvents]],
             ),
             (
                 "events=free,server=enabled",
-                &[&naming],
+                &[&naming, &threads],
                 &[&tags, &[GenerateSampledObjectAllocEvents]],
             ),
             (
                 "events=monitors",
-                &[&naming, &[GenerateMonitorEvents, GetMonitorInfo]],
+                &[&naming, &[GenerateMonitorEvents, GetMonitorInfo], &threads],
                 &[&tags],
             ),
             (
                 "events=parks",
-                &[&naming, &rewriting, &[AccessLocalVariables]],
+                &[&naming, &rewriting, &[AccessLocalVariables], &threads],
                 &[&tags],
             ),
             (
                 "events=exceptions",
-                &[&naming, &[GenerateExceptionEvents]],
+                &[&naming, &[GenerateExceptionEvents], &threads],
                 &[&tags],
             ),
             ("events=heap", &[&naming], &[&tags]),
@@ -287,15 +294,24 @@ mod tests {
                 ],
                 &[&tags],
             ),
-            ("events=classes+threads", &[], &[]),
+            ("events=classes+threads", &[&threads], &[]),
             (
-                "events=gc,burst=call:a.B.c",
-                &[&[TagObjects, GenerateGarbageCollectionEvents], &rewriting],
+                "events=gc,server=enabled", // a client may ask for any kind later
+                &[&[GenerateGarbageCollectionEvents], &threads],
                 &[],
             ),
             (
-                "events=threads,burst=exception:a.B",
-                &[&[TagObjects, GenerateExceptionEvents]],
+                "events=gc,burst=call:a.B.c",
+                &[
+                    &[TagObjects, GenerateGarbageCollectionEvents],
+                    &rewriting,
+                    &threads,
+                ],
+                &[],
+            ),
+            (
+                "events=classes,burst=exception:a.B",
+                &[&[TagObjects, GenerateExceptionEvents], &threads],
                 &[],
             ),
         ];

@@ -11,6 +11,10 @@
 //! After a collection no walk may begin where the JVM tells of its finish. So a thread of our own does it, if it is asked for. It
 //! is one that the JVM makes for agents. (HotSpot 21 keeps something of a native thread that was attached and is gone, and writes into freed memory when an environment
 //! is disposed of.)
+//!
+//! Before a collection there can be one only where the collection is ours: what the JVM tells of another's start comes when the program stands still for it. The two around
+//! ours are to show what it freed, which no reference leads to. So another walk (IterateThroughHeap), directly before the one along the references, comes by all objects that the heap holds.
+//! What is made in between is found by the second one, if it can be reached.
 
 use super::follower::Follower;
 use super::last_frees::while_walking;
@@ -18,7 +22,7 @@ use super::record;
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{Code, object};
-use crate::jvmti::Reference;
+use crate::jvmti::{Passed, Reference};
 use crate::numbers::NumberSet;
 use crate::objects::{Objects, class_in, number_in};
 use crate::{guard, jni, log};
@@ -27,6 +31,39 @@ use jtrail_options::{Events, HeapMoments, Options};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
+
+/// When a snapshot is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Moment {
+    /// Whenever it was asked for: it shows what can be reached.
+    Any,
+    /// Before a collection of ours: it shows all that the heap holds.
+    BeforeCollection,
+    /// After that collection; likewise.
+    AfterCollection,
+}
+
+impl Moment {
+    /// What the name of a snapshot ends with, by its moment as a word of a record.
+    pub(crate) fn suffix(word: u64) -> &'static str {
+        const BEFORE: u64 = Moment::BeforeCollection as u64;
+        const AFTER: u64 = Moment::AfterCollection as u64;
+        match word {
+            BEFORE => "-before-gc",
+            AFTER => "-after-gc",
+            _ => "",
+        }
+    }
+}
+
+/// Classes of what the JVM fills gaps with: also the rest of a thread's area, where the thread goes on with its next object. That one
+/// would have the tag of what filled the gap.
+const FILLERS: [&str; 4] = [
+    "[I",
+    "Ljava/lang/Object;",
+    "Ljdk/internal/vm/FillerObject;",
+    "[Ljdk/internal/vm/FillerElement;",
+];
 
 /// What lasts from one snapshot to the next.
 #[derive(Default)]
@@ -82,8 +119,13 @@ pub(super) fn end(agent: &Agent, env: *mut JNIEnv, buffer: Option<&ThreadBuffer>
     agent.snapshots.state.lock().over = true;
 }
 
-/// Takes a snapshot.
+/// Takes a snapshot of what can be reached.
 pub(super) fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
+    take_at(agent, env, buffer, Moment::Any);
+}
+
+/// Takes a snapshot.
+pub(super) fn take_at(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer, moment: Moment) {
     let Some(objects) = agent.objects.get() else {
         return;
     };
@@ -92,30 +134,53 @@ pub(super) fn take(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
         return;
     }
     state.taken += 1;
-    let number = state.taken;
+    let dump = (state.taken, moment);
     // SAFETY: the running thread's environment; no reference leaves.
-    unsafe { jni::with_frame(env, || walk(agent, env, objects, buffer, number)) };
+    unsafe { jni::with_frame(env, || walk(agent, env, objects, buffer, dump)) };
 }
 
-fn walk(agent: &Agent, env: *mut JNIEnv, objects: &Objects, buffer: &ThreadBuffer, number: u64) {
+fn walk(
+    agent: &Agent,
+    env: *mut JNIEnv,
+    objects: &Objects,
+    buffer: &ThreadBuffer,
+    (number, moment): (u64, Moment),
+) {
+    let mut fillers = Vec::new();
     for class in objects.jvmti.loaded_classes().unwrap_or_default() {
         // SAFETY: a local reference that the JVM just gave us.
-        let _ = unsafe { objects.class(agent, class) };
+        let (class, name) = unsafe {
+            let name = || objects.jvmti.class_signature(class);
+            (
+                objects.class(agent, class),
+                (moment != Moment::Any).then(name),
+            )
+        };
+        if let Some(Ok(name)) = name
+            && FILLERS.contains(&&*name)
+        {
+            fillers.extend(class);
+        }
     }
     let Some(still) = objects.keep_numbers() else {
         return log::say(&format!(
             "snapshot {number} of the heap is left out: a thread is stopped where it names an object"
         ));
     };
-    record(agent, Some(buffer), Code::HeapDump, &[number]);
+    let payload = [number, moment as u64];
+    record(agent, Some(buffer), Code::HeapDump, &payload);
     let mut walk = Walk {
         agent,
         objects,
         buffer,
+        fillers,
         seen: NumberSet::default(),
         unknown: Unknown::default(),
     };
     let (result, _) = while_walking(|| {
+        if moment != Moment::Any {
+            objects.jvmti.pass_objects(|object| walk.pass(object))?;
+        }
         objects
             .jvmti
             .follow_references(|reference| walk.visit(reference))
@@ -142,6 +207,8 @@ struct Walk<'a> {
     agent: &'a Agent,
     objects: &'a Objects,
     buffer: &'a ThreadBuffer,
+    /// Numbers of the classes that [`FILLERS`] names.
+    fillers: Vec<u32>,
     seen: NumberSet,
     unknown: Unknown,
 }
@@ -164,24 +231,38 @@ impl Unknown {
 }
 
 impl Walk<'_> {
-    /// Calls nothing of the JVM.
-    fn visit(&mut self, reference: Reference<'_>) -> bool {
-        let number = match number_in(*reference.tag) {
-            0 => self.objects.number_in_walk(reference.tag),
+    /// Tells of an object, unless nothing but a reference to it can tell that it is one. Calls nothing of the JVM.
+    fn pass(&mut self, object: Passed<'_>) -> bool {
+        if let Some(class) = class_in(object.class_tag)
+            && (number_in(*object.tag) != 0 || !self.fillers.contains(&class))
+        {
+            self.mention(object.tag, Some(class), object.size);
+        }
+        !guard::is_off()
+    }
+
+    /// The number of an object, which is told at its first mention.
+    fn mention(&mut self, tag: &mut i64, class: Option<u32>, size: u64) -> u64 {
+        let number = match number_in(*tag) {
+            0 => self.objects.number_in_walk(tag),
             known => known,
         };
-        let class = class_in(reference.class_tag);
         if self.seen.insert(number) {
             match class {
-                Some(class) => {
-                    self.tell(Code::HeapObject, [object(number, class), reference.size]);
-                }
+                Some(class) => self.tell(Code::HeapObject, [object(number, class), size]),
                 None => {
                     self.unknown.numbers.insert(number);
-                    self.unknown.objects.push((number, reference.size));
+                    self.unknown.objects.push((number, size));
                 }
             }
         }
+        number
+    }
+
+    /// Tells of a reference, or a root. Calls nothing of the JVM.
+    fn visit(&mut self, reference: Reference<'_>) -> bool {
+        let class = class_in(reference.class_tag);
+        let number = self.mention(reference.tag, class, reference.size);
         match reference.referrer.map(number_in) {
             Some(source) if self.unknown.has(source) || self.unknown.has(number) => {
                 self.unknown.references.push((source, number));

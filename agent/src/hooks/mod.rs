@@ -40,7 +40,7 @@ use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event};
 use jni::sys::JNIEnv;
-use jtrail_options::{Engine, Events, Options};
+use jtrail_options::{Engine, Events, HeapMoments, Options};
 use std::cell::Cell;
 
 pub(crate) use class::rewrite_anew;
@@ -48,7 +48,7 @@ pub(crate) use cpu::VirtualTimes;
 pub(crate) use detail::ClassSizes;
 pub(crate) use follower::Follower;
 pub(crate) use gc::Collections;
-pub(crate) use heap::Snapshots;
+pub(crate) use heap::{Moment, Snapshots};
 pub(crate) use jit::{CompiledCode, tell as tell_compiled_code};
 pub(crate) use last_frees::Teller;
 pub(crate) use late::acquire;
@@ -164,7 +164,9 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     for event in events {
         agent.jvmti.enable(event).map_err(|e| e.to_string())?;
     }
-    virtual_thread::install(agent.jvmti);
+    if virtual_thread::are_told(options) {
+        virtual_thread::install(agent.jvmti);
+    }
     switch::begin(agent)
 }
 
@@ -215,6 +217,26 @@ pub(crate) fn take_heap_snapshot(agent: &Agent, env: *mut JNIEnv) -> bool {
         heap::take(agent, env, buffer);
         true
     }
+}
+
+/// Collects garbage, on a thread of the agent's own: between two snapshots of the heap, where the options ask for them.
+///
+/// # Errors
+/// When the JVM does not, as a sentence.
+pub(crate) fn force_gc(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+    let buffer = match heap::wanted(&agent.options, agent.kinds(), HeapMoments::FORCED) {
+        true => agent.native_buffer(),
+        false => None,
+    };
+    let take = |moment| {
+        if let Some(buffer) = buffer {
+            heap::take_at(agent, env, buffer, moment);
+        }
+    };
+    take(Moment::BeforeCollection);
+    agent.jvmti.force_gc().map_err(|e| e.to_string())?;
+    take(Moment::AfterCollection);
+    Ok(())
 }
 
 /// Records what there is to say of threads that are alive, on a thread of the agent's own.

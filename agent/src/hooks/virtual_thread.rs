@@ -12,13 +12,36 @@ use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Event, RawEnv, callback};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jobject};
-use jtrail_options::Events;
+use jtrail_options::{Events, Options, Server};
 use std::ffi::c_void;
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
 /// HotSpot's own function beyond the specification.
 const GET_CARRIER_THREAD: &str = "com.sun.hotspot.functions.GetCarrierThread";
+
+/// Kinds whose records belong to a thread, or name one.
+const OF_THREADS: [Events; 9] = [
+    Events::METHODS,
+    Events::THREADS,
+    Events::ALLOC,
+    Events::MONITORS,
+    Events::PARKS,
+    Events::EXCEPTIONS,
+    Events::CPU,
+    Events::SAMPLES,
+    Events::MOUNTS,
+];
+
+/// Whether these options need to know of virtual threads, which the JVM makes slower as soon as somebody wants to know. With a channel,
+/// a client may ask for any kind later, and then a virtual thread may run on a carrier that has a buffer as its own: so all is known from the start.
+pub(super) fn are_told(options: &Options) -> bool {
+    let has_triggers = options.has_call_triggers() || options.has_exception_triggers();
+    let mut kinds = OF_THREADS.iter();
+    kinds.any(|kind| options.events.contains(*kind))
+        || has_triggers
+        || options.server != Server::Standalone
+}
 
 /// Switches the events on, where the JVM has them.
 pub(super) fn install(jvmti: Jvmti) {

@@ -20,6 +20,16 @@ pub(crate) struct Reference<'a> {
     pub(crate) tag: &'a mut i64,
 }
 
+/// An object that a walk comes by.
+pub(crate) struct Passed<'a> {
+    /// Tag of its class.
+    pub(crate) class_tag: i64,
+    /// Its bytes.
+    pub(crate) size: u64,
+    /// Its tag, to be read and set.
+    pub(crate) tag: &'a mut i64,
+}
+
 /// Goes on into the object, unless it was there before.
 const VISIT_OBJECTS: jint = 0x100;
 const ABORT: jint = 0x8000;
@@ -66,20 +76,39 @@ impl Jvmti {
         })
     }
 
+    /// Shows `visit` every object in the heap, which may be dead but not collected yet; with some collectors only those that can be reached. Among them are
+    /// what the JVM fills gaps with, where the next object may be made. Otherwise as [`Self::follow_references`].
+    pub(crate) fn pass_objects<F>(self, mut visit: F) -> Result<()>
+    where
+        F: FnMut(Passed<'_>) -> bool,
+    {
+        self.iterate(0, &mut visit)
+    }
+
     /// Takes the tags of all objects away, which may be dead but not collected yet. The program stands still meanwhile. Some collectors only find
     /// objects that can be reached.
     pub(crate) fn untag_all(self) -> Result<()> {
         /// Leaves objects without a tag out.
         const FILTER_UNTAGGED: jint = 0x8;
-        let callbacks = HeapCallbacks::objects(untag);
-        // SAFETY: a null class stands for all; the callbacks live during the call.
+        self.iterate(FILTER_UNTAGGED, &mut |object: Passed<'_>| {
+            *object.tag = 0;
+            true
+        })
+    }
+
+    fn iterate<F>(self, filter: jint, visit: &mut F) -> Result<()>
+    where
+        F: FnMut(Passed<'_>) -> bool,
+    {
+        let callbacks = HeapCallbacks::objects(passed::<F>);
+        // SAFETY: a null class stands for all; callbacks and `visit` live during the call, and `passed` has the type of `visit`.
         check("IterateThroughHeap", unsafe {
             abi::iterate_through_heap(
                 self.0,
-                FILTER_UNTAGGED,
+                filter,
                 ptr::null_mut(),
                 &callbacks,
-                ptr::null(),
+                ptr::from_mut(visit).cast(),
             )
         })
     }
@@ -119,17 +148,28 @@ impl Jvmti {
 }
 
 /// # Safety
-/// The JVM calls it during [`Jvmti::untag_all`].
-unsafe extern "system" fn untag(
-    _class_tag: jlong,
-    _size: jlong,
+/// The JVM calls it during [`Jvmti::iterate`], which passed an `F`.
+unsafe extern "system" fn passed<F>(
+    class_tag: jlong,
+    size: jlong,
     tag: *mut jlong,
     _length: jint,
-    _data: *mut c_void,
-) -> jint {
-    // SAFETY: the JVM's place for the tag.
-    unsafe { *tag = 0 };
-    0
+    visit: *mut c_void,
+) -> jint
+where
+    F: FnMut(Passed<'_>) -> bool,
+{
+    let goes_on = crate::guard::run("a walk over the heap", || {
+        // SAFETY: the caller's promise; nobody else has it now.
+        let visit = unsafe { &mut *visit.cast::<F>() };
+        visit(Passed {
+            class_tag,
+            size: u64::try_from(size).unwrap_or_default(),
+            // SAFETY: the JVM's place for the tag.
+            tag: unsafe { &mut *tag },
+        })
+    });
+    if goes_on { 0 } else { ABORT }
 }
 
 /// # Safety

@@ -120,8 +120,9 @@ pub const KEYS: &[KeyInfo] = &[
     },
     KeyInfo {
         key: "heap",
-        values: "exit request gc, joined with +: at the end, on request (jcmd PID JVMTI.data_dump), \
-                 after each collection",
+        values: "exit request gc forced, joined with +: at the end, on request (jcmd PID JVMTI.data_dump), \
+                 after collections (those that finish before their snapshot begins share it), \
+                 before and after each collection that a client forces (jtrail ctl PID gc)",
         default: "exit+request",
         help: "With events=heap: when a snapshot of the heap is taken",
         ..KEY

@@ -164,8 +164,10 @@ set! {
         EXIT = 0, "exit";
         /// When the JVM is asked for it, as `jcmd PID JVMTI.data_dump` does.
         REQUEST = 1, "request";
-        /// After each garbage collection.
+        /// After garbage collections.
         GC = 2, "gc";
+        /// Before and after each garbage collection that a client forces.
+        FORCED = 3, "forced";
     }
 }
 
@@ -271,6 +273,9 @@ mod tests {
             HeapMoments::parse("gc+exit").map(|m| m.to_string()),
             Ok("exit+gc".to_owned())
         );
-        assert_eq!(HeapMoments::parse("request+gc+exit"), Ok(HeapMoments::ALL));
+        assert_eq!(
+            HeapMoments::parse("request+forced+gc+exit"),
+            Ok(HeapMoments::ALL)
+        );
     }
 }

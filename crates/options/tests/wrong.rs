@@ -574,23 +574,23 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "heap=",
-            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, joined with "+""#,
+            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, forced, joined with "+""#,
         ),
         (
             "heap=exit+",
-            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, joined with "+""#,
+            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, forced, joined with "+""#,
         ),
         (
             "heap=+gc",
-            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, joined with "+""#,
+            r#"option heap at byte 5: a word is missing; allowed are exit, request, gc, forced, joined with "+""#,
         ),
         (
             "heap=exits",
-            r#"option heap at byte 5: no such moment "exits"; allowed are exit, request, gc, joined with "+"; did you mean "exit"?"#,
+            r#"option heap at byte 5: no such moment "exits"; allowed are exit, request, gc, forced, joined with "+"; did you mean "exit"?"#,
         ),
         (
             "heap=all",
-            r#"option heap at byte 5: no such moment "all"; allowed are exit, request, gc, joined with "+""#,
+            r#"option heap at byte 5: no such moment "all"; allowed are exit, request, gc, forced, joined with "+""#,
         ),
         (
             "heap=gc+gc",

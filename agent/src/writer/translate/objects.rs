@@ -2,6 +2,7 @@
 
 use super::Translator;
 use crate::buffer::record::{self, Code};
+use crate::hooks::Moment;
 use crate::numbers::NumberSet;
 use crate::writer::ThreadInfo;
 use jtrail_model::{
@@ -166,7 +167,13 @@ impl Translator {
                 Event::HeapDump(HeapDump {
                     dump: self.objects.dump,
                     time,
-                    name: format!("{}{}", self.settings.heap_name, payload[0]).into(),
+                    name: format!(
+                        "{}{}{}",
+                        self.settings.heap_name,
+                        payload[0],
+                        Moment::suffix(payload[1])
+                    )
+                    .into(),
                     base_time: self.settings.started,
                 })
             }

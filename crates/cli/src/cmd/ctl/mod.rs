@@ -98,7 +98,7 @@ enum Action {
         #[arg(long)]
         file: Option<String>,
     },
-    /// Collect garbage
+    /// Collect garbage; with heap=forced, between two snapshots of the heap
     Gc,
     /// Trace other classes and methods from now on
     Filters {
