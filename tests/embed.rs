@@ -3,11 +3,13 @@
 //! The test program starts itself anew for it, with [`ARGUMENTS`] set.
 
 use jni::sys::{
-    JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMAttachArgs, JavaVMInitArgs, JavaVMOption, jint, jvalue,
+    JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMAttachArgs, JavaVMInitArgs, JavaVMOption, jint, jobject,
+    jvalue,
 };
 use jtrail_testkit::Jdk;
 use std::ffi::{CString, c_void};
 use std::io::Read;
+use std::process::{Command, Output};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +24,37 @@ pub(crate) fn arguments(jdk: &Jdk, more: &[String]) -> String {
     let library = jdk.home.join("lib/server/libjvm.so").display().to_string();
     let classes = format!("-Djava.class.path={}", classes.display());
     [&[library, classes], more].concat().join("\n")
+}
+
+/// Runs one of the tests below in a process of its own, with the agent in its JVM; it must succeed.
+pub(crate) fn run(jdk: &Jdk, test: &str, options: &str) {
+    let loaded = format!("-agentpath:{}={options}", crate::common::agent().display());
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(std::env::current_exe().expect("a path"))
+        .args(["--ignored", "--exact", &format!("embed::{test}")])
+        .env(ARGUMENTS, arguments(jdk, &[loaded]))
+        .output()
+        .expect("it starts");
+    let text = String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned();
+    assert!(status.success(), "JDK {}: {text}", jdk.feature);
+}
+
+/// What native code makes in [`objects`].
+pub(crate) struct Made;
+
+impl Made {
+    /// An object of it has an `int` and a `long`.
+    pub(crate) const CLASS: &str = "harness/Allocations$Plain";
+    pub(crate) const OBJECTS: u64 = 300;
+    /// Arrays of that class.
+    pub(crate) const ARRAYS: u64 = 200;
+    /// Arrays of `int`.
+    pub(crate) const NUMBERS: u64 = 100;
+    /// Elements of each array.
+    pub(crate) const LENGTH: i32 = 1001;
 }
 
 type CreateJavaVm =
@@ -39,9 +72,8 @@ fn text(s: &str) -> CString {
 }
 
 impl Vm {
-    /// Attaches, calls `harness.Threads.step` so often, detaches.
-    fn work(self, name: &str, calls: i32) {
-        let (class, method, descriptor) = (text("harness/Threads"), text("step"), text("(I)I"));
+    /// Attaches a thread of this name, does something with its environment, and detaches.
+    fn attached(self, name: &str, body: impl FnOnce(*mut JNIEnv)) {
         let name = text(name);
         let mut args = JavaVMAttachArgs {
             version: JNI_VERSION_1_8,
@@ -54,7 +86,16 @@ impl Vm {
             let attached =
                 ((**self.0).v1_2.AttachCurrentThread)(self.0, &mut env, (&raw mut args).cast());
             assert_eq!(attached, 0);
-            let env: *mut JNIEnv = env.cast();
+            body(env.cast());
+            assert_eq!(((**self.0).v1_2.DetachCurrentThread)(self.0), 0);
+        }
+    }
+
+    /// Attaches, calls `harness.Threads.step` so often, detaches.
+    fn work(self, name: &str, calls: i32) {
+        let (class, method, descriptor) = (text("harness/Threads"), text("step"), text("(I)I"));
+        // SAFETY: the JVM is alive, and the calls follow JNI's rules.
+        self.attached(name, |env| unsafe {
             let class = ((**env).v1_1.FindClass)(env, class.as_ptr());
             assert!(!class.is_null());
             let step =
@@ -63,8 +104,43 @@ impl Vm {
             for i in 0..calls {
                 ((**env).v1_1.CallStaticIntMethodA)(env, class, step, &jvalue { i });
             }
-            assert_eq!(((**self.0).v1_2.DetachCurrentThread)(self.0), 0);
-        }
+        });
+    }
+
+    /// Attaches as `maker`, makes what [`Made`] says, and detaches.
+    fn make(self) {
+        let (class, constructor, descriptor) = (text(Made::CLASS), text("<init>"), text("()V"));
+        // SAFETY: the JVM is alive, and the calls follow JNI's rules.
+        self.attached("maker", |env| unsafe {
+            let class = ((**env).v1_1.FindClass)(env, class.as_ptr());
+            assert!(!class.is_null());
+            let constructor =
+                ((**env).v1_1.GetMethodID)(env, class, constructor.as_ptr(), descriptor.as_ptr());
+            assert!(!constructor.is_null());
+            let forget = |object: jobject| {
+                assert!(!object.is_null());
+                ((**env).v1_1.DeleteLocalRef)(env, object);
+            };
+            for _ in 0..Made::OBJECTS {
+                forget(((**env).v1_1.NewObjectA)(
+                    env,
+                    class,
+                    constructor,
+                    ptr::null(),
+                ));
+            }
+            for _ in 0..Made::ARRAYS {
+                forget(((**env).v1_1.NewObjectArray)(
+                    env,
+                    Made::LENGTH,
+                    class,
+                    ptr::null_mut(),
+                ));
+            }
+            for _ in 0..Made::NUMBERS {
+                forget(((**env).v1_1.NewIntArray)(env, Made::LENGTH));
+            }
+        });
     }
 }
 
@@ -123,6 +199,16 @@ fn child() {
     });
     first.join().expect("no panic");
     second.join().expect("no panic");
+    destroy(vm);
+}
+
+/// A thread attaches, makes objects as [`Made`] says, and detaches.
+#[test]
+#[ignore = "started by another test, in a process of its own"]
+fn objects() {
+    let vm = start();
+    let maker = std::thread::spawn(move || vm.make());
+    maker.join().expect("no panic");
     destroy(vm);
 }
 

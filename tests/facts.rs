@@ -1,6 +1,9 @@
 //! What a trace holds of events other than calls, in the terms in which harness programs tell theirs
 //! (`jtrail_testkit::Truth`), so that the two can be compared.
 
+mod stacks;
+
+use self::stacks::Stacks;
 use jtrail_formats::{Checker, Item, Reader, Severity};
 use jtrail_model::{Event, Frame, Note, ObjectId, ThreadId, Totals};
 use jtrail_testkit::{Truth, Waits, differences, differences_in_range};
@@ -44,6 +47,8 @@ pub(crate) struct Facts {
     contended: Counts,
     owners: Counts<(String, String)>,
     waits: BTreeMap<String, Waits>,
+    wait_limits: Counts<(String, u64)>,
+    pub(crate) stacks: Stacks,
     thrown: Counts,
     thrown_at: Counts<Site>,
     caught: Counts,
@@ -125,6 +130,7 @@ impl Facts {
 
     fn take(&mut self, event: &Event<'_>) {
         self.events += 1;
+        self.stacks.take(event);
         match event {
             Event::ThreadStart(e) => {
                 self.names.insert(e.thread, e.name.to_string());
@@ -205,6 +211,10 @@ impl Facts {
                     *self.owners.entry((class, owner)).or_default() += 1;
                 }
             }
+            Event::MonitorWait(e) => {
+                let limit = (self.class_of(e.object), e.timeout_ms as u64);
+                *self.wait_limits.entry(limit).or_default() += 1;
+            }
             Event::MonitorWaited(e) => {
                 let class = self.class_of(e.object);
                 let waits = self.waits.entry(class).or_default();
@@ -277,6 +287,12 @@ impl Facts {
         all.extend(differences("bytes", &truth.bytes, &self.bytes));
         all.extend(differences("live", &truth.live, &self.live));
         all.extend(differences("contended", &truth.contended, &self.contended));
+        all.extend(differences("owners", &truth.owners, &self.owners));
+        all.extend(differences(
+            "wait limits",
+            &truth.wait_limits,
+            &self.wait_limits,
+        ));
         all.extend(differences("throws", &truth.thrown, &self.thrown));
         all.extend(differences_in_range(
             "throws",
@@ -307,14 +323,20 @@ impl Facts {
                 all.push(text);
             }
         };
-        for ((class, owner), told) in &truth.owners {
+        for ((class, owner), told) in &truth.owners_or_none {
             let of = |owner: &str| self.owners.get(&(class.clone(), owner.into()));
-            let seen = of(owner).copied().unwrap_or(0);
-            // A JVM may not know; but nobody else is right.
-            let unknown = of("").copied().unwrap_or(0);
+            let (seen, unknown) = (of(owner).unwrap_or(&0), of("").unwrap_or(&0));
             unless(
-                seen <= *told && seen + unknown >= *told,
+                seen + unknown == *told,
                 format!("owner {owner} of {class}: {seen}, and {unknown} unknown, expected {told}"),
+            );
+        }
+        for ((class, limit), seen) in &self.wait_limits {
+            let told = truth.wait_limits.contains_key(&(class.clone(), *limit));
+            let class_told = truth.wait_limits.keys().any(|(other, _)| other == class);
+            unless(
+                !class_told || told,
+                format!("{seen} waits {class} of {limit} ms: not told"),
             );
         }
         for (class, told) in &truth.waits {

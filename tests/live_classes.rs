@@ -15,6 +15,8 @@ use std::process::Command;
 #[derive(Default)]
 pub(crate) struct Classes {
     names: HashMap<ClassId, String>,
+    /// Source files.
+    sources: HashMap<String, String>,
     details: Vec<(String, ClassDetail<'static>)>,
     unloaded: BTreeMap<String, u64>,
     redefined: Vec<(String, i64)>,
@@ -53,6 +55,8 @@ impl Classes {
         match event {
             Event::ClassDef(e) => {
                 self.names.insert(e.class, e.name.clone().into_owned());
+                let source = e.source_name.clone().into_owned();
+                self.sources.insert(e.name.clone().into_owned(), source);
             }
             Event::ClassDetail(e) => {
                 let detail = ClassDetail {
@@ -127,6 +131,10 @@ fn details_are_what_the_class_file_says() {
             let class = jtrail_classfile::Class::parse(&bytes).expect("a class file");
             assert_eq!(detail.size, bytes.len() as i64, "{name}");
             assert_eq!(detail.loader, "app", "{name}");
+            let source = class.source_file().expect("compiled from a file");
+            assert_eq!(classes.sources[name], source, "{name}");
+            let top = name.split('$').next().unwrap_or(name);
+            assert_eq!(format!("harness.{source}"), format!("{top}.java"));
             // An interface has `java.lang.Object` in its class file, and no superclass in Java.
             let is_interface = class.access_flags() & 0x0200 != 0;
             let super_name = class.super_name().filter(|_| !is_interface);
@@ -173,6 +181,29 @@ fn details_are_what_the_class_file_says() {
                 "java.io.Serializable"
             ]
         );
+    }
+}
+
+#[test]
+fn interfaces_are_in_the_order_of_the_source() {
+    const INTERFACES: [(&str, &str, &[&str]); 4] = [
+        ("Shape", "", &[]),
+        ("Named", "", &["harness.Interfaces$Shape"]),
+        ("Square", "java.lang.Object", &["harness.Interfaces$Shape"]),
+        (
+            "Tile",
+            "harness.Interfaces$Square",
+            &["harness.Interfaces$Named", "java.lang.Cloneable"],
+        ),
+    ];
+    for jdk in Jdk::require(&VERSIONS) {
+        let classes = run(program(&jdk, "harness.Interfaces"), "details", &[]);
+        for (name, super_name, interfaces) in INTERFACES {
+            let details = classes.named(&format!("harness.Interfaces${name}"));
+            assert_eq!(details.len(), 1, "{name}");
+            assert_eq!(details[0].super_name, super_name, "{name}");
+            assert_eq!(details[0].interfaces, interfaces, "{name}");
+        }
     }
 }
 

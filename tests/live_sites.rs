@@ -53,9 +53,7 @@ fn check(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) {
 #[test]
 fn programs_know_their_objects() {
     for jdk in Jdk::require(&VERSIONS) {
-        let collectors = collectors(&jdk);
-        assert!(collectors.len() >= 3, "{collectors:?}");
-        for collector in collectors {
+        for collector in collectors(&jdk) {
             eprintln!("{collector}");
             check(&jdk, "harness.Allocations", "events=threads+alloc", |run| {
                 run.jvm_arg("-XX:+UnlockExperimentalVMOptions")

@@ -1,8 +1,8 @@
 //! Threads: platform and virtual, their names and groups, and that their calls are told apart. Collections.
 
 use crate::common::{FILTER, Step, Trace, VERSIONS, program, traced};
+use crate::live_truth::collectors;
 use jtrail_testkit::Jdk;
-use std::process::Command;
 
 #[test]
 fn platform_threads() {
@@ -85,24 +85,10 @@ fn thousands_of_virtual_threads() {
     }
 }
 
-/// Whether the JVM starts with that collector.
-fn has_collector(jdk: &Jdk, collector: &str) -> bool {
-    let mut java = Command::new(&jdk.java);
-    let output = java
-        .args(["-XX:+UnlockExperimentalVMOptions", collector, "-version"])
-        .output();
-    output.expect("java starts").status.success()
-}
-
 #[test]
 fn collections_alternate_and_are_all_there() {
     for jdk in Jdk::require(&VERSIONS) {
-        for collector in ["Serial", "Parallel", "G1", "Z", "Shenandoah"] {
-            let collector = format!("-XX:+Use{collector}GC");
-            if !has_collector(&jdk, &collector) {
-                eprintln!("JDK {} has no {collector}", jdk.feature);
-                continue;
-            }
+        for collector in collectors(&jdk) {
             let run = program(&jdk, "harness.Gc")
                 .jvm_arg("-XX:+UnlockExperimentalVMOptions")
                 .jvm_arg(&collector);
@@ -135,20 +121,7 @@ fn threads_that_native_code_attaches() {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
         let options = format!("format=binary,{FILTER},file={}", file.display());
-        let loaded = format!("-agentpath:{}={options}", crate::common::agent().display());
-        let arguments = crate::embed::arguments(&jdk, &[loaded]);
-        let output = Command::new(std::env::current_exe().expect("a path"))
-            .args(["--ignored", "--exact", "embed::child"])
-            .env(crate::embed::ARGUMENTS, arguments)
-            .output()
-            .expect("it starts");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success(),
-            "JDK {}: {stdout}{stderr}",
-            jdk.feature
-        );
+        crate::embed::run(&jdk, "child", &options);
         let trace = Trace::read(&file).expect("a trace");
         assert!(trace.faults.is_empty(), "{:?}", trace.faults);
         for (name, calls) in [("native-1", 10), ("native-2", 20), ("again", 5)] {

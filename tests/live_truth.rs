@@ -3,18 +3,16 @@
 
 use crate::common::{VERSIONS, agent, harness, program};
 use crate::facts::Facts;
-use jtrail_testkit::{Jdk, Run, temp_dir};
+use jtrail_testkit::{Jdk, Output, Run, temp_dir};
+use std::process::Command;
 
-/// How to ask for what a program tells. The small stacks are for speed; parks need to show the program behind the library.
-fn check(jdk: &Jdk, name: &str, events: &str, adapt: impl FnOnce(Run) -> Run) {
-    if !harness().has(jdk, name) {
-        return;
-    }
-    eprintln!("{name}, {events}, JDK {}", jdk.feature);
+/// Runs a program with these options; its output, and what the trace says.
+fn traced(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) -> (Output, Facts) {
+    eprintln!("{name}, {options}, JDK {}", jdk.feature);
     let folder = temp_dir();
     let file = folder.path().join("trace.trcbin");
     let options = format!(
-        "format=binary,events={events},allocsites=true,stackdepth=64,include=harness.*,file={}",
+        "format=binary,include=harness.*,{options},file={}",
         file.display()
     );
     let output = adapt(program(jdk, name)).agent(agent(), options).output();
@@ -26,7 +24,22 @@ fn check(jdk: &Jdk, name: &str, events: &str, adapt: impl FnOnce(Run) -> Run) {
         &facts.faults[..facts.faults.len().min(20)]
     );
     assert_eq!(facts.totals.expect("the trace ended well").lost, 0);
-    let differences = facts.differences(&output.truth());
+    (output, facts)
+}
+
+/// Deeper than any stack of the programs that tell theirs.
+const DEPTH: usize = 64;
+
+/// Runs a program with these events; the trace must say what the program tells.
+fn check(jdk: &Jdk, name: &str, events: &str, adapt: impl FnOnce(Run) -> Run) {
+    if !harness().has(jdk, name) {
+        return;
+    }
+    let options = format!("events={events},allocsites=true,stackdepth={DEPTH}");
+    let (output, facts) = traced(jdk, name, &options, adapt);
+    let truth = output.truth();
+    let mut differences = facts.differences(&truth);
+    differences.extend(facts.stacks.differences(&truth, DEPTH));
     assert!(differences.is_empty(), "{differences:#?}\n{output}");
 }
 
@@ -36,29 +49,49 @@ fn everywhere(name: &str, events: &str) {
     }
 }
 
-/// The collectors that the JVM has, as its arguments.
-pub(crate) fn collectors(jdk: &Jdk) -> Vec<String> {
-    ["Serial", "Parallel", "G1", "Z", "Shenandoah"]
-        .iter()
-        .map(|name| format!("-XX:+Use{name}GC"))
-        .filter(|argument| {
-            std::process::Command::new(&jdk.java)
-                .args(["-XX:+UnlockExperimentalVMOptions", argument, "-version"])
-                .output()
-                .is_ok_and(|output| output.status.success())
-        })
-        .collect()
+/// Whether the JVM was built with this collector. One that was, and does not start with it, is a failure.
+fn has_collector(jdk: &Jdk, argument: &str) -> bool {
+    let output = Command::new(&jdk.java)
+        .args(["-XX:+UnlockExperimentalVMOptions", argument, "-version"])
+        .output()
+        .expect("java starts");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let is_absent = text.contains("not supported") || text.contains("Unrecognized VM option");
+    assert!(
+        output.status.success() || is_absent,
+        "{argument}, JDK {}: {text}",
+        jdk.feature
+    );
+    output.status.success()
 }
 
-fn with_each_collector(name: &str, events: &str) {
+/// The collectors that the JVM has, as its arguments: the three that all have, and ZGC and Shenandoah where it was built with them.
+pub(crate) fn collectors(jdk: &Jdk) -> Vec<String> {
+    let all = ["Serial", "Parallel", "G1", "Z", "Shenandoah"];
+    let all = all.map(|name| format!("-XX:+Use{name}GC"));
+    let (present, absent): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|arg| has_collector(jdk, arg));
+    if !absent.is_empty() {
+        eprintln!(
+            "JDK {} was built without {}",
+            jdk.feature,
+            absent.join(", ")
+        );
+    }
+    assert!(present.len() >= 3, "JDK {}: {present:?}", jdk.feature);
+    present
+}
+
+fn with_each_collector(name: &str, events: &str, args: &[&str]) {
     for jdk in Jdk::require(&VERSIONS) {
-        let collectors = collectors(&jdk);
-        assert!(collectors.len() >= 3, "{collectors:?}");
-        for collector in collectors {
+        for collector in collectors(&jdk) {
             eprintln!("{collector}");
             check(&jdk, name, events, |run| {
-                run.jvm_arg("-XX:+UnlockExperimentalVMOptions")
-                    .jvm_arg(&collector)
+                let run = run
+                    .jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                    .jvm_arg(&collector);
+                args.iter().fold(run, |run, arg| run.arg(*arg))
             });
         }
     }
@@ -66,19 +99,54 @@ fn with_each_collector(name: &str, events: &str) {
 
 #[test]
 fn allocations() {
-    with_each_collector("harness.Allocations", "threads+alloc");
+    with_each_collector("harness.Allocations", "threads+alloc", &[]);
+    with_each_collector("harness.Implicit", "threads+alloc", &[]);
     everywhere("harness.RecordAllocations", "threads+alloc");
 }
 
 #[test]
 fn frees() {
-    with_each_collector("harness.Frees", "threads+gc+alloc+free");
+    with_each_collector("harness.Frees", "threads+gc+alloc+free", &[]);
 }
 
 #[test]
 fn monitors() {
-    everywhere("harness.Monitors", "+monitors");
-    everywhere("harness.Waits", "+monitors");
+    with_each_collector("harness.Monitors", "+monitors", &["1"]);
+    with_each_collector("harness.Waits", "+monitors", &["1"]);
+}
+
+/// Stacks have so many frames as are asked for, or all that there are. A throw has its first one in any case.
+#[test]
+fn stacks() {
+    const PROGRAMS: [(&str, &[&str]); 4] = [
+        (
+            "harness.Monitors",
+            &["contended enter", "contended entered"],
+        ),
+        ("harness.Waits", &["wait", "waited"]),
+        ("harness.Parks", &["park"]),
+        ("harness.Throws", &["throw"]),
+    ];
+    for jdk in Jdk::require(&VERSIONS) {
+        for (name, words) in PROGRAMS {
+            for (option, depth) in [("", 16), (",stackdepth=0", 0), (",stackdepth=9", 9)] {
+                let options = format!("events=monitors+parks+exceptions{option}");
+                let (output, facts) = traced(&jdk, name, &options, |run| match name {
+                    "harness.Parks" => run,
+                    _ => run.arg("1"),
+                });
+                for word in words {
+                    let least = usize::from(*word == "throw");
+                    let longest = facts.stacks.longest[word];
+                    assert_eq!(longest, depth.max(least), "{word}\n{output}");
+                }
+                if depth > 0 {
+                    let differences = facts.stacks.differences(&output.truth(), depth);
+                    assert!(differences.is_empty(), "{differences:#?}\n{output}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -88,18 +156,23 @@ fn virtual_monitors() {
 
 #[test]
 fn exceptions() {
-    everywhere("harness.Throws", "+exceptions");
+    with_each_collector("harness.Throws", "+exceptions", &[]);
 }
 
 #[test]
 fn lines() {
-    everywhere("harness.Lines", "+lines");
+    with_each_collector("harness.Lines", "+lines", &[]);
     everywhere("harness.Lines", "threads+lines");
 }
 
 #[test]
+fn cpu_time() {
+    with_each_collector("harness.Burn", "+cpu", &["100"]);
+}
+
+#[test]
 fn parks() {
-    everywhere("harness.Parks", "+parks");
+    with_each_collector("harness.Parks", "+parks", &[]);
 }
 
 #[test]
@@ -110,7 +183,7 @@ fn threads_and_groups() {
 
 #[test]
 fn classes() {
-    everywhere("harness.Unloading", "threads+details+alloc");
+    with_each_collector("harness.Unloading", "threads+details+alloc", &[]);
 }
 
 #[test]
@@ -120,5 +193,5 @@ fn compiled_methods() {
 
 #[test]
 fn heaps() {
-    with_each_collector("harness.HeapGraph", "threads+heap");
+    with_each_collector("harness.HeapGraph", "threads+heap", &[]);
 }

@@ -34,6 +34,7 @@ mod live_jit;
 mod live_kinds;
 mod live_mprof;
 mod live_neighbours;
+mod live_objects;
 mod live_off;
 mod live_options;
 mod live_recorder;

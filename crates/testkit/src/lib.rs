@@ -41,7 +41,7 @@ pub use harness::Harness;
 pub use jdk::{Jdk, JdkError, OLDEST};
 pub use mprof::MprofReport;
 pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
-pub use truth::{CpuMillis, Group, Site, Truth, Waits, differences, differences_in_range};
+pub use truth::{CpuMillis, Group, Site, Stack, Truth, Waits, differences, differences_in_range};
 
 /// Whether everything that tests ask for must be there (`CI=true`).
 fn is_ci() -> bool {

@@ -8,9 +8,14 @@
 //! OBJECTS-MIN java.lang.Integer 400           at least
 //! BYTES harness.A$Node 9600                   bytes of all objects of a class
 //! LIVE harness.Frees$Kept 40                  alive at the end
+//! LIVE-THREAD harness.Frees$Kept main 40      the same, by the thread that allocated them
 //! CONTENDED harness.Monitors$Lock 12          contended enters, by class of the monitor's object
 //! OWNER harness.Monitors$Lock owner 12        the same, by the thread that held it
+//! OWNER-OR-NONE harness.A$Lock virtual 20     the same, where the JVM names no virtual thread as owner
 //! WAITS harness.Waits$All 9 0                 waits, and how many of them timed out
+//! WAIT-LIMIT harness.Waits$All 0 9            waits with this limit in milliseconds
+//! STACK wait harness.A.f(I)V 12|harness.A.g()V 30 3
+//!                                             waits (or others) on this stack
 //! THROWN harness.Throws$Near 50               throws in methods of the program
 //! THROWN-RANGE java.lang.StackOverflowError 0 100
 //! THROWN-AT harness.Throws.near()V 75 50      throws at a source line
@@ -39,6 +44,9 @@ use std::str::FromStr;
 
 /// A method and a source line.
 pub type Site = (String, u32);
+
+/// Methods and source lines of a stack's frames, innermost first; a line is -1 if it is unknown, -2 in a native method.
+pub type Stack = Vec<(String, i64)>;
 
 /// Waits on monitors of one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -84,12 +92,23 @@ pub struct Truth {
     pub bytes: BTreeMap<String, u64>,
     /// Objects alive at the end, by class (`LIVE`).
     pub live: BTreeMap<String, u64>,
+    /// The same, by class and name of the thread that allocated them (`LIVE-THREAD`). A class that is named here is
+    /// with all of its live objects.
+    pub live_threads: BTreeMap<(String, String), u64>,
     /// Contended enters, by class of the monitor's object (`CONTENDED`).
     pub contended: BTreeMap<String, u64>,
     /// Contended enters, by class and name of the thread that held the monitor (`OWNER`).
     pub owners: BTreeMap<(String, String), u64>,
+    /// The same for owners that the JVM does not name, or does: no other thread is right (`OWNER-OR-NONE`).
+    pub owners_or_none: BTreeMap<(String, String), u64>,
     /// Waits, by class of the monitor's object (`WAITS`).
     pub waits: BTreeMap<String, Waits>,
+    /// Waits, by class of the monitor's object and limit in milliseconds, 0 for none (`WAIT-LIMIT`). A class that is
+    /// named here is with all of its limits.
+    pub wait_limits: BTreeMap<(String, u64), u64>,
+    /// Events by kind (`monitor`, `wait`, `park`, `throw`) and stack, from the innermost method of the program to the
+    /// thread's first (`STACK`).
+    pub stacks: BTreeMap<(String, Stack), u64>,
     /// Throws in methods of the program, by class of the exception (`THROWN`).
     pub thrown: BTreeMap<String, u64>,
     /// Bounds of such (`THROWN-RANGE`).
@@ -150,6 +169,22 @@ fn range(map: &mut BTreeMap<String, (u64, u64)>, rest: &str) -> Option<()> {
     put(map, named(key)?, (low, high))
 }
 
+/// `first second n`; the second may have blanks.
+fn pair(map: &mut BTreeMap<(String, String), u64>, rest: &str) -> Option<()> {
+    let (rest, n) = cut(rest)?;
+    let (first, second) = rest.split_once(' ')?;
+    put(map, (named(first)?, named(second)?), n)
+}
+
+/// `method line|method line|…`
+fn stack(rest: &str) -> Option<Stack> {
+    let frame = |text| {
+        let (method, line) = cut(text)?;
+        Some((named(method)?, line))
+    };
+    rest.split('|').map(frame).collect()
+}
+
 /// `key line`
 fn site(rest: &str) -> Option<Site> {
     let (key, line) = cut(rest)?;
@@ -194,16 +229,24 @@ impl Truth {
             "BYTES" => number(&mut self.bytes, rest),
             "LIVE" => number(&mut self.live, rest),
             "CONTENDED" => number(&mut self.contended, rest),
-            "OWNER" => {
-                let (rest, n) = cut(rest)?;
-                let (class, thread) = rest.split_once(' ')?;
-                put(&mut self.owners, (named(class)?, named(thread)?), n)
-            }
+            "LIVE-THREAD" => pair(&mut self.live_threads, rest),
+            "OWNER" => pair(&mut self.owners, rest),
+            "OWNER-OR-NONE" => pair(&mut self.owners_or_none, rest),
             "WAITS" => {
                 let (rest, timed_out) = cut(rest)?;
                 let (class, waits) = cut(rest)?;
                 (timed_out <= waits).then_some(())?;
                 put(&mut self.waits, named(class)?, Waits { waits, timed_out })
+            }
+            "WAIT-LIMIT" => {
+                let (rest, n) = cut(rest)?;
+                let (class, limit) = cut(rest)?;
+                put(&mut self.wait_limits, (named(class)?, limit), n)
+            }
+            "STACK" => {
+                let (rest, n) = cut(rest)?;
+                let (kind, frames) = rest.split_once(' ')?;
+                put(&mut self.stacks, (named(kind)?, stack(frames)?), n)
             }
             "THROWN" => number(&mut self.thrown, rest),
             "THROWN-RANGE" => range(&mut self.thrown_ranges, rest),
@@ -235,11 +278,7 @@ impl Truth {
             "MOUNTS" => number(&mut self.mounts, rest),
             "COMPILED" => self.compiled.insert(named(rest)?).then_some(()),
             "REFS" => number(&mut self.references, rest),
-            "ROOT" => {
-                let (rest, n) = cut(rest)?;
-                let (kind, class) = rest.split_once(' ')?;
-                put(&mut self.roots, (named(kind)?, named(class)?), n)
-            }
+            "ROOT" => pair(&mut self.roots, rest),
             "FACT" => match rest.strip_prefix("heap.") {
                 Some(rest) => number(&mut self.heap, rest),
                 None => Some(()),
@@ -328,176 +367,4 @@ impl Output {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Counts;
-
-    const TEXT: &str = "done 42\n\
-        COUNT a.A.f(I)I 3\n\
-        OBJECTS a.A$Node 7\n\
-        OBJECTS [I 9\n\
-        OBJECTS-AT a.A.odd name()V 17 [I 4\n\
-        OBJECTS-MIN java.lang.Long 5\n\
-        BYTES a.A$Node 112\n\
-        LIVE a.A$Node 0\n\
-        CONTENDED a.A$Lock 12\n\
-        OWNER a.A$Lock virtual owner 12\n\
-        WAITS a.A$Lock 9 4\n\
-        THROWN a.A$E 50\n\
-        THROWN-RANGE java.lang.StackOverflowError 0 100\n\
-        THROWN-AT a.A.f(I)I 75 50\n\
-        CAUGHT a.A$E 0\n\
-        LINES a.A.f(I)I 15 6\n\
-        LINES a.A.f(I)I 9 0\n\
-        LINES a.A.g()V 20 1\n\
-        CPU a.A.f(I)I 400 378 422\n\
-        CPU-THREAD burner 0 201 188 214\n\
-        PARKS a.A.f(I)I 100\n\
-        PARKS-RANGE a.A.g()V 3 3000\n\
-        RENAMED before|last name\n\
-        GROUP in outer||main group\n\
-        LOADED a.A$Guest 12\n\
-        UNLOADED a.A$Guest 8\n\
-        MOUNTS sleeps 7 8\n\
-        COMPILED a.A.f(I)I\n\
-        REFS a.A$Node 6\n\
-        ROOT STACK_LOCAL a.A$Held 1\n\
-        FACT heap.a.A$Node 7\n\
-        FACT heaps 3 of them\n\
-        OBJECTSHIP is another word\n";
-
-    fn one<K: Ord>(key: K, n: u64) -> BTreeMap<K, u64> {
-        BTreeMap::from([(key, n)])
-    }
-
-    fn text(s: &str) -> String {
-        s.to_owned()
-    }
-
-    fn pair(a: &str, b: &str) -> (String, String) {
-        (text(a), text(b))
-    }
-
-    fn cpu(measured: u64, low: u64, high: u64) -> CpuMillis {
-        CpuMillis {
-            measured,
-            low,
-            high,
-        }
-    }
-
-    #[test]
-    fn every_kind_of_line_is_read() {
-        let node = || text("a.A$Node");
-        let lock = || text("a.A$Lock");
-        let f = || text("a.A.f(I)I");
-        let expected = Truth {
-            objects: BTreeMap::from([(node(), 7), (text("[I"), 9)]),
-            objects_at: one(((text("a.A.odd name()V"), 17), text("[I")), 4),
-            objects_min: one(text("java.lang.Long"), 5),
-            bytes: one(node(), 112),
-            live: one(node(), 0),
-            contended: one(lock(), 12),
-            owners: one(pair("a.A$Lock", "virtual owner"), 12),
-            waits: BTreeMap::from([(
-                lock(),
-                Waits {
-                    waits: 9,
-                    timed_out: 4,
-                },
-            )]),
-            thrown: one(text("a.A$E"), 50),
-            thrown_ranges: BTreeMap::from([(text("java.lang.StackOverflowError"), (0, 100))]),
-            thrown_at: one((f(), 75), 50),
-            caught: one(text("a.A$E"), 0),
-            lines: BTreeMap::from([((f(), 15), 6), ((f(), 9), 0), ((text("a.A.g()V"), 20), 1)]),
-            cpu: BTreeMap::from([(f(), cpu(400, 378, 422))]),
-            cpu_threads: BTreeMap::from([(text("burner 0"), cpu(201, 188, 214))]),
-            parks: one(f(), 100),
-            parks_ranges: BTreeMap::from([(text("a.A.g()V"), (3, 3000))]),
-            renamed: BTreeMap::from([pair("before", "last name")]),
-            groups: BTreeMap::from([(
-                text("in outer"),
-                Group {
-                    group: String::new(),
-                    parent: text("main group"),
-                },
-            )]),
-            loaded: one(text("a.A$Guest"), 12),
-            unloaded: one(text("a.A$Guest"), 8),
-            mounts: one(text("sleeps 7"), 8),
-            compiled: BTreeSet::from([f()]),
-            heap: one(node(), 7),
-            references: one(node(), 6),
-            roots: one(pair("STACK_LOCAL", "a.A$Held"), 1),
-            skipped: None,
-        };
-        assert_eq!(Truth::parse(TEXT).unwrap(), expected);
-        let skip = Truth::parse("SKIP no compiler\n").unwrap();
-        assert_eq!(skip.skipped.as_deref(), Some("no compiler"));
-    }
-
-    #[test]
-    fn lines_of_one_method_are_in_order() {
-        let truth = Truth::parse(TEXT).unwrap();
-        let lines: Vec<_> = truth.lines_of("a.A.f(I)I").collect();
-        assert_eq!(lines, [(9, 0), (15, 6)]);
-        assert_eq!(truth.lines_of("a.A.f").count(), 0);
-    }
-
-    #[test]
-    fn malformed_lines_are_errors() {
-        for line in [
-            "OBJECTS",
-            "OBJECTS a",
-            "OBJECTS  3",
-            "OBJECTS a -1",
-            "OBJECTS a 99999999999999999999",
-            "OBJECTS a 1\nOBJECTS a 1",
-            "OBJECTS-AT a.f()V [I 4",
-            "OWNER a 3",
-            "WAITS a 1",
-            "WAITS a 1 2",
-            "THROWN-RANGE a 2 1",
-            "THROWN-AT a.f()V 3",
-            "LINES a.f()V x 3",
-            "LINES a.f()V 1 2\nLINES a.f()V 1 2",
-            "CPU a 1 2",
-            "CPU a 1 2 3",
-            "PARKS-RANGE a 1",
-            "RENAMED a",
-            "GROUP a|b",
-            "COMPILED",
-            "COMPILED a\nCOMPILED a",
-            "ROOT THREAD 1",
-            "FACT heap.a many",
-        ] {
-            assert!(Truth::parse(line).is_err(), "{line}");
-        }
-    }
-
-    #[test]
-    fn differences_are_told() {
-        let told = BTreeMap::from([("a", 1), ("b", 2), ("c", 0)]);
-        let actual = BTreeMap::from([("a", 1), ("b", 3), ("d", 4)]);
-        assert_eq!(
-            differences("objects", &told, &actual),
-            ["objects \"b\": 3 in the trace, expected 2"]
-        );
-        let bounds = BTreeMap::from([("a", (1, 2)), ("b", (4, 9)), ("c", (1, 1))]);
-        assert_eq!(
-            differences_in_range("parks", &bounds, &actual),
-            [
-                "parks \"b\": 3 in the trace, expected 4 to 9",
-                "parks \"c\": 0 in the trace, expected 1 to 1"
-            ]
-        );
-    }
-
-    #[test]
-    fn counts_pass_over_these_lines() {
-        let counts = Counts::parse(TEXT).unwrap();
-        assert_eq!(counts.exact.len(), 1);
-        assert_eq!(counts.facts["heap.a.A$Node"], "7");
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 package harness;
 
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -29,7 +30,7 @@ public final class ExpectEvents {
 
     /** Objects of this class are allocated; repeated calls add up. */
     public static void objects(Class<?> type, long n) {
-        add("OBJECTS", type.getName(), n);
+        add("OBJECTS", nameOf(type), n);
     }
 
     /** As {@link #objects}, where the library makes objects of the class too. */
@@ -53,15 +54,60 @@ public final class ExpectEvents {
         add("LIVE", type.getName(), n);
     }
 
+    /** The same, by the thread that allocated them. All threads that objects of the class live of are told. */
+    public static void live(Class<?> type, String thread, long n) {
+        add("LIVE-THREAD", type.getName() + " " + thread, n);
+    }
+
     /** Enters which found a monitor of this class held by a thread of this name. */
     public static void contended(Class<?> type, String owner, long n) {
         add("CONTENDED", type.getName(), n);
         add("OWNER", type.getName() + " " + owner, n);
     }
 
+    /** As {@link #contended}, where the JVM may not name the owner, as it is a virtual thread. */
+    public static void contendedOrUnnamed(Class<?> type, String owner, long n) {
+        add("CONTENDED", type.getName(), n);
+        add("OWNER-OR-NONE", type.getName() + " " + owner, n);
+    }
+
     /** Waits on monitors of this class, and how many of them end by their time limit. */
     public static void waits(Class<?> type, long n, long timedOut) {
         put("WAITS", type.getName(), n + " " + timedOut);
+    }
+
+    /** Waits on monitors of this class with this limit in milliseconds, 0 for none. All limits of the class are told. */
+    public static void waitLimit(Class<?> type, long limit, long n) {
+        add("WAIT-LIMIT", type.getName() + " " + limit, n);
+    }
+
+    /**
+     * One more event of the kind (monitor, wait, park, throw) on the caller's stack, at the line that many lines behind
+     * the call.
+     */
+    public static void stack(String kind, int offset) {
+        StackWalker walker = StackWalker.getInstance(
+                Set.of(StackWalker.Option.RETAIN_CLASS_REFERENCE, StackWalker.Option.SHOW_HIDDEN_FRAMES));
+        StringBuilder key = new StringBuilder(kind);
+        walker.forEach(frame -> {
+            if (frame.getDeclaringClass() != ExpectEvents.class) {
+                boolean first = key.length() == kind.length();
+                key.append(first ? ' ' : '|').append(method(frame)).append(' ');
+                key.append(frame.getLineNumber() + (first ? offset : 0));
+            }
+        });
+        add("STACK", key.toString(), 1);
+    }
+
+    /** As the JVM names the class for agents. Before 15, a hash and not an address tells hidden ones apart. */
+    private static String nameOf(Class<?> type) {
+        String name = type.getName();
+        int hidden = Runtime.version().feature() < 15 ? name.indexOf('/') : -1;
+        return hidden < 0 ? name : name.substring(0, hidden) + "." + System.identityHashCode(type);
+    }
+
+    private static String method(StackWalker.StackFrame frame) {
+        return nameOf(frame.getDeclaringClass()) + "." + frame.getMethodName() + frame.getDescriptor();
     }
 
     /** Throws of the class in methods of the program. */
@@ -162,8 +208,7 @@ public final class ExpectEvents {
     public static synchronized void mark(String name, int offset) {
         StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
         StackWalker.StackFrame frame = walker.walk(frames -> frames.skip(1).findFirst().get());
-        String method = frame.getClassName() + "." + frame.getMethodName() + frame.getDescriptor();
-        Site site = new Site(method, frame.getLineNumber() + offset);
+        Site site = new Site(method(frame), frame.getLineNumber() + offset);
         Site other = SITES.put(name, site);
         Expect.same(true, other == null || other.line == site.line);
     }

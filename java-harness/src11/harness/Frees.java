@@ -45,6 +45,9 @@ public final class Frees {
 
     static final class Local {}
 
+    /** Made by several threads. */
+    static final class Shared {}
+
     static final List<Object> KEPT = new ArrayList<>();
     static final List<WeakReference<Object>> DEAD = new ArrayList<>();
     static Node list;
@@ -122,6 +125,26 @@ public final class Frees {
         t.join();
     }
 
+    static final int KEEPERS = 3;
+
+    /** Each of some threads, one after the other, keeps more than the one before it. */
+    static void shared() throws InterruptedException {
+        for (int i = 0; i < KEEPERS; i++) {
+            int keep = 5 * (i + 1);
+            Thread t = new Thread(() -> {
+                for (int k = 0; k < 30; k++) {
+                    if (k < keep) {
+                        lives(new Shared());
+                    } else {
+                        dies(new Shared());
+                    }
+                }
+            }, "keeper " + i);
+            t.start();
+            t.join();
+        }
+    }
+
     static long reachable() {
         synchronized (DEAD) {
             return DEAD.stream().filter(r -> r.get() != null).count();
@@ -138,6 +161,7 @@ public final class Frees {
         chain(1000);
         pooled(1000);
         threadLocal();
+        shared();
         System.gc();
         for (int i = 0; i < 50 && reachable() > 0; i++) {
             Thread.sleep(10);
@@ -155,6 +179,13 @@ public final class Frees {
         expect(Node.class, 1000, 100);
         expect(Pooled.class, 1000, 100);
         expect(Local.class, 1, 0);
+        expect(Shared.class, 30 * KEEPERS, 5 + 10 + 15);
+        for (int i = 0; i < KEEPERS; i++) {
+            ExpectEvents.live(Shared.class, "keeper " + i, 5 * (i + 1));
+        }
+        ExpectEvents.live(Mixed.class, "main", rounds * n / 7);
+        ExpectEvents.live(Kept.class, "main", rounds * 10);
+        ExpectEvents.live(Node.class, "main", 100);
         Expect.fact("min-collections", rounds + 1);
         Expect.print();
     }

@@ -46,7 +46,7 @@ public final class Interfaces {
         }
     }
 
-    static final class Tile extends Square implements Named {
+    static final class Tile extends Square implements Named, Cloneable {
         Tile(double side) {
             super(side);
         }

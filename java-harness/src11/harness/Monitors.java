@@ -34,15 +34,14 @@ public final class Monitors {
     static int passed;
 
     static synchronized void pass() {
+        ExpectEvents.stack("monitor", 0); // a synchronized method begins at its first line
         passed++;
     }
 
+    /** On one line, as some JVMs name the one of the first instruction behind the enter. The inner enter is not contended. */
     static void enter(Object lock) {
-        synchronized (lock) {
-            synchronized (lock) { // held already: not contended
-                pass1();
-            }
-        }
+        ExpectEvents.stack("monitor", 1);
+        synchronized (lock) { synchronized (lock) { pass1(); } }
     }
 
     static int entered;
@@ -79,7 +78,7 @@ public final class Monitors {
             for (Thread t : threads) {
                 awaitBlocked(t, lock);
             }
-            sleep(20); // a blocked thread's event may be under way still, and ask who the owner is
+            awaitIdle(threads);
         }
         join(threads);
     }
@@ -94,6 +93,25 @@ public final class Monitors {
             }
             sleep(1);
         }
+    }
+
+    static boolean isIdleLong = true;
+
+    /**
+     * A blocked thread's event may be under way still, and ask who the owner is: until none has used the processor for a while.
+     * The first events of all take longest.
+     */
+    static void awaitIdle(List<Thread> threads) {
+        long before;
+        do {
+            before = used(threads);
+            sleep(isIdleLong ? 300 : 50);
+            isIdleLong = false;
+        } while (used(threads) != before);
+    }
+
+    static long used(List<Thread> threads) {
+        return threads.stream().mapToLong(t -> ManagementFactory.getThreadMXBean().getThreadCpuTime(t.getId())).sum();
     }
 
     static void sleep(long ms) {
@@ -126,6 +144,7 @@ public final class Monitors {
         Waited waited = new Waited();
         synchronized (waited) {
             try {
+                ExpectEvents.stack("wait", 1);
                 waited.wait(1); // the monitor is a fat one afterwards
             } catch (InterruptedException e) {
                 throw new AssertionError(e);
@@ -174,6 +193,7 @@ public final class Monitors {
         ExpectEvents.contended(int[].class, owner, rounds);
         ExpectEvents.contended(Account[].class, owner, rounds);
         ExpectEvents.waits(Waited.class, rounds, rounds);
+        ExpectEvents.waitLimit(Waited.class, 1, rounds);
         Expect.print();
     }
 }

@@ -29,6 +29,7 @@ public final class Parks {
 
     static void blockerNanos(Blocker blocker, int n) {
         for (int i = 0; i < n; i++) {
+            ExpectEvents.stack("park", 1);
             LockSupport.parkNanos(blocker, 1_000);
         }
     }
@@ -60,8 +61,18 @@ public final class Parks {
         Expect.same(true, Thread.interrupted());
     }
 
+    static void below(int depth) {
+        if (depth > 0) {
+            below(depth - 1);
+        } else {
+            ExpectEvents.stack("park", 1);
+            LockSupport.parkNanos(1_000);
+        }
+    }
+
     /** Sleeps until another thread unparks it. */
     static void once(Blocker blocker) {
+        ExpectEvents.stack("park", 1);
         LockSupport.park(blocker);
     }
 
@@ -139,6 +150,7 @@ public final class Parks {
         until(blocker, n);
         permitted(blocker, n);
         interrupted(n);
+        below(20);
         for (int i = 0; i < 5; i++) {
             Thread t = new Thread(() -> once(blocker), "once-" + i);
             t.start();
@@ -167,6 +179,7 @@ public final class Parks {
         exact("until(Lharness/Parks$Blocker;I)V", 2 * n);
         exact("permitted(Lharness/Parks$Blocker;I)V", 2 * n);
         exact("interrupted(I)V", n);
+        exact("below(I)V", 1);
         exact("once(Lharness/Parks$Blocker;)V", 5);
         atLeast("lock()V", 3);
         atLeast("condition()V", 2);

@@ -61,6 +61,7 @@ public final class Throws {
 
     static void near() {
         try {
+            ExpectEvents.stack("throw", 2);
             ExpectEvents.mark("near", 1);
             throw new Near();
         } catch (Near e) {
@@ -70,6 +71,7 @@ public final class Throws {
 
     static void far(int depth) throws Failure {
         if (depth == 0) {
+            ExpectEvents.stack("throw", 2);
             ExpectEvents.mark("far", 1);
             throw new Far();
         }
@@ -278,6 +280,7 @@ public final class Throws {
     }
 
     static long divide(long n) {
+        ExpectEvents.stack("throw", 2);
         ExpectEvents.mark("divide", 1);
         return n / zero;
     }
@@ -328,7 +331,7 @@ public final class Throws {
 
     static void round(Method target) throws Exception {
         near();
-        caught(Far.class, () -> far(5));
+        caught(Far.class, () -> far(20));
         caught(Again.class, Throws::again);
         caught(Wrapper.class, Throws::wrapped);
         caught(Finally.class, Throws::throughFinally);

@@ -120,12 +120,22 @@ public final class Waits {
     static void timedOut() throws InterruptedException {
         TimedOut monitor = new TimedOut();
         synchronized (monitor) {
+            ExpectEvents.stack("wait", 1);
             monitor.wait(1);
             monitor.wait(5);
             monitor.wait(0, 999_999); // 1 ms in all JVMs
             synchronized (monitor) { // gives up both holds while it waits
-                monitor.wait(2);
+                waitBelow(monitor, 20);
             }
+        }
+    }
+
+    static void waitBelow(TimedOut monitor, int depth) throws InterruptedException {
+        if (depth > 0) {
+            waitBelow(monitor, depth - 1);
+        } else {
+            ExpectEvents.stack("wait", 1);
+            monitor.wait(2);
         }
     }
 
@@ -134,6 +144,7 @@ public final class Waits {
         Body waiting = () -> {
             synchronized (monitor) {
                 try {
+                    ExpectEvents.stack("wait", 1);
                     monitor.wait(600_000);
                     throw new AssertionError("never notified");
                 } catch (InterruptedException e) {
@@ -187,6 +198,14 @@ public final class Waits {
         ExpectEvents.waits(TimedOut.class, 5 * rounds, 5 * rounds);
         ExpectEvents.waits(Interrupted.class, 3 * rounds, 0);
         ExpectEvents.waits(Nested.class, rounds, rounds);
+        ExpectEvents.waitLimit(Notified.class, 0, rounds);
+        ExpectEvents.waitLimit(All.class, 0, 3 * rounds);
+        ExpectEvents.waitLimit(Limited.class, 600_000, 2 * rounds);
+        ExpectEvents.waitLimit(TimedOut.class, 1, 3 * rounds);
+        ExpectEvents.waitLimit(TimedOut.class, 2, rounds);
+        ExpectEvents.waitLimit(TimedOut.class, 5, rounds);
+        ExpectEvents.waitLimit(Interrupted.class, 600_000, 3 * rounds);
+        ExpectEvents.waitLimit(Nested.class, 1, rounds);
         Expect.print();
     }
 }

@@ -3,6 +3,7 @@
 //! An object takes twelve bytes of a [`Table`]: number of its class, number of its allocating thread
 //! with its state, size. A hundred million objects are 1.2 GB.
 
+use super::live::LiveCount;
 use super::table::{Index, Table};
 use jtrail_model::{ClassId, Event, ObjectId, ThreadId};
 use rustc_hash::FxHashMap;
@@ -44,6 +45,8 @@ pub struct Objects {
     threads: Index<ThreadId>,
     live_by_class: Vec<Amount>,
     live_by_thread: Vec<Amount>,
+    /// By numbers of class and thread.
+    counts: FxHashMap<(u32, u32), LiveCount>,
     /// Objects found dead.
     pub freed: Amount,
     /// Frees of objects that the trace never named, or that were freed before.
@@ -93,6 +96,9 @@ impl Objects {
         let state = if wanted {
             amount(&mut self.live_by_class, class).add(size);
             amount(&mut self.live_by_thread, thread).add(size);
+            let count = self.counts.entry((class, thread)).or_default();
+            count.live += 1;
+            count.peak = count.peak.max(count.live);
             LIVE
         } else {
             0
@@ -113,8 +119,11 @@ impl Objects {
         }
         if object.thread & STATE == LIVE {
             let size = self.size(id);
-            amount(&mut self.live_by_class, object.class - 1).remove(size);
-            amount(&mut self.live_by_thread, object.thread >> 2).remove(size);
+            let (class, thread) = (object.class - 1, object.thread >> 2);
+            amount(&mut self.live_by_class, class).remove(size);
+            amount(&mut self.live_by_thread, thread).remove(size);
+            let count = self.counts.entry((class, thread)).or_default();
+            count.live = count.live.saturating_sub(1);
             self.freed.add(size);
         }
         object.thread = object.thread & !STATE | DEAD;
@@ -145,6 +154,17 @@ impl Objects {
     /// Live objects of each allocating thread that has any; those older than the trace have none.
     pub fn live_by_thread(&self) -> impl Iterator<Item = (ThreadId, Amount)> {
         amounts(self.threads.keys(), &self.live_by_thread)
+    }
+
+    /// Live objects of each class and allocating thread that has had any, in no particular order; those older than the
+    /// trace have no thread.
+    pub fn live_counts(&self) -> impl Iterator<Item = ((ClassId, ThreadId), LiveCount)> {
+        self.counts.iter().map(|((class, thread), count)| {
+            (
+                (self.classes.key(*class), self.threads.key(*thread)),
+                *count,
+            )
+        })
     }
 }
 
@@ -225,6 +245,18 @@ mod tests {
         assert_eq!(
             sorted(objects.live_by_thread()),
             [(t(0), 1, 100), (t(1), 1, huge), (t(2), 1, 24)]
+        );
+        let mut counts: Vec<_> = objects.live_counts().collect();
+        counts.sort_by_key(|(key, _)| *key);
+        let count = |class, thread, live, peak| ((c(class), t(thread)), LiveCount { live, peak });
+        assert_eq!(
+            counts,
+            [
+                count(7, 1, 0, 1),
+                count(7, 2, 1, 1),
+                count(8, 0, 1, 1),
+                count(8, 1, 1, 1)
+            ]
         );
         assert_eq!(
             objects.freed,

@@ -145,8 +145,11 @@ impl Report<'_> {
     }
 
     pub(super) fn live_counts(&self) -> Content {
-        let counts = &self.analysis.live.counts;
-        let mut counts: Vec<_> = counts.iter().map(|(key, count)| (*key, *count)).collect();
+        let told = &self.analysis.live.counts;
+        let told = told.iter().map(|(key, count)| (*key, *count));
+        let shown = self.tells_the_dead();
+        let counted = self.analysis.objects.live_counts().filter(|_| shown);
+        let mut counts: Vec<_> = told.chain(counted).collect();
         counts.sort_by_key(|(key, count)| (Reverse((count.live, count.peak)), *key));
         let columns = LIVE_COUNTS;
         self.table(

@@ -1,0 +1,107 @@
+package harness;
+
+import java.util.function.IntSupplier;
+import java.util.function.Supplier;
+
+/**
+ * Objects that no {@code new} of the source stands for: exceptions that the JVM makes by itself, and those of lambdas that capture
+ * something, which hidden classes make. So few that no compiler is tempted to throw one and the same object each time. Argument:
+ * rounds, default 200.
+ */
+public final class Implicit {
+    static volatile Object sink;
+    static volatile int zero;
+
+    interface Action {
+        void run();
+    }
+
+    static int divide(int n) {
+        ExpectEvents.mark("divide", 1);
+        return n / zero;
+    }
+
+    static int length(int[] array) {
+        ExpectEvents.mark("null", 1);
+        return array.length;
+    }
+
+    static int index(int[] array, int at) {
+        ExpectEvents.mark("index", 1);
+        return array[at];
+    }
+
+    static String cast(Object o) {
+        ExpectEvents.mark("cast", 1);
+        return (String) o;
+    }
+
+    static void store(Object[] array, Object o) {
+        ExpectEvents.mark("store", 1);
+        array[0] = o;
+    }
+
+    static void size(int n) {
+        ExpectEvents.mark("size", 1);
+        sink = new long[n];
+    }
+
+    static void fails(Class<?> type, Action action) {
+        try {
+            action.run();
+            throw new AssertionError("no exception");
+        } catch (RuntimeException e) {
+            Expect.same(type, e.getClass());
+        }
+    }
+
+    static final Object[] STRINGS = new String[1];
+    static final int[] INTS = new int[3];
+    static final Action DIVIDE = () -> divide(5);
+    static final Action LENGTH = () -> length(null);
+    static final Action INDEX = () -> index(INTS, 3);
+    static final Action CAST = () -> cast(INTS);
+    static final Action STORE = () -> store(STRINGS, INTS);
+    static final Action SIZE = () -> size(-1);
+
+    static void exceptions() {
+        fails(ArithmeticException.class, DIVIDE);
+        fails(NullPointerException.class, LENGTH);
+        fails(ArrayIndexOutOfBoundsException.class, INDEX);
+        fails(ClassCastException.class, CAST);
+        fails(ArrayStoreException.class, STORE);
+        fails(NegativeArraySizeException.class, SIZE);
+    }
+
+    static IntSupplier captures(int n) {
+        return () -> n;
+    }
+
+    static Supplier<String> refers(String text) {
+        return text::trim;
+    }
+
+    public static void main(String[] args) {
+        int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 200;
+        for (int i = 0; i < rounds; i++) {
+            exceptions();
+            sink = captures(i);
+            sink = refers("text");
+        }
+        System.out.println("rounds " + rounds);
+        expect("divide", ArithmeticException.class, rounds);
+        expect("null", NullPointerException.class, rounds);
+        expect("index", ArrayIndexOutOfBoundsException.class, rounds);
+        expect("cast", ClassCastException.class, rounds);
+        expect("store", ArrayStoreException.class, rounds);
+        expect("size", NegativeArraySizeException.class, rounds);
+        ExpectEvents.objects(captures(0).getClass(), rounds + 1);
+        ExpectEvents.objects(refers("text").getClass(), rounds + 1);
+        Expect.print();
+    }
+
+    static void expect(String mark, Class<?> type, long n) {
+        ExpectEvents.objects(type, n);
+        ExpectEvents.objectsAt(mark, type, n);
+    }
+}
