@@ -74,6 +74,8 @@
 //! difference. A call that is open counts up to the end of its thread or of the trace. CPU time is 0 where it
 //! was not measured. `cpuTime` of a thread is the latest that was told, in ns.
 //!
+//! A pause ends every open call for good. What such a call calls when collection goes on stands at the top.
+//!
 //! ## Section `sampler`
 //!
 //! Siblings differ in name; overloads and lines are not told apart. `hits` and `elapsed`: samples that ended in
@@ -105,7 +107,8 @@
 //! and own times of each method stay exact. Sums of aggregated calls and samples get four times the nodes. All
 //! sums of one kind together stay below 2⁶³.
 //!
-//! A leave without an open call is left out; one of an outer call ends those inside of it. What is left out
+//! At a pause calls count up to there, in CPU time up to what was told last; their leaves, before collection goes on
+//! or behind that, are no losses. Any other leave without an open call is left out; one of an outer call ends those inside of it. What is left out
 //! besides: [`Encoder`]'s losses tell it.
 //!
 //! # Reading
