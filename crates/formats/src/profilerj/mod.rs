@@ -91,7 +91,8 @@
 //!
 //! ## Section `coverage`
 //!
-//! All methods that have line counters, in their order. `firstline`: the smallest line of the line table, 0
+//! All methods whose lines are counted, in their order, also those without a line table, when their calls are recorded:
+//! otherwise nobody would count these *(choice)*. `firstline`: the smallest line of the line table, 0
 //! without one. `count`: calls. `footprints`: for each line up to the largest one -1 (no code), 0 (not
 //! reached), or how often one of its entries was reached, with a blank behind each; at most 2⁶³ − 1.
 //!
@@ -122,6 +123,9 @@
 //! | method of `coverage` | line counts |
 //! | source of a class that other sections named | [`ClassSource`](jtrail_model::ClassSource) |
 //! | cpuTime, isAlive | CPU time of the thread; its end, behind all else |
+//!
+//! A snapshot converts into formats of single events, too *(choice)*: they get what is left of it, such as threads and classes, and
+//! the losses tell the rest.
 //!
 //! Ids count from 1, for threads, classes and methods together. There are no times: all are 0, but for those of
 //! samples and of the ends of threads, which count from the thread's begin.
