@@ -11,7 +11,7 @@ import sys
 
 from bench_lib import TARGET
 
-FORMATS = ("binary", "xml", "jinsight", "mlpd", "tracelog", "profilerj")
+FORMATS = ("binary", "xml", "jinsight", "mlpd", "mlpd 17", "tracelog", "profilerj", "trail")
 MOST_MEMORY = 300
 THREADS = 64
 
@@ -20,7 +20,9 @@ def convert(source, target, calls):
     """Converts; answers with peak memory in MB and CPU seconds."""
     writer = subprocess.Popen([TARGET / "release" / "examples" / "write_trace", source, str(calls), str(THREADS)],
                               stdout=subprocess.PIPE)
-    reader = subprocess.Popen([TARGET / "release" / "jtrail", "convert", "-", "/dev/null", "--to", target],
+    name, _, version = target.partition(" ")
+    to = ["--to", name, *(["--mlpd", version] if version else [])]
+    reader = subprocess.Popen([TARGET / "release" / "jtrail", "convert", "-", "/dev/null", *to],
                               stdin=writer.stdout, stderr=subprocess.PIPE, text=True)
     writer.stdout.close()
     said = reader.stderr.read()

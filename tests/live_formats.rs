@@ -12,6 +12,9 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+#[path = "../crates/formats/tests/common/tracelog.rs"]
+mod log;
+
 /// A way to write a trace: options, the ending of the usual file, and what a reader takes it for.
 pub(crate) struct Spelling {
     pub(crate) options: &'static str,
@@ -68,6 +71,9 @@ fn written(run: impl Fn() -> Run, spelling: &Spelling, more: &str) -> (Output, F
     let file = folder.path().join(format!("trace.{}", spelling.ending));
     let figures = Figures::read(&file).unwrap_or_else(|e| panic!("{options}: {e}\n{output}"));
     assert_verified(&file);
+    if spelling.format == Format::TraceLog {
+        log::check_log(&std::fs::read_to_string(&file).expect("UTF-8"));
+    }
     assert_eq!(figures.format, Some(spelling.format));
     assert!(!figures.broken_off, "{options}");
     (output, figures)

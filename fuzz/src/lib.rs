@@ -21,12 +21,21 @@ mod memory;
 #[path = "../../crates/control/tests/common/promises.rs"]
 #[allow(unreachable_pub, reason = "the tests share it")]
 mod promises;
+#[path = "../../crates/formats/tests/common/spelling.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests use the rest of it"
+)]
+mod spelling;
 
 pub use memory::{bounded, unpacked};
 
 use decoding::{decode, drain, same_in_pieces};
 use jtrail_formats::trail::recover::recover;
-use jtrail_formats::{Checker, Encode, Format, Item, Reader, Severity};
+use jtrail_formats::{Checker, Format, Item, Reader, Severity};
+use spelling::Spelling;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Cursor;
 use std::ops::ControlFlow;
@@ -113,34 +122,36 @@ pub fn reader(data: &[u8]) {
     });
 }
 
-/// Reads a trace, and writes it in its own format and in another one.
+/// Reads a trace, and writes it in its own format, in every spelling of that, and in another one.
 pub fn recode(data: &[u8]) {
     let Some(from) = Format::detect(data) else {
         return;
     };
-    settles(from, data, from);
     let other = Format::ALL[chosen(data, Format::ALL.len())];
-    settles(from, data, other);
+    let spellings = Spelling::all().into_iter();
+    for to in spellings.filter(|to| [from, other].contains(&to.format)) {
+        settles(from, data, to);
+    }
 }
 
 /// Written as `to` and read back, the events are sound for the decoder. What makes sense, too, stays as it is
 /// when that is done again; it may take two rounds to get there, as sums that end up side by side become one.
-fn settles(from: Format, data: &[u8], to: Format) {
+fn settles(from: Format, data: &[u8], to: Spelling) {
     let once = written(from, data, to);
-    let decoding = decode(to, &once);
+    let decoding = decode(to.format, &once);
     let fault = decoding
         .remarks
         .iter()
         .find(|r| r.severity == Severity::Fault);
     assert_eq!(fault, None, "{from:?} to {to:?}");
     assert_eq!(decoding.error, None, "{from:?} to {to:?}");
-    if makes_sense(to, &once) {
-        let twice = written(to, &once, to);
-        let thrice = written(to, &twice, to);
+    if makes_sense(to.format, &once) {
+        let twice = written(to.format, &once, to);
+        let thrice = written(to.format, &twice, to);
         assert!(
             thrice == twice,
             "{from:?} to {to:?}:\n{:?}",
-            decode(to, &twice)
+            decode(to.format, &twice)
         );
     }
 }
@@ -152,19 +163,6 @@ fn makes_sense(format: Format, data: &[u8]) -> bool {
 }
 
 /// The events of a trace, in another format.
-fn written(from: Format, data: &[u8], to: Format) -> Vec<u8> {
-    let mut encoder = to.encoder();
-    let mut out = Vec::new();
-    encoder.begin(&mut out);
-    drain(from, data, |_, event| encoder.event(event, &mut out));
-    encoder.end(&mut out);
-    patch(&*encoder, &mut out);
-    out
-}
-
-fn patch(encoder: &dyn Encode, out: &mut [u8]) {
-    for patch in encoder.patches() {
-        let at = usize::try_from(patch.offset).expect("a place in memory");
-        out[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
-    }
+fn written(from: Format, data: &[u8], to: Spelling) -> Vec<u8> {
+    to.written(|tell| drain(from, data, |_, event| tell(event)))
 }

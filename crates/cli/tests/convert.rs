@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Folder, encode, jtrail, sample};
+use common::{Folder, encode, jtrail, sample, time};
 use jtrail_formats::mlpd::{self, DataVersion};
 use jtrail_formats::{Encode, Format};
+use jtrail_model::*;
 use std::fs;
 
 #[test]
@@ -179,4 +180,97 @@ fn special_files_are_written_to_directly() {
         0
     );
     assert!(!std::path::Path::new("/dev/null.part").exists());
+}
+
+/// Formats with sizes get none for plain objects from JinsightLive, which has those of arrays only; the user is told.
+#[test]
+fn sizes_that_a_trace_does_not_have_are_told() {
+    let folder = Folder::new();
+    let objects = [
+        (1, ObjectKind::PLAIN),
+        (2, ObjectKind::INT),
+        (3, ObjectKind::PLAIN),
+    ];
+    let mut events = sample();
+    let end = events.split_off(events.len() - 2);
+    events.push(Event::ClassDef(ClassDef {
+        class: ClassId(99),
+        name: "[I".into(),
+        ..ClassDef::default()
+    }));
+    for (object, kind) in objects {
+        let class = if kind == ObjectKind::PLAIN { 3 } else { 99 };
+        events.push(Event::ObjectAlloc(ObjectAlloc {
+            thread: ThreadId(1),
+            time: time(40_000_000),
+            kind,
+            object: ObjectId(object),
+            size: 24,
+            class: ClassId(class),
+            ..ObjectAlloc::default()
+        }));
+    }
+    events.extend(end);
+    let trace = folder.put("x.trc", &encode(Format::Jinsight, &events));
+    let said = "jtrail: no sizes in jinsight for 2 plain objects\n";
+    for to in Format::ALL {
+        let out = folder.at("out");
+        let out = out.to_str().expect("UTF-8");
+        let done = jtrail(&["convert", &trace, out, "--to", to.name()]);
+        assert_eq!(done.code, 0, "{}", done.err);
+        let has_sizes = !matches!(to, Format::Jinsight | Format::ProfilerJ);
+        assert_eq!(done.err.ends_with(said), has_sizes, "{to:?}: {}", done.err);
+    }
+    let verified = jtrail(&["verify", &trace]);
+    assert!(!verified.err.contains("sizes"), "{}", verified.err);
+}
+
+/// How far it is read is shown on a terminal, once that takes longer than a second, and nowhere else.
+#[cfg(unix)]
+#[test]
+fn progress_is_for_terminals() {
+    use common::terminal::Terminal;
+    use std::io::{Read as _, Write as _};
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    const PAUSE: Duration = Duration::from_millis(100);
+    let convert = |err: Stdio| -> Child {
+        Command::new(env!("CARGO_BIN_EXE_jtrail"))
+            .args(["convert", "-", "/dev/null", "--to", "xml"])
+            .stdin(Stdio::piped())
+            .stderr(err)
+            .env("TERM", "xterm")
+            .spawn()
+            .expect("run")
+    };
+    let trace = encode(Format::TptpBinary, &sample());
+    // Hands over the trace, byte by byte until that is enough.
+    let feed = |child: &mut Child, is_enough: &dyn Fn() -> bool| {
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let mut bytes = trace.iter();
+        while !is_enough() {
+            let byte = bytes.next().expect("enough before the trace ends");
+            stdin.write_all(&[*byte]).expect("taken");
+            std::thread::sleep(PAUSE);
+        }
+        stdin.write_all(bytes.as_slice()).expect("taken");
+    };
+
+    let (terminal, begun) = (Terminal::new(), Instant::now());
+    let mut child = convert(terminal.open().into());
+    feed(&mut child, &|| terminal.shown().contains(" B, "));
+    assert_eq!(child.wait().expect("ended").code(), Some(0));
+    let shown = terminal.end();
+    // Nothing of it stays.
+    assert!(shown.ends_with("\u{1b}[2K"), "{shown:?}");
+
+    let (long, begun) = (2 * begun.elapsed(), Instant::now());
+    let mut child = convert(Stdio::piped());
+    feed(&mut child, &|| begun.elapsed() > long);
+    assert_eq!(child.wait().expect("ended").code(), Some(0));
+    let mut said = String::new();
+    let mut err = child.stderr.take().expect("a pipe");
+    err.read_to_string(&mut said).expect("UTF-8");
+    assert_eq!(said, "");
 }

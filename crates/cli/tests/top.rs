@@ -6,20 +6,16 @@ mod common;
 #[path = "../../control/tests/common/mod.rs"]
 mod fake;
 
+use common::terminal::Terminal;
 use common::{Done, jtrail};
 use fake::{Served, call, take_stream, to_file};
 use jtrail_control::{Answer, Command as Ask, Settings, State, StreamUse};
 use jtrail_options::Compat;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{Termios, tcgetattr};
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::Write;
 use std::process::{Child, Command};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 fn served() -> Served {
@@ -149,77 +145,46 @@ fn what_ends_it_is_told() {
 /// `jtrail top` on a terminal of its own.
 struct OnTerminal {
     child: Child,
-    keys: File,
-    terminal: OwnedFd,
+    terminal: Terminal,
     before: Termios,
-    shown: Arc<Mutex<Vec<u8>>>,
-    reader: JoinHandle<()>,
 }
 
 impl OnTerminal {
     fn new(served: &Served) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&master).expect("ours");
-        unlockpt(&master).expect("ours");
-        let name = ptsname(&master, Vec::new()).expect("a name");
-        let open = || {
-            let options = OpenOptions::new().read(true).write(true).to_owned();
-            options.open(name.to_str().expect("ASCII")).expect("open")
-        };
-        let terminal = open();
-        resize(&terminal, 80, 24);
-        let before = tcgetattr(&terminal).expect("a terminal");
+        let terminal = Terminal::new();
+        let before = tcgetattr(terminal.open()).expect("a terminal");
         let child = Command::new(env!("CARGO_BIN_EXE_jtrail"))
             .args(["top", "-i", "250ms"])
             .arg(&served.socket)
-            .stdin(open())
-            .stdout(open())
-            .stderr(open())
+            .stdin(terminal.open())
+            .stdout(terminal.open())
+            .stderr(terminal.open())
             .env("TERM", "xterm-256color")
             .spawn()
             .expect("run");
-        let keys = File::from(master);
-        let shown = Arc::<Mutex<Vec<u8>>>::default();
-        let (mut from, to) = (keys.try_clone().expect("a copy"), Arc::clone(&shown));
-        let reader = std::thread::spawn(move || {
-            let mut piece = [0; 4096];
-            // An error says that nobody has the terminal open any more.
-            while let Ok(n @ 1..) = from.read(&mut piece) {
-                to.lock().expect("no panic").extend_from_slice(&piece[..n]);
-            }
-        });
         Self {
             child,
-            keys,
-            terminal: terminal.into(),
+            terminal,
             before,
-            shown,
-            reader,
         }
     }
 
-    fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned()
+    fn type_keys(&self, keys: &[u8]) {
+        (&self.terminal.keys).write_all(keys).expect("typed");
     }
 
     fn wait_for(&self, text: &str) {
-        let begun = Instant::now();
-        while !self.shown().contains(text) {
-            assert!(begun.elapsed() < Duration::from_secs(20), "never {text}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.terminal.wait_for(text);
     }
 
     /// Waits for its end; the exit code, and what was on the terminal, which is as it was before.
     fn end(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().expect("ended").code();
-        let after = tcgetattr(&self.terminal).expect("a terminal");
+        let after = tcgetattr(self.terminal.open()).expect("a terminal");
         assert_eq!(after.local_modes, self.before.local_modes);
         assert_eq!(after.input_modes, self.before.input_modes);
         assert_eq!(after.output_modes, self.before.output_modes);
-        drop(self.terminal);
-        self.reader.join().expect("no panic");
-        let shown = String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned();
+        let shown = self.terminal.end();
         let (enter, leave) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
         assert_eq!(shown.matches(enter).count(), 1, "{shown:?}");
         let left = shown.rfind(leave).expect("the first screen is back");
@@ -229,31 +194,21 @@ impl OnTerminal {
     }
 }
 
-fn resize(terminal: &impl std::os::fd::AsFd, columns: u16, rows: u16) {
-    let size = Winsize {
-        ws_row: rows,
-        ws_col: columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    tcsetwinsize(terminal, size).expect("a terminal");
-}
-
 #[test]
 fn keys_on_a_terminal() {
     let served = served();
-    let mut on = OnTerminal::new(&served);
+    let on = OnTerminal::new(&served);
     on.wait_for("com.acme.Main.outer");
     // Words: what stays on the screen is not written again, so blanks are not.
     for (key, text) in [("?", "PgUp"), ("?\t", "main")] {
-        on.keys.write_all(key.as_bytes()).expect("typed");
+        on.type_keys(key.as_bytes());
         on.wait_for(text);
     }
     // The foot of the screen moves to its new last line.
-    resize(&on.terminal, 120, 40);
+    on.terminal.resize(120, 40);
     kill_process(Pid::from_child(&on.child), Signal::WINCH).expect("it runs");
     on.wait_for("\u{1b}[40;");
-    on.keys.write_all(b"q").expect("typed");
+    on.type_keys(b"q");
     let (code, _) = on.end();
     assert_eq!(code, Some(0));
     assert_eq!(status(&served).state, State::Idle);
@@ -263,11 +218,11 @@ fn keys_on_a_terminal() {
 fn every_way_out_restores_the_terminal() {
     for signal in [None, Some(Signal::TERM), Some(Signal::HUP)] {
         let served = served();
-        let mut on = OnTerminal::new(&served);
+        let on = OnTerminal::new(&served);
         on.wait_for("com.acme.Main.outer");
         match signal {
             Some(signal) => kill_process(Pid::from_child(&on.child), signal).expect("it runs"),
-            None => on.keys.write_all(&[3]).expect("typed"), // Ctrl-C
+            None => on.type_keys(&[3]), // Ctrl-C
         }
         let (code, _) = on.end();
         assert_eq!(code, Some(0), "{signal:?}");

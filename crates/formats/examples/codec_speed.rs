@@ -6,10 +6,14 @@
 //!
 //! Processor time of this thread where the system tells it, or else time that went by. Rounds are interleaved.
 
+#[path = "../tests/common/spelling.rs"]
+#[allow(dead_code, reason = "the tests use the rest of it")]
+mod spelling;
 mod workload;
 
 use jtrail_formats::{Checker, Format, Item, Reader};
 use jtrail_model::Event;
+use spelling::Spelling;
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -72,25 +76,25 @@ fn main() {
     let chosen = |name: &str| named.iter().all(|word| name.contains(word.as_str()));
     let mut events = Vec::new();
     Workload::new(THREADS).each(CALLS, |event| events.push(event));
-    let mut traces: Vec<_> = Format::ALL
+    let mut traces: Vec<_> = Spelling::all()
         .into_iter()
-        .filter(|f| {
+        .filter(|s| {
             ["encode", "decode"]
                 .iter()
-                .any(|what| chosen(&format!("{} {what}", f.name())))
+                .any(|what| chosen(&format!("{} {what}", s.name())))
         })
-        .map(|format| {
-            let bytes = encoded(format, &events);
+        .map(|spelling| {
+            let bytes = spelling.encode(&events);
             let row = |what, events| Row {
-                name: format!("{} {what}", format.name()),
-                aim: Some(aim(format)),
+                name: format!("{} {what}", spelling.name()),
+                aim: Some(aim(spelling.format)),
                 events,
                 bytes: bytes.len(),
                 times: Vec::new(),
             };
             let encode = row("encode", events.len() as u64);
             let decode = row("decode", decode(&bytes) as u64);
-            (format, bytes, encode, decode)
+            (spelling, bytes, encode, decode)
         })
         .collect();
     let mut checker = Row {
@@ -101,8 +105,8 @@ fn main() {
         times: Vec::new(),
     };
     for _ in 0..ROUNDS {
-        for (format, bytes, encoding, decoding) in &mut traces {
-            encoding.measure_if(chosen, || encode(*format, &events));
+        for (spelling, bytes, encoding, decoding) in &mut traces {
+            encoding.measure_if(chosen, || encode(*spelling, &events));
             decoding.measure_if(chosen, || decode(bytes));
         }
         checker.measure_if(chosen, || check(&events));
@@ -133,8 +137,8 @@ fn processor_time() -> Option<Duration> {
     Some(Duration::from_nanos(nanoseconds))
 }
 
-fn encode(format: Format, events: &[Event<'_>]) -> usize {
-    let mut encoder = format.encoder();
+fn encode(spelling: Spelling, events: &[Event<'_>]) -> usize {
+    let mut encoder = spelling.encoder();
     let mut out = Vec::with_capacity(2 * FLUSH);
     let mut total = 0;
     encoder.begin(&mut out);
@@ -150,17 +154,6 @@ fn encode(format: Format, events: &[Event<'_>]) -> usize {
         out.clear();
     }
     total + black_box(&out).len()
-}
-
-fn encoded(format: Format, events: &[Event<'_>]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut encoder = format.encoder();
-    encoder.begin(&mut out);
-    events
-        .iter()
-        .for_each(|event| encoder.event(event, &mut out));
-    encoder.end(&mut out);
-    out
 }
 
 fn decode(bytes: &[u8]) -> usize {

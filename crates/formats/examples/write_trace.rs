@@ -4,11 +4,16 @@
 //! cargo run --release -p jtrail-formats --example write_trace FORMAT CALLS THREADS
 //! ```
 //!
+//! `mlpd 17`, in one argument, is a format too: a log profile of the last data version.
+//!
 //! Calls and leaves count as one each. Memory does not grow with them.
 
+#[path = "../tests/common/spelling.rs"]
+#[allow(dead_code, reason = "the tests use the rest of it")]
+mod spelling;
 mod workload;
 
-use jtrail_formats::Format;
+use spelling::Spelling;
 use std::env;
 use std::error::Error;
 use std::io::{self, Write};
@@ -22,9 +27,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [format, calls, threads] = &arguments[..] else {
         return Err("usage: write_trace FORMAT CALLS THREADS".into());
     };
-    let format = Format::by_name(format).ok_or("no such format")?;
+    let spelling = Spelling::all().into_iter().find(|s| s.name() == format);
+    let spelling = spelling.ok_or("no such format")?;
     let (calls, threads) = (calls.parse()?, threads.parse()?);
-    let mut encoder = format.encoder();
+    let mut encoder = spelling.encoder();
     let mut buffer = Vec::with_capacity(CHUNK + (CHUNK >> 2));
     let mut out = io::stdout().lock();
     let mut written = Ok(());

@@ -374,6 +374,78 @@ fn leaves_may_be_missing_or_too_many() {
     assert_eq!(encoder.losses(), losses);
 }
 
+/// A pause ends what is open, on all threads; what such calls call behind it stands at the top. Their leaves are no
+/// losses, wherever they come.
+#[test]
+fn a_pause_ends_open_calls_for_good() {
+    let on = |thread, mut event: Event<'static>| {
+        match &mut event {
+            Event::MethodEnter(e) => e.thread = ThreadId(thread),
+            Event::MethodLeave(e) => e.thread = ThreadId(thread),
+            _ => {}
+        }
+        event
+    };
+    let mut events = definitions();
+    events.extend([
+        enter(5, 1, 1_000_000, 0),
+        enter(4, 2, 1_002_000, 0),
+        on(7, enter(5, 1, 1_003_000, 0)),
+        Event::TracePause(TracePause {
+            time: Timestamp(1_010_000),
+        }),
+        // It was left in the pause: the agent dates it to the pause's begin, and others need not.
+        on(1, leave(4, 2, 1_010_000, 0, true)),
+        Event::TraceResume(TraceResume {
+            time: Timestamp(1_050_000),
+        }),
+        enter(5, 3, 1_060_000, 0),
+        on(7, enter(4, 2, 1_061_000, 0)),
+        // It ends what it called behind the pause, too.
+        on(7, leave(5, 1, 1_064_000, 0, true)),
+        leave(5, 3, 1_067_000, 0, false),
+        leave(5, 1, 1_099_000, 0, false),
+        on(7, enter(5, 3, 1_100_000, 0)),
+        on(7, leave(5, 3, 1_101_000, 0, false)),
+    ]);
+    let mut encoder = profilerj::Encoder::default();
+    let mut out = Vec::new();
+    encoder.begin(&mut out);
+    events.iter().for_each(|e| encoder.event(e, &mut out));
+    encoder.end(&mut out);
+    let document = String::from_utf8(out).unwrap();
+    let node = |name: &str, signature: &str, count: u64, own: u64, all: u64, inner: &str| {
+        format!(
+            "<profile name=\"a.B$C{name}\" signature=\"{signature}\" count=\"{count}\" methodElapsed=\"{own}\" method=\"0\" \
+             cumulatedElapsed=\"{all}\" cumulated=\"0\" overheadCumulated=\"0\" overheadMethod=\"0\" exceptions=\"0\">{inner}</profile>\n"
+        )
+    };
+    let run = |count, own, all, inner: &str| node(".run()", "()V", count, own, all, inner);
+    let new = |time| {
+        let (name, signature) = ("(long,java.lang.String[])", "(J[Ljava/lang/String;)V");
+        node(name, signature, 1, time, time, "")
+    };
+    let first = run(2, 9, 17, &new(8));
+    let second = format!("{}{}", run(2, 8, 8, ""), new(3));
+    let threads: Vec<&str> = document.split("isAlive=\"true\">\n").skip(1).collect();
+    assert_eq!(threads.len(), 2, "{document}");
+    assert!(
+        threads[0].starts_with(&format!("{first}</thread>")),
+        "{document}"
+    );
+    assert!(
+        threads[1].starts_with(&format!("{second}</thread>")),
+        "{document}"
+    );
+    assert_eq!(encoder.dropped(), 0);
+    let losses = [Loss {
+        what: "times of single calls",
+        count: 6,
+    }];
+    assert_eq!(encoder.losses(), losses);
+    assert_eq!(again(&document), document);
+}
+
 #[test]
 fn samples_are_added_up() {
     let mut events = definitions();

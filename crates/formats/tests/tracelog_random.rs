@@ -188,6 +188,8 @@ struct Machine {
     calls: HashMap<ThreadId, Vec<String>>,
     samples: Vec<(String, u128)>,
     allocated: HashMap<String, (u64, u64)>,
+    /// The same by thread, open calls and class.
+    sites: HashMap<String, (u64, u64)>,
     collections: usize,
     paused: bool,
 }
@@ -311,11 +313,16 @@ impl Machine {
                     class,
                     ..Default::default()
                 }));
-                let sum = self
-                    .allocated
-                    .entry(CLASS_NAMES[usize::from(c.which)].into())
-                    .or_default();
-                *sum = (sum.0 + 1, sum.1 + size as u64);
+                let class = CLASS_NAMES[usize::from(c.which)];
+                let calls: Vec<_> = stack
+                    .iter()
+                    .map(|(m, ..)| format!("m{}", m.0 - 100))
+                    .collect();
+                let site = site(thread.0 + 1, &calls, class);
+                for (sums, key) in [(&mut self.allocated, class.into()), (&mut self.sites, site)] {
+                    let sum = sums.entry(key).or_default();
+                    *sum = (sum.0 + 1, sum.1 + size as u64);
+                }
             }
             80..84 => {
                 self.collections += 1;
@@ -459,6 +466,41 @@ fn allocated(events: &[Event<'_>]) -> HashMap<String, (u64, u64)> {
     sums
 }
 
+/// Objects and bytes by thread, open calls and class.
+fn sites(events: &[Event<'_>]) -> HashMap<String, (u64, u64)> {
+    let mut names = HashMap::new();
+    let mut open: HashMap<u64, Vec<String>> = HashMap::new();
+    let mut sums: HashMap<String, (u64, u64)> = HashMap::new();
+    for event in events {
+        match event {
+            Event::ClassDef(e) => {
+                names.insert(e.class.0, e.name.clone().into_owned());
+            }
+            Event::MethodDef(e) => {
+                names.insert(e.method.0, e.name.clone().into_owned());
+            }
+            Event::MethodEnter(e) => {
+                let calls = open.entry(e.thread.0).or_default();
+                calls.push(names[&e.method.0].clone());
+            }
+            Event::MethodLeave(e) => drop(open.entry(e.thread.0).or_default().pop()),
+            Event::AllocationSum(e) => {
+                let calls = open.entry(e.thread.0).or_default();
+                let sum = sums
+                    .entry(site(e.thread.0, calls, &names[&e.class.0]))
+                    .or_default();
+                *sum = (sum.0 + e.objects, sum.1 + e.bytes);
+            }
+            _ => {}
+        }
+    }
+    sums
+}
+
+fn site(thread: u64, calls: &[String], class: &str) -> String {
+    format!("{class} in {calls:?} of {thread}")
+}
+
 /// Those in a row that are the same, as one.
 fn runs(samples: Vec<(String, u128)>) -> Vec<(String, u128)> {
     let mut runs: Vec<(String, u128)> = Vec::new();
@@ -484,6 +526,8 @@ proptest! {
         if instrumentation {
             prop_assert_eq!(calls_of(&events), machine.calls());
             prop_assert_eq!(count(&events, |e| matches!(e, Event::Sample(_))), 0);
+            // T9: a sum belongs to the calls that were open.
+            prop_assert_eq!(sites(&events), machine.sites);
         } else if log.contains("CollectionMethod Sampling") {
             prop_assert!(calls_of(&events).is_empty());
             let ticks = |e: &Event<'_>| match e {

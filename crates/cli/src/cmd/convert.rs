@@ -7,9 +7,9 @@ use crate::output::OutputFile;
 use crate::select::{Moment, Selection, Span, ThreadSelector};
 use anyhow::{Context, anyhow, bail};
 use jtrail_formats::trail::Part;
-use jtrail_formats::{Encode, Format, Loss, mlpd};
+use jtrail_formats::{Encode, Format, Loss, Quantity, Says, mlpd};
 use jtrail_model::{
-    AgentCreate, Custom, Event, Lost, Node, Note, ProcessCreate, Timestamp, TraceStart,
+    AgentCreate, Custom, Event, Lost, Node, Note, ObjectKind, ProcessCreate, Timestamp, TraceStart,
 };
 use jtrail_options::MlpdVersion;
 use std::io::Write;
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 /// Write a trace in another format
 ///
 /// Runs in bounded memory, whatever the trace's size. A file is written under a name that ends in
-/// .part, and gets its own name when it is whole. What the other format can't hold is counted, by kind.
+/// .part, and gets its own name when it is whole. What the other format can't hold is counted, by kind, and so are objects
+/// whose sizes it asks for in vain.
 /// With --from, --until or --thread, definitions stay, and the new trace says how many events were left out.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -69,17 +70,19 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         to: args.until,
     };
     let mut cut = Cut::new(Selection::new(&span, &args.thread));
+    let mut sizes = Sizes::between(input.format(), format);
     let ending = if to_stdout {
         encode(
             &mut input,
             &opening,
-            &mut cut,
+            (&mut cut, &mut sizes),
             &mut *encoder,
             &mut *streams.out,
         )?
     } else {
         let mut file = OutputFile::create(&args.output)?;
-        let done = encode(&mut input, &opening, &mut cut, &mut *encoder, &mut file)
+        let seen = (&mut cut, &mut sizes);
+        let done = encode(&mut input, &opening, seen, &mut *encoder, &mut file)
             .and_then(|done| file.patch(&encoder.patches()).map(|()| done))
             .with_context(|| format!("can't write {}", args.output.display()))?;
         file.finish()?;
@@ -93,6 +96,13 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
             streams.err,
             "jtrail: no place in {name} for {}",
             list(&losses)
+        )?;
+    }
+    if sizes.missing > 0 {
+        let (from, objects) = (input.format().name(), sizes.missing);
+        writeln!(
+            streams.err,
+            "jtrail: no sizes in {from} for {objects} plain objects"
         )?;
     }
     Ok(ending.code())
@@ -150,7 +160,7 @@ fn opening() -> [Event<'static>; 4] {
 fn encode(
     input: &mut Input,
     opening: &[Event<'_>],
-    cut: &mut Cut<'_>,
+    (cut, sizes): (&mut Cut<'_>, &mut Sizes),
     encoder: &mut dyn Encode,
     out: &mut dyn Write,
 ) -> anyhow::Result<Ending> {
@@ -168,6 +178,7 @@ fn encode(
             if let Some(note) = cut.note(event) {
                 encoder.event(&note, &mut buffer);
             }
+            sizes.see(event);
             encoder.event(event, &mut buffer);
         }
         if buffer.len() >= CHUNK {
@@ -193,6 +204,31 @@ fn encode(
     out.write_all(&buffer)?;
     out.flush()?;
     Ok(ending)
+}
+
+/// Objects whose sizes the other format has a place for, and the trace does not tell.
+struct Sizes {
+    wanted: bool,
+    missing: u64,
+}
+
+impl Sizes {
+    fn between(from: Format, to: Format) -> Self {
+        let arrays_only = matches!(from.says(Quantity::Bytes), Says::Arrays(_));
+        Self {
+            wanted: arrays_only && to.says(Quantity::Bytes) == Says::Exactly,
+            missing: 0,
+        }
+    }
+
+    fn see(&mut self, event: &Event<'_>) {
+        let (kind, size) = match event {
+            Event::ObjectAlloc(e) => (e.kind, e.size),
+            Event::ObjectDef(e) => (e.kind, e.size),
+            _ => return,
+        };
+        self.missing += u64::from(self.wanted && kind == ObjectKind::PLAIN && size == 0);
+    }
 }
 
 /// What is left out of a trace of which a part is wanted.

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod rich;
+#[cfg(unix)]
+pub(crate) mod terminal;
 
 use jtrail_formats::Format;
 use jtrail_model::*;

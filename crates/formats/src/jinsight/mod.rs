@@ -134,17 +134,26 @@
 //! | class, thread or method that was not defined | gets a name (`class#7`), counted as a fault |
 //! | leave without a call | passed over, counted as a fault |
 //! | receivers, lines, overheads, times of free texts | passed over, counted |
+//! | ticks below startTicks | read, counted |
 //! | record cut off, no END_FILE | truncated there |
 //! | unknown type | refused: nothing behind it can be read |
 //! | bytes behind END_FILE | passed over, a fault |
 //! | other number of events than promised | told |
 //!
-//! What is counted is told once at the end, with the first place.
+//! What is counted is told once at the end, with the first place. No fault ends the reading *(choice)*: `jtrail verify` is what
+//! refuses a trace for them.
+//!
+//! Plain objects come with size 0. `jtrail convert` tells how many, to formats that have a place for sizes.
 //!
 //! Methods are announced at their first call. Classes with superclass 0 have `java.lang.Object` above
 //! them, interfaces too.
 //!
 //! # What is lost
+//!
+//! - **Receivers of calls** *(choice)*. Calls are recorded without `this`, as it would cost each of them the look for the object's number.
+//! - **Calls that ran before hooks came** *(choice)*. At the begin of a burst only calls are entered that were seen to begin and
+//!   not to end. The JVM would tell the others of a stack, but not when they end: code that runs then has no hooks, and an agent that
+//!   came to a running JVM has no events of frames.
 //!
 //! [`Encoder::losses`](crate::Encode::losses) tells by kind. Most of all: exceptions, samples, CPU times, sizes
 //! of plain objects, stacks of monitor events, and what the trace says of the machine and the agent. Tickets and depths

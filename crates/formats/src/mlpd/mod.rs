@@ -179,13 +179,16 @@
 //! - **Classes, methods, loaders** are numbered in the order of their definitions; number *n*, from 1, has the id 4·*n*.
 //!   A loader is a domain, an image and an assembly of its name; a class whose loader is not told yet is in that named
 //!   `unknown`, and is repeated in its own when it is told. In version 17 each class has one table, of the class's id.
+//!   There is one image for a loader, not for each jar or module *(choice)*: events tell the loader only.
 //! - **Names** are those of Java sources: `java.lang.String[]`; `demo.Main:main (java.lang.String[])`. A method
 //!   belongs to the class of its name that was told last; the class is repeated where it must be.
-//! - **Methods** are named by an event 43 whose address is the method's id and whose size is 0: no code yet.
+//! - **Methods** are named by an event 43 whose address is the method's id and whose size is 0: no code yet. It is not the length
+//!   of the bytecode *(choice)*, which no event tells.
 //!   Any other address is that of compiled code. Methods and classes that only stand in frames are defined too.
 //!   What names no class belongs to `unresolved class 0x0`, whose name frames do not show.
 //! - **Exceptions**: before throw and clause, in the thread's own buffer, the class of the exception is
-//!   repeated *(choice)*: neither event tells it.
+//!   repeated *(choice)*: neither event tells it. Clauses are of type 0 and number 0 *(choice)*: what else a handler catches, and its
+//!   place in the table of its method, no event tells.
 //! - **Allocations** have a backtrace of one frame where the allocating method is known.
 //! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1, unknown ones 0. The
 //!   generation is set when it is told, unless the batch was written by then: a full one waits for the end of a

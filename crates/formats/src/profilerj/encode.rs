@@ -84,6 +84,9 @@ impl Encode for Encoder {
                     self.losses.leaves_alone += 1;
                 }
             }
+            Event::TracePause(e) => self.threads.pause(e.time, &mut self.calls, &mut self.rooms),
+            // What was open at the pause has ended there.
+            Event::TraceResume(_) => {}
             Event::ObjectAlloc(e) => self.alloc(e),
             Event::ObjectFree(e) => {
                 if !self.objects.freed(e.object) {

@@ -74,6 +74,8 @@
 //! difference. A call that is open counts up to the end of its thread or of the trace. CPU time is 0 where it
 //! was not measured. `cpuTime` of a thread is the latest that was told, in ns.
 //!
+//! A pause ends every open call for good. What such a call calls when collection goes on stands at the top.
+//!
 //! ## Section `sampler`
 //!
 //! Siblings differ in name; overloads and lines are not told apart. `hits` and `elapsed`: samples that ended in
@@ -89,7 +91,8 @@
 //!
 //! ## Section `coverage`
 //!
-//! All methods that have line counters, in their order. `firstline`: the smallest line of the line table, 0
+//! All methods whose lines are counted, in their order, also those without a line table, when their calls are recorded:
+//! otherwise nobody would count these *(choice)*. `firstline`: the smallest line of the line table, 0
 //! without one. `count`: calls. `footprints`: for each line up to the largest one -1 (no code), 0 (not
 //! reached), or how often one of its entries was reached, with a blank behind each; at most 2⁶³ − 1.
 //!
@@ -105,7 +108,8 @@
 //! and own times of each method stay exact. Sums of aggregated calls and samples get four times the nodes. All
 //! sums of one kind together stay below 2⁶³.
 //!
-//! A leave without an open call is left out; one of an outer call ends those inside of it. What is left out
+//! At a pause calls count up to there, in CPU time up to what was told last; their leaves, before collection goes on
+//! or behind that, are no losses. Any other leave without an open call is left out; one of an outer call ends those inside of it. What is left out
 //! besides: [`Encoder`]'s losses tell it.
 //!
 //! # Reading
@@ -119,6 +123,9 @@
 //! | method of `coverage` | line counts |
 //! | source of a class that other sections named | [`ClassSource`](jtrail_model::ClassSource) |
 //! | cpuTime, isAlive | CPU time of the thread; its end, behind all else |
+//!
+//! A snapshot converts into formats of single events, too *(choice)*: they get what is left of it, such as threads and classes, and
+//! the losses tell the rest.
 //!
 //! Ids count from 1, for threads, classes and methods together. There are no times: all are 0, but for those of
 //! samples and of the ends of threads, which count from the thread's begin.

@@ -82,6 +82,8 @@ pub(super) struct Thread {
     /// It allocated objects.
     pub(super) allocates: bool,
     open: Vec<Open>,
+    /// Calls that a pause ended for good, and whose leaves may still come.
+    cut_off: Vec<(u32, MethodId)>,
     /// Aggregated calls that did not end.
     pub(super) aggregated: Vec<Place>,
     /// Sampled frames that the next one may be called by.
@@ -151,8 +153,32 @@ impl Thread {
                 self.close(depth, e.time, tree, rooms);
                 true
             }
-            _ => false,
+            _ => self.leave_cut_off(e, tree, rooms),
         }
+    }
+
+    /// A leave of a call that has ended at a pause; whether it is one. What it called since has no leave.
+    #[cold]
+    fn leave_cut_off(
+        &mut self,
+        e: &MethodLeave,
+        tree: &mut Tree<Calls>,
+        rooms: &mut Rooms,
+    ) -> bool {
+        let depth = self.cut_off.partition_point(|(t, _)| *t < e.ticket);
+        let is_one = self.cut_off.get(depth) == Some(&(e.ticket, e.method));
+        if is_one {
+            self.cut_off.truncate(depth);
+            self.close(0, e.time, tree, rooms);
+        }
+        is_one
+    }
+
+    /// Ends all calls for good: nobody sees what they do until collection goes on.
+    fn pause(&mut self, time: Timestamp, tree: &mut Tree<Calls>, rooms: &mut Rooms) {
+        let open = self.open.iter().map(|open| (open.ticket, open.method));
+        self.cut_off.extend(open);
+        self.close(0, time, tree, rooms);
     }
 
     /// Ends all calls from that depth on.
@@ -227,10 +253,19 @@ impl Threads {
         if thread.has_data() {
             thread.close(0, time, tree, rooms);
             thread.end = Some(time);
-            (thread.open, thread.aggregated, thread.sampled) = Default::default();
+            (thread.open, thread.cut_off) = Default::default();
+            (thread.aggregated, thread.sampled) = Default::default();
         } else {
             *self.by_id.or_insert_with(id.0, || None) = None;
         }
+    }
+
+    /// Ends the calls of all threads at a pause.
+    pub(super) fn pause(&mut self, time: Timestamp, tree: &mut Tree<Calls>, rooms: &mut Rooms) {
+        let threads = self.by_id.values_mut();
+        threads
+            .flatten()
+            .for_each(|thread| thread.pause(time, tree, rooms));
     }
 
     /// Ends the calls of all threads.

@@ -50,7 +50,7 @@
 //! | `sam mem` | `h32` iid, `ms`, items `hex:dec:dec` | what a thread allocated since its last such line, in the calls that are open |
 //!
 //! The map of a method's code has source lines where .NET has offsets of its bytecode, for that is what
-//! the model tells *(choice)*: line, first byte, first byte behind, of the method itself and not of what
+//! events tell *(choice)*: line, first byte, first byte behind, of the method itself and not of what
 //! is inlined.
 //!
 //! A class, a parameter or a result that is called as a primitive type is has its first character as
@@ -128,7 +128,7 @@
 //! [`Decoder::strict`] refuses at the first fault. Threads are called `thread` and their iid; thread 0 is
 //! announced when something happens on it. Ids of threads and classes are iid + 1, those of methods the
 //! function ids, as long as each is used once and below 2⁶³. The opening events have no names but the process's; a
-//! trace log has no end of its own.
+//! trace log has no end of its own. One of samples converts into formats of single calls, too *(choice)*: they get what else it has.
 //!
 //! # What is lost
 //!

@@ -18,6 +18,7 @@ mod events;
 pub mod layout;
 pub mod legal;
 pub mod random;
+pub mod spelling;
 pub mod stream;
 pub mod trail;
 

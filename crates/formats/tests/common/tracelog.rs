@@ -67,6 +67,10 @@ struct Rules {
     before: String,
     configured: bool,
     threads: Vec<Option<i64>>,
+    /// Numbers of the operating system.
+    os_threads: HashMap<u64, u64>,
+    /// A record of no ticks in a trace of samples: the stack of what the thread allocated, in the next line.
+    site: Option<u64>,
     ended: HashSet<u64>,
     classes: u64,
     functions: HashMap<u64, String>,
@@ -99,15 +103,25 @@ impl Rules {
             kind == "cls nam",
             "T2: {line}"
         );
+        if let Some(thread) = self.site.take() {
+            let of_site = kind == "sam mem" && hex(words[2]) == thread;
+            assert!(of_site, "T9: {line}");
+        }
         match kind {
             "thr crt" => {
                 assert_eq!(hex(words[3]), self.threads.len() as u64, "T2");
                 assert_eq!(hex(words[2]), hex(words[3]) + 1);
                 self.threads.push(Some(0));
             }
-            "thr aos" | "thr cpu" => {
+            "thr aos" => {
+                let number = words[3].parse().expect("a number");
                 self.live(hex(words[2]));
+                self.os_threads.insert(hex(words[2]), number);
             }
+            "apd crf" => {
+                assert_eq!(self.os_threads.get(&0), Some(&hex(words[3])), "T4");
+            }
+            "thr cpu" => self.live(hex(words[2])),
             "thr dst" => {
                 self.live(hex(words[2]));
                 assert!(self.ended.insert(hex(words[2])), "T5");
@@ -174,7 +188,7 @@ impl Rules {
                 }
                 let count: u64 = words[4].parse().unwrap();
                 assert!(!self.instrumentation || count == 0);
-                assert!(count > 0 || self.instrumentation);
+                self.site = (count == 0 && !self.instrumentation).then_some(thread);
             }
             "sam mem" => {
                 let thread = hex(words[2]);

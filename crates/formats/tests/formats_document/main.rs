@@ -3,10 +3,17 @@
 //! The tables are made by converting scenes that have every kind of event, and by looking for each event and each of
 //! its fields in what came out. `JTRAIL_BLESS=1` writes the document anew; otherwise a test compares.
 
-mod convert;
 mod kept;
 mod leaves;
 mod scenes;
+#[path = "../common/spelling.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "other tests use the rest of it"
+)]
+mod spelling;
 mod table;
 
 use std::collections::BTreeSet;

@@ -1,14 +1,14 @@
 //! The tables of the document.
 
-use super::convert::{Spelling, spellings};
 use super::kept::{Fate, Fates, Kept, fates};
 use super::scenes;
+use super::spelling::Spelling;
 use std::fmt::Write as _;
 
 /// Tables of all formats and all pairs.
 pub(crate) fn tables(kinds: &[String]) -> String {
     let scenes = scenes::all();
-    let formats = spellings();
+    let formats = Spelling::all();
     let from_scenes: Vec<_> = formats.iter().map(|to| fates(&scenes, *to)).collect();
     let mut text = String::from("\n## What each format holds\n\n");
     text.push_str(include_str!("legend.md"));
@@ -16,7 +16,7 @@ pub(crate) fn tables(kinds: &[String]) -> String {
     row(
         &mut text,
         "Event",
-        formats.iter().map(|f| f.name.to_owned()),
+        formats.iter().map(|f| f.name().to_owned()),
     );
     row(&mut text, "---", formats.iter().map(|_| "---".to_owned()));
     row(&mut text, "*times*", from_scenes.iter().map(unit));
@@ -34,7 +34,7 @@ fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {
     row(
         &mut matrix,
         "from \\ to",
-        formats.iter().map(|f| f.name.to_owned()),
+        formats.iter().map(|f| f.name().to_owned()),
     );
     row(&mut matrix, "---", formats.iter().map(|_| "--:".to_owned()));
     let mut sources: Vec<(Vec<Said>, Vec<&str>)> = Vec::new();
@@ -42,9 +42,9 @@ fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {
         let read = |scene: &scenes::Trace| from.decode(from.encode(scene));
         let traces: Vec<_> = scenes::all().iter().map(read).collect();
         let results: Vec<_> = formats.iter().map(|to| fates(&traces, *to)).collect();
-        row(&mut matrix, from.name, results.iter().map(counts));
+        row(&mut matrix, from.name(), results.iter().map(counts));
         let said = results.iter().map(|result| said(kinds, result)).collect();
-        add_to(&mut sources, said, from.name);
+        add_to(&mut sources, said, from.name());
     }
     for (targets, names) in sources {
         let _ = writeln!(lists, "\n### From {}\n", names.join(" and "));
@@ -56,7 +56,7 @@ fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {
         row(&mut lists, "---", ["---"; 3].map(str::to_owned));
         let mut rows: Vec<(Said, Vec<&str>)> = Vec::new();
         for (to, said) in formats.iter().zip(targets) {
-            add_to(&mut rows, said, to.name);
+            add_to(&mut rows, said, to.name());
         }
         for (said, names) in rows {
             row(&mut lists, &names.join(", "), said);

@@ -355,6 +355,27 @@ fn what_is_no_trace_is_refused() {
     assert_eq!(decode(FORMAT, &unknown).events.len(), 5);
 }
 
+/// They are read all the same, each counted once.
+#[test]
+fn records_from_before_the_trace_are_told() {
+    let bytes = File::with(44, 0, 1000, 1000)
+        .class(2)
+        .thread()
+        .put(0x46, 999, "")
+        .put(0x47, 1000, "")
+        .put(0x5b, 998, "01000000 0200 0100 ffffffff 0000")
+        .put(0x1f, 1001, "0000000000000000 01000000")
+        .whole();
+    let decoding = decode(FORMAT, &bytes);
+    assert_eq!(remarks(&decoding, Severity::Fault), Vec::<&str>::new());
+    assert_eq!(
+        remarks(&decoding, Severity::Info),
+        ["records from before startTicks: 2, first here"]
+    );
+    let offset = decoding.only(Severity::Info).0 as usize;
+    assert_eq!(bytes[offset], 0x46);
+}
+
 #[test]
 fn the_end_is_looked_at() {
     let file = || File::with(44, 3, 1000, 1000).put(0x46, 1000, "");

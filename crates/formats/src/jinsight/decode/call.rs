@@ -55,6 +55,7 @@ impl Decoder {
             self.tally
                 .info("lines of calls are passed over", self.offset);
         }
+        self.look_at_ticks(ticks);
         self.latest = self.latest.max(ticks);
         Some(Decoded {
             used: ENTER_SIZE,
@@ -73,9 +74,13 @@ impl Decoder {
         self.latest = self.latest.max(ticks);
         let offset = self.offset;
         // A leave is looked at again when something is told before it.
-        if overhead != 0 && self.overhead_at.replace(offset) != Some(offset) {
-            self.tally
-                .info("overheads of calls are passed over", offset);
+        let is_odd = overhead != 0 || ticks < self.clock.start;
+        if is_odd && self.counted_leave.replace(offset) != Some(offset) {
+            if overhead != 0 {
+                self.tally
+                    .info("overheads of calls are passed over", offset);
+            }
+            self.look_at_ticks(ticks);
         }
         let held = self.bursts.inside && self.may_be_made_up(ticks, &input[LEAVE_SIZE..], last);
         let (done, step) = if held {

@@ -52,8 +52,8 @@ pub struct Decoder {
     /// Threads and places of leaves that may be made up, and the ticks of them all.
     held: VecDeque<(u32, u64)>,
     held_ticks: u64,
-    /// The last leave with an overhead.
-    overhead_at: Option<u64>,
+    /// The last leave of which something was counted.
+    counted_leave: Option<u64>,
     /// CLASS_DEFINE, before its CLASS_LOAD.
     class_defined: Option<(u16, u32)>,
     /// The id of the class whose CLASS_LOAD is next, if its definition was told.
@@ -232,6 +232,11 @@ impl Decoder {
             Some(decoded) => {
                 if decoded.used > 0 {
                     self.records += u64::from(kind != END_FILE);
+                    if !matches!(kind, WIDE_METHOD_ENTER | METHOD_LEAVE | END_FILE)
+                        && let Some(ticks) = self.fields(input, 1).u64()
+                    {
+                        self.look_at_ticks(ticks);
+                    }
                     if kind != THREAD_DEFINE {
                         self.thread_defined = None;
                     }
@@ -242,6 +247,15 @@ impl Decoder {
                 self.refuse(0, format!("a record larger than {LARGEST_RECORD} bytes"))
             }
             None => self.cut(input, last),
+        }
+    }
+
+    /// Takes note of a record that is from before the trace began.
+    #[inline]
+    fn look_at_ticks(&mut self, ticks: u64) {
+        if ticks < self.clock.start {
+            self.tally
+                .info("records from before startTicks", self.offset);
         }
     }
 

@@ -1,0 +1,90 @@
+//! A terminal of a test's own.
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// 80 columns, 24 rows. What is shown is gathered.
+pub(crate) struct Terminal {
+    /// Who sits before it types here.
+    pub(crate) keys: File,
+    name: String,
+    /// It stays open while nobody else has it open.
+    side: File,
+    shown: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Terminal {
+    pub(crate) fn new() -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("ours");
+        unlockpt(&master).expect("ours");
+        let name = ptsname(&master, Vec::new()).expect("a name");
+        let name = name.into_string().expect("ASCII");
+        let side = open(&name);
+        let keys = File::from(master);
+        let shown = Arc::<Mutex<Vec<u8>>>::default();
+        let (mut from, to) = (keys.try_clone().expect("a copy"), Arc::clone(&shown));
+        let reader = std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // An error says that nobody has the terminal open any more.
+            while let Ok(n @ 1..) = from.read(&mut piece) {
+                to.lock().expect("no panic").extend_from_slice(&piece[..n]);
+            }
+        });
+        let terminal = Self {
+            keys,
+            name,
+            side,
+            shown,
+            reader,
+        };
+        terminal.resize(80, 24);
+        terminal
+    }
+
+    /// The side of a program.
+    pub(crate) fn open(&self) -> File {
+        open(&self.name)
+    }
+
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&self.side, size).expect("a terminal");
+    }
+
+    /// All that was shown so far, with what moves the cursor.
+    pub(crate) fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned()
+    }
+
+    pub(crate) fn wait_for(&self, text: &str) {
+        let begun = Instant::now();
+        while !self.shown().contains(text) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "never {text}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What was shown, once no program has it open any more.
+    pub(crate) fn end(self) -> String {
+        drop(self.side);
+        self.reader.join().expect("no panic");
+        String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned()
+    }
+}
+
+fn open(name: &str) -> File {
+    let options = OpenOptions::new().read(true).write(true).to_owned();
+    options.open(name).expect("open")
+}
