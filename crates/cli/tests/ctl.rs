@@ -236,7 +236,15 @@ fn verified(path: &str, format: &str) {
 fn a_stream_in_any_format() {
     let served = served();
     let folder = Folder::new();
-    for format in ["xml", "binary", "jinsight", "mlpd", "tracelog", "profilerj"] {
+    for format in [
+        "xml",
+        "binary",
+        "jinsight",
+        "mlpd",
+        "tracelog",
+        "profilerj",
+        "trail",
+    ] {
         let path = folder.at(format);
         let path = path.to_str().expect("UTF-8");
         let args = [

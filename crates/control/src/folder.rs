@@ -8,6 +8,7 @@
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -39,12 +40,60 @@ pub(crate) fn mode(stat: &Stat) -> u32 {
     Mode::from_raw_mode(stat.st_mode).bits() & 0o7777
 }
 
+/// Whether it belongs to `uid` or root.
+fn is_trusted(stat: &Stat, uid: u32) -> bool {
+    stat.st_uid == uid || stat.st_uid == 0
+}
+
 /// Whether nobody but `uid` and root can put things into the folder, or take others' away from it.
-pub(crate) fn is_safe(stat: &Stat, uid: u32) -> bool {
+fn is_safe(stat: &Stat, uid: u32) -> bool {
     const STICKY: u32 = 0o1000;
-    let owned = stat.st_uid == uid || stat.st_uid == 0;
     let closed = mode(stat) & 0o022 == 0 || mode(stat) & STICKY != 0;
-    kind(stat) == FileType::Directory && owned && closed
+    kind(stat) == FileType::Directory && is_trusted(stat, uid) && closed
+}
+
+/// Checks that no other user can put another folder in this one's place, or change what is in it: so it is with all folders
+/// on the way to it, also those that links lead through. What is found once stays, since who could change it is trusted.
+///
+/// # Errors
+/// [`io::ErrorKind::PermissionDenied`] if another user can; one of them is not there, or can't be looked at.
+pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
+    /// As many as the system follows.
+    const MOST_LINKS: u32 = 40;
+    let mut ahead: Vec<OsString> = Vec::new();
+    let push = |ahead: &mut Vec<OsString>, path: &Path| {
+        ahead.extend(path.iter().rev().map(ToOwned::to_owned));
+    };
+    push(&mut ahead, &std::path::absolute(folder)?);
+    let (mut here, mut links) = (PathBuf::new(), 0);
+    while let Some(name) = ahead.pop() {
+        if name == "." {
+            continue;
+        }
+        if name == ".." {
+            here.pop(); // no link is in it
+            continue;
+        }
+        let next = here.join(&name);
+        let found = stat(&next).map_err(about(&next))?;
+        if kind(&found) != FileType::Symlink {
+            if !is_safe(&found, uid) {
+                return Err(refused(&next, "can be changed by other users"));
+            }
+            here = next;
+            continue;
+        }
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(about(folder)(Errno::LOOP));
+        }
+        // In a sticky folder, it is its owner who can change it.
+        if !is_trusted(&found, uid) {
+            return Err(refused(&next, "is a link of another user"));
+        }
+        push(&mut ahead, &std::fs::read_link(&next)?);
+    }
+    Ok(())
 }
 
 /// Folders that a user's agents may have their sockets in, the preferred one first. `runtime` and `temporary` are
@@ -52,7 +101,8 @@ pub(crate) fn is_safe(stat: &Stat, uid: u32) -> bool {
 fn folders(uid: u32, runtime: Option<&Path>, temporary: &Path) -> Vec<PathBuf> {
     let ours = |folder: &Path| {
         let found = stat(folder);
-        found.is_ok_and(|s| s.st_uid == uid && is_safe(&s, uid) && mode(&s) & 0o022 == 0)
+        found.is_ok_and(|s| s.st_uid == uid && mode(&s) & 0o022 == 0)
+            && check_way(folder, uid).is_ok()
     };
     let user = PathBuf::from(format!("/run/user/{uid}"));
     let runtime = runtime
@@ -91,6 +141,14 @@ pub(crate) fn socket_name(pid: u32) -> String {
     format!("{pid}.sock")
 }
 
+/// The folder that holds what is at a path.
+pub(crate) fn above(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Makes a folder for sockets, or checks the one that is there.
 ///
 /// # Errors
@@ -98,17 +156,7 @@ pub(crate) fn socket_name(pid: u32) -> String {
 /// one in its place.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let uid = geteuid().as_raw();
-    let parent = folder.parent().unwrap_or(Path::new("/"));
-    let parent = if parent.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        parent
-    };
-    // Links on the way are the user's own affair, what they lead to is not.
-    let above = fs::stat(parent).map_err(about(parent))?;
-    if !is_safe(&above, uid) {
-        return Err(refused(parent, "can be changed by other users"));
-    }
+    check_way(above(folder), uid)?;
     match fs::mkdir(folder, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(about(folder)(error)),
@@ -162,6 +210,82 @@ mod tests {
         assert!(problem(make_folder(&path)).ends_with("can be changed by other users"));
         set_mode(base.path(), 0o1777);
         make_folder(&path).expect("sticky, as the one for temporary files");
+        set_mode(base.path(), 0o777);
+        create_dir(base.path().join("mid")).expect("made");
+        let below = base.path().join("mid/jtrail");
+        assert!(problem(make_folder(&below)).ends_with("can be changed by other users"));
+        assert!(!below.exists());
+    }
+
+    #[test]
+    fn no_one_else_can_change_the_way() {
+        let uid = geteuid().as_raw();
+        let base = folder();
+        let path = |name: &str| base.path().join(name);
+        std::fs::create_dir_all(path("open/mid/leaf")).expect("made");
+        std::fs::create_dir_all(path("closed")).expect("made");
+        symlink(path("open/mid/leaf"), path("to-leaf")).expect("a link");
+        symlink("open/mid/../../closed", path("through")).expect("a link");
+        symlink("../closed", path("open/link")).expect("a link");
+        symlink("closed", path("to-closed")).expect("a link");
+        symlink("loop", path("loop")).expect("a link");
+        symlink("nowhere", path("dangling")).expect("a link");
+        write(path("file"), "").expect("a file");
+        let check = |name: &str| check_way(&path(name), uid);
+        let all = ["open/mid/leaf", "to-leaf", "through", "open/link"];
+        for name in ["closed", "to-closed", "closed/../closed/.", "."]
+            .iter()
+            .chain(&all)
+        {
+            check(name).expect(name);
+        }
+        set_mode(&path("open"), 0o777);
+        let expected = format!("{} can be changed by other users", path("open").display());
+        for name in all {
+            assert_eq!(problem(check(name)), expected, "{name}");
+        }
+        // The group is others too.
+        set_mode(&path("open"), 0o770);
+        assert_eq!(problem(check("to-leaf")), expected);
+        check("closed").expect("beside it");
+        check("to-closed").expect("beside it");
+        set_mode(&path("open"), 0o1777);
+        for name in all {
+            check(name).expect(name);
+        }
+        assert!(problem(check("loop")).contains("symbolic links"));
+        for name in ["dangling", "closed/none"] {
+            let error = check(name).expect_err(name);
+            assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        }
+        assert!(problem(check("file")).ends_with("can be changed by other users"));
+    }
+
+    /// In a folder for all, others have folders and links of their own.
+    #[test]
+    fn others_have_no_part_in_the_way() {
+        use std::os::unix::fs::{chown, lchown};
+        let uid = geteuid().as_raw();
+        if uid != 0 {
+            return; // only root can make them
+        }
+        let base = folder();
+        set_mode(base.path(), 0o1777);
+        let path = |name: &str| base.path().join(name);
+        std::fs::create_dir_all(path("theirs/ours")).expect("made");
+        create_dir(path("ours")).expect("made");
+        symlink("ours", path("link")).expect("a link");
+        check_way(&path("link"), uid).expect("ours");
+        check_way(&path("theirs/ours"), uid).expect("ours still");
+        chown(path("theirs"), Some(12_345), None).expect("root");
+        lchown(path("link"), Some(12_345), None).expect("root");
+        assert!(problem(check_way(&path("link"), uid)).ends_with("is a link of another user"));
+        let theirs = problem(check_way(&path("theirs/ours"), uid));
+        assert!(
+            theirs.ends_with("theirs can be changed by other users"),
+            "{theirs}"
+        );
+        check_way(&path("theirs"), 12_345).expect("it is theirs");
     }
 
     #[test]

@@ -1,9 +1,14 @@
 //! The socket, and who may use it.
 //!
 //! It has mode 0600, and who connects must be of the same user, or root, whatever the modes say.
+//!
+//! Agents that look for a socket at the same time do so one after the other: each holds a lock of the folder from its look at what
+//! is there until it listens. So what is there and not listened to is stale, and stays what was looked at.
 
-use crate::folder::{about, environment_folders, is_safe, kind, refused, socket_name, stat};
-use rustix::fs::{self, FileType, Mode};
+use crate::folder::{
+    about, above, check_way, environment_folders, kind, refused, socket_name, stat,
+};
+use rustix::fs::{self, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -12,13 +17,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
 /// How long a socket that is there already may take to show that it is alive.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// How long the folder's lock is waited for. In a folder for all, another user may hold it for ever.
+const LOCK: Duration = Duration::from_secs(5);
 
 /// A socket that clients connect to. Its path is removed when it is dropped.
 #[derive(Debug)]
@@ -31,21 +40,18 @@ pub struct Listener {
 
 impl Listener {
     /// Makes the socket. One at that path which nobody listens to any more is replaced. Its folder must be there, and only we
-    /// or root may write to it, unless it is sticky.
+    /// or root may write to it and to those above, unless they are sticky. Of several who want the same path at the same
+    /// time, one gets it.
     ///
     /// # Errors
-    /// Somebody listens there ([`io::ErrorKind::AddrInUse`]); something else is there, or the folder can be changed by
-    /// other users ([`io::ErrorKind::PermissionDenied`]); the path is too long, or can't be made.
+    /// Somebody listens there ([`io::ErrorKind::AddrInUse`]); something else is there, or a folder can be changed by
+    /// other users ([`io::ErrorKind::PermissionDenied`]); the folder stays locked for 5 s ([`io::ErrorKind::TimedOut`]);
+    /// the path is too long, or can't be made.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let uid = geteuid().as_raw();
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let found = fs::stat(folder).map_err(about(folder))?;
-        if !is_safe(&found, uid) {
-            return Err(refused(folder, "can be changed by other users"));
-        }
+        let folder = above(path);
+        check_way(folder, uid)?;
+        let _locked = lock(folder)?;
         remove_stale(path, uid)?;
         let address = SocketAddrUnix::new(path).map_err(about(path))?;
         // A child of the program must not hold the socket.
@@ -55,12 +61,11 @@ impl Listener {
             SocketFlags::CLOEXEC,
             None,
         )?;
-        // Before it has a path, so that there is no moment in which others may connect.
+        // Before it has a path, so that there is no moment in which others may connect. The path gets this mode, but for what the
+        // umask takes away; to set it by the path would be to follow a link that is put there meanwhile.
         fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         net::bind(&socket, &address).map_err(about(path))?;
-        let listener = Self::listen(socket, path)?;
-        fs::chmod(path, Mode::RUSR | Mode::WUSR).map_err(about(path))?;
-        Ok(listener)
+        Self::listen(socket, path)
     }
 
     fn listen(socket: OwnedFd, path: &Path) -> io::Result<Self> {
@@ -71,7 +76,7 @@ impl Listener {
         Ok(Self {
             socket,
             path: path.to_owned(),
-            identity: (found.st_dev, found.st_ino),
+            identity: identity(&found),
         })
     }
 
@@ -106,7 +111,8 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if stat(&self.path).is_ok_and(|s| (s.st_dev, s.st_ino) == self.identity) {
+        // As long as we listen, no other agent takes it for stale.
+        if stat(&self.path).is_ok_and(|found| identity(&found) == self.identity) {
             let _ = fs::unlink(&self.path); // there is nobody to tell
         }
     }
@@ -149,6 +155,31 @@ fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     }
 }
 
+fn identity(found: &Stat) -> (u64, u64) {
+    (found.st_dev, found.st_ino)
+}
+
+/// Waits until no one else has the folder locked. The lock ends with what is returned, and with the process.
+fn lock(folder: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+    let open = fs::open(folder, flags, Mode::empty()).map_err(about(folder))?;
+    let begun = Instant::now();
+    loop {
+        match fs::flock(&open, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(open),
+            Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < LOCK => {
+                sleep(Duration::from_millis(1));
+            }
+            Err(Errno::WOULDBLOCK) => {
+                let message = format!("{} stays locked by another process", folder.display());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            Err(error) => return Err(about(folder)(error)),
+        }
+    }
+}
+
+/// Removes a socket that nobody listens to. The folder is locked.
 fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     let found = match stat(path) {
         Ok(found) => found,
@@ -163,7 +194,13 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     }
     match connect(path, LOOK) {
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
-            fs::unlink(path).map_err(about(path))
+            // It is the one that was asked, unless somebody who knows nothing of the lock was here.
+            match stat(path) {
+                Ok(now) if identity(&now) == identity(&found) => {
+                    fs::unlink(path).map_err(about(path))
+                }
+                _ => Err(refused(path, "was changed while it was looked at")),
+            }
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         _ => {
@@ -237,6 +274,31 @@ mod tests {
 
     const SOON: Duration = Duration::from_millis(200);
 
+    /// What a child finds the path in that it is to bind.
+    const PATH: &str = "JTRAIL_TEST_SOCKET";
+
+    /// A socket that nobody listens to.
+    fn make_stale(path: &Path) {
+        drop(UnixListener::bind(path).expect("std leaves the path behind"));
+        assert!(path.exists());
+    }
+
+    /// Exactly one has got the path, and clients reach it; the others know that it is in use.
+    fn assert_one_won(results: Vec<io::Result<Listener>>, path: &Path) {
+        let mut won = Vec::new();
+        for result in results {
+            match result {
+                Ok(listener) => won.push(listener),
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{error}"),
+            }
+        }
+        assert_eq!(won.len(), 1);
+        let client = connect_to_path(path, SOON).expect("connected");
+        assert!(won[0].accept().expect("ours").is_some());
+        drop((client, won));
+        assert!(!path.exists());
+    }
+
     #[test]
     fn a_socket_is_private_and_goes_with_its_listener() {
         let base = folder();
@@ -259,8 +321,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         assert!(UnixStream::connect(&path).is_ok());
         drop(first);
-        drop(UnixListener::bind(&path).expect("std leaves the path behind"));
-        assert!(path.exists());
+        make_stale(&path);
         let second = Listener::bind(&path).expect("stale");
         // Another one in its place is not removed with it.
         std::fs::remove_file(&path).expect("ours");
@@ -269,6 +330,169 @@ mod tests {
         assert!(path.exists());
         drop(third);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn one_of_many_gets_the_path() {
+        const THREADS: usize = 4;
+        let base = folder();
+        let path = base.path().join("1.sock");
+        for round in 0..200 {
+            if round % 4 > 0 {
+                make_stale(&path);
+            }
+            let ready = std::sync::Barrier::new(THREADS);
+            let bind = || {
+                ready.wait();
+                Listener::bind(&path)
+            };
+            let results = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(bind)).collect();
+                let results = threads.into_iter().map(|thread| thread.join());
+                results.map(|result| result.expect("no panic")).collect()
+            });
+            assert_one_won(results, &path);
+        }
+    }
+
+    /// This test program again, to bind a path of its own accord: [`bind_in_a_child`].
+    fn child(path: &Path) -> std::process::Child {
+        let program = std::env::current_exe().expect("a path");
+        std::process::Command::new(program)
+            .args([
+                "--exact",
+                "socket::tests::bind_in_a_child",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env(PATH, path)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("it starts")
+    }
+
+    /// What a child says of its socket.
+    fn said(child: &mut std::process::Child) -> String {
+        use std::io::{BufRead, BufReader};
+        let out = child.stdout.as_mut().expect("a pipe");
+        let mut lines = BufReader::new(out).lines().map(|line| line.expect("text"));
+        let line =
+            lines.find_map(|line| line.split_once("socket: ").map(|(_, said)| said.to_owned()));
+        line.expect("it says something")
+    }
+
+    #[test]
+    #[ignore = "what other tests start as a process of its own"]
+    fn bind_in_a_child() {
+        let Some(path) = std::env::var_os(PATH).map(PathBuf::from) else {
+            return;
+        };
+        rustix::process::umask(Mode::empty());
+        let result = Listener::bind(&path);
+        match &result {
+            Ok(_) => println!(
+                "socket: {:o}",
+                path.metadata().expect("there").mode() & 0o7777
+            ),
+            Err(error) => println!("socket: {:?}", error.kind()),
+        }
+        let _ = io::stdin().read_line(&mut String::new()); // until it may end
+    }
+
+    /// Of two processes, one gets the path. Its mode is ours, also where files are everybody's unless they say otherwise.
+    #[test]
+    fn one_of_two_processes_gets_the_path() {
+        let base = folder();
+        let path = base.path().join("1.sock");
+        for _ in 0..5 {
+            make_stale(&path);
+            let mut children = [child(&path), child(&path)];
+            let mut all = children.each_mut().map(said);
+            all.sort();
+            assert_eq!(all, ["600", "AddrInUse"]);
+            connect_to_path(&path, SOON).expect("it listens");
+            for mut child in children {
+                drop(child.stdin.take());
+                assert!(child.wait().expect("it ends").success());
+            }
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn a_folder_that_stays_locked_is_not_waited_for() {
+        let base = folder();
+        let path = base.path().join("1.sock");
+        let locked = lock(base.path()).expect("nobody else");
+        let error = Listener::bind(&path).expect_err("locked");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(
+            error
+                .to_string()
+                .ends_with("stays locked by another process")
+        );
+        drop(locked);
+        Listener::bind(&path).expect("bound");
+    }
+
+    /// Whatever is put in the socket's place while it is made: nothing is changed, made or removed through a link.
+    #[test]
+    fn links_are_not_followed() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let base = folder();
+        let at = |name: &str| base.path().join(name);
+        let path = at("1.sock");
+        write(at("precious"), "precious").expect("a file");
+        set_mode(&at("precious"), 0o644);
+        let over = AtomicBool::new(false);
+        let bound = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for target in ["precious", "nothing"].iter().cycle() {
+                    let (other, path) = (at("link"), &path);
+                    symlink(at(target), &other).expect("a link");
+                    std::fs::rename(other, path).expect("ours");
+                    std::thread::yield_now();
+                    let _ = std::fs::remove_file(path); // or what has come in its place
+                    std::thread::yield_now();
+                    if over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+            let bound = (0..3000).filter(|_| Listener::bind(&path).is_ok()).count();
+            over.store(true, Ordering::Relaxed);
+            bound
+        });
+        assert!(bound > 0, "it was always in the way");
+        assert_eq!(
+            std::fs::read_to_string(at("precious")).expect("there"),
+            "precious"
+        );
+        assert_eq!(
+            at("precious").metadata().expect("there").mode() & 0o7777,
+            0o644
+        );
+        assert!(!at("nothing").exists());
+    }
+
+    #[test]
+    fn a_folder_above_that_others_can_change_is_refused() {
+        let base = folder();
+        let folder = base.path().join("open/mid");
+        std::fs::create_dir_all(&folder).expect("made");
+        symlink(&folder, base.path().join("link")).expect("a link");
+        set_mode(&base.path().join("open"), 0o777);
+        for path in [folder.join("1.sock"), base.path().join("link/1.sock")] {
+            let problem = problem(Listener::bind(&path));
+            assert!(
+                problem.ends_with("open can be changed by other users"),
+                "{problem}"
+            );
+        }
+        assert!(!folder.join("1.sock").exists());
+        set_mode(&base.path().join("open"), 0o1777);
+        Listener::bind(&folder.join("1.sock")).expect("bound");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use jtrail_control::frame::{FrameKind, encode};
 use jtrail_control::*;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 fn served() -> Served {
@@ -106,41 +106,27 @@ fn who_never_reads_answers_is_not_listened_to() {
 /// Another user's process connects, though the modes would let it, and is sent away.
 #[test]
 fn other_users_are_refused() {
+    use jtrail_testkit::{STRANGER, ask_as_stranger};
     use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::process::CommandExt;
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can be another user");
-        return;
-    }
     let served = served();
     let mode = |path: &std::path::Path, mode| {
         std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("ours");
     };
     mode(served.folder.path(), 0o755);
     mode(&served.socket, 0o666);
-    let script = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n\
-                  try:\n    s.sendall(b'JT\\x01\\0\\x09\\0\\0\\0<status/>')\n    print(s.recv(100))\n\
-                  except ConnectionError:\n    print(b'')";
     for _ in 0..3 {
-        let mut python = std::process::Command::new("python3");
-        let Ok(output) = python
-            .args(["-c", script])
-            .arg(&served.socket)
-            .uid(12_345)
-            .gid(12_345)
-            .output()
-        else {
-            eprintln!("skipped: no python3");
+        let Some(answer) = ask_as_stranger(&served.socket) else {
             return;
         };
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "b''\n");
+        assert_eq!(answer, "b''");
     }
     call(&mut served.client(), Command::Status).expect("root is served");
     let log = served.log.lock().expect("no panic").clone();
     assert_eq!(
         log,
-        ["a connection of the user with number 12345 was refused"]
+        [format!(
+            "a connection of the user with number {STRANGER} was refused"
+        )]
     );
 }
 
@@ -267,6 +253,64 @@ fn half_a_command_is_not_waited_for() {
     let mut answer = [0; 8];
     socket.read_exact(&mut answer).expect("an answer");
     assert_eq!(&answer[..4], b"JT\x02\0");
+}
+
+/// A client that takes a second for each byte: how long a frame may take counts, and not how its bytes come.
+#[test]
+fn one_byte_a_second() {
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+    impl Wire for Kept {
+        fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("no panic").extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn wait(&self, _: Duration) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn close(&self) {}
+    }
+    const HALF: Duration = Duration::from_millis(500);
+    let folder = tempfile::tempdir().expect("a folder");
+    let fake = Fake::new(folder.path(), Notifier::default());
+    let mut server = Server::new(fake, Settings::default(), Notifier::default());
+    let kept = Kept::default();
+    let id = server.connect(Box::new(kept.clone())).expect("a client");
+    let mut now = Instant::now();
+    // The last byte of the second comes 30 s after the first one.
+    for (command, seconds, expected) in [
+        ("<status/>", 17, "<status state=\"idle\""),
+        ("<mark text=\"31 bytes\"/>", 31, "<error code=\"state\">"),
+        ("<status/>", 17, "<status state=\"idle\""),
+        (
+            "<mark text=\"32 bytes.\"/>",
+            31,
+            "<error code=\"frame\"><message>the rest of a frame did not come within 30s<",
+        ),
+    ] {
+        let mut frame = Vec::new();
+        encode(FrameKind::Command, command.as_bytes(), &mut frame);
+        let mut taken = 0;
+        for byte in frame {
+            if !server.wants_input(id) {
+                break;
+            }
+            assert!(kept.0.lock().expect("no panic").is_empty(), "{command}");
+            server.received(id, &[byte], now);
+            taken += 1;
+            for _ in 0..2 {
+                server.tick(now);
+                now += HALF;
+            }
+        }
+        assert_eq!(taken, seconds, "{command}");
+        let answer = std::mem::take(&mut *kept.0.lock().expect("no panic"));
+        let answer = String::from_utf8_lossy(&answer[8..]).into_owned();
+        assert!(answer.starts_with(expected), "{command}: {answer}");
+    }
+    assert!(!server.wants_input(id), "the last one ends the connection");
 }
 
 #[test]

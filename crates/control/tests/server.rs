@@ -37,7 +37,11 @@ fn assert_sound(data: &[u8], expected: OutputFormat) {
         .for_each(|item| {
             match item {
                 Item::Event { offset, event } => {
-                    calls += u32::from(matches!(event, jtrail_model::Event::MethodEnter(_)));
+                    calls += match &event {
+                        jtrail_model::Event::MethodEnter(_) => 1,
+                        jtrail_model::Event::AggregatedEnter(e) => e.calls,
+                        _ => 0,
+                    };
                     checker.event(offset, &event);
                 }
                 Item::Remark(remark) => remarks.push(remark),
@@ -114,6 +118,8 @@ fn two_new_ones_use_what_was_agreed() {
         OutputFormat::Jinsight,
         OutputFormat::Mlpd,
         OutputFormat::TraceLog,
+        OutputFormat::ProfilerJ,
+        OutputFormat::Trail,
     ] {
         let (agreed, data) = stream(&served, Some(wish));
         assert_eq!(agreed, wish);

@@ -5,6 +5,7 @@
 //! - [`Run`]: one program in one JVM, with or without the agent, always with a time limit.
 //! - [`Counts`]: what a harness program says it called, and the comparison with a trace.
 //! - [`MprofReport`]: another reader of log profiles; [`mprof`] reads what it prints.
+//! - [`ask_as_stranger`]: what a process of another user gets from an agent's socket.
 //! - [`Truth`]: what it says of all other events: objects, monitors, exceptions, lines and so on.
 //!
 //! ```no_run
@@ -34,6 +35,8 @@ mod harness;
 mod jdk;
 pub mod mprof;
 mod run;
+#[cfg(unix)]
+mod stranger;
 mod truth;
 
 pub use counts::{Counts, ParseError};
@@ -41,6 +44,8 @@ pub use harness::Harness;
 pub use jdk::{Jdk, JdkError, OLDEST};
 pub use mprof::MprofReport;
 pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
+#[cfg(unix)]
+pub use stranger::{STRANGER, ask_as_stranger};
 pub use truth::{CpuMillis, Group, Site, Stack, Truth, Waits, differences, differences_in_range};
 
 /// Whether everything that tests ask for must be there (`CI=true`).
