@@ -11,6 +11,7 @@ mod live_api;
 mod live_areas;
 mod live_attach;
 mod live_bursts;
+mod live_bytecode;
 mod live_classes;
 mod live_cli;
 mod live_comings;
