@@ -14,6 +14,7 @@ mod live_bursts;
 mod live_bytecode;
 mod live_classes;
 mod live_cli;
+mod live_client;
 mod live_comings;
 mod live_control;
 mod live_conversions;

@@ -5,6 +5,7 @@
 //! - [`Run`]: one program in one JVM, with or without the agent, always with a time limit.
 //! - [`Counts`]: what a harness program says it called, and the comparison with a trace.
 //! - [`MprofReport`]: another reader of log profiles; [`mprof`] reads what it prints.
+//! - [`python`]: programs in Python; [`Dialogue`]: a program that answers line by line.
 //! - [`Truth`]: what it says of all other events: objects, monitors, exceptions, lines and so on.
 //!
 //! ```no_run
@@ -33,6 +34,7 @@ mod counts;
 mod harness;
 mod jdk;
 pub mod mprof;
+mod python;
 mod run;
 mod truth;
 
@@ -40,6 +42,7 @@ pub use counts::{Counts, ParseError};
 pub use harness::Harness;
 pub use jdk::{Jdk, JdkError, OLDEST};
 pub use mprof::MprofReport;
+pub use python::{Dialogue, python};
 pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
 pub use truth::{CpuMillis, Group, Site, Truth, Waits, differences, differences_in_range};
 
