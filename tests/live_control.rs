@@ -3,13 +3,14 @@
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
 use crate::live_classes::Classes;
 use crate::live_cli::{jtrail, outcome};
+use crate::live_client::client;
 use jtrail_control::{Client, Command as Ask, Incoming, Notice, Start};
 use jtrail_formats::Format;
 use jtrail_options::OutputFormat;
 use jtrail_testkit::{Jdk, Output, Running, temp_dir};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, ExitCode};
+use std::process::{ChildStdin, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -342,19 +343,15 @@ fn clients_that_go_away_do_no_harm() {
     for jdk in Jdk::require(&VERSIONS) {
         let mut bench = Bench::new(&jdk, "format=binary");
         bench.ctl(&["stop"]);
-        let script = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/crates/control/tests/client.py"
-        );
-        let live = bench.text("live");
-        let mut client = Command::new("python3")
-            .args([script, &bench.text("socket"), "<start/>", "60", &live])
-            .spawn()
-            .expect("Python is there");
+        let Some(mut client) = client(&bench.path("socket")) else {
+            return;
+        };
+        for command in ["<stream/>", "<start/>"] {
+            client.ask(command);
+        }
         bench.wait_for("recording");
         bench.work();
-        client.kill().expect("it runs");
-        client.wait().expect("it ends");
+        client.kill();
         bench.work();
         bench.wait_for("idle");
         let file = format!("file={}", bench.text("after"));
@@ -363,37 +360,6 @@ fn clients_that_go_away_do_no_harm() {
         let (folder, output) = bench.end();
         assert_eq!(rounds(&folder.path().join("after"), &output).1, 1);
         assert!(!output.stderr.contains("tracing is off"), "{output}");
-    }
-}
-
-/// The client in Python, written from the specification alone, gets data that are a trace.
-#[test]
-fn a_client_in_another_language() {
-    for jdk in Jdk::require(&VERSIONS) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
-        bench.ctl(&["stop"]);
-        let script = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/crates/control/tests/client.py"
-        );
-        let command = "<setOutputFormat><format>binary</format></setOutputFormat>\n<start/>";
-        let client = Command::new("python3")
-            .args([
-                script,
-                &bench.text("socket"),
-                command,
-                "1",
-                &bench.text("live"),
-            ])
-            .spawn()
-            .expect("Python is there");
-        bench.wait_for("recording");
-        bench.work();
-        let ended = client.wait_with_output().expect("it ends");
-        assert!(ended.status.success());
-        let (folder, output) = bench.end();
-        let (trace, count) = rounds(&folder.path().join("live"), &output);
-        assert_eq!((trace.format, count), (Some(Format::TptpBinary), 1));
     }
 }
 

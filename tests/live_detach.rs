@@ -26,7 +26,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    fn new(jdk: &Jdk, main: &str) -> Self {
+    pub(crate) fn new(jdk: &Jdk, main: &str) -> Self {
         Self::of(program(jdk, main))
     }
 
@@ -56,16 +56,16 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
-    fn pid(&self) -> String {
+    pub(crate) fn pid(&self) -> String {
         self.running.pid().to_string()
     }
 
     /// `harness.Attached` does its work.
-    fn work(&mut self) {
+    pub(crate) fn work(&mut self) {
         self.input.write_all(b"work\n").expect("it reads");
         self.answers += 1;
         self.running.wait_for(&"[done]\n".repeat(self.answers));
@@ -233,63 +233,6 @@ fn nothing_of_ours_is_left() {
         assert!(!bench.path("socket").exists());
         let (_, output) = bench.end();
         assert!(output.stdout.contains("[sound]"), "{output}");
-    }
-}
-
-/// The agent that says which bytecode the JVM runs. It is a dependency of the tests, so cargo leaves it beside ours.
-fn bytecodes_agent() -> PathBuf {
-    let library = agent().with_file_name("libjtrail_bytecodes.so");
-    assert!(library.exists(), "no agent at {}", library.display());
-    library
-}
-
-/// What the JVM runs is what it ran before, instruction by instruction, in the program's classes and in the JDK's.
-#[test]
-fn the_original_bytecode_is_back() {
-    let library = bytecodes_agent();
-    let library = library.to_str().expect("text");
-    for jdk in Jdk::require(&VERSIONS) {
-        let mut bench = Bench::new(&jdk, "harness.Attached");
-        bench.work();
-        let code = |name: &str| {
-            let (pid, file) = (bench.pid(), bench.text(name));
-            let args = [
-                "attach", &pid, "--agent", library, "--file", &file, "--format", "xml",
-            ];
-            outcome(&args).expect("it is taken");
-            fs::read_to_string(file).expect("written")
-        };
-        let before = code("before");
-        assert!(before.contains("Lharness/Attached;work(I)I "), "{before}");
-        assert!(before.contains("Ljava/util/ArrayList;add("), "{before}");
-        for (number, options) in [
-            &["--include", "java.util.ArrayList"][..],
-            &[
-                "--events",
-                "methods+lines",
-                "--include",
-                "java.util.ArrayList",
-            ],
-            &["--events", "methods+alloc", "--alloc", "sites"],
-            &["--events", "methods+alloc+free", "--alloc", "sites"],
-        ]
-        .iter()
-        .enumerate()
-        {
-            let options: Vec<&str> = options
-                .iter()
-                .copied()
-                .chain(["--include", "harness.*"])
-                .collect();
-            bench.attach("trace", &options).expect("it is taken");
-            let with = code("with");
-            let changed = with.lines().zip(before.lines()).filter(|(a, b)| a != b);
-            assert!(changed.count() > 20, "{number}");
-            bench.detach();
-            let after = code("after");
-            assert!(after == before, "{number}: {after}\n{before}");
-        }
-        bench.end();
     }
 }
 

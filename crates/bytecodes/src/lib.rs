@@ -13,7 +13,12 @@ use std::{fs, ptr, slice};
 #[path = "../../../agent/src/jvmti/abi.rs"]
 mod jvmti;
 
-const PREFIXES: [&str; 3] = ["Lharness/", "Ljava/util/ArrayList;", "Ljava/lang/Object;"];
+const PREFIXES: [&str; 4] = [
+    "Lharness/",
+    "Ljava/lang/Object;",
+    "Ljava/util/ArrayList;",
+    "Ljava/util/concurrent/locks/LockSupport;",
+];
 /// `can_get_bytecodes`, by its bit.
 const GET_BYTECODES: usize = 3;
 /// Slots that the agent itself does not need.

@@ -1,69 +1,46 @@
-//! A client in Python, written from the specification alone, against the server.
-//!
-//! Without `python3` there is nothing to test with; `JTRAIL_REQUIRE_PYTHON=1` makes that a failure.
+//! A client in Python, written from the specification alone, against the server. `tests/live_client.rs` has it talk to agents in JVMs.
 
 mod common;
 
 use common::Served;
 use common::trace::format;
-use jtrail_control::{Answer, Destination, ErrorCode, Reply, Settings};
+use jtrail_control::frame::{FrameKind, encode};
+use jtrail_control::{Answer, Destination, ErrorCode, Notice, Reply, Settings};
 use jtrail_formats::{Checker, Item, Reader};
 use jtrail_options::{Compat, OutputFormat};
+use jtrail_testkit::{Dialogue, python};
+use std::io::{Read, Write};
 use std::ops::ControlFlow;
-use std::process::Command;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 
-struct Done {
-    code: i32,
-    replies: Vec<Reply>,
-    notices: Vec<String>,
+/// The client, connected to a socket; none without Python.
+fn client(socket: &Path) -> Option<Dialogue> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/client.py");
+    Some(Dialogue::with(python(script)?.arg(socket)))
 }
 
-/// Runs the client; none if there is no Python.
-fn python(served: &Served, commands: &str, streamed: Option<&str>) -> Option<Done> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/client.py");
-    let mut command = Command::new("python3");
-    command.arg(script).arg(&served.socket).arg(commands);
-    if let Some(file) = streamed {
-        command.arg("0.05").arg(served.folder.path().join(file));
-    }
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) => {
-            assert!(
-                std::env::var_os("JTRAIL_REQUIRE_PYTHON").is_none(),
-                "no python3: {error}"
-            );
-            eprintln!("skipped: no python3: {error}");
-            return None;
-        }
-    };
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(errors, "", "{commands}");
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let (notices, answers): (Vec<&str>, Vec<&str>) =
-        text.lines().partition(|line| line.starts_with("notice "));
-    Some(Done {
-        code: output.status.code().expect("it ended"),
-        replies: answers
-            .iter()
-            .map(|line| Reply::parse(line.as_bytes()).expect(line))
-            .collect(),
-        notices: notices
-            .iter()
-            .map(|line| line["notice ".len()..].to_owned())
-            .collect(),
-    })
+/// The answer to a command.
+fn ask(client: &mut Dialogue, command: &str) -> Reply {
+    let answer = client.ask(command);
+    let reply = Reply::parse(answer.as_bytes()).unwrap_or_else(|e| panic!("{answer}: {e}"));
+    assert!(reply.id.is_some(), "{answer}");
+    reply
 }
 
 #[test]
 fn every_command_is_answered() {
     let served = Served::new(Settings::default());
-    let commands = [
+    let Some(mut client) = client(&served.socket) else {
+        return;
+    };
+    for (command, expected) in [
         ("<status/>", "status"),
         (
             "<setOutputFormat><format>jinsight</format></setOutputFormat>",
             "enabledOutputFormat",
         ),
+        ("<go/>", "done"),
         ("<stream/>", "done"),
         ("<stream release=\"true\"/>", "done"),
         (
@@ -77,79 +54,135 @@ fn every_command_is_answered() {
         ),
         ("<mark text=\"half &lt;way&gt; ü\"/>", "done"),
         ("<pause/>", "done"),
+        ("<resume/>", "done"),
+        ("<pause/>", "done"),
         ("<burst for=\"10ms\"/>", "done"),
         ("<snapshot kind=\"profile\"/>", "snapshot"),
         ("<rotate/>", "rotated"),
         ("<stop/>", "ended"),
         ("<burst count=\"100\"/>", "done"),
         ("<detach/>", "done"),
-    ];
-    let all = commands.map(|(command, _)| command).join("\n");
-    let Some(done) = python(&served, &all, None) else {
-        return;
-    };
-    assert_eq!(done.code, 0);
-    assert_eq!(done.replies.len(), commands.len());
-    for ((command, expected), reply) in commands.iter().zip(&done.replies) {
+    ] {
+        let reply = ask(&mut client, command);
         let document = String::from_utf8(reply.to_bytes()).expect("UTF-8");
         assert!(
             document.starts_with(&format!("<{expected}")),
             "{command}: {document}"
         );
-        assert!(reply.id.is_some());
     }
-    assert!(
-        served
-            .called()
-            .contains(&"mark \"half <way> ü\"".to_owned())
-    );
-    for notice in ["<traceStarted ", "<traceEnded ", "<state "] {
-        assert!(
-            done.notices.iter().any(|n| n.starts_with(notice)),
-            "{notice}: {:?}",
-            done.notices
-        );
+    for name in ["traceStarted", "state", "traceEnded", "ending"] {
+        let notice = client.ask(&format!("await {name}"));
+        Notice::parse(notice.as_bytes()).unwrap_or_else(|e| panic!("{notice}: {e}"));
+    }
+    assert_eq!(client.ask("closed"), "closed");
+    client.end();
+    let called = served.called();
+    for call in ["mark \"half <way> ü\"", "go", "resume", "force_gc"] {
+        assert!(called.contains(&call.to_owned()), "{call}: {called:?}");
     }
 }
 
 #[test]
 fn errors_are_answered() {
     let served = Served::new(Settings::default());
-    let commands = "<frob/>\n<stop/>\n<burst/>\n<start to=\"stream\"/>\n<snapshot kind=\"heap\"/>";
-    let Some(done) = python(&served, commands, None) else {
+    let Some(mut client) = client(&served.socket) else {
         return;
     };
-    assert_eq!(done.code, 1);
-    let codes: Vec<ErrorCode> = done
-        .replies
-        .iter()
-        .map(|reply| match &reply.answer {
-            Answer::Error(failure) => failure.code,
-            answer => panic!("{answer:?}"),
-        })
-        .collect();
-    assert_eq!(
-        codes,
-        [
-            ErrorCode::Unrecognized,
-            ErrorCode::State,
-            ErrorCode::Invalid,
-            ErrorCode::State,
-            ErrorCode::State
-        ]
-    );
+    for (command, expected) in [
+        ("<frob/>", ErrorCode::Unrecognized),
+        ("<stop/>", ErrorCode::State),
+        ("<resume/>", ErrorCode::State),
+        ("<burst/>", ErrorCode::Invalid),
+        ("<start to=\"stream\"/>", ErrorCode::State),
+        ("<snapshot kind=\"heap\"/>", ErrorCode::State),
+    ] {
+        match ask(&mut client, command).answer {
+            Answer::Error(failure) => assert_eq!(failure.code, expected, "{command}"),
+            answer => panic!("{command}: {answer:?}"),
+        }
+    }
+    client.end();
 }
 
-/// Streams after these commands; the trace must be sound, and have this format.
-fn streams(settings: Settings, commands: &str, expected: OutputFormat) {
+/// Agents of all times answer the wish for a format, well or badly. What is not well understood means XML.
+#[test]
+fn answers_to_the_wish_for_a_format() {
+    const BINARY: &str = "<enabledOutputFormat><format>binary</format></enabledOutputFormat>";
+    for (answer, expected) in [
+        (BINARY, "binary"),
+        // As old specifications print it.
+        (
+            "<enabledOutputFormat><format>binary</format><enabledOutputFormat>",
+            "binary",
+        ),
+        (
+            "<enabledOutputFormat><format>jinsight</format><enabledOutputFormat>\n",
+            "jinsight",
+        ),
+        // Another one than was asked for is in force.
+        (
+            "<enabledOutputFormat><format> xml </format></enabledOutputFormat>",
+            "xml",
+        ),
+        (
+            "<enabledOutputFormat><format>frob</format></enabledOutputFormat>",
+            "xml",
+        ),
+        ("<enabledOutputFormat/>", "xml"),
+        ("<enabledOutputFormat><format>binary", "xml"),
+        ("<frob><format>binary</format></frob>", "xml"),
+        (
+            "<error code=\"unrecognized\"><message>unrecognized command</message></error>",
+            "xml",
+        ),
+        ("unrecognized command", "xml"),
+        ("", "xml"),
+    ] {
+        let folder = jtrail_testkit::temp_dir();
+        let socket = folder.path().join("socket");
+        let listener = UnixListener::bind(&socket).expect("bound");
+        let Some(mut client) = client(&socket) else {
+            return;
+        };
+        let agent = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().expect("a client");
+            let mut header = [0; 8];
+            socket.read_exact(&mut header).expect("a frame");
+            let mut command = vec![0; usize::from(header[4])];
+            socket.read_exact(&mut command).expect("a command");
+            let mut frame = Vec::new();
+            encode(FrameKind::Answer, answer.as_bytes(), &mut frame);
+            socket.write_all(&frame).expect("it reads");
+            String::from_utf8(command).expect("UTF-8")
+        });
+        assert_eq!(client.ask("negotiate binary"), expected, "{answer}");
+        let command = agent.join().expect("no panic");
+        assert!(command.starts_with("<setOutputFormat"), "{command}");
+        assert!(command.contains("<format>binary</format>"), "{command}");
+        client.end();
+    }
+}
+
+/// Streams, and the trace must be sound and have this format. `wish` is what the client asks for; an old one asks for nothing.
+fn streams(settings: Settings, wish: Option<&str>, expected: OutputFormat) {
     let served = Served::new(settings);
-    let Some(done) = python(&served, commands, Some("data")) else {
+    let Some(mut client) = client(&served.socket) else {
         return;
     };
-    let Some(Answer::Ended(ended)) = done.replies.last().map(|r| &r.answer) else {
-        panic!("{:?}", done.replies);
+    if let Some(word) = wish {
+        let agreed = client.ask(&format!("negotiate {word}"));
+        assert_eq!(agreed, expected.to_string());
+    }
+    ask(&mut client, "<stream/>");
+    ask(&mut client, "<start/>");
+    std::thread::sleep(std::time::Duration::from_millis(50)); // it records meanwhile
+    let Answer::Ended(ended) = ask(&mut client, "<stop/>").answer else {
+        panic!("no end");
     };
-    let data = std::fs::read(served.folder.path().join("data")).expect("written");
+    let file = served.folder.path().join("data");
+    client.ask(&format!("save {}", file.display()));
+    client.end();
+    let data = std::fs::read(file).expect("written");
     assert_eq!(ended.trace.to, Destination::Stream);
     assert_eq!(ended.trace.format, expected);
     assert_eq!(ended.figures.bytes, data.len() as u64);
@@ -173,25 +206,24 @@ fn streams(settings: Settings, commands: &str, expected: OutputFormat) {
     );
 }
 
-const BINARY: &str = "<setOutputFormat><format>binary</format></setOutputFormat>\n<start/>";
-
 #[test]
 fn old_client_and_new_agent() {
-    streams(Settings::default(), "<start/>", OutputFormat::Xml);
+    streams(Settings::default(), None, OutputFormat::Xml);
 }
 
 #[test]
 fn new_client_and_old_agent() {
-    streams(
-        Settings::default().with_compat(Compat::Pre45),
-        BINARY,
-        OutputFormat::Xml,
-    );
+    let settings = Settings::default().with_compat(Compat::Pre45);
+    streams(settings, Some("binary"), OutputFormat::Xml);
 }
 
 #[test]
 fn both_new() {
-    streams(Settings::default(), BINARY, OutputFormat::Binary);
-    let jinsight = BINARY.replace("binary", "jinsight");
-    streams(Settings::default(), &jinsight, OutputFormat::Jinsight);
+    for (word, format) in [
+        ("xml", OutputFormat::Xml),
+        ("binary", OutputFormat::Binary),
+        ("jinsight", OutputFormat::Jinsight),
+    ] {
+        streams(Settings::default(), Some(word), format);
+    }
 }

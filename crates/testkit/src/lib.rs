@@ -6,6 +6,7 @@
 //! - [`Counts`]: what a harness program says it called, and the comparison with a trace.
 //! - [`MprofReport`]: another reader of log profiles; [`mprof`] reads what it prints.
 //! - [`ask_as_stranger`]: what a process of another user gets from an agent's socket.
+//! - [`python`]: programs in Python; [`Dialogue`]: a program that answers line by line.
 //! - [`Truth`]: what it says of all other events: objects, monitors, exceptions, lines and so on.
 //!
 //! ```no_run
@@ -34,6 +35,7 @@ mod counts;
 mod harness;
 mod jdk;
 pub mod mprof;
+mod python;
 mod run;
 #[cfg(unix)]
 mod stranger;
@@ -43,6 +45,7 @@ pub use counts::{Counts, ParseError};
 pub use harness::Harness;
 pub use jdk::{Jdk, JdkError, OLDEST};
 pub use mprof::MprofReport;
+pub use python::{Dialogue, python};
 pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
 #[cfg(unix)]
 pub use stranger::{STRANGER, ask_as_stranger};

@@ -245,6 +245,16 @@ impl Agent for Fake {
         Ok(())
     }
 
+    /// The program waits until it is told once.
+    fn go(&mut self) -> Result<(), Failure> {
+        let waits = !self.calls.lock().expect("no panic").contains(&"go".into());
+        self.called("go");
+        match waits {
+            true => Ok(()),
+            false => Err(Failure::new(ErrorCode::State, "it does not wait")),
+        }
+    }
+
     fn rotate(
         &mut self,
         file: Option<&str>,

@@ -1,0 +1,58 @@
+"""Tests of what scripts/real-servers makes of its figures: python3 -m unittest discover scripts"""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from real_servers_lib import TURNS, Throughput, geometric_mean  # noqa: E402
+
+
+def throughput(before, *turns):
+    found = Throughput(before)
+    for windows in turns:
+        found.add(windows)
+    return found
+
+
+class Decision(unittest.TestCase):
+    def test_the_mean_of_ratios(self):
+        self.assertAlmostEqual(geometric_mean([0.5, 2]), 1)
+        self.assertAlmostEqual(geometric_mean([0.9]), 0.9)
+
+    def test_servers_that_differ_from_the_start_are_no_problem(self):
+        found = throughput([0.9, 0.9], [0.89, 0.9])
+        self.assertAlmostEqual(found.kept(), (0.89 / 0.9) ** 0.5)
+        self.assertIsNone(found.problem(0.98))
+
+    def test_what_is_too_low_is_told(self):
+        found = throughput([1, 1], [0.9, 0.95])
+        self.assertFalse(found.is_enough(0.98))
+        self.assertIn("92.5% of the throughput from before", found.problem(0.98))
+        self.assertIn("98.0% must be (2 pairs of windows before, 2 after)", found.problem(0.98))
+
+    def test_the_bound_itself_is_enough(self):
+        self.assertTrue(throughput([1], [0.98]).is_enough(0.98))
+        self.assertFalse(throughput([1], [0.9799]).is_enough(0.98))
+
+    def test_nothing_is_asked_for_in_a_quick_run(self):
+        found = throughput([1], [0.1])
+        self.assertFalse(found.needs_more(None))
+        self.assertIsNone(found.problem(None))
+
+    def test_more_is_measured_only_while_it_is_too_low(self):
+        found = throughput([1], [0.97])
+        self.assertTrue(found.needs_more(0.98))
+        found.add([1.01])
+        self.assertFalse(found.needs_more(0.98))
+        self.assertTrue(found.is_enough(0.98))
+
+    def test_a_server_that_is_slower_stays_so(self):
+        found = throughput([1], *[[0.95]] * TURNS)
+        self.assertFalse(found.needs_more(0.98))
+        self.assertFalse(found.is_enough(0.98))
+
+
+if __name__ == "__main__":
+    unittest.main()
