@@ -38,6 +38,7 @@ mod live_mprof;
 mod live_neighbours;
 mod live_off;
 mod live_options;
+mod live_pauses;
 mod live_recorder;
 mod live_recover;
 mod live_samples;
