@@ -311,7 +311,8 @@ fn commands_for_the_stream() {
             assert!(client.ask("await ending").contains("detach"));
             assert_eq!(client.ask("closed"), "closed");
         }
-        (one.end(), other.end());
+        one.end();
+        other.end();
         assert!(!bench.path("socket").exists());
         bench.work(); // in none
         let (folder, output) = bench.end();
