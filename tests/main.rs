@@ -39,6 +39,7 @@ mod live_neighbours;
 mod live_objects;
 mod live_off;
 mod live_options;
+mod live_pauses;
 mod live_recorder;
 mod live_recover;
 mod live_samples;

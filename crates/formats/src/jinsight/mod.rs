@@ -76,8 +76,8 @@
 //! - Collections begin and end in turn, inside of a burst.
 //! - Everything of ours stands between BEGIN_BURST and END_BURST, but for END_FILE. A trace without
 //!   pauses has one burst. At its end, all open calls have leaves with the ticks of END_BURST; at the begin
-//!   of the next, all calls that are still open have enters with the ticks of BEGIN_BURST. An enter of
-//!   ours with those ticks is moved by one, and so is the end behind a leave.
+//!   of the next, all calls that are still open have enters with the ticks of BEGIN_BURST; those that
+//!   ended in between have not. An enter of ours with those ticks is moved by one, and so is the end behind a leave.
 //! - What happens between bursts is written behind the next BEGIN_BURST with its ticks, and dropped if
 //!   there is none.
 //!

@@ -46,6 +46,10 @@ impl Encoder {
     pub(super) fn leave(&mut self, e: &MethodLeave, out: &mut Vec<u8>) {
         self.losses.part_if(e.cpu_time.0 != 0, Lost::CallCpu);
         self.losses.part_if(e.by_exception, Lost::ByException);
+        if self.stream.is_paused() && e.time <= self.paused {
+            self.leave_in_pause(e);
+            return;
+        }
         self.goes_on(e.time, 0, out);
         let Some(thread) = self.threads.get_mut(e.thread) else {
             self.losses.event(Lost::LeaveAlone);
@@ -65,6 +69,21 @@ impl Encoder {
             self.put_leave(id, ticks, out);
         }
         self.put_leave(id, ticks, out);
+    }
+
+    /// A call that ended while the trace paused, and is left where that began. The leave that was made up there stands for it, and the
+    /// next burst does not enter it.
+    #[cold]
+    fn leave_in_pause(&mut self, e: &MethodLeave) {
+        let thread = self.threads.get_mut(e.thread);
+        match thread.map_or(Left::Nothing, |thread| thread.leave(e.ticket)) {
+            Left::Calls(inner) => {
+                for _ in 0..inner {
+                    self.losses.part(Lost::CallSkipped);
+                }
+            }
+            Left::Nothing => self.losses.event(Lost::LeaveAlone),
+        }
     }
 
     /// A call while the trace is paused: it is not.

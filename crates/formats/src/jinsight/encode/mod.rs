@@ -37,6 +37,8 @@ pub struct Encoder {
     collecting: bool,
     /// The last pause fell into a collection.
     collection_cut: bool,
+    /// When the last pause began.
+    paused: Timestamp,
     /// Of those passed in, what the file does not have.
     unwritten_allocations: u64,
     unwritten_frees: u64,
@@ -276,6 +278,7 @@ impl Encoder {
 
     /// Ends the burst: leaves for all open calls, which stay open here.
     fn pause(&mut self, time: Timestamp, out: &mut Vec<u8>) {
+        self.paused = time;
         let wanted = u64::try_from(time.0).unwrap_or(0);
         let ticks = self.stream.end_ticks(wanted, &mut self.losses);
         self.collection_cut = std::mem::take(&mut self.collecting);

@@ -167,6 +167,55 @@ fn calls_of_a_thread_that_ends_in_a_pause_end_with_the_burst() {
     );
 }
 
+#[test]
+fn calls_that_end_in_a_pause_are_left_where_it_begins() {
+    let time = |n: i64| Timestamp(1_000_000_000_000 + n);
+    let thread = ThreadId(1);
+    let enter = |ticket: u32| {
+        Event::MethodEnter(MethodEnter {
+            thread,
+            time: time(ticket.into()),
+            ticket,
+            ..MethodEnter::default()
+        })
+    };
+    let leave = |ticket, n| {
+        Event::MethodLeave(jtrail_model::MethodLeave {
+            thread,
+            time: time(n),
+            ticket,
+            ..jtrail_model::MethodLeave::default()
+        })
+    };
+    let mut encoder = Encoder::default();
+    let mut out = Vec::new();
+    for event in [
+        enter(1),
+        enter(2),
+        Event::TracePause(jtrail_model::TracePause { time: time(10) }),
+        leave(2, 10),
+        Event::TraceResume(jtrail_model::TraceResume { time: time(20) }),
+        leave(1, 30),
+    ] {
+        encoder.event(&event, &mut out);
+    }
+    assert_eq!(encoder.dropped(), 0);
+    let shown = decoded_after_end(&mut encoder, out);
+    // What goes on is neither left nor entered by the pause.
+    assert_eq!(shown.matches("MethodEnter {").count(), 2, "{shown}");
+    assert_eq!(shown.matches("MethodLeave {").count(), 2, "{shown}");
+    for (kind, n) in [("TracePause", 10), ("TraceResume", 20)] {
+        let expected = format!("{kind} {{ time: Timestamp({}) }}", time(n).0);
+        assert!(shown.contains(&expected), "{expected}: {shown}");
+    }
+    for n in [10, 30] {
+        let expected = format!("time: Timestamp({})", time(n).0);
+        let leaves = shown.lines().filter(|line| line.contains("MethodLeave {"));
+        let found = leaves.filter(|line| line.contains(&expected)).count();
+        assert_eq!(found, 1, "{expected}: {shown}");
+    }
+}
+
 fn decoded_after_end(encoder: &mut Encoder, mut out: Vec<u8>) -> String {
     encoder.end(&mut out);
     decoded(&out)

@@ -1,0 +1,57 @@
+"""Tests of what scripts/cycles makes of its figures: python3 -m unittest discover scripts"""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from cycles_lib import GROWTH, KEYS, OWN, grown, looks  # noqa: E402
+
+
+def run(cycles, figure):
+    """Looks at a run in which this is what a cycle's number makes of each figure, and all others stay."""
+    count = looks(cycles)
+    numbers = [cycles * (look + 1) // count for look in range(count)]
+    return [{key: figure.get(key, lambda _: 1_000_000)(number) for key in KEYS} for number in numbers]
+
+
+class Growth(unittest.TestCase):
+    def assert_grown(self, cycles, expected, **figure):
+        self.assertEqual([text.split()[0] for text in grown(run(cycles, figure), cycles, 17)], expected)
+
+    def test_what_stays_does_not_grow(self):
+        for cycles in (100, 1000, 2000):
+            self.assert_grown(cycles, [])
+
+    def test_each_figure_has_its_bound(self):
+        for key in KEYS:
+            more = {key: lambda number: 1_000_000 + number * 300_000}
+            self.assert_grown(1000, [key], **more)
+            self.assert_grown(100, [key], **more)
+
+    def test_bounds_of_long_runs_are_for_each_cycle(self):
+        for key, (bound, _) in GROWTH.items():
+            self.assert_grown(1000, [], **{key: lambda number: number * bound})
+            self.assert_grown(1000, [key], **{key: lambda number: number * (bound + 1)})
+
+    def test_what_a_jvm_loses_itself_is_passed_over(self):
+        for key, own in OWN[21].items():
+            seen = run(1000, {key: lambda number: number * (GROWTH[key][0] + own)})
+            self.assertEqual(grown(seen, 1000, 21), [])
+            self.assertEqual(len(grown(seen, 1000, 17)), 1)
+
+    def test_what_goes_up_and_down_does_not_grow(self):
+        self.assert_grown(1000, [], code=lambda number: 1_000_000 + number * 12_345 % 500_000 // 50_000 * 50_000 % 400_000)
+        # High at the end and low before, as one look each would have it.
+        self.assert_grown(1000, [], metaspace=lambda number: 900_000 if number == 1000 else 700_000)
+
+    def test_a_saw_that_rises_grows(self):
+        self.assert_grown(1000, ["metaspace"], metaspace=lambda number: number * 200 + number % 200 * 500)
+
+    def test_threads_are_counted(self):
+        self.assert_grown(1000, ["threads"], threads=lambda number: 20 + number // 700)
+
+
+if __name__ == "__main__":
+    unittest.main()
