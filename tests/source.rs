@@ -7,17 +7,28 @@ use std::process::Command;
 
 /// Compiles a class for all JVMs that we test with, into a folder.
 pub(crate) fn compile(class: &str, source: &str, folder: &Path) {
-    compile_with_harness(class, source, folder, Path::new(""));
+    compile_with(&[], class, source, folder, Path::new(""));
+}
+
+/// As [`compile`], without line tables and the name of the source.
+pub(crate) fn compile_without_lines(class: &str, source: &str, folder: &Path) {
+    compile_with(&["-g:none"], class, source, folder, Path::new(""));
 }
 
 /// As [`compile`], with the classes of a folder at hand.
 pub(crate) fn compile_with_harness(class: &str, source: &str, folder: &Path, harness: &Path) {
+    compile_with(&[], class, source, folder, harness);
+}
+
+fn compile_with(options: &[&str], class: &str, source: &str, folder: &Path, harness: &Path) {
     let file = folder.join(format!("{class}.java"));
     fs::write(&file, source).expect("the folder can be written");
     let jdks = Jdk::all();
     let javac = jdks.iter().find_map(|jdk| jdk.javac.as_ref());
     let output = Command::new(javac.expect("a compiler"))
-        .args(["-nowarn", "-Xlint:-options", "--release", "11", "-cp"])
+        .args(["-nowarn", "-Xlint:-options", "--release", "11"])
+        .args(options)
+        .arg("-cp")
         .arg(harness)
         .arg("-d")
         .args([folder, &file])

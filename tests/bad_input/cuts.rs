@@ -2,51 +2,81 @@
 
 use super::{Done, Failures, in_time, jtrail};
 use crate::common::{agent, program};
-use jtrail_formats::{Item, Reader};
+use crate::live_formats::{SPELLINGS, Spelling};
+use damage::{Before, ends, told_before};
+use jtrail_formats::Format;
 use jtrail_testkit::Jdk;
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
+
+#[path = "../../crates/formats/tests/common/damage.rs"]
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests of the formats share it"
+)]
+mod damage;
 
 /// For one format, all bytes, all verbs.
 const LIMIT: Duration = Duration::from_secs(600);
 const BINARY_HEADER: usize = 12;
 /// Events up to the one that names the agent.
 const AGENT_EVENT: usize = 3;
-const XML_END: usize = "\n</TRACE>\n".len();
 
 /// The trace of `harness.Fib 5`.
-fn real(format: &str) -> Vec<u8> {
+fn real(spelling: &Spelling) -> Vec<u8> {
     let folder = jtrail_testkit::temp_dir();
-    let file = folder.path().join("trace");
-    let options = format!(
-        "format={format},include=harness.Fib,file={}",
-        file.display()
-    );
+    let file = folder.path().join("trace").display().to_string();
+    // Live, JinsightLive has every class of the JVM: too many bytes to cut at each.
+    let options = match spelling.format {
+        Format::Jinsight => "format=binary",
+        _ => spelling.options,
+    };
+    let options = format!("{options},include=harness.Fib,file={file}");
     let run = program(&Jdk::newest(), "harness.Fib").arg("5");
     run.agent(agent(), options).output().assert_exit(0);
+    if spelling.format == Format::Jinsight {
+        let converted = folder.path().join("trace.trc").display().to_string();
+        let done = jtrail(&["convert", &file, &converted]);
+        assert_eq!(done.code, 0, "{}", done.err);
+        return fs::read(converted).expect("a trace");
+    }
     fs::read(file).expect("a trace")
 }
 
-/// Where each event ends.
-fn ends(format: &str, trace: &[u8]) -> Vec<usize> {
-    let mut ends = Vec::new();
-    let end = Reader::new(trace).expect("a trace").for_each(|item| {
-        match item {
-            Item::Event { offset, .. } => ends.push(offset as usize),
-            Item::Remark(remark) => return ControlFlow::Break(remark),
-        }
-        ControlFlow::Continue(())
-    });
-    assert_eq!(end.expect("sound"), None);
-    // Each ends where the next begins: the white space between them counts with the next.
-    ends.remove(0);
-    ends.push(match format {
-        "xml" => trace.len() - XML_END,
-        _ => trace.len(),
-    });
-    ends
+/// What a trace gets that is cut: the exit codes of reading it, and of checking it.
+fn codes(format: Format, trace: &[u8], ends: &[(usize, usize)], cut: usize) -> (u8, u8) {
+    let found = |text: &[u8]| trace.windows(text.len()).position(|part| part == text);
+    let lines = trace.split_inclusive(|byte| *byte == b'\n');
+    let first_line = || lines.clone().next().map_or(0, |line| line.len() - 1);
+    // With fewer bytes nobody knows what it is.
+    let least = match format {
+        Format::TptpXml | Format::ProfilerJ => 1,
+        Format::TptpBinary => BINARY_HEADER,
+        Format::Jinsight => 45,
+        Format::Mlpd => found(b"\x01\x4c\x50\x4d").expect("a buffer"),
+        Format::TraceLog => first_line(),
+        _ => 4,
+    };
+    let is_whole = match format {
+        // Only the last line feed is missing.
+        Format::TptpXml | Format::ProfilerJ => cut == trace.len() - 1,
+        Format::TptpBinary => between(trace, ends, cut),
+        Format::TraceLog => cut > 0 && trace[cut - 1] == b'\n',
+        // It may be of a profiler that writes no end.
+        Format::Mlpd => cut == least,
+        _ => false,
+    };
+    // Between two messages only the checker sees that the end is missing, once it knows whose trace it is.
+    let events = ends.last().map_or(0, |(_, events)| *events);
+    let is_seen =
+        format == Format::TptpBinary && (AGENT_EVENT..events - 1).contains(&told_before(ends, cut));
+    match (cut < least, is_whole) {
+        (true, _) => (2, 2),
+        (_, true) => (0, if is_seen { 3 } else { 0 }),
+        _ => (3, 3),
+    }
 }
 
 fn events(done: &Done) -> Option<usize> {
@@ -54,8 +84,9 @@ fn events(done: &Done) -> Option<usize> {
     text[..text.find(',')?].parse().ok()
 }
 
-fn cut_everywhere(format: &'static str) {
-    let trace = real(format);
+fn cut_everywhere(spelling: &Spelling) {
+    let (format, options) = (spelling.format, spelling.options);
+    let trace = real(spelling);
     let ends = ends(format, &trace);
     let folder = jtrail_testkit::temp_dir();
     let path = folder.path().join("trace");
@@ -63,57 +94,66 @@ fn cut_everywhere(format: &'static str) {
     fs::write(&path, &trace).expect("written");
     let whole = jtrail(&["dump", &name]);
     let lines: Vec<&str> = whole.out.lines().collect();
-    assert_eq!((whole.code, lines.len()), (0, ends.len()), "{}", whole.err);
+    assert_eq!(
+        (whole.code, lines.len()),
+        (0, told_before(&ends, trace.len())),
+        "{}",
+        whole.err
+    );
     assert_eq!(jtrail(&["verify", &name]).code, 0);
     let mut failures = Failures::default();
     for cut in 0..trace.len() {
         fs::write(&path, &trace[..cut]).expect("written");
-        let before = ends.iter().filter(|end| **end <= cut).count();
-        let expected = match format {
-            _ if cut == 0 => 2,
-            "binary" if cut < BINARY_HEADER => 2,
-            "binary" if between(&trace, &ends, cut) => 0,
-            "xml" if cut == trace.len() - 1 => 0, // only the last line feed is missing
-            _ => 3,
-        };
-        // Between two messages only the checker sees that the end is missing, once it knows whose trace it is.
-        let checked = match expected {
-            0 if (AGENT_EVENT..ends.len() - 1).contains(&before) => 3,
-            code => code,
-        };
-        let verify = jtrail(&["verify", "--json", &name]);
-        let told = (verify.code, events(&verify));
-        failures.check(told == (checked, Some(before)), || {
-            format!("{format} cut at {cut}: {told:?}, not {checked} and {before} events")
-        });
+        let (read, checked) = codes(format, &trace, &ends, cut);
+        let told = &lines[..told_before(&ends, cut)];
         let dump = jtrail(&["dump", &name]);
-        failures.check(dump.code == expected, || {
-            format!("{format} cut at {cut}: dump {}", dump.code)
+        failures.check(dump.code == read, || {
+            format!("{options} cut at {cut}: dump {}, not {read}", dump.code)
         });
-        failures.check(dump.out.lines().eq(lines[..before].iter().copied()), || {
-            format!("{format} cut at {cut}: other events")
+        let dumped: Vec<&str> = dump.out.lines().collect();
+        let before = Before::of(format);
+        let stands = before != Before::Stands || dumped == told;
+        failures.check(stands && before.keeps(told, &dumped), || {
+            format!(
+                "{options} cut at {cut}: {} events, not {}",
+                dumped.len(),
+                told.len()
+            )
+        });
+        failures.check(before.adds_nothing(&lines, &dumped), || {
+            format!("{options} cut at {cut}: other events")
+        });
+        let verify = jtrail(&["verify", "--json", &name]);
+        let said = (verify.code, events(&verify).unwrap_or(0));
+        failures.check(said == (checked, dumped.len()), || {
+            format!(
+                "{options} cut at {cut}: {said:?}, not {checked} and {} events",
+                dumped.len()
+            )
         });
         let report = jtrail(&["report", &name]);
-        failures.check(report.code == expected, || {
-            format!("{format} cut at {cut}: report {}", report.code)
+        failures.check(report.code == read, || {
+            format!("{options} cut at {cut}: report {}", report.code)
         });
     }
     failures.finish();
 }
 
 /// Whether a binary trace that ends at `cut` ends with its header or a whole message.
-fn between(trace: &[u8], ends: &[usize], cut: usize) -> bool {
+fn between(trace: &[u8], ends: &[(usize, usize)], cut: usize) -> bool {
     // Behind the header: the size of a message stands behind its id.
     let size = |at: usize| {
         u32::from_le_bytes(trace[at + 2..at + 6].try_into().expect("four bytes")) as usize
     };
     let encoding = BINARY_HEADER + size(BINARY_HEADER);
     let frequency = encoding + size(encoding);
-    ends.contains(&cut) || [BINARY_HEADER, encoding, frequency].contains(&cut)
+    let is_end = |end: &(usize, usize)| end.1 > 0 && end.0 == cut;
+    ends.iter().any(is_end) || [BINARY_HEADER, encoding, frequency].contains(&cut)
 }
 
-fn changed_everywhere(format: &'static str) {
-    let mut trace = real(format);
+fn changed_everywhere(spelling: &Spelling) {
+    let options = spelling.options;
+    let mut trace = real(spelling);
     let folder = jtrail_testkit::temp_dir();
     let path = folder.path().join("trace");
     let name = path.display().to_string();
@@ -127,7 +167,7 @@ fn changed_everywhere(format: &'static str) {
             for line in [["verify", &name], ["report", &name]] {
                 let what = || {
                     format!(
-                        "{format}, byte {at} {byte:#x} changed to {new:#x}: {}",
+                        "{options}, byte {at} {byte:#x} changed to {new:#x}: {}",
                         line[0]
                     )
                 };
@@ -140,7 +180,7 @@ fn changed_everywhere(format: &'static str) {
         }
         trace[at] = byte;
     }
-    eprintln!("{format}: exit codes 0 to 3, so often: {counts:?}");
+    eprintln!("{options}: exit codes 0 to 3, so often: {counts:?}");
     failures.finish();
 }
 
@@ -150,22 +190,31 @@ fn code_of(line: &[&str], path: &Path) -> Option<u8> {
     std::panic::catch_unwind(|| jtrail(line).code).ok()
 }
 
-#[test]
-fn binary_cut_at_every_byte() {
-    in_time("cuts", LIMIT, || cut_everywhere("binary"));
+macro_rules! every_byte {
+    ($($cut:ident $changed:ident $at:literal;)*) => {$(
+        #[test]
+        fn $cut() {
+            in_time("cuts", LIMIT, || cut_everywhere(&SPELLINGS[$at]));
+        }
+
+        #[test]
+        fn $changed() {
+            in_time("changes", LIMIT, || changed_everywhere(&SPELLINGS[$at]));
+        }
+    )*
+
+        /// None is left out.
+        const _: () = assert!([$($at),*].len() == SPELLINGS.len());
+    };
 }
 
-#[test]
-fn xml_cut_at_every_byte() {
-    in_time("cuts", LIMIT, || cut_everywhere("xml"));
-}
-
-#[test]
-fn binary_with_every_byte_changed() {
-    in_time("changes", LIMIT, || changed_everywhere("binary"));
-}
-
-#[test]
-fn xml_with_every_byte_changed() {
-    in_time("changes", LIMIT, || changed_everywhere("xml"));
+every_byte! {
+    xml_cut_at_every_byte xml_with_every_byte_changed 0;
+    binary_cut_at_every_byte binary_with_every_byte_changed 1;
+    jinsight_cut_at_every_byte jinsight_with_every_byte_changed 2;
+    mlpd_cut_at_every_byte mlpd_with_every_byte_changed 3;
+    mlpd_17_cut_at_every_byte mlpd_17_with_every_byte_changed 4;
+    tracelog_cut_at_every_byte tracelog_with_every_byte_changed 5;
+    trail_cut_at_every_byte trail_with_every_byte_changed 6;
+    profilerj_cut_at_every_byte profilerj_with_every_byte_changed 7;
 }

@@ -235,7 +235,8 @@ impl Classes {
                     }
                     let method = &class.methods()[*at];
                     if let Some(number) = plan.numbers[*at] {
-                        tell_lines(agent, &name, method, number, inserted);
+                        let counted = (number, &plan.probes[*at]);
+                        tell_lines(agent, &name, method, counted, inserted);
                     }
                     if plan.probes[*at].allocations.is_some() {
                         tell_reduced(agent, &name, method, inserted);

@@ -224,15 +224,16 @@ impl Plan {
     }
 }
 
-/// Tells where the lines of a method are counted.
+/// Tells where the lines of a method are counted. One that has none is told of where its calls are.
 pub(super) fn tell_lines(
     agent: &Agent,
     class: &str,
     method: &Method<'_>,
-    number: u32,
+    (number, probes): (u32, &Probes),
     told: &Inserted,
 ) {
-    if told.lines.is_empty() {
+    let is_counted = !told.lines.is_empty() || probes.calls.is_some();
+    if probes.lines.is_none() || !is_counted {
         return;
     }
     let mut counters: Vec<(u32, u32)> = Vec::new();

@@ -29,7 +29,7 @@ pub(crate) enum Announcement {
     ClassDetail(Box<ClassDetailInfo>),
     /// A method was compiled, or compiled code is gone.
     Compilation(Compilation),
-    /// Where the lines of a method are counted: line and counter, in the order of the lines.
+    /// Where the lines of a method are counted: line and counter, in the order of the lines. There are none without a line table.
     Lines {
         method: u32,
         counters: Box<[(u32, u32)]>,

@@ -7,7 +7,12 @@
 //! Processor time of this thread where the system tells it, or else time that went by. Rounds are interleaved.
 
 #[path = "../tests/common/spelling.rs"]
-#[allow(dead_code, reason = "the tests use the rest of it")]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests use the rest of it"
+)]
 mod spelling;
 mod workload;
 

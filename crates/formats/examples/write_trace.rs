@@ -9,7 +9,12 @@
 //! Calls and leaves count as one each. Memory does not grow with them.
 
 #[path = "../tests/common/spelling.rs"]
-#[allow(dead_code, reason = "the tests use the rest of it")]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests use the rest of it"
+)]
 mod spelling;
 mod workload;
 

@@ -2,71 +2,11 @@
 
 mod common;
 
+use common::damage::{Before, ends, told_before};
 use common::{Decoding, corpus, decode, same_in_pieces};
-use jtrail_formats::{Decoded, Format, Severity, Step};
+use jtrail_formats::{Format, Severity};
 use std::collections::HashSet;
 use std::thread;
-
-/// What damage may change of what comes before it.
-enum Before {
-    /// Nothing.
-    Stands,
-    /// As many events may read otherwise: what follows would say more of them, or comes before them.
-    Waits(usize),
-}
-
-fn before(format: Format) -> Before {
-    match format {
-        Format::TptpXml | Format::TptpBinary | Format::ProfilerJ | Format::Trail => Before::Stands,
-        // A leave that is made up, or an object whose making is cut off.
-        Format::Jinsight => Before::Waits(1),
-        // The opening, until the first buffer is whole.
-        Format::Mlpd => Before::Waits(4),
-        // The opening, until the process is told; and code, until its compilation is.
-        Format::TraceLog => Before::Waits(20),
-        _ => panic!("say what damage does to {format:?}"),
-    }
-}
-
-impl Before {
-    /// Tests that what was told before the damage is still told. `told` is how much of the whole trace that is.
-    fn check(&self, told: usize, whole: &Decoding, damaged: &Decoding, place: &str) {
-        let events = &whole.events[..told];
-        match self {
-            Self::Stands => assert!(damaged.events.starts_with(events), "{place}"),
-            Self::Waits(most) => {
-                let there: HashSet<&String> = damaged.events.iter().collect();
-                let missing: Vec<_> = events.iter().filter(|e| !there.contains(e)).collect();
-                assert!(missing.len() <= *most, "{place}: {missing:#?}");
-            }
-        }
-    }
-}
-
-/// How many events stand before a place, of which [`ends`] are.
-fn told_before(ends: &[(usize, usize)], place: usize) -> usize {
-    ends[ends.partition_point(|(end, _)| *end <= place) - 1].1
-}
-
-/// Where the steps of a decoder end, and how many events there were by then.
-fn ends(format: Format, bytes: &[u8]) -> Vec<(usize, usize)> {
-    // What a record implies is told before that is used up; in other formats a record is used up, and then told.
-    let implies = matches!(format, Format::Jinsight | Format::TraceLog);
-    let mut decoder = format.decoder();
-    let (mut start, mut events, mut ends) = (0, 0, vec![(0, 0)]);
-    loop {
-        let Decoded { used, step } = decoder.step(&bytes[start..], true).expect("a sound trace");
-        start += used;
-        match step {
-            Step::Event(_) => events += 1,
-            Step::End => return ends,
-            _ => {}
-        }
-        if used > 0 || !implies {
-            ends.push((start, events));
-        }
-    }
-}
 
 /// For every file of every format, with what its decoding is. Formats go side by side.
 fn with_all(test: impl Fn(Format, &str, &[u8], &Decoding) + Sync) {
@@ -95,7 +35,6 @@ fn with_all(test: impl Fn(Format, &str, &[u8], &Decoding) + Sync) {
 #[test]
 fn a_trace_cut_anywhere_is_truncated_there() {
     with_all(|format, name, bytes, whole| {
-        let known: HashSet<&String> = whole.events.iter().collect();
         let ends = ends(format, bytes);
         let between: HashSet<usize> = ends.iter().map(|(at, _)| *at).collect();
         for cut in 0..bytes.len() {
@@ -106,24 +45,13 @@ fn a_trace_cut_anywhere_is_truncated_there() {
             assert!(truncated <= 1, "{name} {cut}");
             // Between two records there is nothing to see in formats that have no end of their own.
             assert!(told || between.contains(&cut), "{name} {cut}");
-            let (told, place) = (told_before(&ends, cut), format!("{name} {cut}"));
-            before(format).check(told, whole, &decoding, &place);
-            match before(format) {
-                Before::Stands => {
-                    assert_eq!(
-                        decoding.events,
-                        whole.events[..decoding.events.len()],
-                        "{name} {cut}"
-                    );
-                }
-                Before::Waits(events) => {
-                    let unknown = decoding
-                        .events
-                        .iter()
-                        .filter(|event| !known.contains(event));
-                    assert!(unknown.count() <= events, "{name} {cut}");
-                }
-            }
+            let before = &whole.events[..told_before(&ends, cut)];
+            let expects = Before::of(format);
+            assert!(expects.keeps(before, &decoding.events), "{name} {cut}");
+            assert!(
+                expects.adds_nothing(&whole.events, &decoding.events),
+                "{name} {cut}"
+            );
         }
     });
 }
@@ -141,8 +69,11 @@ fn a_byte_changed_anywhere_does_no_harm() {
                     decoding.count(Severity::Truncated) <= 1,
                     "{name} {at} {flip:#x}"
                 );
-                let (told, place) = (told_before(&ends, at), format!("{name} {at} {flip:#x}"));
-                before(format).check(told, whole, &decoding, &place);
+                let before = &whole.events[..told_before(&ends, at)];
+                assert!(
+                    Before::of(format).keeps(before, &decoding.events),
+                    "{name} {at} {flip:#x}"
+                );
                 if at % 31 == 0 {
                     let piece = 1 + at * 7 % bytes.len();
                     same_in_pieces(format, &damaged, piece, &decoding);

@@ -57,7 +57,7 @@ impl Translator {
         let time = Timestamp(self.timeline.at(ticks));
         let methods = std::mem::take(&mut slot(&mut self.classes, number).methods);
         for number in methods {
-            if self.settings.aggregate || !slot(&mut self.methods, number).counters.is_empty() {
+            if self.settings.aggregate || slot(&mut self.methods, number).is_covered {
                 self.method(number, time); // while it has a name
             }
             let method = slot(&mut self.methods, number);

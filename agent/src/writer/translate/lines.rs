@@ -8,6 +8,7 @@ impl Translator {
     /// A method's lines and their counters, in the order of the lines; adds to what it had.
     pub(crate) fn add_lines(&mut self, method: u32, counters: &[(u32, u32)], entry: Option<u32>) {
         let method = slot(&mut self.methods, method);
+        method.is_covered = true;
         method.entry_counter = entry;
         let lines = &mut method.counters;
         lines.extend_from_slice(counters);
@@ -24,7 +25,7 @@ impl Translator {
         };
         for number in 0..self.methods.len() as u32 {
             let method = &self.methods[number as usize];
-            if method.counters.is_empty() {
+            if !method.is_covered {
                 continue;
             }
             let mut lines: Vec<LineCount> = Vec::with_capacity(method.counters.len());

@@ -151,6 +151,8 @@ struct Method {
     frame: Box<str>,
     /// How often it was entered.
     entered: u64,
+    /// Its lines are to be told, if it has any.
+    is_covered: bool,
     /// Its lines, each with the counters that stand for it.
     counters: Vec<(u32, u32)>,
     /// The counter of its first instruction.

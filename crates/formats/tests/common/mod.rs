@@ -12,6 +12,7 @@ use jtrail_model::*;
 
 pub mod check;
 pub mod corpus;
+pub mod damage;
 mod decoding;
 pub mod document;
 mod events;
