@@ -77,6 +77,8 @@ pub(crate) struct Trace {
     pub(crate) classes: u64,
     pub(crate) collections: u64,
     pub(crate) notes: Vec<Note<'static>>,
+    /// Texts of users.
+    pub(crate) marks: Vec<String>,
     /// Keys of methods that are reported as not covered; a class without a method stands for all of its own.
     pub(crate) uncovered: BTreeSet<String>,
     /// Names of all events, for questions about their order.
@@ -180,11 +182,14 @@ impl Trace {
                 "method_leave"
             }
             Event::Custom(e) => {
-                if let Some(note) = Note::parse(&e.body) {
-                    if let Note::Uncovered(u) = &note {
-                        self.uncovered.insert(format!("{}.{}", u.class, u.method));
+                match Note::parse(&e.body) {
+                    Some(note) => {
+                        if let Note::Uncovered(u) = &note {
+                            self.uncovered.insert(format!("{}.{}", u.class, u.method));
+                        }
+                        self.notes.push(note);
                     }
-                    self.notes.push(note);
+                    None => self.marks.push(e.body.clone().into_owned()),
                 }
                 "custom"
             }

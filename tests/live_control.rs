@@ -1,10 +1,11 @@
 //! Clients command the agent in a running program.
 
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::figures::{Figures, short};
 use crate::live_classes::Classes;
 use crate::live_cli::{jtrail, outcome};
 use crate::live_client::client;
-use jtrail_control::{Client, Command as Ask, Incoming, Notice, Start};
+use jtrail_control::{Answer, Client, Command as Ask, Incoming, Notice, Start, State, Status};
 use jtrail_formats::Format;
 use jtrail_options::OutputFormat;
 use jtrail_testkit::{Jdk, Output, Running, temp_dir};
@@ -14,7 +15,7 @@ use std::process::{ChildStdin, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
+pub(crate) const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
 
 /// A program with the agent, a client's channel to it, and the program's work.
 pub(crate) struct Bench {
@@ -22,16 +23,25 @@ pub(crate) struct Bench {
     running: Running,
     input: ChildStdin,
     rounds: usize,
+    /// Name of the socket, relative to the folder.
+    socket: &'static str,
 }
 
 impl Bench {
     pub(crate) fn new(jdk: &Jdk, options: &str) -> Self {
+        Self::with_socket(jdk, options, "socket")
+    }
+
+    /// With the socket in a folder of its own, which is made.
+    pub(crate) fn with_socket(jdk: &Jdk, options: &str, socket: &'static str) -> Self {
         let folder = temp_dir();
+        let above = folder.path().join(socket);
+        std::fs::create_dir_all(above.parent().expect("a folder")).expect("made");
         let path = |name: &str| folder.path().join(name).display().to_string();
         let options = format!(
             "{options},{FILTER},file={},control={}",
             path("first"),
-            path("socket")
+            path(socket)
         );
         let run = program(jdk, "harness.Attached").agent(agent(), options);
         let mut running = run.spawn().expect("it starts");
@@ -42,6 +52,7 @@ impl Bench {
             running,
             input,
             rounds: 0,
+            socket,
         }
     }
 
@@ -67,9 +78,28 @@ impl Bench {
     }
 
     pub(crate) fn try_ctl(&self, words: &[&str]) -> Result<String, String> {
-        let socket = self.text("socket");
+        let socket = self.text(self.socket);
         let args: Vec<&str> = ["ctl", &socket].iter().chain(words).copied().collect();
         outcome(&args)
+    }
+
+    /// Another client.
+    pub(crate) fn client(&self) -> Client {
+        let timeout = Duration::from_secs(60);
+        Client::of_socket(&self.path(self.socket), timeout).expect("connected")
+    }
+
+    /// What the agent says of itself.
+    pub(crate) fn status(&self) -> Status {
+        match self.client().call(Ask::Status, |_| Ok(())) {
+            Ok(Answer::Status(status)) => status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// How often the program has done its work.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.rounds as u64
     }
 
     /// Waits until the agent is in that state.
@@ -148,6 +178,7 @@ fn traces_begin_pause_and_follow_each_other() {
         let file = |name: &str| folder.path().join(name);
         let (first, count) = rounds(&file("first"), &output);
         assert_eq!(count, 2, "{output}");
+        assert_eq!(first.marks, ["one <&> two"]);
         assert_eq!(first.collections, 0, "the collection was in the pause");
         let (_, count) = rounds(&file("second"), &output);
         assert_eq!(count, 1);
@@ -158,6 +189,109 @@ fn traces_begin_pause_and_follow_each_other() {
         let one = third.calls["harness.Attached.attempt()V"] / 2;
         assert_eq!(attempts, 2 * one);
         assert!(!folder.path().join("socket").exists());
+    }
+}
+
+/// What a client is told of the trace is what stands in it in the end.
+#[test]
+fn status_is_what_is_in_the_trace() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let begun = Instant::now();
+        let options = "format=binary,events=methods+threads+monitors,buffer=8m";
+        let mut bench = Bench::new(&jdk, options);
+        let ready = Instant::now();
+        bench.work();
+        bench.work();
+        bench.ctl(&["pause"]);
+        let least = ready.elapsed();
+        let status = bench.status();
+        assert!(status.uptime >= least && status.uptime <= begun.elapsed());
+        assert_eq!((status.pid, status.state), (bench.pid(), State::Paused));
+        assert_eq!(status.buffer, 8 << 20);
+        assert!(status.buffered <= status.buffer, "{status:?}");
+        assert_eq!(status.losses, []);
+        let so_far = status.trace.expect("a trace").figures;
+        assert!(so_far.elapsed <= status.uptime);
+        let Ok(Answer::Ended(ended)) = bench.client().call(Ask::Stop, |_| Ok(())) else {
+            panic!("no end");
+        };
+        let ended = ended.figures;
+        assert_eq!((ended.events, ended.lost), (so_far.events, 0));
+        let idle = bench.status();
+        assert_eq!((idle.state, idle.trace), (State::Idle, None));
+        assert_eq!((idle.counts, idle.losses), (vec![], vec![]));
+        assert!(idle.uptime > status.uptime);
+        let (folder, output) = bench.end();
+        let file = folder.path().join("first");
+        let (trace, count) = rounds(&file, &output);
+        assert_eq!(count, 2);
+        assert_eq!(file.metadata().expect("there").len(), ended.bytes);
+        let totals = trace.totals();
+        let steps: usize = trace.threads.iter().map(|thread| thread.steps.len()).sum();
+        let counts = [("calls", steps as u64), ("monitors", totals.monitors)];
+        assert_eq!(
+            status.counts,
+            counts.map(|(kind, events)| (kind.to_owned(), events))
+        );
+        assert_eq!(totals.enters + totals.leaves, steps as u64);
+        assert_eq!(totals.monitors + steps as u64, ended.events);
+        assert!(totals.monitors > 0);
+    }
+}
+
+/// The file of a trace is not opened again while that is written, whatever it is called.
+#[test]
+fn a_trace_is_not_written_over() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for format in ["binary", "profilerj"] {
+            let mut bench = Bench::new(&jdk, &format!("format={format},events=methods+threads"));
+            bench.work();
+            let path = |name: &str| bench.path(name);
+            std::os::unix::fs::symlink("first", path("link")).expect("a link");
+            std::os::unix::fs::symlink(path("link"), path("now.xml.part")).expect("a link");
+            std::fs::hard_link(path("first"), path("other")).expect("a name");
+            let mut names = vec!["first", "./first", "link", "other"];
+            let mut refused = vec![&["rotate"][..]];
+            if format == "profilerj" {
+                refused.push(&["snapshot", "profile", "--file"]);
+            }
+            for words in refused {
+                for name in &names {
+                    let name = bench.text(name);
+                    let words = [words, &[&name]].concat();
+                    let error = bench.try_ctl(&words).expect_err("it is refused");
+                    let expected =
+                        format!("is the file of the trace under way ({}/@file)", words[0]);
+                    assert!(error.contains(&expected), "{words:?}: {error}");
+                }
+                names.push("now.xml"); // which is called otherwise until it is whole
+            }
+            bench.work();
+            // What it was called may be given to another one.
+            std::fs::rename(bench.path("first"), bench.path("moved")).expect("ours");
+            bench.ctl(&["rotate", &bench.text("first")]);
+            let error = bench.try_ctl(&["rotate", &bench.text("first")]);
+            assert!(error.expect_err("refused").contains("under way"));
+            bench.work();
+            if format == "profilerj" {
+                let told = bench.ctl(&["snapshot", "profile", "--file", &bench.text("now-%p")]);
+                assert!(told.contains(&format!("now-{}", bench.pid())), "{told}");
+            }
+            bench.ctl(&["stop"]);
+            // It is not under way any more.
+            let third = format!("file={}", bench.text("first"));
+            bench.ctl(&["start", &third]);
+            for _ in 0..4 {
+                bench.work();
+            }
+            let (folder, output) = bench.end();
+            for (name, expected) in [("moved", 2), ("other", 2), ("first", 4)] {
+                let figures = Figures::read(&folder.path().join(name));
+                let figures = figures.unwrap_or_else(|e| panic!("{format} {name}: {e}\n{output}"));
+                let rounds = figures.calls[&short(ROUND)];
+                assert_eq!(rounds, expected, "{format} {name}");
+            }
+        }
     }
 }
 
@@ -267,6 +401,10 @@ fn data_come_live() {
             ("binary", Format::TptpBinary),
             ("xml", Format::TptpXml),
             ("jinsight", Format::Jinsight),
+            ("mlpd", Format::Mlpd),
+            ("tracelog", Format::TraceLog),
+            ("profilerj", Format::ProfilerJ),
+            ("trail", Format::Trail),
         ] {
             let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads+gc");
             bench.ctl(&["stop"]);
@@ -281,11 +419,13 @@ fn data_come_live() {
             let (code, _, err) = client.join().expect("no panic");
             assert_eq!(code, ExitCode::SUCCESS, "{err}");
             let (folder, output) = bench.end();
-            let trace = Trace::read(&folder.path().join("live")).expect(word);
-            assert_eq!(trace.faults, [""; 0], "{output}");
+            let trace = Figures::read(&folder.path().join("live"));
+            let trace = trace.unwrap_or_else(|problem| panic!("{word}: {problem}\n{output}"));
+            assert!(!trace.broken_off, "{word}");
             assert_eq!(trace.format, Some(format));
             let rounds = |(key, _): &(&String, &u64)| key.starts_with("harness.Attached.round(");
-            assert_eq!(trace.calls.iter().find(rounds).map(|(_, n)| *n), Some(2));
+            let rounds = trace.calls.iter().find(rounds).map(|(_, n)| *n);
+            assert_eq!(rounds, Some(2), "{word}");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::embed;
 use crate::live_api::with_api;
 use crate::live_cli::outcome;
 use jtrail_testkit::{Jdk, Output, Run, Running, temp_dir};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -133,16 +133,26 @@ impl Bench {
         (all.len(), files.cloned().collect())
     }
 
-    /// Bytes of its address space.
-    fn addresses(&self) -> u64 {
-        let statm = fs::read_to_string(self.proc("statm")).expect("it runs");
-        let pages: u64 = statm
-            .split(' ')
-            .next()
-            .expect("one")
-            .parse()
-            .expect("pages");
-        pages * 4096
+    /// What it has mapped: bytes of anonymous memory, and how often each file that is called after us.
+    fn mappings(&self) -> (u64, BTreeMap<String, usize>) {
+        let maps = fs::read_to_string(self.proc("maps")).expect("it runs");
+        let (mut anonymous, mut files) = (0, BTreeMap::new());
+        for line in maps.lines() {
+            // Addresses, rights, offset, device, inode, path.
+            let mut words = line.split_whitespace();
+            let range = words.next().and_then(|range| range.split_once('-'));
+            let (from, to) = range.expect("two addresses");
+            let address = |text| u64::from_str_radix(text, 16).expect("hexadecimal");
+            match words.nth(4) {
+                Some(file) if file.starts_with('/') => {
+                    if file.contains("jtrail") {
+                        *files.entry(file.to_owned()).or_default() += 1;
+                    }
+                }
+                _ => anonymous += address(to) - address(from),
+            }
+        }
+        (anonymous, files)
     }
 
     pub(crate) fn end(self) -> (tempfile::TempDir, Output) {
@@ -200,35 +210,45 @@ fn agents_come_and_go() {
     }
 }
 
-/// Threads, descriptors, memory and the socket go with the agent.
+/// Threads, descriptors, memory and the socket go with the agent; the library stays.
 #[test]
 fn nothing_of_ours_is_left() {
-    const LARGE: u64 = 2 << 30;
+    const BUFFER: u64 = 2 << 30;
+    /// The smallest of the agent's mappings, which is for triggers; counters of lines have more.
+    const TABLE: u64 = 64 << 20;
     for jdk in Jdk::require(&VERSIONS) {
-        let bench = Bench::new(&jdk, "harness.Cycles");
+        // The memory allocator's arenas, of 64 MB of addresses each, would hide what is left.
+        let run = program(&jdk, "harness.Cycles").env("MALLOC_ARENA_MAX", "1");
+        let bench = Bench::of(run);
         let events = "methods+threads+alloc+lines+samples+monitors+gc+heap";
-        let options = ["--events", events, "--heap", "gc", "--buffer", "2g"];
-        let cycle = |options: &[&str]| {
-            bench.attach("trace", options).expect("it is taken");
+        let options = [
+            &["--events", events, "--heap", "gc", "--buffer", "2g"][..],
+            &["--burst", "call:harness.Cycles.step:1/20ms"],
+        ]
+        .concat();
+        let cycle = || {
+            bench.attach("trace", &options).expect("it is taken");
             sleep(Duration::from_millis(50));
-            let (with, threads) = (bench.addresses(), bench.own_threads());
+            let ((with, _), threads) = (bench.mappings(), bench.own_threads());
             bench.detach();
             (with, threads)
         };
-        cycle(&["--events", "methods"]); // the JVM's own threads and sockets for attaching are there from then on
-        let (before, descriptors) = (bench.addresses(), bench.descriptors());
-        for _ in 0..3 {
-            let (with, threads) = cycle(&options);
-            assert!(with > before + LARGE, "{with} {before}");
+        cycle(); // the JVM's own threads and sockets for attaching are there from then on
+        let ((before, library), descriptors) = (bench.mappings(), bench.descriptors());
+        for _ in 0..4 {
+            let (with, threads) = cycle();
+            assert!(with > before + BUFFER, "{with} {before}");
             assert!(threads.len() >= 3, "{threads:?}");
         }
-        // An arena of the memory allocator takes 64 MB of addresses, and a thread of the JVM's a few.
-        let after = bench.addresses();
+        // Threads and metadata of the JVM's take some megabytes.
+        let (after, files) = bench.mappings();
         assert!(
-            after < before + LARGE / 4,
+            after < before + TABLE / 2,
             "{before} {after}, JDK {}",
             jdk.feature
         );
+        assert!(files.keys().all(|file| file.ends_with("/libjtrail.so")));
+        assert_eq!(files, library, "JDK {}", jdk.feature);
         assert_eq!(bench.descriptors(), descriptors, "JDK {}", jdk.feature);
         assert!(!bench.path("socket").exists());
         let (_, output) = bench.end();

@@ -44,6 +44,8 @@ mod live_recorder;
 mod live_recover;
 mod live_samples;
 mod live_sites;
+mod live_socket;
+mod live_stream;
 mod live_thread_events;
 mod live_threads;
 mod live_top;

@@ -5,7 +5,7 @@ use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::hooks::own_threads::Leaves;
 use crate::hooks::{self, leaving};
-use crate::writer::{Action, Burst, NextTrace, Output, hostname};
+use crate::writer::{Action, Burst, NextTrace, Output, hostname, part};
 use crossbeam_channel::bounded;
 use jni::sys::JNIEnv;
 use jtrail_control::{
@@ -18,7 +18,7 @@ use jtrail_options::{
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 /// The agent, as clients command it.
 pub(super) struct Commander {
@@ -27,7 +27,6 @@ pub(super) struct Commander {
     shown: Arc<Mutex<Shown>>,
     /// Those of the trace under way, or of the last one.
     options: Arc<Options>,
-    loaded: Instant,
     notifier: Notifier,
     waiting: Arc<Waiting>,
     /// Files that we named ourselves.
@@ -38,6 +37,18 @@ pub(super) struct Commander {
 
 fn failed(message: impl Into<String>) -> Failure {
     Failure::new(ErrorCode::Failed, message)
+}
+
+fn invalid(problem: impl Into<String>) -> Failure {
+    Failure::new(ErrorCode::Invalid, problem)
+}
+
+/// The path that a client's name of a file stands for.
+fn expand(pattern: &FilePattern) -> Result<PathBuf, Failure> {
+    match pattern.expand(std::process::id(), SystemTime::now(), &hostname()) {
+        Target::Path(path) => Ok(path),
+        Target::Stdout => Err(unavailable("the standard output is the program's")),
+    }
 }
 
 impl Commander {
@@ -53,7 +64,6 @@ impl Commander {
             env,
             shown,
             options: Arc::clone(&agent.options),
-            loaded: Instant::now(),
             notifier,
             waiting,
             files: 0,
@@ -81,7 +91,6 @@ impl Commander {
 
     /// The options of a trace that is to begin, of events that can be had.
     fn options_of(&self, change: &TraceChange) -> Result<Options, Failure> {
-        let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
         let mut options = self.agent.options.changed(change).map_err(invalid)?;
         if change.events.is_none() {
             // What the format would like beyond what was asked for has to be asked for, but for what classes declare, which costs
@@ -104,20 +113,28 @@ impl Commander {
 
     /// Opens a file, of that name or of one that no trace of ours has had.
     fn open(&mut self, options: &Options, is_named: bool) -> Result<(Output, PathBuf), Failure> {
-        let target = options
-            .file
-            .expand(std::process::id(), SystemTime::now(), &hostname());
-        let Target::Path(path) = target else {
-            return Err(unavailable("the standard output is the program's"));
-        };
+        let path = expand(&options.file)?;
         let path = match is_named {
             true => path,
             false => self.numbered(&path),
         };
+        // Only a rotation finds a trace that is open.
+        self.keep_trace(&path, "rotate/@file")?;
         // A trace that was there stays, unless it was asked for by name.
         let output = Output::open(&Target::Path(path.clone()));
         let output = output.map_err(|e| failed(format!("cannot write {}: {e}", path.display())))?;
         Ok((output, path))
+    }
+
+    /// What is written there must not be the trace under way, whose data would be lost.
+    fn keep_trace(&self, path: &Path, place: &str) -> Result<(), Failure> {
+        match self.shown.lock().is_written_to(path) {
+            true => {
+                let message = format!("{} is the file of the trace under way", path.display());
+                Err(Failure::at(ErrorCode::Invalid, place, message))
+            }
+            false => Ok(()),
+        }
     }
 
     /// `trace.trcbin`, and then `trace-2.trcbin` and so on.
@@ -187,7 +204,7 @@ impl Commander {
             options.bursts.clear();
         }
         let (next, trace) = self.next(options, change.file.is_some(), stream.clone())?;
-        let options = Arc::clone(&next.options);
+        let (options, file) = (Arc::clone(&next.options), next.output.file_id());
         let begins_paused = !options.bursts.is_empty();
         if has_filters {
             self.agent.set_filter(options.filter.clone());
@@ -200,7 +217,7 @@ impl Commander {
         let progress = self.agent.writer.progress();
         let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);
         let mut shown = self.shown.lock();
-        shown.begin(&trace, stream, progress);
+        shown.begin(&trace, file, stream, progress);
         if let Some(bursts) = triggers {
             shown.set_state(State::Paused);
             bursts.arm();
@@ -348,11 +365,10 @@ impl control::Agent for Commander {
         let mut options = (*self.options).clone();
         options.filter = (*self.agent.filter()).clone();
         if let Some(file) = file {
-            let invalid = |problem| Failure::new(ErrorCode::Invalid, problem);
             options.file = FilePattern::parse(file).map_err(invalid)?;
         }
         let (next, trace) = self.next(options, file.is_some(), stream.clone())?;
-        let options = Arc::clone(&next.options);
+        let (options, file) = (Arc::clone(&next.options), next.output.file_id());
         let (closed, is_closed) = bounded(1);
         let (go_on, may_go_on) = bounded(1);
         self.begin_objects();
@@ -371,7 +387,7 @@ impl control::Agent for Commander {
         self.tell_code();
         let progress = self.agent.writer.progress();
         let mut shown = self.shown.lock();
-        shown.begin(&trace, stream, progress);
+        shown.begin(&trace, file, stream, progress);
         if self.agent.bursts.is_some() {
             shown.set_state(state);
         }
@@ -397,9 +413,20 @@ impl control::Agent for Commander {
                     let problem = "only format=profilerj has a document of totals";
                     return Err(unavailable(problem));
                 }
+                let path = match file {
+                    Some(file) => {
+                        let path = expand(&FilePattern::parse(file).map_err(invalid)?)?;
+                        // It is written under another name first.
+                        for path in [&path, &part(&path)] {
+                            self.keep_trace(path, "snapshot/@file")?;
+                        }
+                        Some(path)
+                    }
+                    None => None,
+                };
                 hooks::last_words(self.agent, self.env);
                 let (answer, answered) = bounded(1);
-                self.act(Action::Document(file.map(PathBuf::from), answer))?;
+                self.act(Action::Document(path, answer))?;
                 let path = answered.recv().map_err(|_| off())?;
                 path.map(|path| Some(path.display().to_string()))
                     .map_err(failed)
@@ -413,7 +440,7 @@ impl control::Agent for Commander {
 
     fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure> {
         let filter = Filter::from_patterns(patterns);
-        let filter = filter.map_err(|(_, problem)| Failure::new(ErrorCode::Invalid, problem))?;
+        let filter = filter.map_err(|(_, problem)| invalid(problem))?;
         self.agent.set_filter(filter);
         self.switch(self.agent.kinds(), true)
     }
@@ -447,7 +474,7 @@ impl control::Agent for Commander {
             state: shown.state(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            uptime: self.loaded.elapsed(),
+            uptime: shown.uptime(),
             trace,
             buffer: self.agent.options.buffer_bytes,
             buffered: self.agent.buffered(),

@@ -2,10 +2,11 @@
 
 use super::overhead::Overhead;
 use crate::agent::Agent;
-use crate::writer::Progress;
+use crate::writer::{FileId, Progress};
 use jtrail_control::{DataStream, Destination, Ended, Figures, State, Trace};
 use jtrail_model::Totals;
 use jtrail_options::OutputFormat;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a client may take for the rest of a trace when the program ends.
@@ -13,8 +14,12 @@ const LAST_DATA: Duration = Duration::from_secs(5);
 
 /// The trace that clients see.
 pub(super) struct Shown {
+    /// When the agent came.
+    loaded: Instant,
     state: State,
     pub(super) trace: Option<Trace>,
+    /// The file that it is written to.
+    file: Option<FileId>,
     began: Instant,
     pub(super) overhead: Overhead,
     /// Where it goes, if that is a client.
@@ -24,6 +29,7 @@ pub(super) struct Shown {
 impl Shown {
     /// The trace that the agent began with.
     pub(super) fn of(agent: &Agent) -> Self {
+        let now = Instant::now();
         let trace = (!agent.options.begins_idle()).then(|| Trace {
             format: agent.options.format,
             to: Destination::File,
@@ -35,8 +41,10 @@ impl Shown {
                 Some(_) => State::Recording,
                 None => State::Idle,
             },
+            file: trace.as_ref().and(agent.writer.file),
             trace,
-            began: Instant::now(),
+            loaded: now,
+            began: now,
             overhead: Overhead::measure(agent.now, agent.writer.progress()),
             stream: None,
         }
@@ -57,15 +65,33 @@ impl Shown {
         self.state
     }
 
+    /// Since the agent came.
+    pub(super) fn uptime(&self) -> Duration {
+        self.loaded.elapsed()
+    }
+
     /// Of the trace under way.
     pub(super) fn format(&self) -> Option<OutputFormat> {
         self.trace.as_ref().map(|trace| trace.format)
     }
 
-    pub(super) fn begin(&mut self, trace: &Trace, stream: Option<DataStream>, progress: Progress) {
+    /// Whether a trace is being written to what is at that path.
+    pub(super) fn is_written_to(&self, path: &Path) -> bool {
+        self.file.is_some_and(|file| file.is_at(path))
+    }
+
+    /// A trace has begun, to that file or stream.
+    pub(super) fn begin(
+        &mut self,
+        trace: &Trace,
+        file: Option<FileId>,
+        stream: Option<DataStream>,
+        progress: Progress,
+    ) {
         self.overhead = self.overhead.begin(progress);
         self.state = State::Recording;
         (self.trace, self.stream) = (Some(trace.clone()), stream);
+        self.file = file;
         self.began = Instant::now();
     }
 
@@ -85,7 +111,7 @@ impl Shown {
     pub(super) fn end(&mut self, progress: Progress) -> Option<Ended> {
         let ended = self.ended(progress);
         self.state = State::Idle;
-        (self.trace, self.stream) = (None, None);
+        (self.trace, self.file, self.stream) = (None, None, None);
         ended
     }
 }

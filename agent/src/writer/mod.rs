@@ -22,7 +22,7 @@ pub(crate) use announce::{
     MethodInfo, ThreadInfo,
 };
 pub(crate) use format::has_notes;
-pub(crate) use output::{Output, beside};
+pub(crate) use output::{FileId, Output, beside, part};
 pub(crate) use preamble::hostname;
 
 use crate::buffer::{Chunk, Full};
@@ -44,6 +44,8 @@ pub(crate) struct Writer {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Where the first trace goes.
     pub(crate) target: String,
+    /// Which file that is.
+    pub(crate) file: Option<FileId>,
     /// Where bursts begin by themselves.
     pub(crate) bursts: Option<Arc<Bursts>>,
     progress: Arc<Mutex<Progress>>,
@@ -140,6 +142,7 @@ impl Writer {
         let (commands, receiver) = unbounded();
         let progress = Arc::<Mutex<Progress>>::default();
         let target = setup.target.clone();
+        let file = setup.output.as_ref().and_then(Output::file_id);
         let bursts = setup.bursts.clone();
         let work = Work::new(setup, Arc::clone(&progress));
         let thread = without_signals(|| {
@@ -151,6 +154,7 @@ impl Writer {
             commands,
             thread: Mutex::new(Some(thread)),
             target,
+            file,
             bursts,
             progress,
         })

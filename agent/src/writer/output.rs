@@ -4,8 +4,9 @@ use jtrail_control::DataStream;
 use jtrail_formats::Patch;
 use jtrail_options::Target;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// An open file, the standard output, or a client.
@@ -13,6 +14,27 @@ pub(crate) struct Output {
     to: To,
     /// Bytes written so far.
     written: u64,
+}
+
+/// Which regular file it is, whatever its names are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    fn of(found: &Metadata) -> Option<Self> {
+        found.is_file().then(|| Self {
+            device: found.dev(),
+            inode: found.ino(),
+        })
+    }
+
+    /// Whether it is what one gets at that path, or through the links there.
+    pub(crate) fn is_at(self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| Self::of(&found) == Some(self))
+    }
 }
 
 enum To {
@@ -43,6 +65,14 @@ impl Output {
     /// A client's going away is no fault of ours, nor of the system's.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.to, To::Client(_))
+    }
+
+    /// Which file it is, if it is a regular one.
+    pub(crate) fn file_id(&self) -> Option<FileId> {
+        match &self.to {
+            To::File(file, _) => FileId::of(&file.metadata().ok()?),
+            _ => None,
+        }
     }
 
     /// Bytes written so far.
@@ -111,13 +141,19 @@ impl Output {
 /// # Errors
 /// When it can't be written.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
+    let part = part(path);
     let result = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
     if result.is_err() {
         let _ = fs::remove_file(&part); // half a file is of no use
     }
     result
+}
+
+/// What a file is called until it is whole.
+pub(crate) fn part(path: &Path) -> PathBuf {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    part.into()
 }
 
 /// The name of a further file: `trace-7.xml` beside `trace.xml`.
@@ -144,5 +180,31 @@ mod tests {
         ] {
             assert_eq!(beside(Path::new(path), 7), Path::new(expected));
         }
+    }
+
+    #[test]
+    fn a_file_is_known_by_any_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let output = Output::open(&Target::Path(path("trace"))).expect("it opens");
+        let file = output.file_id().expect("a regular file");
+        std::os::unix::fs::symlink(path("trace"), path("link")).expect("a link");
+        fs::hard_link(path("trace"), path("other")).expect("a name");
+        fs::write(path("more"), "").expect("a file");
+        for (name, expected) in [
+            ("trace", true),
+            ("./trace", true),
+            ("link", true),
+            ("other", true),
+            ("more", false),
+            ("none", false),
+        ] {
+            assert_eq!(file.is_at(&path(name)), expected, "{name}");
+        }
+        // What is at a name may change.
+        fs::rename(path("trace"), path("moved")).expect("ours");
+        assert!(file.is_at(&path("moved")) && !file.is_at(&path("link")));
+        let nowhere = Output::open(&Target::Path("/dev/null".into())).expect("it opens");
+        assert_eq!(nowhere.file_id(), None);
     }
 }

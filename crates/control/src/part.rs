@@ -82,11 +82,8 @@ impl Failure {
         }
     }
 
-    pub(crate) fn at(
-        code: ErrorCode,
-        place: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Self {
+    /// A failure at a place in the document.
+    pub fn at(code: ErrorCode, place: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code,
             place: place.into(),

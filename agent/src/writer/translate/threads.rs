@@ -102,6 +102,12 @@ impl Translator {
 
     pub(super) fn lost(&mut self, number: u32, ticks: u64, calls: u64, others: u64) {
         let (events, closed) = record::lost_parts(calls);
+        let told = std::mem::take(&mut self.thread(number).told_lost);
+        // What was told last of a carrier may be a virtual thread that has ended since.
+        let number = match *slot(&mut self.ended, number) {
+            true => NO_THREAD,
+            false => number,
+        };
         let from = self.thread(number).last;
         let Some((thread, to)) = self.at(number, ticks) else {
             return;
@@ -118,7 +124,6 @@ impl Translator {
         let repaired = self.totals.repaired;
         self.close(number, ticks, keep, false);
         self.totals.repaired = repaired + given_back;
-        let told = std::mem::take(&mut self.thread(number).told_lost);
         let all = events.saturating_sub(given_back) + others;
         let events = all.saturating_sub(told);
         if events == 0 && told > 0 {
@@ -137,6 +142,13 @@ impl Translator {
             to,
             reason: "overflow".into(),
         }));
+    }
+
+    /// How many of the events that a thread has lost since its last record are none of an earlier trace.
+    pub(crate) fn untold(&self, number: u32, (calls, others): (u64, u64)) -> u64 {
+        let thread = self.threads.get(number as usize).and_then(Option::as_ref);
+        let told = thread.map_or(0, |thread| thread.told_lost);
+        (calls + others).saturating_sub(told)
     }
 
     /// At the end of the trace: events that were lost since the thread's last record.

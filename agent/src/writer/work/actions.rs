@@ -16,6 +16,9 @@ impl Work {
         self.merge_until(at);
         if let Some((_, action, done)) = self.actions.pop_front() {
             self.act(at, action);
+            // Who asked for it finds all of it written, and told.
+            self.flush();
+            self.note_progress();
             if !self.has_failed {
                 let _ = done.send(()); // nobody may wait for it any more
             }

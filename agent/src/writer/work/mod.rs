@@ -194,6 +194,10 @@ impl Work {
             && let Some(output) = &self.setup.output
         {
             progress.totals = trace.translator.totals_so_far();
+            // What threads have lost since their last records has none yet.
+            let unwritten = self.merge.unwritten().into_iter();
+            let unwritten = unwritten.map(|(thread, lost)| trace.translator.untold(thread, lost));
+            progress.totals.lost += unwritten.sum::<u64>();
             progress.bytes = output.written();
         }
     }

@@ -1,0 +1,28 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+
+/** Says [ready]; starts a program for each line of its input, in two ways, which shows the descriptors that it has got; says [done]. */
+public final class Children {
+    private static void show(Process child) throws IOException, InterruptedException {
+        try (BufferedReader lines = new BufferedReader(new InputStreamReader(child.getInputStream()))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                System.out.println("child: " + line);
+            }
+        }
+        if (child.waitFor() != 0) {
+            throw new AssertionError("it failed");
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        String[] command = {"ls", "-l", "/proc/self/fd"};
+        System.out.println("[ready]");
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+        while (lines.readLine() != null) {
+            show(new ProcessBuilder(command).redirectErrorStream(true).start());
+            show(Runtime.getRuntime().exec(command));
+            System.out.println("[done]");
+        }
+    }
+}

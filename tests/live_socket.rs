@@ -1,0 +1,175 @@
+//! Where the socket is, and who gets hold of it.
+
+use crate::common::{FILTER, VERSIONS, agent, program};
+use crate::live_cli::jtrail;
+use crate::live_control::{Bench, rounds};
+use crate::source::compile;
+use jtrail_control::{Command as Ask, Incoming, Notice};
+use jtrail_testkit::{Jdk, Run, STRANGER, ask_as_stranger, temp_dir};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What [`ctl_by_process_id`] finds the process in.
+const PID: &str = "JTRAIL_TEST_PID";
+const RUNTIME: &str = "XDG_RUNTIME_DIR";
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().expect("there").mode() & 0o7777
+}
+
+/// Without `control=`, it is in the user's runtime directory, by process id, and clients look for it there.
+#[test]
+fn the_usual_socket() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let runtime = temp_dir();
+        let file = runtime.path().join("trace");
+        let options = format!(
+            "format=binary,server=enabled,{FILTER},file={}",
+            file.display()
+        );
+        let run = program(&jdk, "harness.Attached").env(RUNTIME, runtime.path());
+        let mut running = run.agent(agent(), options).spawn().expect("it starts");
+        running.wait_ready();
+        let pid = running.pid().to_string();
+        let folder = runtime.path().join("jtrail");
+        let socket = folder.join(format!("{pid}.sock"));
+        let found = socket.symlink_metadata().expect("there");
+        assert!(found.file_type().is_socket());
+        assert_eq!((mode(&folder), mode(&socket)), (0o700, 0o600));
+        // The client's environment counts, so it is a process of its own.
+        let child = std::env::current_exe().expect("a path");
+        let test = ["--exact", "--nocapture", "live_socket::ctl_by_process_id"];
+        let child = test
+            .iter()
+            .fold(Run::native(child, "--ignored"), |run, arg| run.arg(arg));
+        let child = child.env(RUNTIME, runtime.path()).env(PID, &pid).output();
+        child.assert_exit(0);
+        for part in ["recording", &pid, &file.display().to_string()] {
+            assert!(child.stdout.contains(part), "{child}");
+        }
+        let output = running.wait().expect("it ends");
+        output.assert_exit(0);
+        assert!(folder.exists() && !socket.exists());
+    }
+}
+
+#[test]
+#[ignore = "what another test starts as a process of its own"]
+fn ctl_by_process_id() {
+    let Ok(pid) = std::env::var(PID) else { return };
+    let (code, out, err) = jtrail(&["ctl", &pid, "status"]);
+    assert_eq!(code, ExitCode::SUCCESS, "{err}");
+    println!("{out}");
+}
+
+/// Another user's process is sent away, though modes let it connect. It is said once.
+#[test]
+fn other_users_are_refused() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        for (name, mode) in [(".", 0o755), ("socket", 0o666)] {
+            fs::set_permissions(bench.path(name), PermissionsExt::from_mode(mode)).expect("ours");
+        }
+        for _ in 0..3 {
+            let Some(answer) = ask_as_stranger(&bench.path("socket")) else {
+                return;
+            };
+            assert_eq!(answer, "b''", "JDK {}", jdk.feature);
+        }
+        bench.work();
+        assert!(bench.ctl(&["status"]).contains("recording"));
+        let (folder, output) = bench.end();
+        assert_eq!(rounds(&folder.path().join("first"), &output).1, 1);
+        let said: Vec<&str> = output
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("jtrail: "))
+            .collect();
+        let expected =
+            format!("jtrail: a connection of the user with number {STRANGER} was refused");
+        assert_eq!(said, [expected], "{output}");
+    }
+}
+
+/// The socket's folder goes, with all that is in it: who is connected stays so, and the agent leaves as ever.
+#[test]
+fn the_folder_is_removed() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for detaches in [true, false] {
+            let options = "format=binary,events=methods+threads";
+            let mut bench = Bench::with_socket(&jdk, options, "own/socket");
+            let mut client = bench.client();
+            let nothing = |_| Ok(());
+            client.call(Ask::Status, nothing).expect("connected");
+            fs::remove_dir_all(bench.path("own")).expect("ours");
+            bench.work();
+            client.call(Ask::Status, nothing).expect("still there");
+            bench.try_ctl(&["status"]).expect_err("nobody finds it");
+            bench.work();
+            if detaches {
+                client.call(Ask::Detach, nothing).expect("it leaves");
+                bench.work(); // in none
+            }
+            let (folder, output) = bench.end();
+            let (_, count) = rounds(&folder.path().join("first"), &output);
+            assert_eq!(count, 2, "{output}");
+            assert!(!output.stderr.contains("jtrail: "), "{output}");
+            assert!(!folder.path().join("own").exists());
+            if !detaches {
+                let last = loop {
+                    match client.receive(Duration::from_secs(10)).expect("in time") {
+                        Some(Incoming::Notice(Notice::Ending(reason))) => break reason,
+                        other => assert!(other.is_some(), "no farewell"),
+                    }
+                };
+                assert_eq!(last.to_string(), "shutdown");
+            }
+        }
+    }
+}
+
+/// Programs that the program starts get neither the sockets nor the trace, however the JVM starts them.
+#[test]
+fn children_hold_nothing_of_ours() {
+    let classes = temp_dir();
+    compile(
+        "Children",
+        include_str!("java/Children.java"),
+        classes.path(),
+    );
+    for jdk in Jdk::require(&VERSIONS) {
+        for mechanism in ["POSIX_SPAWN", "FORK"] {
+            let folder = temp_dir();
+            let path = |name: &str| folder.path().join(name);
+            let options = format!(
+                "format=binary,events=methods+samples,file={},control={}",
+                path("trace").display(),
+                path("socket").display()
+            );
+            let run = Run::new(&jdk, "Children").class_path(classes.path());
+            let run = run.jvm_arg(format!("-Djdk.lang.Process.launchMechanism={mechanism}"));
+            let mut running = run.agent(agent(), options).spawn().expect("it starts");
+            running.wait_ready();
+            let client = UnixStream::connect(path("socket")).expect("connected");
+            running.stdin().write_all(b"go\n").expect("it reads");
+            running.wait_for("[done]");
+            drop(client);
+            let output = running.wait().expect("it ends");
+            output.assert_exit(0);
+            let listed = output.stdout.lines();
+            let listed: Vec<&str> = listed.filter_map(|l| l.strip_prefix("child: ")).collect();
+            // Two children, each with what it reads, what it writes, where its errors go, and the folder.
+            let links = listed.iter().filter(|line| line.contains(" -> "));
+            assert_eq!(links.count(), 8, "{output}");
+            for line in listed {
+                let ours = ["socket:", "/trace", "jtrail", "eventfd", "anon_inode"];
+                assert!(!ours.iter().any(|word| line.contains(word)), "{output}");
+            }
+        }
+    }
+}
