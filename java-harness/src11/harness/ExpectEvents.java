@@ -1,8 +1,12 @@
 package harness;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * What a program expects of the events other than calls: objects, monitors, exceptions, lines and
@@ -102,7 +106,7 @@ public final class ExpectEvents {
     /** As the JVM names the class for agents. Before 15, a hash and not an address tells hidden ones apart. */
     private static String nameOf(Class<?> type) {
         String name = type.getName();
-        int hidden = Runtime.version().feature() < 15 ? name.indexOf('/') : -1;
+        int hidden = Expect.feature() < 15 ? name.indexOf('/') : -1;
         return hidden < 0 ? name : name.substring(0, hidden) + "." + System.identityHashCode(type);
     }
 
@@ -202,6 +206,35 @@ public final class ExpectEvents {
     /** Objects of a class that are roots of this kind at the end. */
     public static void root(String kind, Class<?> type, long n) {
         add("ROOT", kind + " " + type.getName(), n);
+    }
+
+    /**
+     * Until all other threads of the process sleep: then what tools ask the JVM on a thread that has just blocked is answered,
+     * too. Seen several times in a row, as threads that work for each other may all sleep for a moment.
+     */
+    public static void awaitIdle() {
+        for (int times = 0; times < 5; times++) {
+            try {
+                Thread.sleep(5);
+                try (Stream<Path> threads = Files.list(Path.of("/proc/self/task"))) {
+                    if (threads.filter(ExpectEvents::isRunning).count() > 1) { // the first is this one
+                        times = -1;
+                    }
+                }
+            } catch (IOException | InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    /** By the letter behind the name, which stands in brackets. */
+    private static boolean isRunning(Path thread) {
+        try {
+            String text = Files.readString(thread.resolve("stat"));
+            return text.charAt(text.lastIndexOf(')') + 2) != 'S';
+        } catch (IOException e) {
+            return false; // it has ended
+        }
     }
 
     /** Notes the caller's method, and the line that many lines behind the call. */

@@ -78,7 +78,7 @@ public final class Monitors {
             for (Thread t : threads) {
                 awaitBlocked(t, lock);
             }
-            awaitIdle(threads);
+            ExpectEvents.awaitIdle(); // a blocked thread's event may be under way still, and ask who the owner is
         }
         join(threads);
     }
@@ -93,25 +93,6 @@ public final class Monitors {
             }
             sleep(1);
         }
-    }
-
-    static boolean isIdleLong = true;
-
-    /**
-     * A blocked thread's event may be under way still, and ask who the owner is: until none has used the processor for a while.
-     * The first events of all take longest.
-     */
-    static void awaitIdle(List<Thread> threads) {
-        long before;
-        do {
-            before = used(threads);
-            sleep(isIdleLong ? 300 : 50);
-            isIdleLong = false;
-        } while (used(threads) != before);
-    }
-
-    static long used(List<Thread> threads) {
-        return threads.stream().mapToLong(t -> ManagementFactory.getThreadMXBean().getThreadCpuTime(t.getId())).sum();
     }
 
     static void sleep(long ms) {

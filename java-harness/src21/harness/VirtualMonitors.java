@@ -47,14 +47,6 @@ public final class VirtualMonitors {
         }
     }
 
-    static boolean isIdleLong = true;
-
-    /** A blocked thread's event may be under way still, and ask who the owner is. The first one of all takes longest. */
-    static void awaitIdle() throws InterruptedException {
-        Thread.sleep(isIdleLong ? 300 : 50);
-        isIdleLong = false;
-    }
-
     /** A platform thread holds it, a virtual one blocks. */
     static void contend() throws InterruptedException {
         Lock lock = new Lock();
@@ -62,7 +54,7 @@ public final class VirtualMonitors {
         synchronized (lock) {
             blocked = Thread.ofVirtual().name("blocked").start(() -> enter(lock));
             awaitState(blocked, Thread.State.BLOCKED);
-            awaitIdle();
+            ExpectEvents.awaitIdle(); // its event may be under way still, and ask who the owner is
         }
         blocked.join();
     }
@@ -83,7 +75,7 @@ public final class VirtualMonitors {
         Thread blocked = new Thread(() -> enter(lock), "platform");
         blocked.start();
         awaitState(blocked, Thread.State.BLOCKED);
-        awaitIdle();
+        ExpectEvents.awaitIdle();
         release.countDown();
         blocked.join();
         owner.join();
@@ -154,7 +146,7 @@ public final class VirtualMonitors {
         }
         System.out.println("entered " + entered);
         ExpectEvents.contended(Lock.class, "main", n);
-        if (Runtime.version().feature() < 24) {
+        if (Expect.feature() < 24) {
             ExpectEvents.contended(HeldByVirtual.class, "virtual owner", n);
         } else { // the owner has left its carrier, and the JVM's question for owners passes over such threads
             ExpectEvents.contendedOrUnnamed(HeldByVirtual.class, "virtual owner", n);

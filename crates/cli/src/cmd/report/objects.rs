@@ -147,7 +147,8 @@ impl Report<'_> {
     pub(super) fn live_counts(&self) -> Content {
         let told = &self.analysis.live.counts;
         let told = told.iter().map(|(key, count)| (*key, *count));
-        let shown = self.tells_the_dead();
+        // An overview has their sums.
+        let shown = !self.args.overview();
         let counted = self.analysis.objects.live_counts().filter(|_| shown);
         let mut counts: Vec<_> = told.chain(counted).collect();
         counts.sort_by_key(|(key, count)| (Reverse((count.live, count.peak)), *key));
