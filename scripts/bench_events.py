@@ -52,7 +52,10 @@ public class BenchEvents {
     static native void made(Object object);
 
     public static void main(String[] args) throws Exception {
-        Work work = work(args);
+        repeat(work(args), args);
+    }
+
+    static void repeat(Work work, String[] args) throws Exception {
         int times = Integer.parseInt(args[1]);
         int batches = Integer.parseInt(args[2]);
         below(FRAMES, () -> {
@@ -291,6 +294,9 @@ class Case:
     argument: str = ""
     per: int = 0  # how many a batch has of what the price is for, if not `times`
     together: bool = False  # all threads on one processor
+    main: str = "BenchEvents"  # the class
+    jvm: tuple = ()  # for the JVM
+    since: int = 11  # the first JDK that can run it
 
 
 def traced(name, events, **more):
@@ -329,7 +335,7 @@ def object_cases():
             traced("alloc with ids and free (and exceptions)", "alloc+free+exceptions"),
             traced("alloc with ids and free", "alloc+free", total="frees"),
             traced("alloc=sites with ids and free", "alloc+free,alloc=sites", total="frees"),
-            *floors("free", "tag free", "weak free")]),
+            *floors("free", "tag", "tag free", "weak free")]),
     ]
 
 
@@ -367,8 +373,8 @@ class Runner:
 
     def batches(self, case, options, program=""):
         """The three clocks of each batch."""
-        command = [self.java, "-Xms512m", "-Xmx512m", *options, "-cp", self.work, "BenchEvents", program or case.program,
-                   case.times, case.batches, case.argument]
+        command = [self.java, "-Xms512m", "-Xmx512m", *case.jvm, *options, "-cp", self.work, case.main,
+                   program or case.program, case.times, case.batches, case.argument]
         on_one = (lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})) if case.together else None
         clocks = [tuple(map(int, line.split())) for line in run(command, preexec_fn=on_one).splitlines()
                   if re.fullmatch(r"\d+ \d+ \d+", line)]

@@ -171,10 +171,13 @@ fn collections_are_those_of_the_log() {
     }
 }
 
-/// What was in use when ZGC's collections began, as a log tells it: `Garbage Collection (System.gc()) 8M(12%)->2M(3%)`.
+/// What was in use when those of ZGC's collections began that the program waits for, as a log tells it:
+/// `Garbage Collection (System.gc()) 8M(12%)->2M(3%)`.
 fn used_before(log: &str) -> Vec<i64> {
     let used = |line: &str| {
-        let (before, _) = line.split_once("%)->")?;
+        let (before, _) = line
+            .split_once("%)->")
+            .filter(|_| line.contains("(System.gc())"))?;
         let (_, used) = before.rsplit_once(' ')?;
         let (megabytes, _) = used.split_once("M(")?;
         Some(megabytes.parse::<i64>().ok()? * MB)
@@ -182,14 +185,15 @@ fn used_before(log: &str) -> Vec<i64> {
     log.lines().filter_map(used).collect()
 }
 
-/// ZGC counts in whole megabytes, and nothing is allocated while the program stands still: what the first pause of each collection tells is
-/// what the log has. How many pauses there are in between differs from version to version.
+/// What the first pause of each collection tells is what the log has, but for a page of 2 MB that another thread may take just before that
+/// pause. How many pauses there are in between differs from version to version.
 fn assert_uses_are_those_of_the_log(ours: &[Collection], log: &str, what: &str) {
     let theirs = used_before(log);
     assert!(theirs.len() >= 40, "{what}");
     let mut pauses = ours.iter();
     for used in theirs {
-        assert!(pauses.any(|pause| pause.used == used), "{used} {what}");
+        let is_near = |pause: &Collection| (pause.used - used).abs() <= 2 * MB;
+        assert!(pauses.any(is_near), "{used} {what}");
     }
 }
 
