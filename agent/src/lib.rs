@@ -85,7 +85,9 @@ unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint 
     let options = match options {
         Ok(options) => options,
         Err(error) => {
-            guard::switch_off();
+            if agent::if_loaded().is_none() {
+                guard::switch_off();
+            }
             let at = error.valid_up_to();
             log::say(&format!(
                 "the options are not UTF-8 at byte {at}; write them in UTF-8"

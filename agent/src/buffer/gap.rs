@@ -25,6 +25,11 @@ impl Gap {
         self.open.len() > OPEN_LIMIT
     }
 
+    /// All that was left out.
+    pub(super) fn all(&self) -> u64 {
+        self.events + self.others
+    }
+
     pub(super) fn count(&mut self, low: u64, payload: &[u64]) {
         match record::kind(low) {
             Some(record::Kind::Enter(method)) => {

@@ -77,8 +77,9 @@ codes! {
     ThreadStart Words(1), false;
     /// Thread. It ended.
     ThreadEnd Words(1), false;
-    /// See [`lost`], and how many records of other kinds are missing. Events of the running thread are missing here.
-    Lost Words(2), false;
+    /// See [`lost`]; how many records of other kinds are missing; how many more enters are, which follow anew. Events of the running
+    /// thread are missing here.
+    Lost Words(3), false;
     /// How many objects had numbers. A collection began.
     GcStart Words(1), false;
     /// Bytes of the heap, and bytes in use; zeros if unknown. A collection ended.

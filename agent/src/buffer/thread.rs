@@ -25,8 +25,8 @@ pub(crate) struct ThreadBuffer {
     owner: UnsafeCell<Owner>,
     pending: UnsafeCell<Pending>,
     number: u64,
-    /// Events of calls, and others, that are lost and that no record tells of yet.
-    unwritten: (AtomicU64, AtomicU64),
+    /// Events that are lost and that no record tells of yet.
+    unwritten: AtomicU64,
     /// The writer gives the reserve back through this.
     reserve_return: Sender<Chunk>,
     /// The reserve, whoever has it in its hands.
@@ -463,13 +463,9 @@ impl ThreadBuffer {
         Refill::Done
     }
 
-    /// For the writer, at the end of the trace: events of calls, and others, that were lost since the last record.
-    pub(crate) fn unwritten(&self) -> (u64, u64) {
-        let (calls, others) = &self.unwritten;
-        (
-            calls.load(Ordering::Relaxed),
-            others.load(Ordering::Relaxed),
-        )
+    /// For the writer: how many events are lost that no record tells of yet.
+    pub(crate) fn unwritten(&self) -> u64 {
+        self.unwritten.load(Ordering::Relaxed)
     }
 
     /// For the writer: what the thread has published.

@@ -5,7 +5,7 @@ use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::hooks::own_threads::Leaves;
 use crate::hooks::{self, leaving};
-use crate::writer::{Action, Burst, NextTrace, Output, hostname, part};
+use crate::writer::{Acted, Action, Burst, Handshake, NextTrace, Output, hostname, part};
 use crossbeam_channel::bounded;
 use jni::sys::JNIEnv;
 use jtrail_control::{
@@ -76,17 +76,9 @@ impl Commander {
         self.leaves
     }
 
-    /// Has the writer do something now; at which tick that is.
-    fn act(&self, action: Action) -> Result<u64, Failure> {
-        self.act_at((self.agent.now)(), action)
-    }
-
-    /// As [`Self::act`], at a tick that has passed.
-    fn act_at(&self, at: u64, action: Action) -> Result<u64, Failure> {
-        match self.agent.writer.act(at, action) {
-            true => Ok(at),
-            false => Err(off()),
-        }
+    /// Has the writer do something now.
+    fn act(&self, action: Action) -> Result<(), Failure> {
+        acted(self.agent.writer.act((self.agent.now)(), action))
     }
 
     /// The options of a trace that is to begin, of events that can be had.
@@ -195,13 +187,18 @@ impl Commander {
         }
     }
 
-    /// Begins a trace; at which tick it began. `is_burst`: it is for one burst, which does not begin by itself.
-    fn begin(&mut self, request: TraceRequest, is_burst: bool) -> Result<u64, Failure> {
+    /// Begins a trace, or one that is for a burst alone; calls `began` when clients may see it, and nothing is in it yet.
+    fn begin(
+        &mut self,
+        request: TraceRequest,
+        burst: Option<Burst>,
+        began: &mut dyn FnMut(&Trace),
+    ) -> Result<(), Failure> {
         let TraceRequest { change, stream } = request;
         let has_filters = !change.patterns.is_empty();
         let mut options = self.options_of(&change)?;
-        if is_burst {
-            options.bursts.clear();
+        if burst.is_some() {
+            options.bursts.clear(); // none begins by itself
         }
         let (next, trace) = self.next(options, change.file.is_some(), stream.clone())?;
         let (options, file) = (Arc::clone(&next.options), next.output.file_id());
@@ -211,25 +208,31 @@ impl Commander {
         }
         self.switch(options.events, has_filters)?;
         self.begin_objects();
-        let at = self.act(Action::Begin(next))?;
+        let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);
+        let (handshake, meeting) = Handshake::new();
+        let begin = Action::Begin(next, burst, handshake);
+        let done = self.agent.writer.begin((self.agent.now)(), begin);
+        let met = meeting.meet(|progress| {
+            let mut shown = self.shown.lock();
+            shown.begin(&trace, file, stream, progress);
+            if let Some(bursts) = triggers {
+                shown.set_state(State::Paused);
+                bursts.arm();
+            }
+            drop(shown);
+            began(&trace);
+        });
+        met.ok_or_else(off)?;
+        acted(done.recv().unwrap_or(Acted::Off))?;
         self.options = options;
         self.tell_code();
-        let progress = self.agent.writer.progress();
-        let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);
-        let mut shown = self.shown.lock();
-        shown.begin(&trace, file, stream, progress);
-        if let Some(bursts) = triggers {
-            shown.set_state(State::Paused);
-            bursts.arm();
-        }
-        drop(shown);
         if let Some(bursts) = triggers {
             for number in bursts.begin_at_once() {
                 self.act(Action::Triggered(number))?;
             }
         }
         self.waiting.end();
-        Ok(at)
+        Ok(())
     }
 
     /// The trace is about to end: no burst begins any more.
@@ -255,6 +258,15 @@ fn off() -> Failure {
     failed("tracing is off; the reason is on the program's standard error")
 }
 
+/// What a client is told of that.
+fn acted(acted: Acted) -> Result<(), Failure> {
+    match acted {
+        Acted::Done => Ok(()),
+        Acted::TraceOver => Err(Failure::new(ErrorCode::State, "the trace has ended")),
+        Acted::Off => Err(off()),
+    }
+}
+
 impl control::Agent for Commander {
     fn state(&self) -> State {
         self.shown.lock().state()
@@ -271,8 +283,9 @@ impl control::Agent for Commander {
     }
 
     fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
-        self.begin(request, false)?;
-        self.trace().ok_or_else(off)
+        let mut trace = None;
+        self.begin(request, None, &mut |begun| trace = Some(begun.clone()))?;
+        trace.ok_or_else(off)
     }
 
     fn stop(&mut self) -> Result<Ended, Failure> {
@@ -288,15 +301,16 @@ impl control::Agent for Commander {
     fn pause(&mut self) -> Result<(), Failure> {
         self.act(Action::Pause)?;
         self.resumed(false);
-        self.shown.lock().set_state(State::Paused);
         Ok(())
     }
 
     fn resume(&mut self) -> Result<(), Failure> {
         self.resumed(true); // before the tick at which it goes on
-        self.act(Action::Resume)?;
-        self.shown.lock().set_state(State::Recording);
-        Ok(())
+        let done = self.act(Action::Resume);
+        if done.is_err() {
+            self.resumed(false);
+        }
+        done
     }
 
     fn burst(
@@ -307,16 +321,6 @@ impl control::Agent for Commander {
     ) -> Result<(), Failure> {
         let ends_trace = begin.is_some();
         let lasting = self.agent.bursts.as_ref().map(|bursts| bursts.lasting());
-        let at = match begin {
-            Some(request) => self.begin(request, true)?,
-            None => {
-                self.shown.lock().set_state(State::Recording);
-                (self.agent.now)()
-            }
-        };
-        if let Some(trace) = self.trace() {
-            began(&trace);
-        }
         let (shown, notifier) = (Arc::clone(&self.shown), self.notifier.clone());
         let over = move |progress| {
             drop(lasting);
@@ -338,12 +342,18 @@ impl control::Agent for Commander {
                 super::wake(); // for what can't be done on the writer's thread
             }
         };
-        let burst = Action::Burst(Burst {
+        let burst = Burst {
             limit,
             ends_trace,
             over: Box::new(over),
-        });
-        self.act_at(at, burst).map(|_| ())
+        };
+        if let Some(request) = begin {
+            return self.begin(request, Some(burst), began);
+        }
+        if let Some(trace) = self.trace() {
+            began(&trace);
+        }
+        self.act(Action::Burst(burst))
     }
 
     fn go(&mut self) -> Result<(), Failure> {
@@ -358,10 +368,7 @@ impl control::Agent for Commander {
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure> {
-        let (state, stream) = {
-            let shown = self.shown.lock();
-            (shown.state(), shown.stream.clone())
-        };
+        let stream = self.shown.lock().stream.clone();
         let mut options = (*self.options).clone();
         options.filter = (*self.agent.filter()).clone();
         if let Some(file) = file {
@@ -369,29 +376,24 @@ impl control::Agent for Commander {
         }
         let (next, trace) = self.next(options, file.is_some(), stream.clone())?;
         let (options, file) = (Arc::clone(&next.options), next.output.file_id());
-        let (closed, is_closed) = bounded(1);
-        let (go_on, may_go_on) = bounded(1);
         self.begin_objects();
-        let action = Action::Rotate(next, closed, may_go_on);
+        let (handshake, meeting) = Handshake::new();
+        let action = Action::Rotate(next, handshake);
         let done = self.agent.writer.begin((self.agent.now)(), action);
-        let Ok(progress) = is_closed.recv() else {
-            return Err(off());
-        };
-        let old = self.shown.lock().end(progress);
-        if let Some(old) = old {
-            ended(old);
-        }
-        let _ = go_on.send(()); // it waits
-        done.recv().map_err(|_| off())?;
+        meeting.meet(|progress| {
+            let mut shown = self.shown.lock();
+            let state = shown.state();
+            let old = shown.end(progress);
+            shown.begin(&trace, file, stream, progress);
+            shown.set_state(state);
+            drop(shown);
+            if let Some(old) = old {
+                ended(old);
+            }
+        });
+        acted(done.recv().unwrap_or(Acted::Off))?;
         self.options = options;
         self.tell_code();
-        let progress = self.agent.writer.progress();
-        let mut shown = self.shown.lock();
-        shown.begin(&trace, file, stream, progress);
-        if self.agent.bursts.is_some() {
-            shown.set_state(state);
-        }
-        drop(shown);
         Ok(trace)
     }
 
@@ -406,7 +408,7 @@ impl control::Agent for Commander {
             }
             SnapshotKind::Heap => match hooks::take_heap_snapshot(self.agent, self.env) {
                 true => Ok(None),
-                false => Err(unavailable("the agent was loaded without events=heap")),
+                false => Err(unavailable("this trace has no events=heap")),
             },
             SnapshotKind::Profile => {
                 if self.options.format != OutputFormat::ProfilerJ {
@@ -447,7 +449,7 @@ impl control::Agent for Commander {
 
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
         super::check_mark(self.agent, text)?;
-        self.act(Action::Mark(text.to_owned())).map(|_| ())
+        self.act(Action::Mark(text.to_owned()))
     }
 
     fn status(&self) -> Status {
@@ -493,6 +495,7 @@ impl control::Agent for Commander {
         }
         self.disarm();
         let _ = self.act(Action::End); // it may have ended when a write failed
+        self.resumed(false);
         let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         self.shown_end()
     }

@@ -154,10 +154,17 @@ pub(crate) fn is_recording(agent: &Agent) -> bool {
     }
 }
 
-/// A burst has begun by itself, or is over: tells clients.
-pub(crate) fn tell_state(state: State) {
+/// The trace is paused now, or goes on, as a client asked, who tells the others.
+pub(crate) fn show(state: State) {
     if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
         channel.shown.lock().set_state(state);
+    }
+}
+
+/// A burst has begun by itself, or is over: tells clients.
+pub(crate) fn tell_state(state: State) {
+    show(state);
+    if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
         channel.notifier.notify(&Notice::State(state));
     }
 }
@@ -219,6 +226,7 @@ pub(crate) fn wait_for_client(agent: &Agent) {
 pub(crate) fn failed(progress: crate::writer::Progress, message: &str) {
     if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
         channel.tell_end(progress, EndReason::Failure, message);
+        wake(); // for what can't be done on the writer's thread
     }
 }
 

@@ -57,8 +57,11 @@ impl Shown {
         }
     }
 
+    /// What the trace is at; nothing if it has ended.
     pub(super) fn set_state(&mut self, state: State) {
-        self.state = state;
+        if self.trace.is_some() {
+            self.state = state;
+        }
     }
 
     pub(super) fn state(&self) -> State {

@@ -9,7 +9,7 @@ use super::{buffer, record, runs_agents_own};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jni::{self, ApiFunctions};
-use crate::writer::{Action, Announcement, MarkInfo};
+use crate::writer::{Acted, Action, Announcement, MarkInfo};
 use crate::{control, guard, log};
 use ::jni::sys::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
 use jtrail_control::{Command, Failure, LONGEST_MARK, Start};
@@ -173,8 +173,9 @@ fn mark(agent: &Agent, env: *mut JNIEnv, text: String) -> Result<(), String> {
     let buffer = buffer(agent, env).ok_or("this thread can't be recorded any more")?;
     if MarkInfo::on_their_way() >= MOST_MARKS {
         return match agent.writer.act((agent.now)(), Action::Mark(text)) {
-            true => Ok(()),
-            false => Err("tracing is over".into()),
+            Acted::Done => Ok(()),
+            Acted::TraceOver => Err("there is no trace".into()),
+            Acted::Off => Err("tracing is over".into()),
         };
     }
     let number = MARKS.fetch_add(1, Ordering::Relaxed);

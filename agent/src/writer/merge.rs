@@ -2,6 +2,7 @@
 
 use super::announce::BufferHandle;
 use super::stream::{Sink, Stream};
+use crate::agent::NO_THREAD;
 use crate::buffer::{Chunk, Full, Seen};
 use crossbeam_channel::Sender;
 use std::cmp::Reverse;
@@ -12,6 +13,8 @@ pub(crate) struct Merge {
     streams: HashMap<u64, Stream>,
     /// Where read chunks go.
     empty: Sender<Chunk>,
+    /// What is lost of threads that have ended since, and in no record.
+    lost_of_ended: u64,
     /// For the merge, kept for its memory.
     heads: BinaryHeap<Reverse<(u64, u64)>>,
 }
@@ -21,6 +24,7 @@ impl Merge {
         Self {
             streams: HashMap::new(),
             empty,
+            lost_of_ended: 0,
             heads: BinaryHeap::new(),
         }
     }
@@ -91,13 +95,19 @@ impl Merge {
         self.free_done();
     }
 
-    /// By thread, how many events of calls, and others, were lost since its last record.
-    pub(crate) fn unwritten(&self) -> Vec<(u32, (u64, u64))> {
-        self.streams
-            .values()
-            .map(Stream::unwritten)
-            .filter(|(_, events)| *events != (0, 0))
+    /// By thread, how many events are lost that no record tells of, nor an earlier trace.
+    pub(crate) fn unwritten(&self) -> Vec<(u32, u64)> {
+        let of_ended = (NO_THREAD, self.lost_of_ended);
+        let all = self.streams.values().map(Stream::unwritten);
+        all.chain([of_ended])
+            .filter(|(_, events)| *events > 0)
             .collect()
+    }
+
+    /// What is lost so far is told.
+    pub(crate) fn tell_lost(&mut self) {
+        self.lost_of_ended = 0;
+        self.streams.values_mut().for_each(Stream::tell_lost);
     }
 
     /// Gives all chunks that were handed over back unread.
@@ -111,6 +121,7 @@ impl Merge {
 
     fn free_done(&mut self) {
         for (_, stream) in self.streams.extract_if(|_, stream| stream.is_done()) {
+            self.lost_of_ended += stream.unwritten().1;
             stream.free();
         }
     }

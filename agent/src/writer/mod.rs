@@ -55,7 +55,7 @@ enum Command {
     /// With the tick at which recording began.
     Live(u64),
     /// Something to do when all is written that happened before this tick; and whom to tell then.
-    At(u64, Action, Sender<()>),
+    At(u64, Action, Sender<Acted>),
     Stop,
 }
 
@@ -67,11 +67,12 @@ pub(crate) enum Action {
     Resume,
     /// The trace ends here. What happens until the next one is in none.
     End,
-    /// A trace begins. Calls that are open are not in it.
-    Begin(NextTrace),
-    /// The trace ends here, and another one goes on with the calls that are open. What is told when the first one is written, and
-    /// what is waited for before anything of the second one is.
-    Rotate(NextTrace, Sender<Progress>, Receiver<()>),
+    /// A trace begins. Calls that are open are not in it. With a burst, it is for that one alone. They meet when it has begun, before
+    /// anything is in it.
+    Begin(NextTrace, Option<Burst>, Handshake),
+    /// The trace ends here, and another one goes on with the calls that are open, paused if this one is. They meet when the first one is
+    /// written, before anything of the second one is.
+    Rotate(NextTrace, Handshake),
     /// From here on, a burst: it ends by itself.
     Burst(Burst),
     /// A burst that began by itself, by the number of what began it.
@@ -80,6 +81,56 @@ pub(crate) enum Action {
     Mark(String),
     /// The document of a format of totals as it is now, into a file of that name, or of one beside the trace.
     Document(Option<PathBuf>, Sender<Result<PathBuf, String>>),
+}
+
+/// What became of something that the writer was to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Acted {
+    Done,
+    /// There is no trace for it any more.
+    TraceOver,
+    /// The writer is gone, or its output failed.
+    Off,
+}
+
+/// The writer comes to a point, says how far it has come, and waits there for whoever asked it.
+pub(crate) struct Handshake {
+    reached: Sender<Progress>,
+    go_on: Receiver<()>,
+}
+
+/// The other side of it.
+pub(crate) struct Meeting {
+    reached: Receiver<Progress>,
+    go_on: Sender<()>,
+}
+
+impl Handshake {
+    pub(crate) fn new() -> (Self, Meeting) {
+        let (sender, reached) = bounded(1);
+        let (go_on, receiver) = bounded(1);
+        let handshake = Self {
+            reached: sender,
+            go_on: receiver,
+        };
+        (handshake, Meeting { reached, go_on })
+    }
+
+    /// For the writer. It waits for nobody who is gone.
+    fn meet(self, progress: Progress) {
+        if self.reached.send(progress).is_ok() {
+            let _ = self.go_on.recv();
+        }
+    }
+}
+
+impl Meeting {
+    /// Waits until the writer is there, and has it wait during `f`. `None` if it never comes there.
+    pub(crate) fn meet<T>(self, f: impl FnOnce(Progress) -> T) -> Option<T> {
+        let result = f(self.reached.recv().ok()?);
+        let _ = self.go_on.send(()); // it waits
+        Some(result)
+    }
 }
 
 /// A part of a trace, or a trace, that ends by itself.
@@ -165,14 +216,13 @@ impl Writer {
         let _ = self.commands.send(Command::Live(started));
     }
 
-    /// Has something done when all is written that happened before the tick `at`, and waits for that. `false` if the writer is
-    /// gone, or its output failed.
-    pub(crate) fn act(&self, at: u64, action: Action) -> bool {
-        self.begin(at, action).recv() == Ok(())
+    /// Has something done when all is written that happened before the tick `at`, and waits for that.
+    pub(crate) fn act(&self, at: u64, action: Action) -> Acted {
+        self.begin(at, action).recv().unwrap_or(Acted::Off)
     }
 
-    /// As [`Self::act`], without waiting for it.
-    pub(crate) fn begin(&self, at: u64, action: Action) -> Receiver<()> {
+    /// As [`Self::act`], without waiting for it. No answer comes when it is [`Acted::Off`].
+    pub(crate) fn begin(&self, at: u64, action: Action) -> Receiver<Acted> {
         let (done, is_done) = bounded(1);
         let _ = self.commands.send(Command::At(at, action, done));
         is_done

@@ -22,6 +22,8 @@ pub(crate) struct Stream {
     running: u32,
     /// The buffer's owner is gone, and its last chunk is in `parts`.
     finished: bool,
+    /// Events that an earlier trace has told as lost, before there is a record of it.
+    told_lost: u64,
 }
 
 struct Part {
@@ -40,6 +42,7 @@ impl Stream {
             epoch: 0,
             running: 0,
             finished: false,
+            told_lost: 0,
         }
     }
 
@@ -55,9 +58,26 @@ impl Stream {
         }
     }
 
-    /// The thread that records belong to now, and how many of its events of calls, and others, were lost since the last record.
-    pub(crate) fn unwritten(&self) -> (u32, (u64, u64)) {
-        (self.running, self.buffer.get().unwritten())
+    /// The thread that records belong to now, and how many events are lost that no record tells of, nor an earlier trace.
+    pub(crate) fn unwritten(&self) -> (u32, u64) {
+        let all = self.buffer.get().unwritten();
+        (self.running, all.saturating_sub(self.told_lost))
+    }
+
+    /// What is lost so far is told, though the record of it is still to come.
+    pub(crate) fn tell_lost(&mut self) {
+        self.told_lost = self.buffer.get().unwritten();
+    }
+
+    /// What the sink gets of a [`Code::Lost`] record: its payload, and how much of it an earlier trace has told.
+    fn lost(&mut self, payload: &[u64]) -> [u64; 4] {
+        let &[calls, others, open] = payload else {
+            return [0; 4]; // the code has so many words
+        };
+        let all = record::lost_parts(calls).0 + others + open;
+        let told = all.min(self.told_lost);
+        self.told_lost -= told;
+        [calls, others, open, told]
     }
 
     /// Takes in a chunk that was handed over.
@@ -141,6 +161,10 @@ impl Stream {
                         match code {
                             Code::Time => self.epoch = record::epoch(first),
                             Code::Running => self.running = first as u32,
+                            Code::Lost => {
+                                let lost = self.lost(payload);
+                                sink.coded(self.running, time, code, &lost);
+                            }
                             _ => sink.coded(self.running, time, code, payload),
                         }
                     }

@@ -362,7 +362,9 @@ fn translated(records: &[Seen]) -> Vec<String> {
             Seen::Leave(method) => translator.leave(1, time, method),
             Seen::Coded(code, first) => {
                 let words = code.words(first).expect("a known record");
-                translator.coded(1, time, code, &[first, 0][..words]);
+                // The stream adds what was told before.
+                let words = words + usize::from(code == Code::Lost);
+                translator.coded(1, time, code, &[first, 0, 0, 0][..words]);
             }
         }
     }

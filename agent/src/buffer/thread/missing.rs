@@ -8,9 +8,9 @@ impl ThreadBuffer {
     /// Counts a record that is left out.
     pub(super) fn count_missing(&self, owner: &mut Owner, low: u64, payload: &[u64]) {
         let gap = owner.gaps.entry(owner.running).or_default();
-        let before = (gap.events, gap.others);
+        let before = gap.all();
         gap.count(low, payload);
-        self.add_unwritten(gap.events - before.0, gap.others - before.1);
+        self.add_unwritten(gap.all() - before);
     }
 
     /// Writes down what is missing at this place, for each thread that it is missing for.
@@ -26,33 +26,31 @@ impl ThreadBuffer {
         let Some(gap) = owner.gaps.get(&thread) else {
             return true;
         };
-        let words = 2 * SWITCH_WORDS + 3 + gap.open.len();
+        let words = 2 * SWITCH_WORDS + 4 + gap.open.len();
         if !self.has_room(owner, owner.limit, now, words) {
             return gap.is_deep();
         }
         let gap = owner.gaps.remove(&thread).unwrap_or_default();
+        self.add_unwritten(gap.all().wrapping_neg());
         let running = std::mem::replace(&mut owner.running, thread);
         self.tell_running(owner, now);
-        let lost = gap.events - gap.open.len() as u64;
+        let open = gap.open.len() as u64;
+        let lost = record::lost(gap.events - open, gap.closed);
         self.push(
             word(now, record::coded(Code::Lost)),
-            &[record::lost(lost, gap.closed), gap.others],
+            &[lost, gap.others, open],
         );
         for method in gap.open {
             self.push(word(now, record::enter(method)), &[]);
         }
         owner.running = running;
         self.tell_running(owner, now);
-        self.add_unwritten(gap.events.wrapping_neg(), gap.others.wrapping_neg());
         true
     }
 
-    /// Adds to the numbers of what is left out and not written down; wraps. Only the owning thread writes them.
-    fn add_unwritten(&self, calls: u64, others: u64) {
-        let (all_calls, all_others) = &self.unwritten;
-        for (all, more) in [(all_calls, calls), (all_others, others)] {
-            let sum = all.load(Ordering::Relaxed).wrapping_add(more);
-            all.store(sum, Ordering::Relaxed);
-        }
+    /// Adds to the number of what is left out and not written down; wraps. Only the owning thread writes it.
+    fn add_unwritten(&self, events: u64) {
+        let sum = self.unwritten.load(Ordering::Relaxed).wrapping_add(events);
+        self.unwritten.store(sum, Ordering::Relaxed);
     }
 }

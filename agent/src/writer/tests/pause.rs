@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::memory::Mapping;
-use crate::writer::{Action, Burst, NextTrace, Output, Setup, Writer};
+use crate::writer::{Acted, Action, Burst, Handshake, NextTrace, Output, Setup, Writer};
 use crossbeam_channel::bounded;
 use jtrail_formats::{Checker, Item, Reader};
-use jtrail_model::Timestamp;
+use jtrail_model::{Timestamp, Totals};
 use jtrail_options::{BurstLimit, Options, Target};
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -103,6 +103,10 @@ fn target(path: PathBuf) -> (Output, String) {
 
 impl Bench {
     fn new() -> Self {
+        Self::with(WhenFull::Block)
+    }
+
+    fn with(when_full: WhenFull) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let (empty, supply, memory) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
         let (full_sender, full) = unbounded();
@@ -123,7 +127,7 @@ impl Bench {
         let exchange = Exchange {
             empty: supply,
             full: full_sender,
-            when_full: WhenFull::Block,
+            when_full,
         };
         let (handle, buffer) = BufferHandle::share(ThreadBuffer::new(1, 1, exchange));
         let method = |number, name: &str| MethodInfo {
@@ -170,7 +174,11 @@ impl Bench {
     }
 
     fn act(&self, action: Action) {
-        assert!(self.writer.act(System::now(), action));
+        assert_eq!(self.writer.act(System::now(), action), Acted::Done);
+    }
+
+    fn assert_over(&self, action: Action) {
+        assert_eq!(self.writer.act(System::now(), action), Acted::TraceOver);
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -186,12 +194,21 @@ impl Bench {
         }
     }
 
+    /// Begins a trace, for a burst or not; `meanwhile` is when it has begun and nothing is in it.
+    fn begin(&self, name: &str, burst: Option<Burst>, meanwhile: impl FnOnce()) {
+        let (handshake, meeting) = Handshake::new();
+        let begin = Action::Begin(self.next(name), burst, handshake);
+        let done = self.writer.begin(System::now(), begin);
+        meeting.meet(|_| meanwhile()).expect("it begins");
+        assert_eq!(done.recv(), Ok(Acted::Done));
+    }
+
     fn rotate(&self, name: &str) {
-        let (closed, is_closed) = bounded(1);
-        let (go_on, may_go_on) = bounded(1);
-        go_on.send(()).expect("there is room");
-        self.act(Action::Rotate(self.next(name), closed, may_go_on));
-        is_closed.recv().expect("the first one was closed");
+        let (handshake, meeting) = Handshake::new();
+        let rotate = Action::Rotate(self.next(name), handshake);
+        let done = self.writer.begin(System::now(), rotate);
+        meeting.meet(|_| ()).expect("the first one is closed");
+        assert_eq!(done.recv(), Ok(Acted::Done));
     }
 
     fn end(self) -> tempfile::TempDir {
@@ -200,6 +217,22 @@ impl Bench {
         self.writer.stop();
         self.folder
     }
+}
+
+/// What a trace says of itself at its end.
+fn totals(file: &Path) -> Totals {
+    let mut reader = Reader::new(File::open(file).expect("there")).expect("a trace");
+    let found = reader.for_each(|item| match item {
+        Item::Event {
+            event: Event::Custom(e),
+            ..
+        } => match Note::parse(&e.body) {
+            Some(Note::Totals(totals)) => ControlFlow::Break(totals),
+            _ => ControlFlow::Continue(()),
+        },
+        _ => ControlFlow::Continue(()),
+    });
+    found.expect("sound").expect("it ended well")
 }
 
 /// Calls of a trace, `>run` and `<run`, and what else there is of interest. It is sound.
@@ -246,7 +279,7 @@ fn traces_follow_each_other() {
     bench.act(Action::End);
     bench.record(record::leave(BASE));
     bench.record(record::enter(BASE)); // in no trace
-    bench.act(Action::Begin(bench.next("2")));
+    bench.begin("2", None, || ());
     bench.record(record::leave(BASE)); // began before
     bench.record(record::enter(BASE));
     bench.record(record::leave(BASE));
@@ -265,9 +298,8 @@ fn traces_follow_each_other() {
 fn a_burst_that_the_end_cuts_short_does_not_end_later() {
     let bench = Bench::new();
     bench.act(Action::Burst(Burst {
-        limit: BurstLimit::Time(Duration::from_secs(3600)),
-        ends_trace: false,
         over: Box::new(|_| panic!("it is not over")),
+        ..burst(BurstLimit::Time(Duration::from_secs(3600)))
     }));
     bench.record(record::enter(RUN));
     bench.record(record::leave(RUN));
@@ -279,13 +311,117 @@ fn a_burst_that_the_end_cuts_short_does_not_end_later() {
 fn what_has_ended_can_be_ended_again() {
     let bench = Bench::new();
     bench.act(Action::End);
-    bench.act(Action::End);
-    bench.act(Action::Pause);
-    bench.act(Action::Mark("nowhere".into()));
-    bench.rotate("1");
+    bench.assert_over(Action::End);
+    bench.assert_over(Action::Pause);
+    bench.assert_over(Action::Resume);
+    bench.assert_over(Action::Mark("nowhere".into()));
+    bench.assert_over(Action::Burst(burst(BurstLimit::Events(1))));
+    let (handshake, meeting) = Handshake::new();
+    bench.assert_over(Action::Rotate(bench.next("1"), handshake));
+    assert!(meeting.meet(|_| ()).is_none(), "nothing has ended");
+    bench.record(record::enter(RUN));
+    bench.record(record::leave(RUN));
+    bench.begin("2", None, || ());
     bench.record(record::enter(RUN));
     bench.record(record::leave(RUN));
     let folder = bench.end();
     assert_eq!(calls(&folder.path().join("0")), ["end"]);
-    assert_eq!(calls(&folder.path().join("1")), [">run", "<run", "end"]);
+    let unused = std::fs::metadata(folder.path().join("1")).expect("opened before");
+    assert_eq!(unused.len(), 0);
+    assert_eq!(calls(&folder.path().join("2")), [">run", "<run", "end"]);
+}
+
+/// A burst in a trace that is there.
+fn burst(limit: BurstLimit) -> Burst {
+    Burst {
+        limit,
+        ends_trace: false,
+        over: Box::new(|_| {}),
+    }
+}
+
+/// What goes on in the program while a trace begins is not in it beyond its limit.
+#[test]
+fn a_trace_of_one_burst_has_so_many_events() {
+    let bench = Bench::new();
+    bench.act(Action::End);
+    let (over, is_over) = bounded(1);
+    let of_three = Burst {
+        limit: BurstLimit::Events(3),
+        ends_trace: true,
+        over: Box::new(move |progress| over.send(progress.totals).expect("there is room")),
+    };
+    bench.begin("1", Some(of_three), || {
+        for _ in 0..5 {
+            bench.record(record::enter(BASE));
+            bench.record(record::leave(BASE));
+        }
+    });
+    let totals = is_over.recv().expect("it ends by itself");
+    assert_eq!((totals.enters, totals.leaves, totals.open), (2, 1, 1));
+    bench.assert_over(Action::Pause);
+    let folder = bench.end();
+    assert_eq!(
+        calls(&folder.path().join("1")),
+        [">base", "<base", ">base", "end"]
+    );
+}
+
+/// What is lost is told in the trace that it was lost in, though its record only comes in the next one.
+#[test]
+fn each_trace_tells_its_own_losses() {
+    const CALLS: u64 = 200_000;
+    let bench = Bench::with(WhenFull::Drop);
+    let traces = ["1", "2", "3"];
+    for name in traces {
+        // The writer stands still, and there is room for some of it.
+        bench.begin(name, None, || {
+            for _ in 0..CALLS {
+                bench.record(record::enter(BASE));
+                bench.record(record::leave(BASE));
+            }
+        });
+        bench.act(Action::End);
+    }
+    let folder = bench.end();
+    for name in traces {
+        let totals = totals(&folder.path().join(name));
+        assert!(totals.lost > 0, "{totals:?}");
+        let all = totals.enters + totals.leaves + totals.lost;
+        assert_eq!(all, 2 * CALLS, "{name}: {totals:?}");
+    }
+}
+
+#[test]
+fn a_trace_behind_a_paused_one_is_paused() {
+    let bench = Bench::new();
+    bench.record(record::enter(RUN));
+    bench.act(Action::Pause);
+    bench.record(record::enter(BASE));
+    bench.rotate("1");
+    bench.record(record::leave(BASE));
+    bench.act(Action::Resume);
+    bench.record(record::enter(BASE));
+    bench.record(record::leave(BASE));
+    // A burst in a pause goes on over a rotation, and the pause with it.
+    bench.act(Action::Pause);
+    bench.act(Action::Burst(burst(BurstLimit::Events(2))));
+    bench.record(record::enter(BASE));
+    bench.act(Action::Mark("in it".into()));
+    bench.rotate("2");
+    bench.record(record::leave(BASE));
+    bench.record(record::enter(BASE)); // not in the burst
+    bench.act(Action::Mark("behind it".into()));
+    let folder = bench.end();
+    let file = |name: &str| calls(&folder.path().join(name));
+    assert_eq!(file("0"), [">run", "pause", "end"]);
+    let second = [
+        ">run", ">base", "pause", "<base", "resume", ">base", "<base", "pause", "resume", ">base",
+        "in it", "end",
+    ];
+    assert_eq!(file("1"), second);
+    assert_eq!(
+        file("2"),
+        [">run", ">base", "<base", "pause", "behind it", "end"]
+    );
 }

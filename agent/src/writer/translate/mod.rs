@@ -85,6 +85,10 @@ pub(crate) struct Translator {
     snapshots: u64,
     /// Since when collection pauses.
     paused: Option<Timestamp>,
+    /// It does so because the trace ended there.
+    is_cut: bool,
+    /// The trace's encoder, until its end is written.
+    cut_off: Option<Box<dyn Encode>>,
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
     /// Events that no totals count: calls that are added up, and those of earlier traces.
@@ -124,8 +128,6 @@ struct Thread {
     gone: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<Tree>>,
-    /// Events that are known to be lost before their record comes.
-    told_lost: u64,
     /// Names of records to come.
     names: Vec<Box<str>>,
 }
@@ -195,6 +197,8 @@ impl Translator {
             totals: Totals::default(),
             snapshots: 0,
             paused: None,
+            is_cut: false,
+            cut_off: None,
             lines_before: Vec::new(),
             told_beside: 0,
         }
@@ -276,8 +280,11 @@ impl Translator {
             true => &[],
             false => &self.threads[..],
         };
-        let open = |thread: &Thread| thread.calls.len() as u64 - u64::from(thread.hidden);
-        self.totals.open = calls.iter().flatten().map(|t| open(t)).sum();
+        // Where it was cut, some ended behind its end.
+        let open = |thread: &Thread| {
+            (thread.calls.len() + thread.gone.len()) as u64 - u64::from(thread.hidden)
+        };
+        self.totals.open += calls.iter().flatten().map(|t| open(t)).sum::<u64>();
         self.note(&Note::Totals(self.totals));
     }
 
@@ -446,7 +453,7 @@ impl Sink for Translator {
             Code::ThreadOs => self.thread_os(value, ticks, payload[1]),
             Code::Mount => self.mounted((first >> 32) as u32, ticks, value),
             Code::Unmount => self.unmounted((first >> 32) as u32, ticks, value),
-            Code::Lost => self.lost(number, ticks, first, payload[1]),
+            Code::Lost => self.lost(number, ticks, payload),
             Code::GcStart => self.collection_started(ticks, first),
             Code::GcDetail => self.collection_detail(ticks, first, payload[1]),
             Code::GcFinish => self.collection_finished(ticks, first, payload[1]),

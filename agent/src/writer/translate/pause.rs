@@ -90,6 +90,23 @@ impl Translator {
         self.pause(Timestamp(self.timeline.at(ticks)));
     }
 
+    /// The trace ends here, though its end is written later: what happens in between is not in it.
+    #[cold]
+    pub(crate) fn cut_at(&mut self, ticks: u64) {
+        if !std::mem::replace(&mut self.is_cut, true) {
+            self.cut_off = Some(std::mem::replace(&mut self.encoder, Self::silent()));
+        }
+        self.paused
+            .get_or_insert(Timestamp(self.timeline.at(ticks)));
+    }
+
+    /// What closes the trace is written again.
+    pub(crate) fn close_cut(&mut self) {
+        if let Some(encoder) = self.cut_off.take() {
+            self.encoder = encoder;
+        }
+    }
+
     /// Collection goes on.
     pub(crate) fn resume(&mut self, time: Timestamp) {
         let Some(since) = self.paused else { return };
@@ -104,8 +121,11 @@ impl Translator {
         self.event(&Event::TraceResume(TraceResume { time }));
     }
 
-    /// Leaves that came while collection paused.
+    /// Leaves that came while collection paused; not those behind the trace's end, whose calls are open there.
     pub(super) fn write_gone(&mut self, number: u32, time: Timestamp) {
+        if self.is_cut {
+            return;
+        }
         let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
             return;
         };
@@ -178,7 +198,7 @@ impl Translator {
             self.forget_open_calls();
         }
         self.collecting = false;
-        self.paused = None;
+        (self.paused, self.is_cut, self.cut_off) = (None, false, None);
         self.objects.forget_definitions();
         self.code.clear();
         if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {

@@ -100,35 +100,52 @@ impl Translator {
         self.announce_thread(number).0
     }
 
-    pub(super) fn lost(&mut self, number: u32, ticks: u64, calls: u64, others: u64) {
-        let (events, closed) = record::lost_parts(calls);
-        let told = std::mem::take(&mut self.thread(number).told_lost);
-        // What was told last of a carrier may be a virtual thread that has ended since.
-        let number = match *slot(&mut self.ended, number) {
-            true => NO_THREAD,
-            false => number,
+    /// Events are missing here: `payload` is that of the record, and how many of them an earlier trace has told.
+    pub(super) fn lost(&mut self, number: u32, ticks: u64, payload: &[u64]) {
+        let &[calls, others, open, told] = payload else {
+            return; // the stream gives so many
         };
+        let (calls, closed) = record::lost_parts(calls);
+        let number = self.alive(number);
         let from = self.thread(number).last;
-        let Some((thread, to)) = self.at(number, ticks) else {
-            return;
-        };
-        self.thread(number).parks = 0;
-        let keep = self
-            .thread(number)
-            .calls
-            .len()
-            .saturating_sub(closed as usize);
-        let open = self.thread(number).calls.len();
+        let _ = self.at(number, ticks); // announces it
+        let thread = self.thread(number);
+        thread.parks = 0;
+        let keep = thread.calls.len().saturating_sub(closed as usize);
         // Their leaves are among the lost events, and are given back here, with the time of the gap's end.
-        let given_back = (open - keep) as u64;
+        let given_back = (thread.calls.len() - keep) as u64;
         let repaired = self.totals.repaired;
         self.close(number, ticks, keep, false);
         self.totals.repaired = repaired + given_back;
-        let all = events.saturating_sub(given_back) + others;
-        let events = all.saturating_sub(told);
-        if events == 0 && told > 0 {
-            return; // all of them in another trace
+        // What is given back came last.
+        let events = match told {
+            0 => calls.saturating_sub(given_back) + others,
+            told => (calls + others + open - told).saturating_sub(open + given_back),
+        };
+        if events > 0 || told == 0 {
+            self.tell_lost(number, ticks, from, events);
         }
+    }
+
+    /// At the end of the trace: events that are lost, and in no record yet.
+    pub(crate) fn lost_at_end(&mut self, number: u32, ticks: u64, events: u64) {
+        let number = self.alive(number); // what was told last of a carrier may be a virtual thread
+        let from = self.thread(number).last;
+        self.tell_lost(number, ticks, from, events);
+    }
+
+    /// The thread, or none if it has ended.
+    fn alive(&mut self, number: u32) -> u32 {
+        match *slot(&mut self.ended, number) {
+            true => NO_THREAD,
+            false => number,
+        }
+    }
+
+    fn tell_lost(&mut self, number: u32, ticks: u64, from: Timestamp, events: u64) {
+        let Some((thread, to)) = self.at(number, ticks) else {
+            return;
+        };
         self.totals.lost += events;
         let from = if from == Timestamp::default() {
             to
@@ -144,24 +161,6 @@ impl Translator {
         }));
     }
 
-    /// How many of the events that a thread has lost since its last record are none of an earlier trace.
-    pub(crate) fn untold(&self, number: u32, (calls, others): (u64, u64)) -> u64 {
-        let thread = self.threads.get(number as usize).and_then(Option::as_ref);
-        let told = thread.map_or(0, |thread| thread.told_lost);
-        (calls + others).saturating_sub(told)
-    }
-
-    /// At the end of the trace: events that were lost since the thread's last record.
-    pub(crate) fn lost_at_end(&mut self, number: u32, ticks: u64, (calls, others): (u64, u64)) {
-        self.lost(number, ticks, record::lost(calls, 0), others);
-        self.forget_lost(number, (calls, others));
-    }
-
-    /// Another trace begins: what was lost so far is none of its own, though the record of it is still to come.
-    pub(crate) fn forget_lost(&mut self, number: u32, (calls, others): (u64, u64)) {
-        self.thread(number).told_lost = calls + others;
-    }
-
     pub(super) fn thread_ended(&mut self, number: u32, ticks: u64) {
         // Calls still open here were left without a trace: nothing of a thread outlives it.
         let open = self.thread(number).calls.len();
@@ -169,7 +168,9 @@ impl Translator {
             self.close(number, ticks, 0, true);
             self.totals.repaired += 1; // `close` took the outermost for a real leave
         }
-        if let Some(since) = self.paused {
+        if self.is_cut {
+            self.totals.open += self.thread(number).gone.len() as u64;
+        } else if let Some(since) = self.paused {
             self.write_gone(number, since);
         }
         if let Some(tree) = self.thread(number).tree.take()

@@ -2,10 +2,12 @@
 
 use super::super::output::write_whole;
 use super::super::translate::OpenCalls;
-use super::super::{Action, Burst};
+use super::super::{Acted, Action, Burst};
 use super::flushing::triggered;
 use super::{DRAIN_INTERVAL, Work};
+use crate::control;
 use crossbeam_channel::bounded;
+use jtrail_control::State;
 use jtrail_model::{Custom, Event, Timestamp};
 use jtrail_options::Trigger;
 use std::path::PathBuf;
@@ -15,12 +17,12 @@ impl Work {
     pub(super) fn next_action(&mut self, at: u64) {
         self.merge_until(at);
         if let Some((_, action, done)) = self.actions.pop_front() {
-            self.act(at, action);
+            let acted = self.act(at, action);
             // Who asked for it finds all of it written, and told.
             self.flush();
             self.note_progress();
             if !self.has_failed {
-                let _ = done.send(()); // nobody may wait for it any more
+                let _ = done.send(acted); // nobody may wait for it any more
             }
         }
     }
@@ -91,23 +93,32 @@ impl Work {
         next.unwrap_or(DRAIN_INTERVAL)
     }
 
-    fn act(&mut self, at: u64, action: Action) {
-        let Some(trace) = &mut self.trace else { return };
+    fn act(&mut self, at: u64, action: Action) -> Acted {
+        let Some(trace) = &mut self.trace else {
+            return Acted::TraceOver;
+        };
         let time = Timestamp(trace.timeline.at(at));
         match action {
-            Action::Pause if trace.is_over => {}
+            Action::Pause
+            | Action::Burst(_)
+            | Action::Resume
+            | Action::Mark(_)
+            | Action::End
+            | Action::Rotate(..)
+                if trace.is_over =>
+            {
+                return Acted::TraceOver;
+            }
             Action::Pause => {
                 self.windows.clear();
                 self.goes_on = false;
                 trace.translator.pause(time);
+                control::show(State::Paused);
             }
-            Action::Burst(_) if trace.is_over => {}
             Action::Burst(burst) => {
                 trace.translator.resume(time);
-                let told = trace.translator.told();
-                let timeline = trace.timeline;
-                self.windows
-                    .open(at, told, burst, |time| timeline.ticks_in(time));
+                control::show(State::Recording);
+                self.open_window(at, burst);
             }
             Action::Triggered(number) => {
                 let translator = &mut trace.translator;
@@ -122,39 +133,47 @@ impl Work {
                     None,
                 );
             }
-            Action::Resume if trace.is_over => {}
             Action::Resume => {
                 self.goes_on = true;
                 trace.translator.resume(time);
+                control::show(State::Recording);
             }
-            Action::Mark(text) if !trace.is_over => trace
+            Action::Mark(text) => trace
                 .translator
                 .event(&Event::Custom(Custom { body: text.into() })),
-            Action::Mark(_) => {}
             Action::End => {
                 self.windows.clear();
                 self.close(at);
             }
-            Action::Begin(next) => {
+            Action::Begin(next, burst, handshake) => {
                 self.windows.clear();
                 self.goes_on = next.options.bursts.is_empty();
                 self.close(at);
                 self.open(at, next, OpenCalls::Hide);
-            }
-            Action::Rotate(next, closed, go_on) => {
-                let calls = match trace.is_over {
-                    true => OpenCalls::Hide,
-                    false => OpenCalls::Enter,
-                };
-                self.close(at);
-                let progress = *self.progress.lock();
-                if closed.send(progress).is_ok() && go_on.recv().is_ok() {
-                    self.open(at, next, calls);
+                if let Some(burst) = burst {
+                    self.open_window(at, burst);
                 }
+                self.note_progress();
+                handshake.meet(*self.progress.lock());
+            }
+            Action::Rotate(next, handshake) => {
+                self.close(at);
+                handshake.meet(*self.progress.lock());
+                self.open(at, next, OpenCalls::Enter);
             }
             Action::Document(path, answer) => {
                 let _ = answer.send(self.write_document(at, path)); // nobody may wait for it any more
             }
+        }
+        Acted::Done
+    }
+
+    /// A burst begins in the trace that there is.
+    fn open_window(&mut self, at: u64, burst: Burst) {
+        if let Some(trace) = &self.trace {
+            let (told, timeline) = (trace.translator.told(), trace.timeline);
+            self.windows
+                .open(at, told, burst, |time| timeline.ticks_in(time));
         }
     }
 

@@ -107,8 +107,9 @@ impl Flushing<'_> {
         }
         self.ended.extend(self.windows.reached(told));
         self.ended_at = time;
-        let ends_trace = self.ended.iter().any(|burst| burst.ends_trace);
-        if ends_trace || self.windows.is_empty() && !self.goes_on {
+        if self.ended.iter().any(|burst| burst.ends_trace) {
+            self.translator.cut_at(time);
+        } else if self.windows.is_empty() && !self.goes_on {
             self.translator.pause_at(time);
         }
     }

@@ -8,7 +8,7 @@ mod traces;
 use super::announce::{Announcement, Compilation};
 use super::merge::Merge;
 use super::windows::Windows;
-use super::{Action, Command, Progress, Setup};
+use super::{Acted, Action, Command, Progress, Setup};
 use crate::buffer::Full;
 use crate::clock;
 use crossbeam_channel::{Receiver, Sender, select};
@@ -36,8 +36,10 @@ pub(super) struct Work {
     /// Announcements that came before there was a trace.
     waiting: Vec<Announcement>,
     /// What is to be done, at which tick, and whom to tell.
-    actions: VecDeque<(u64, Action, Sender<()>)>,
+    actions: VecDeque<(u64, Action, Sender<Acted>)>,
     windows: Windows,
+    /// Up to which tick all is written.
+    written: u64,
     /// It is recorded without a burst.
     goes_on: bool,
     /// The output did not take what we wrote.
@@ -55,6 +57,7 @@ impl Work {
             waiting: Vec::new(),
             actions: VecDeque::new(),
             windows: Windows::default(),
+            written: 0,
             goes_on: true,
             has_failed: false,
             progress,
@@ -164,7 +167,8 @@ impl Work {
                     let ended = self.windows.passed(until);
                     self.have_ended(ended, until);
                 }
-                (Some(at), _) if at <= limit => self.next_action(at),
+                // It may have been late.
+                (Some(at), _) if at <= limit => self.next_action(at.max(self.written)),
                 _ => break,
             }
         }
@@ -195,15 +199,17 @@ impl Work {
         {
             progress.totals = trace.translator.totals_so_far();
             // What threads have lost since their last records has none yet.
-            let unwritten = self.merge.unwritten().into_iter();
-            let unwritten = unwritten.map(|(thread, lost)| trace.translator.untold(thread, lost));
-            progress.totals.lost += unwritten.sum::<u64>();
+            let unwritten = self.merge.unwritten();
+            progress.totals.lost += unwritten.iter().map(|(_, events)| events).sum::<u64>();
             progress.bytes = output.written();
         }
     }
 
     /// Writes what happened up to that tick.
     fn merge_until(&mut self, limit: u64) {
+        if limit != u64::MAX {
+            self.written = limit;
+        }
         let mut ended = None;
         if let Some(trace) = &mut self.trace {
             let mut sink = Flushing {

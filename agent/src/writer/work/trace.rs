@@ -65,10 +65,11 @@ impl Trace {
             .collect();
     }
 
-    /// Only bursts are recorded.
+    /// Nothing is recorded yet: only bursts are, or the trace before was paused.
     pub(super) fn begin_paused(&mut self, setup: &Setup, started: Timestamp) {
-        // A trace log says so in its first line.
-        let is_told = setup.options.format != OutputFormat::TraceLog;
+        // A trace log of bursts says so in its first line.
+        let options = &setup.options;
+        let is_told = options.format != OutputFormat::TraceLog || options.bursts.is_empty();
         self.translator.begin_paused(started, is_told);
     }
 

@@ -28,15 +28,16 @@ impl Work {
         (self.setup.output, self.setup.target) = (Some(next.output), next.target);
         let started = Timestamp(trace.timeline.at(at));
         let has_gate = self.setup.bursts.is_some();
-        self.goes_on |= !has_gate;
         let is_paused = !self.goes_on && self.windows.is_empty();
-        // What is open is only known while it is recorded.
-        let calls = if is_paused { OpenCalls::Hide } else { calls };
+        // Behind a gate, what is open is only known while it is recorded.
+        let calls = if is_paused && has_gate {
+            OpenCalls::Hide
+        } else {
+            calls
+        };
         let settings = settings(&next.options, started, has_gate);
         trace.translator.restart(encoder, settings, calls);
-        for (thread, events) in self.merge.unwritten() {
-            trace.translator.forget_lost(thread, events);
-        }
+        self.merge.tell_lost(); // or there was no trace for it
         trace.begin(&self.setup, at);
         trace.translator.tell_details();
         if calls == OpenCalls::Enter {
@@ -108,10 +109,12 @@ impl Work {
         {
             let time = Timestamp(trace.timeline.at(now));
             let translator = &mut trace.translator;
+            translator.close_cut();
             let options = Arc::clone(&self.setup.options);
             for (thread, events) in self.merge.unwritten() {
                 translator.lost_at_end(thread, now, events);
             }
+            self.merge.tell_lost();
             if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get())
                 && options.events.contains(Events::LINES)
             {
