@@ -3,13 +3,13 @@
 //! The owner moves the cursor with release order behind what it stored. Around the sending of a full chunk it says that
 //! the chunk is on its way. So whoever sees no chunk, or a later one, finds the earlier ones in the channel; and whoever
 //! has taken a chunk from the channel never sees it here again, where it may be in use anew.
-//! Built with `--cfg jtrail_loom`, the tests below try the interleavings.
+//! Built with the feature `loom`, the tests below try the interleavings.
 
 use super::chunk::Header;
 
-#[cfg(jtrail_loom)]
+#[cfg(feature = "loom")]
 use loom::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-#[cfg(not(jtrail_loom))]
+#[cfg(not(feature = "loom"))]
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// What the writer sees of a thread.
@@ -93,15 +93,15 @@ impl Published {
             if self.chunk.load(Ordering::Acquire) == chunk && holds(chunk, cursor) {
                 return View::Chunk(chunk, cursor);
             }
-            #[cfg(jtrail_loom)]
+            #[cfg(feature = "loom")]
             loom::thread::yield_now();
-            #[cfg(not(jtrail_loom))]
+            #[cfg(not(feature = "loom"))]
             std::hint::spin_loop();
         }
     }
 }
 
-#[cfg(all(test, jtrail_loom))]
+#[cfg(all(test, feature = "loom"))]
 mod loom_tests {
     use super::*;
     use loom::sync::{Arc, Mutex};

@@ -142,6 +142,18 @@ pub(crate) struct Burst {
     pub(crate) over: Box<dyn FnOnce(Progress) + Send>,
 }
 
+#[cfg(test)]
+impl Burst {
+    /// A burst in a trace that is there.
+    fn within(limit: BurstLimit) -> Self {
+        Self {
+            limit,
+            ends_trace: false,
+            over: Box::new(|_| {}),
+        }
+    }
+}
+
 /// How far a trace has come.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Progress {

@@ -89,30 +89,22 @@ impl Windows {
 mod tests {
     use super::*;
 
-    fn burst(limit: BurstLimit) -> Burst {
-        Burst {
-            limit,
-            ends_trace: false,
-            over: Box::new(|_| {}),
-        }
-    }
-
     #[test]
     fn each_is_over_by_its_own_limit() {
         let mut windows = Windows::default();
         assert!(windows.is_empty() && windows.target().is_none() && windows.until().is_none());
         let ticks_in = |time: Duration| time.as_secs() * 50;
-        windows.open(100, 7, burst(BurstLimit::Events(3)), ticks_in);
+        windows.open(100, 7, Burst::within(BurstLimit::Events(3)), ticks_in);
         let second = BurstLimit::Time(Duration::from_secs(1));
-        windows.open(110, 8, burst(second), ticks_in);
-        windows.open(120, 9, burst(BurstLimit::Events(1)), ticks_in);
+        windows.open(110, 8, Burst::within(second), ticks_in);
+        windows.open(120, 9, Burst::within(BurstLimit::Events(1)), ticks_in);
         assert_eq!((windows.target(), windows.until()), (Some(10), Some(160)));
         assert_eq!(windows.passed(159).len() + windows.reached(9).len(), 0);
         assert_eq!(windows.reached(10).len(), 2, "they come to the same end");
         assert_eq!((windows.target(), windows.is_empty()), (None, false));
         assert_eq!(windows.passed(160).len(), 1);
         assert!(windows.is_empty());
-        let endless = burst(BurstLimit::Events(u64::MAX));
+        let endless = Burst::within(BurstLimit::Events(u64::MAX));
         windows.open(u64::MAX, u64::MAX, endless, ticks_in);
         windows.clear();
         assert!(windows.is_empty() && windows.target().is_none());

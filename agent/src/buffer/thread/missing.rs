@@ -31,7 +31,7 @@ impl ThreadBuffer {
             return gap.is_deep();
         }
         let gap = owner.gaps.remove(&thread).unwrap_or_default();
-        self.add_unwritten(gap.all().wrapping_neg());
+        let all = gap.all();
         let running = std::mem::replace(&mut owner.running, thread);
         self.tell_running(owner, now);
         let open = gap.open.len() as u64;
@@ -45,6 +45,8 @@ impl ThreadBuffer {
         }
         owner.running = running;
         self.tell_running(owner, now);
+        // Behind the record, so that a trace's end finds the loss in one of both places at least.
+        self.add_unwritten(all.wrapping_neg());
         true
     }
 

@@ -299,7 +299,7 @@ fn a_burst_that_the_end_cuts_short_does_not_end_later() {
     let bench = Bench::new();
     bench.act(Action::Burst(Burst {
         over: Box::new(|_| panic!("it is not over")),
-        ..burst(BurstLimit::Time(Duration::from_secs(3600)))
+        ..Burst::within(BurstLimit::Time(Duration::from_secs(3600)))
     }));
     bench.record(record::enter(RUN));
     bench.record(record::leave(RUN));
@@ -315,7 +315,7 @@ fn what_has_ended_can_be_ended_again() {
     bench.assert_over(Action::Pause);
     bench.assert_over(Action::Resume);
     bench.assert_over(Action::Mark("nowhere".into()));
-    bench.assert_over(Action::Burst(burst(BurstLimit::Events(1))));
+    bench.assert_over(Action::Burst(Burst::within(BurstLimit::Events(1))));
     let (handshake, meeting) = Handshake::new();
     bench.assert_over(Action::Rotate(bench.next("1"), handshake));
     assert!(meeting.meet(|_| ()).is_none(), "nothing has ended");
@@ -329,15 +329,6 @@ fn what_has_ended_can_be_ended_again() {
     let unused = std::fs::metadata(folder.path().join("1")).expect("opened before");
     assert_eq!(unused.len(), 0);
     assert_eq!(calls(&folder.path().join("2")), [">run", "<run", "end"]);
-}
-
-/// A burst in a trace that is there.
-fn burst(limit: BurstLimit) -> Burst {
-    Burst {
-        limit,
-        ends_trace: false,
-        over: Box::new(|_| {}),
-    }
 }
 
 /// What goes on in the program while a trace begins is not in it beyond its limit.
@@ -405,7 +396,7 @@ fn a_trace_behind_a_paused_one_is_paused() {
     bench.record(record::leave(BASE));
     // A burst in a pause goes on over a rotation, and the pause with it.
     bench.act(Action::Pause);
-    bench.act(Action::Burst(burst(BurstLimit::Events(2))));
+    bench.act(Action::Burst(Burst::within(BurstLimit::Events(2))));
     bench.record(record::enter(BASE));
     bench.act(Action::Mark("in it".into()));
     bench.rotate("2");
