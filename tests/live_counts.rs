@@ -56,6 +56,10 @@ fn counts_are_exact(format: &str, engine: &str) {
     let options = format!("format={format},engine={engine},{FILTER}");
     for jdk in Jdk::require(&VERSIONS) {
         for name in PROGRAMS.iter().filter(|name| harness().has(&jdk, name)) {
+            // Its methods are hard for a rewriter, not for the JVM's own events, by which it runs longer than all others together.
+            if (*name, engine, format) == ("harness.Limits", "jvmti", "xml") {
+                continue;
+            }
             eprintln!("{name}, {engine}, {format}, JDK {}", jdk.feature);
             let run = traced(program(&jdk, name), &options);
             assert_counts(&run, &["harness."]);
