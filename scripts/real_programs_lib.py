@@ -212,13 +212,14 @@ def differences(plain, other, noise):
 
 
 class TraceReader:
-    """Reads a trace from a named pipe, hands it to `jtrail verify -`, and picks up the notes.
+    """Reads a trace from a named pipe, hands it to `jtrail verify --counts -`, and picks up the notes.
 
     The notes of jtrail stand as text in every format (crates/model/src/note.rs), so they are found
-    without decoding.
+    without decoding. How many events of each kind there are, `jtrail verify` says.
     """
 
     NOTE = re.compile(rb"jtrail (totals|uncovered|lost) ([^\0\n<]*)")
+    COUNT = re.compile(r"^  (\w+): ([\d,]+)\n", re.MULTILINE)
     FIELD = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S+))')
 
     def __init__(self, path, jtrail):
@@ -227,7 +228,7 @@ class TraceReader:
         self.totals, self.reasons, self.bytes = {}, collections.Counter(), 0
         self.code = self.output = None
         os.mkfifo(path)
-        self._verify = subprocess.Popen([str(jtrail), "verify", "-"], stdin=subprocess.PIPE,
+        self._verify = subprocess.Popen([str(jtrail), "verify", "--counts", "-"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self._opened = threading.Event()
         self._lines = []
@@ -280,7 +281,9 @@ class TraceReader:
         self.code = self._verify.wait(600)
         self._collector.join(10)
         self._verify.stdout.close()
-        self.output = b"".join(self._lines).decode(errors="replace")
+        output = b"".join(self._lines).decode(errors="replace")
+        self.kinds = collections.Counter({kind: int(n.replace(",", "")) for kind, n in self.COUNT.findall(output)})
+        self.output = self.COUNT.sub("", output)
         self.path.unlink()
         counted = re.search(r"([\d,]+) events,", self.output)
         self.events = int(counted[1].replace(",", "")) if counted else None

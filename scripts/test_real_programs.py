@@ -82,13 +82,36 @@ class Page(unittest.TestCase):
                "reasons": collections.Counter({"native": 2, "too long": 1})}
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.md"
-            page.write_text(f"before\n{markdown.BEGIN}\nold\n{markdown.END}\nafter\n")
+            begin, end = markdown.FIGURES
+            page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
             markdown.write(page, [row], [])
             text = page.read_text()
         self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"))
         self.assertNotIn("old", text)
         for part in ("| x | 17 | `a.*` `b.*` |", "12,345", "2&nbsp;(1) 1&nbsp;(2)", "1. native", "2. too long"):
             self.assertIn(part, text)
+
+
+    def test_runs_with_all_events_have_a_table_of_their_own(self):
+        row = {"program": "x", "jdk": 25, "wrong": [], "events": 12345, "megabytes": 300, "reasons": collections.Counter()}
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.md"
+            page.write_text("".join(f"{begin}\nold\n{end}\n" for begin, end in (markdown.FIGURES, markdown.ALL_EVENTS)))
+            markdown.write_all_events(page, [row], [])
+            text = page.read_text()
+        self.assertIn(f"{markdown.FIGURES[0]}\nold\n{markdown.FIGURES[1]}\n", text)
+        self.assertIn("| x | 25 | - | 12,345 | 300 | - | - | the same |\n", text)
+
+    def test_new_rows_take_the_place_of_the_old_ones_and_others_stay(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.md"
+            begin, end = markdown.STRESS
+            page.write_text(f"{begin}\n{end}\n")
+            for rows in ([["25", "G1", "600"], ["11", "G1", "600"]], [["25", "ZGC", "20"]], [["25", "G1", "30"]]):
+                markdown.merge(page, markdown.STRESS, ["JDK", "Collector", "Time, s"], rows)
+            text = page.read_text()
+        self.assertEqual(text, f"{begin}\n\n| JDK | Collector | Time, s |\n|---:|---|---:|\n"
+                               f"| 11 | G1 | 600 |\n| 25 | G1 | 30 |\n| 25 | ZGC | 20 |\n\n{end}\n")
 
 
 class Notes(unittest.TestCase):
@@ -99,7 +122,7 @@ class Notes(unittest.TestCase):
         """Writes these into the pipe one by one, with a verifier that takes anything."""
         with tempfile.TemporaryDirectory() as folder:
             verifier = Path(folder) / "jtrail"
-            verifier.write_text("#!/bin/sh\ncat >/dev/null\necho sound\n")
+            verifier.write_text("#!/bin/sh\ncat >/dev/null\nprintf 'sound\\n  GcStart: 1,234\\n  Node: 1\\n'\n")
             verifier.chmod(0o755)
             reader = lib.TraceReader(Path(folder) / "pipe", verifier)
 
@@ -119,6 +142,7 @@ class Notes(unittest.TestCase):
         self.assertEqual(reader.totals["uncovered"], 2)
         self.assertEqual(dict(reader.reasons), {"code would pass 65535 bytes": 1})
         self.assertEqual((reader.code, reader.output), (0, "sound\n"))
+        self.assertEqual(reader.kinds, {"GcStart": 1234, "Node": 1})
 
     def test_notes_are_found(self):
         self.check(self.read(b"x" * 9000 + self.UNCOVERED + b"\0" + b"y" * 9000 + self.TOTALS + b"\0"))

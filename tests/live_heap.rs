@@ -1,8 +1,8 @@
 //! Snapshots of the heap, of a program that knows what it keeps.
 
+use crate::collectors;
 use crate::common::{Trace, VERSIONS, agent, program};
 use crate::live_cli::outcome;
-use crate::live_truth::collectors;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, ObjectId};
@@ -337,7 +337,7 @@ fn snapshots_after_collections() {
 #[test]
 fn a_forced_collection_stands_between_two_snapshots() {
     for jdk in Jdk::require(&VERSIONS) {
-        for collector in collectors(&jdk) {
+        for collector in collectors::all(&jdk) {
             let folder = jtrail_testkit::temp_dir();
             let socket = folder.path().join("socket").display().to_string();
             let options = format!("events=threads+gc+heap,heap=forced,control={socket}");

@@ -1,10 +1,10 @@
 //! Allocations seen where code creates objects (`alloc=sites`): against what programs know of their own, and against what the JVM
 //! tells itself.
 
+use crate::collectors;
 use crate::common::{VERSIONS, agent, harness, program};
 use crate::facts::Facts;
 use crate::live_conversions::java_compiler;
-use crate::live_truth::collectors;
 use jtrail_testkit::{Jdk, Run, temp_dir};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn check(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) {
 #[test]
 fn programs_know_their_objects() {
     for jdk in Jdk::require(&VERSIONS) {
-        for collector in collectors(&jdk) {
+        for collector in collectors::all(&jdk) {
             eprintln!("{collector}");
             check(&jdk, "harness.Allocations", "events=threads+alloc", |run| {
                 run.jvm_arg("-XX:+UnlockExperimentalVMOptions")
@@ -88,7 +88,7 @@ fn whatever_else_is_recorded() {
 #[test]
 fn ends_are_told() {
     for jdk in Jdk::require(&VERSIONS) {
-        for collector in collectors(&jdk) {
+        for collector in collectors::all(&jdk) {
             eprintln!("{collector}");
             for name in ["harness.Frees", "harness.Constructed"] {
                 check(&jdk, name, "events=threads+gc+alloc+free", |run| {

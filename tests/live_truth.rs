@@ -1,11 +1,11 @@
 //! Programs of the harness know their objects, monitors, exceptions, lines, threads and classes; the trace must say the same, on every
 //! JVM and with each of its collectors.
 
+use crate::collectors;
 use crate::common::{VERSIONS, agent, harness, program};
 use crate::facts::Facts;
 use crate::source::compile_without_lines;
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
-use std::process::Command;
 
 /// Runs a program with these options; its output, and what the trace says.
 fn traced(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) -> (Output, Facts) {
@@ -50,43 +50,9 @@ fn everywhere(name: &str, events: &str) {
     }
 }
 
-/// Whether the JVM was built with this collector. One that was, and does not start with it, is a failure.
-fn has_collector(jdk: &Jdk, argument: &str) -> bool {
-    let output = Command::new(&jdk.java)
-        .args(["-XX:+UnlockExperimentalVMOptions", argument, "-version"])
-        .output()
-        .expect("java starts");
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    let is_absent = text.contains("not supported") || text.contains("Unrecognized VM option");
-    assert!(
-        output.status.success() || is_absent,
-        "{argument}, JDK {}: {text}",
-        jdk.feature
-    );
-    output.status.success()
-}
-
-/// The collectors that the JVM has, as its arguments: the three that all have, and ZGC and Shenandoah where it was built with them.
-pub(crate) fn collectors(jdk: &Jdk) -> Vec<String> {
-    let all = ["Serial", "Parallel", "G1", "Z", "Shenandoah"];
-    let all = all.map(|name| format!("-XX:+Use{name}GC"));
-    let (present, absent): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|arg| has_collector(jdk, arg));
-    if !absent.is_empty() {
-        eprintln!(
-            "JDK {} was built without {}",
-            jdk.feature,
-            absent.join(", ")
-        );
-    }
-    assert!(present.len() >= 3, "JDK {}: {present:?}", jdk.feature);
-    present
-}
-
 fn with_each_collector(name: &str, events: &str, args: &[&str]) {
     for jdk in Jdk::require(&VERSIONS) {
-        for collector in collectors(&jdk) {
+        for collector in collectors::all(&jdk) {
             eprintln!("{collector}");
             check(&jdk, name, events, |run| {
                 let run = run

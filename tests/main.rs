@@ -1,6 +1,7 @@
 //! Tests that load the agent into real JVMs, all that are found.
 
 mod bad_input;
+mod collectors;
 mod common;
 mod embed;
 mod facts;

@@ -8,7 +8,7 @@
 //! | `hooks` | what the JVM and instrumented code call: callback to record |
 //! | `instrument` | which methods are rewritten, and their numbers |
 //! | `objects`, `weak`, `pending` | objects: their numbers, references to them, those whose constructor is to come |
-//! | `perf` | the JVM's performance counters |
+//! | `perf` | the JVM's performance counters, and variables of its heap |
 //! | `buffer` | where application threads record |
 //! | `bursts` | what begins bursts by itself, and the gate |
 //! | `control` | the thread that serves clients |

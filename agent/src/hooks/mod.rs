@@ -140,12 +140,10 @@ fn callbacks(options: &Options) -> Callbacks {
 /// When the JVM refuses, as a sentence.
 pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     let options = &agent.options;
-    let mut events = vec![
-        Event::VmInit,
-        Event::VmDeath,
-        Event::ThreadStart,
-        Event::ThreadEnd,
-    ];
+    let mut events = vec![Event::VmInit, Event::VmDeath];
+    if thread::are_told(options) {
+        events.extend([Event::ThreadStart, Event::ThreadEnd]);
+    }
     if rewrites(options) {
         events.extend([Event::VmStart, Event::ClassFileLoadHook]);
     }

@@ -1,6 +1,6 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
-use super::{cpu, identity, last_frees, lifecycle, own_threads, record};
+use super::{cpu, identity, last_frees, lifecycle, object, own_threads, record, virtual_thread};
 use crate::agent::{self, Agent, NO_THREAD};
 use crate::buffer::record::Code;
 use crate::buffer::{ThreadBuffer, live};
@@ -8,8 +8,14 @@ use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use crate::writer::Announcement;
 use jni::sys::{JNIEnv, jobject};
-use jtrail_options::Events;
+use jtrail_options::{Events, Options};
 use rustc_hash::FxHashMap;
+
+/// Whether these options need to know of threads: where records belong to one, and where the trace has to end with that of the thread
+/// that ends the JVM ([`last_frees`]). A buffer that a thread has got without is given up by the system's own end of it.
+pub(super) fn are_told(options: &Options) -> bool {
+    virtual_thread::are_told(options) || object::are_told(options.events)
+}
 
 /// On the new thread, before it runs any Java code.
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {

@@ -6,12 +6,13 @@
 //! |---|---|---|---|
 //! | Serial, Parallel | 11: `No GC`, but `lastCause` is right at the finish; newer: right | within the pause | right |
 //! | G1, young and full | right | within the pause | right (11: young regions count as full) |
-//! | G1, remark and cleanup | `No GC`; `lastCause` is that of some other collection | before the start | old |
+//! | G1, remark and cleanup | `No GC`; `lastCause` is that of some other collection | before the start | the heap's is right, what is in use is old |
 //! | ZGC (11: no counter) | right | within the pause | right |
 //! | Shenandoah | right | any time, and by more than one | old |
 //!
-//! What is not right by then is not told.
+//! Sizes that are old by then are read from the collector itself ([`super::sizes`]). What else is not right is not told.
 
+use super::sizes::HeapFields;
 use super::{Long, PerfData, Text};
 use jtrail_model::Generation;
 
@@ -30,6 +31,8 @@ pub(crate) struct GcCounters {
     used: Vec<Long>,
     /// Of each generation.
     capacity: Vec<Long>,
+    /// Where sizes are when these are old.
+    fields: Option<HeapFields>,
     /// A collection's start was told.
     started: bool,
 }
@@ -48,7 +51,7 @@ struct Collector {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct CollectorKind {
     generation: Generation,
-    /// The sizes are right when one of its collections finishes.
+    /// The counters of sizes are right when one of its collections finishes.
     tells_sizes: bool,
 }
 
@@ -130,13 +133,15 @@ impl GcCounters {
             .filter(|name| !name.contains(".space."))
             .filter_map(|name| data.long(name))
             .collect();
+        let collectors: Vec<Collector> = data
+            .names("sun.gc.collector.", ".invocations")
+            .filter_map(collector)
+            .collect();
         Some(Self {
             cause: data.text("sun.gc.cause"),
             last_cause: data.text("sun.gc.lastCause"),
-            collectors: data
-                .names("sun.gc.collector.", ".invocations")
-                .filter_map(collector)
-                .collect(),
+            fields: collectors.first().and_then(|c| HeapFields::find(&c.name)),
+            collectors,
             used: longs("sun.gc.generation.", ".used"),
             capacity,
             started: false,
@@ -180,21 +185,31 @@ impl GcCounters {
             none if none.is_empty() && stops_program && moved_within => text(&self.last_cause),
             cause => cause,
         };
-        let sum = |counters: &[Long]| match kind.tells_sizes {
-            true => counters.iter().map(|c| c.get().max(0) as u64).sum(),
-            false => 0,
-        };
+        let (heap, used) = self.sizes(kind);
         let collection = Collection {
             collector: ours.map_or("", |c| shown(&c.name)).to_owned(),
             cause,
             generation: kind.generation,
-            heap: sum(&self.capacity) & !(PAGE - 1),
-            used: sum(&self.used),
+            heap: heap & !(PAGE - 1),
+            used,
         };
         for collector in &mut self.collectors {
             collector.at_finish = collector.invocations.get();
         }
         std::mem::take(&mut self.started).then_some(collection)
+    }
+
+    /// Bytes of the heap and bytes in use, when a collection of that kind finishes; 0 where the JVM does not tell.
+    fn sizes(&self, kind: CollectorKind) -> (u64, u64) {
+        let sum = |counters: &[Long]| counters.iter().map(|c| c.get().max(0) as u64).sum();
+        let is_zgc_11 = self.collectors.is_empty();
+        if kind.tells_sizes || is_zgc_11 {
+            return (sum(&self.capacity), sum(&self.used));
+        }
+        self.fields.as_ref().map_or((0, 0), |fields| {
+            let (heap, used) = fields.get();
+            (heap.unwrap_or_else(|| sum(&self.capacity)), used)
+        })
     }
 }
 
@@ -254,6 +269,7 @@ mod tests {
                 collectors: collectors.collect(),
                 used: vec![Long(long(100)), Long(long(11))],
                 capacity: vec![Long(long(8192)), Long(long(32))],
+                fields: None,
                 started: false,
             },
             counts,

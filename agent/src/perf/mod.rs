@@ -27,8 +27,12 @@
 //! JVM 11 marks the file as complete (byte 7) only after VMInit, where ours is read; all of the collectors' counters are in it by then.
 //!
 //! A text is an array of bytes with a zero byte behind it, or none if it fills the array.
+//!
+//! What the counters do not tell in time is read from the heap's own variables ([`sizes`]), whose places the JVM tells ([`fields`]).
 
+mod fields;
 mod gc;
+mod sizes;
 
 pub(crate) use gc::{Collection, GcCounters};
 

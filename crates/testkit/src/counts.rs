@@ -195,9 +195,11 @@ impl Output {
     /// The counts that the program printed.
     ///
     /// # Panics
-    /// When a line of them is malformed.
+    /// When a line of them is malformed, or the program says that it did nothing.
     pub fn counts(&self) -> Counts {
-        Counts::parse(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{self}"))
+        let counts = Counts::parse(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{self}"));
+        assert_eq!(counts.skipped, None, "the program did nothing\n{self}");
+        counts
     }
 }
 

@@ -351,15 +351,12 @@ impl Output {
     /// What the program printed of its events.
     ///
     /// # Panics
-    /// When a line of it is malformed, or there is none and the program does not say why.
+    /// When a line of it is malformed, or there is none, or the program says that it did nothing.
     pub fn truth(&self) -> Truth {
         let truth = Truth::parse(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{self}"));
-        let empty = Truth {
-            skipped: truth.skipped.clone(),
-            ..Truth::default()
-        };
+        assert_eq!(truth.skipped, None, "the program did nothing\n{self}");
         assert!(
-            truth != empty || truth.skipped.is_some(),
+            truth != Truth::default(),
             "the program told nothing of its events\n{self}"
         );
         truth

@@ -191,3 +191,31 @@ fn counts_pass_over_these_lines() {
     assert_eq!(counts.exact.len(), 1);
     assert_eq!(counts.facts["heap.a.A$Node"], "7");
 }
+
+fn printed(stdout: &str) -> Output {
+    use std::os::unix::process::ExitStatusExt;
+    Output {
+        status: std::process::ExitStatus::from_raw(0),
+        stdout: stdout.to_owned(),
+        stderr: String::new(),
+        elapsed: std::time::Duration::ZERO,
+    }
+}
+
+#[test]
+#[should_panic(expected = "the program did nothing")]
+fn a_program_that_skips_its_work_has_no_truth() {
+    printed("SKIP no compiler\n").truth();
+}
+
+#[test]
+#[should_panic(expected = "the program did nothing")]
+fn a_program_that_skips_its_work_has_no_counts() {
+    printed("SKIP no virtual threads\n").counts();
+}
+
+#[test]
+#[should_panic(expected = "the program told nothing")]
+fn a_program_that_prints_nothing_has_no_truth() {
+    printed("done 42\n").truth();
+}

@@ -1,0 +1,160 @@
+//! The JVM's own table of its fields: where they are in memory, made for tools that look into a JVM.
+//!
+//! `libjvm.so` exports it as data: an array, and variables that say how its entries are laid out. So only names of types and fields are
+//! known here; a JVM that does not have a name tells nothing.
+
+use std::ffi::{CStr, c_char};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// More than any JVM has: an array without an end is none.
+const MOST_ENTRIES: usize = 100_000;
+
+/// The table.
+pub(super) struct Fields {
+    entries: *const u8,
+    /// From one entry to the next.
+    stride: usize,
+    /// Places in an entry.
+    type_name: usize,
+    field_name: usize,
+    is_static: usize,
+    offset: usize,
+    address: usize,
+}
+
+impl Fields {
+    /// That of the running JVM.
+    pub(super) fn find() -> Option<Self> {
+        // SAFETY: a name with a zero byte; nothing is loaded that is not there already.
+        let library =
+            unsafe { libc::dlopen(c"libjvm.so".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        let library = NonNull::new(library)?;
+        let word_at = |name: &CStr| -> Option<usize> {
+            // SAFETY: the library is open; those that are asked for below are words, and never change.
+            unsafe {
+                let place = libc::dlsym(library.as_ptr(), name.as_ptr()).cast::<usize>();
+                (!place.is_null()).then(|| place.read())
+            }
+        };
+        let table = || {
+            Some(Self {
+                entries: std::ptr::with_exposed_provenance(word_at(c"gHotSpotVMStructs")?),
+                stride: word_at(c"gHotSpotVMStructEntryArrayStride")?,
+                type_name: word_at(c"gHotSpotVMStructEntryTypeNameOffset")?,
+                field_name: word_at(c"gHotSpotVMStructEntryFieldNameOffset")?,
+                is_static: word_at(c"gHotSpotVMStructEntryIsStaticOffset")?,
+                offset: word_at(c"gHotSpotVMStructEntryOffsetOffset")?,
+                address: word_at(c"gHotSpotVMStructEntryAddressOffset")?,
+            })
+        };
+        let table = table().filter(|table| !table.entries.is_null());
+        // SAFETY: opened above. The JVM keeps it, and so the table, until the process is gone.
+        unsafe { libc::dlclose(library.as_ptr()) };
+        table
+    }
+
+    /// Where the field is: in an object of its type, or in memory if it is static. The first of these types that has it counts: JVMs of
+    /// several versions call it by several names.
+    pub(super) fn place(&self, types: &[&CStr], field: &CStr) -> Option<usize> {
+        types.iter().find_map(|of| self.place_in(of, field))
+    }
+
+    fn place_in(&self, of: &CStr, field: &CStr) -> Option<usize> {
+        // SAFETY: the JVM describes the array so; an entry without a type's name ends it.
+        unsafe {
+            let word = |entry: *const u8, at| entry.add(at).cast::<usize>().read();
+            let name = |entry, at| -> Option<&CStr> {
+                let text = std::ptr::with_exposed_provenance::<c_char>(word(entry, at));
+                (!text.is_null()).then(|| CStr::from_ptr(text))
+            };
+            for number in 0..MOST_ENTRIES {
+                let entry = self.entries.add(number * self.stride);
+                if name(entry, self.type_name)? == of && name(entry, self.field_name) == Some(field)
+                {
+                    let is_static = entry.add(self.is_static).cast::<i32>().read() != 0;
+                    let place = if is_static { self.address } else { self.offset };
+                    return Some(word(entry, place));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The word at an address.
+///
+/// # Safety
+/// There is one.
+pub(super) unsafe fn word(address: usize) -> usize {
+    let place = std::ptr::with_exposed_provenance::<AtomicUsize>(address);
+    // SAFETY: the caller's promise; others may write it, hence the atomic.
+    unsafe { &*place }.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    /// As HotSpot has it.
+    #[repr(C)]
+    struct Entry {
+        type_name: *const c_char,
+        field_name: *const c_char,
+        type_string: *const c_char,
+        is_static: i32,
+        offset: u64,
+        address: *const usize,
+    }
+
+    fn entry(of: &'static CStr, field: &'static CStr, offset: u64) -> Entry {
+        for name in [of, field] {
+            name.as_ptr().expose_provenance();
+        }
+        Entry {
+            type_name: of.as_ptr(),
+            field_name: field.as_ptr(),
+            type_string: std::ptr::null(),
+            is_static: 0,
+            offset,
+            address: std::ptr::null(),
+        }
+    }
+
+    #[test]
+    fn fields_are_found_by_type_and_name() {
+        static HEAP: usize = 77;
+        let mut variable = entry(c"Universe", c"_heap", 0);
+        (variable.is_static, variable.address) = (1, &HEAP);
+        variable.address.expose_provenance();
+        let mut end = entry(c"", c"", 0);
+        end.type_name = std::ptr::null();
+        let table = [
+            entry(c"Space", c"_top", 8),
+            entry(c"Region", c"_top", 16),
+            variable,
+            end,
+        ];
+        let fields = Fields {
+            entries: table.as_ptr().cast(),
+            stride: size_of::<Entry>(),
+            type_name: offset_of!(Entry, type_name),
+            field_name: offset_of!(Entry, field_name),
+            is_static: offset_of!(Entry, is_static),
+            offset: offset_of!(Entry, offset),
+            address: offset_of!(Entry, address),
+        };
+        assert_eq!(fields.place(&[c"Region", c"Space"], c"_top"), Some(16));
+        assert_eq!(fields.place(&[c"Other", c"Space"], c"_top"), Some(8));
+        assert_eq!(fields.place(&[c"Region"], c"_bottom"), None);
+        let place = fields.place(&[c"Universe"], c"_heap").expect("a place");
+        // SAFETY: the variable's.
+        assert_eq!(unsafe { word(place) }, 77);
+    }
+
+    #[test]
+    fn a_process_without_a_jvm_has_none() {
+        assert!(Fields::find().is_none());
+    }
+}

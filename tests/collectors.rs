@@ -1,0 +1,54 @@
+//! Which collectors a JVM has: what it says itself, against what is known of its version.
+
+use jtrail_testkit::Jdk;
+use std::process::Command;
+
+/// Whether the JVM has the collector that these arguments choose. One that has not refuses them, or says that it passes over one.
+///
+/// # Panics
+/// When it does not start, and does not refuse; and when it should have the collector and has not, or the other way round.
+pub(crate) fn has(jdk: &Jdk, arguments: &[&str]) -> bool {
+    let output = Command::new(&jdk.java)
+        .arg("-XX:+UnlockExperimentalVMOptions")
+        .args(arguments)
+        .arg("-version")
+        .output()
+        .expect("java starts");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let refusals = [
+        "not supported",
+        "Unrecognized VM option",
+        "Unknown -XX:ShenandoahGCMode",
+        "Ignoring option",
+    ];
+    let is_refused = refusals.iter().any(|refusal| text.contains(refusal));
+    let what = format!("{arguments:?}, JDK {}: {text}", jdk.feature);
+    assert!(output.status.success() || is_refused, "{what}");
+    assert_eq!(
+        is_expected(jdk, arguments, is_refused),
+        !is_refused,
+        "{what}"
+    );
+    !is_refused
+}
+
+/// Whether such a JVM has it. Shenandoah may be left out of a build, so that what the JVM says counts.
+fn is_expected(jdk: &Jdk, arguments: &[&str], is_refused: bool) -> bool {
+    let has = |argument| arguments.contains(&argument);
+    let is_of_its_time = match jdk.feature {
+        ..21 => !has("-XX:+ZGenerational") && !has("-XX:ShenandoahGCMode=generational"),
+        21..24 => !has("-XX:ShenandoahGCMode=generational"),
+        24.. => !has("-XX:+ZGenerational"),
+    };
+    is_of_its_time && !(has("-XX:+UseShenandoahGC") && is_refused)
+}
+
+/// All that the JVM has, as its arguments.
+pub(crate) fn all(jdk: &Jdk) -> Vec<String> {
+    ["Serial", "Parallel", "G1", "Z", "Shenandoah"]
+        .map(|name| format!("-XX:+Use{name}GC"))
+        .into_iter()
+        .filter(|argument| has(jdk, &[argument]))
+        .collect()
+}
