@@ -5,7 +5,7 @@ mod stacks;
 
 use self::stacks::Stacks;
 use jtrail_formats::{Checker, Item, Reader, Severity};
-use jtrail_model::{Event, Frame, Note, ObjectId, ThreadId, Totals};
+use jtrail_model::{Event, Frame, Note, ObjectAlloc, ObjectId, ThreadId, Totals};
 use jtrail_testkit::{Truth, Waits, differences, differences_in_range};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -52,6 +52,8 @@ pub(crate) struct Facts {
     thrown: Counts,
     thrown_at: Counts<Site>,
     caught: Counts,
+    /// By method and thread.
+    left: Counts<(String, String)>,
     lines: Counts<Site>,
     line_methods: HashSet<String>,
     /// Nanoseconds.
@@ -77,6 +79,8 @@ pub(crate) struct Facts {
     methods: HashMap<u64, String>,
     names: HashMap<ThreadId, String>,
     object_classes: HashMap<ObjectId, u64>,
+    /// The last object of each thread's own.
+    last_objects: HashMap<ThreadId, ObjectId>,
     open: HashMap<ThreadId, Vec<(u64, i64)>>,
 }
 
@@ -102,12 +106,9 @@ impl Facts {
         }
         let checked = checker.finish();
         facts.kinds = checked.counts.kinds.iter().copied().collect();
-        facts.faults = checked
-            .findings
-            .iter()
-            .filter(|f| f.severity == Severity::Fault)
-            .map(|f| format!("{f:?}"))
-            .collect();
+        let found = checked.findings.iter();
+        let faults = found.filter(|f| f.severity == Severity::Fault);
+        facts.faults.extend(faults.map(|f| format!("{f:?}")));
         Ok(facts)
     }
 
@@ -174,15 +175,23 @@ impl Facts {
             Event::MethodLeave(e) => {
                 let open = self.open.entry(e.thread).or_default();
                 let (method, began) = open.pop().expect("a call is open");
+                let key = &self.methods[&method];
                 if open.iter().all(|(other, _)| *other != method) {
-                    let key = self.methods[&method].clone();
-                    *self.cpu.entry(key).or_default() += (e.cpu_time.0 - began) as u64;
+                    *self.cpu.entry(key.clone()).or_default() += (e.cpu_time.0 - began) as u64;
+                }
+                if e.by_exception {
+                    let call = (key.clone(), self.names[&e.thread].clone());
+                    *self.left.entry(call).or_default() += 1;
                 }
             }
             Event::ObjectAlloc(e) => {
                 let class = self.class(e.class.0);
                 let method = self.methods.get(&e.method.0).cloned().unwrap_or_default();
-                self.object_classes.insert(e.object, e.class.0);
+                let known = self.object_classes.insert(e.object, e.class.0);
+                let last = self.last_objects.insert(e.thread, e.object);
+                if known.is_some() || last >= Some(e.object) {
+                    self.faults.push(format!("{e:?} behind {last:?}"));
+                }
                 *self.all_objects.entry(class.clone()).or_default() += 1;
                 *self.all_bytes.entry(class.clone()).or_default() += e.size as u64;
                 *self.live.entry(class.clone()).or_default() += 1;
@@ -264,6 +273,22 @@ impl Facts {
             }
             _ => {}
         }
+    }
+
+    /// Where the trace says of other calls than the program that an exception left them. Few formats tell these apart.
+    pub(crate) fn left_differences(&self, truth: &Truth) -> Vec<String> {
+        const WHAT: &str = "left by an exception";
+        let mut all = differences(WHAT, &truth.left, &self.left);
+        all.extend(differences_in_range(WHAT, &truth.left_ranges, &self.left));
+        // Hidden classes are seen by one of the engines only.
+        let is_ours = |key: &str| is_program(key) && !key.contains("$$Lambda");
+        for (call, seen) in &self.left {
+            let told = truth.left.contains_key(call) || truth.left_ranges.contains_key(call);
+            if is_ours(&call.0) && !told {
+                all.push(format!("{WHAT} {call:?}: {seen}, not told"));
+            }
+        }
+        all
     }
 
     /// Where the trace says something else than the program.
@@ -395,4 +420,23 @@ impl Facts {
         }
         all
     }
+}
+
+/// Both are faults: a number that is less than the one before on the same thread, and one that was given before.
+#[test]
+fn numbers_of_objects_rise_and_are_not_used_again() {
+    let faults = |objects: &[(u64, u64)]| {
+        let mut facts = Facts::default();
+        for &(thread, object) in objects {
+            facts.take(&Event::ObjectAlloc(ObjectAlloc {
+                thread: ThreadId(thread),
+                object: ObjectId(object),
+                ..ObjectAlloc::default()
+            }));
+        }
+        facts.faults.len()
+    };
+    assert_eq!(faults(&[(1, 2), (2, 1), (1, 3), (2, 4)]), 0);
+    assert_eq!(faults(&[(1, 2), (1, 1)]), 1);
+    assert_eq!(faults(&[(1, 1), (2, 1)]), 1);
 }

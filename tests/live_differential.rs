@@ -36,8 +36,8 @@ pub(crate) fn tool_program(jdk: &Jdk, class: &str, source: &str, folder: &Path) 
 
 /// Shows all events of a trace; fails if the checker finds fault with it.
 pub(crate) fn read(file: &Path, mut see: impl FnMut(&Event<'_>)) {
-    let mut checker = Checker::default();
     let mut reader = Reader::new(File::open(file).expect("a trace")).expect("a format");
+    let mut checker = Checker::of(reader.format());
     let remark = reader.for_each(|item| match item {
         Item::Event { offset, event } => {
             checker.event(offset, &event);

@@ -11,11 +11,8 @@ use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 fn traced(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) -> (Output, Facts) {
     eprintln!("{name}, {options}, JDK {}", jdk.feature);
     let folder = temp_dir();
-    let file = folder.path().join("trace.trcbin");
-    let options = format!(
-        "format=binary,include=harness.*,{options},file={}",
-        file.display()
-    );
+    let file = folder.path().join("trace");
+    let options = format!("include=harness.*,{options},file={}", file.display());
     let output = adapt(program(jdk, name)).agent(agent(), options).output();
     output.assert_exit(0);
     let facts = Facts::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
@@ -36,7 +33,7 @@ fn check(jdk: &Jdk, name: &str, events: &str, adapt: impl FnOnce(Run) -> Run) {
     if !harness().has(jdk, name) {
         return;
     }
-    let options = format!("events={events},allocsites=true,stackdepth={DEPTH}");
+    let options = format!("format=binary,events={events},allocsites=true,stackdepth={DEPTH}");
     let (output, facts) = traced(jdk, name, &options, adapt);
     let truth = output.truth();
     let mut differences = facts.differences(&truth);
@@ -97,7 +94,7 @@ fn stacks() {
     for jdk in Jdk::require(&VERSIONS) {
         for (name, words) in PROGRAMS {
             for (option, depth) in [("", 16), (",stackdepth=0", 0), (",stackdepth=9", 9)] {
-                let options = format!("events=monitors+parks+exceptions{option}");
+                let options = format!("format=binary,events=monitors+parks+exceptions{option}");
                 let (output, facts) = traced(&jdk, name, &options, |run| match name {
                     "harness.Parks" => run,
                     _ => run.arg("1"),
@@ -124,6 +121,37 @@ fn virtual_monitors() {
 #[test]
 fn exceptions() {
     with_each_collector("harness.Throws", "+exceptions", &[]);
+}
+
+/// Which calls an exception left, method by method and thread by thread: over several frames, through `finally`, out of synchronized methods,
+/// constructors and static initialisers, past frames of the library and native ones, and with an overflow of the stack. The
+/// programs ask the JVM where they throw who is on the stack.
+#[test]
+fn calls_left_by_exceptions() {
+    const PROGRAMS: [&str; 4] = [
+        "harness.Exceptions",
+        "harness.Implicit",
+        "harness.Overflow",
+        "harness.Throws",
+    ];
+    // The JVM's own events say so of all calls that come behind an exception which nobody caught.
+    const HANDLER: &str = "harness.Throws.handle(Ljava/lang/Thread;Ljava/lang/Throwable;)V";
+    for jdk in Jdk::require(&VERSIONS) {
+        for name in PROGRAMS {
+            for engine in ["bytecode", "jvmti"] {
+                let options = format!("format=trail,engine={engine},exclude=harness.Expect*");
+                let (output, facts) = traced(&jdk, name, &options, |run| run);
+                let truth = output.truth();
+                assert!(!truth.left.is_empty(), "{output}");
+                let mut differences = facts.left_differences(&truth);
+                let all = differences.len();
+                differences.retain(|difference| !difference.contains(HANDLER));
+                assert!(differences.is_empty(), "{differences:#?}\n{output}");
+                let is_behind = name == "harness.Throws" && engine == "jvmti";
+                assert_eq!(all, usize::from(is_behind), "{output}");
+            }
+        }
+    }
 }
 
 #[test]

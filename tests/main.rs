@@ -46,6 +46,7 @@ mod live_recover;
 mod live_samples;
 mod live_sites;
 mod live_socket;
+mod live_states;
 mod live_stream;
 mod live_thread_events;
 mod live_threads;

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
+/// Nobody may read it, not even a superuser.
+const WRITE_ONLY: &str = "/proc/sys/vm/compact_memory";
+
 /// How a file is given.
 pub(super) enum Given {
     Bytes(Vec<u8>),
@@ -14,8 +17,6 @@ pub(super) enum Given {
     Directory,
     /// A link to itself.
     Loop,
-    /// A file without the right to read it; a superuser has it anyway.
-    Locked,
     /// A pipe, and its writer.
     Pipe(fn(&mut dyn Write) -> io::Result<()>),
 }
@@ -63,7 +64,7 @@ pub(super) fn strange() -> Vec<Row> {
         row("no file", Given::Path("/nonexistent/trace"), "can't read FILE: No such file or directory (os error 2)", FAILED),
         row("a directory", Given::Directory, "can't read FILE: it is a directory; name the trace file in it", FAILED),
         row("a link to itself", Given::Loop, "can't read FILE: Too many levels of symbolic links (os error 40)", FAILED),
-        row("a file without the right to read it", Given::Locked, "can't read FILE: Permission denied (os error 13)", FAILED),
+        row("a file without the right to read it", Given::Path(WRITE_ONLY), "can't read FILE: Permission denied (os error 13)", FAILED),
         row("a file whose first read fails (`/proc/self/mem`)", Given::Path("/proc/self/mem"), "can't read FILE: Input/output error (os error 5)", FAILED),
         alien("one byte", b"0"),
         alien("three bytes of the magic", b"0TB"),
@@ -477,26 +478,19 @@ pub(super) fn hostile_names() -> Vec<u8> {
 }
 
 /// Makes what `given` says, at `path` where it has no place of its own. A pipe is made without its
-/// writer. `None` where this user can't make it.
-pub(super) fn place<'a>(given: &Given, path: &'a Path) -> Option<&'a Path> {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt, symlink};
+/// writer.
+pub(super) fn place<'a>(given: &Given, path: &'a Path) -> &'a Path {
+    use std::fs;
+    use std::os::unix::fs::symlink;
     match given {
         Given::Bytes(bytes) => fs::write(path, bytes).expect("written"),
-        Given::Path(path) => return Some(Path::new(*path)),
+        Given::Path(path) => return Path::new(*path),
         Given::Directory => fs::create_dir(path).expect("a directory"),
         Given::Loop => symlink(path, path).expect("a link"),
-        Given::Locked => {
-            fs::write(path, "0TBF").expect("written");
-            fs::set_permissions(path, Permissions::from_mode(0o0)).expect("its own file");
-            if fs::File::open(path).is_ok() {
-                return None;
-            }
-        }
         Given::Pipe(_) => {
             let made = std::process::Command::new("mkfifo").arg(path).status();
             assert!(made.expect("mkfifo is there").success());
         }
     }
-    Some(path)
+    path
 }

@@ -52,12 +52,22 @@ impl Harness {
         env::join_paths(folders).expect("no path separator in the name of the harness folder")
     }
 
-    /// Whether class `name` (dots between packages) was compiled and `jdk` can load it.
+    /// Whether `jdk` can load class `name` (dots between packages).
+    ///
+    /// No set has a class that is misspelled, or newer than the `javac` that compiled the harness. That fails the test under CI
+    /// (`CI=true`), and is told on stderr elsewhere.
+    ///
+    /// # Panics
+    /// As told.
     pub fn has(&self, jdk: &Jdk, name: &str) -> bool {
         let file = format!("{}.class", name.replace('.', "/"));
-        self.releases(jdk.feature)
-            .iter()
-            .any(|r| self.root.join(r.to_string()).join(&file).is_file())
+        let has = |release: &u32| self.root.join(release.to_string()).join(&file).is_file();
+        let Some(first) = self.releases(u32::MAX).into_iter().find(has) else {
+            assert!(!crate::is_ci(), "no {name} in the harness");
+            eprintln!("SKIPPED: no {name} in the harness");
+            return false;
+        };
+        first <= jdk.feature
     }
 }
 

@@ -20,6 +20,10 @@
 //! THROWN-RANGE java.lang.StackOverflowError 0 100
 //! THROWN-AT harness.Throws.near()V 75 50      throws at a source line
 //! CAUGHT harness.Throws$Near 50               catches in methods of the program
+//! LEFT-BY-EXCEPTION harness.A.f(I)I main 50   calls of a thread that an exception leaves
+//! LEFT-BY-EXCEPTION-RANGE harness.A.g()V main 900 901
+//! STATE sleeper sleeping java.lang.Thread.sleep
+//!                                             a thread's state all the while, and its innermost method
 //! LINES harness.Lines.loops(I)I 15 6          hits of a source line
 //! CPU harness.Burn.inner(J)V 400 378 422      milliseconds, and their bounds
 //! CPU-THREAD burner-0 201 188 214             the same for a thread's life
@@ -117,6 +121,13 @@ pub struct Truth {
     pub thrown_at: BTreeMap<Site, u64>,
     /// Catches in methods of the program, by class of the exception (`CAUGHT`).
     pub caught: BTreeMap<String, u64>,
+    /// Calls that an exception leaves, by method and name of the thread (`LEFT-BY-EXCEPTION`). A program that tells some tells
+    /// all, here or in [`Truth::left_ranges`].
+    pub left: BTreeMap<(String, String), u64>,
+    /// Bounds of such (`LEFT-BY-EXCEPTION-RANGE`).
+    pub left_ranges: BTreeMap<(String, String), (u64, u64)>,
+    /// State and innermost method, without a descriptor, of threads that stay there, by their names (`STATE`).
+    pub states: BTreeMap<String, (String, String)>,
     /// Hits of source lines (`LINES`), also 0 of them. Of a method that is named here, every line of its line table is.
     pub lines: BTreeMap<Site, u64>,
     /// CPU time of all calls of a method, with what they call (`CPU`).
@@ -161,19 +172,29 @@ fn number(map: &mut BTreeMap<String, u64>, rest: &str) -> Option<()> {
     put(map, named(key)?, n)
 }
 
-/// `key low high`
-fn range(map: &mut BTreeMap<String, (u64, u64)>, rest: &str) -> Option<()> {
+/// `… low high`
+fn bounds(rest: &str) -> Option<(&str, (u64, u64))> {
     let (rest, high) = cut(rest)?;
-    let (key, low) = cut(rest)?;
-    (low <= high).then_some(())?;
-    put(map, named(key)?, (low, high))
+    let (rest, low) = cut(rest)?;
+    (low <= high).then_some((rest, (low, high)))
 }
 
-/// `first second n`; the second may have blanks.
+/// `key low high`
+fn range(map: &mut BTreeMap<String, (u64, u64)>, rest: &str) -> Option<()> {
+    let (key, range) = bounds(rest)?;
+    put(map, named(key)?, range)
+}
+
+/// `first second`; the second may have blanks.
+fn two(rest: &str) -> Option<(String, String)> {
+    let (first, second) = rest.split_once(' ')?;
+    Some((named(first)?, named(second)?))
+}
+
+/// `first second n`
 fn pair(map: &mut BTreeMap<(String, String), u64>, rest: &str) -> Option<()> {
     let (rest, n) = cut(rest)?;
-    let (first, second) = rest.split_once(' ')?;
-    put(map, (named(first)?, named(second)?), n)
+    put(map, two(rest)?, n)
 }
 
 /// `method line|method line|…`
@@ -255,6 +276,17 @@ impl Truth {
                 put(&mut self.thrown_at, site(place)?, n)
             }
             "CAUGHT" => number(&mut self.caught, rest),
+            "LEFT-BY-EXCEPTION" => pair(&mut self.left, rest),
+            "LEFT-BY-EXCEPTION-RANGE" => {
+                let (rest, range) = bounds(rest)?;
+                put(&mut self.left_ranges, two(rest)?, range)
+            }
+            "STATE" => {
+                let (rest, method) = rest.rsplit_once(' ')?;
+                let (thread, state) = rest.rsplit_once(' ')?;
+                let stays = (named(state)?, named(method)?);
+                put(&mut self.states, named(thread)?, stays)
+            }
             "LINES" => {
                 let (place, n) = cut(rest)?;
                 put(&mut self.lines, site(place)?, n)

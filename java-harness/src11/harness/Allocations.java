@@ -11,6 +11,7 @@ import java.lang.invoke.MethodType;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -221,6 +222,8 @@ public final class Allocations {
 
     static final Constructor<?> CONSTRUCTOR;
     static final MethodHandle HANDLE;
+    /** Makes an object of a class, and nothing else. */
+    static final MethodHandle ALLOCATE;
     static final Supplier<?> REFERENCE = Referred::new;
     static final Class<?>[] NO_TYPES = {};
     static final Object[] NO_VALUES = {};
@@ -229,6 +232,11 @@ public final class Allocations {
         try {
             CONSTRUCTOR = Reflected.class.getDeclaredConstructor(NO_TYPES);
             HANDLE = MethodHandles.lookup().findConstructor(Handled.class, MethodType.methodType(void.class));
+            Class<?> unsafe = Class.forName("sun.misc.Unsafe");
+            Field only = unsafe.getDeclaredField("theUnsafe");
+            only.setAccessible(true);
+            MethodType allocate = MethodType.methodType(Object.class, Class.class);
+            ALLOCATE = MethodHandles.lookup().findVirtual(unsafe, "allocateInstance", allocate).bindTo(only.get(null));
         } catch (ReflectiveOperationException e) {
             throw new AssertionError(e);
         }
@@ -288,10 +296,10 @@ public final class Allocations {
     }
 
     static final int MEASURES = 8;
-    static final int OBJECTS = 1000;
+    static final int OBJECTS = 250;
 
     /**
-     * Bytes of each object that it makes, or -1 where that cannot be told; makes MEASURES * OBJECTS.
+     * Bytes of what it makes each time; makes MEASURES * OBJECTS.
      * The JVM counts a thread's bytes exactly; the smallest of several differences has no others in it.
      * They must be below 64 bytes: beside a larger one, the agent makes a small one on 11.
      */
@@ -313,17 +321,29 @@ public final class Allocations {
             all = Math.min(all, after - before);
         }
         long bytes = all - none;
-        return bytes > 0 && bytes % OBJECTS == 0 ? bytes / OBJECTS : -1;
+        Expect.same(0L, bytes % OBJECTS);
+        return bytes / OBJECTS;
     }
 
-    /** Tells objects of a class that all have one size, and their bytes. */
+    /** Tells objects of a class that all have one size, and their bytes; again for those of another size. */
     static void sized(Class<?> type, long n, Supplier<?> make) {
         long size = size(make);
+        Expect.same(true, size > 0);
         long all = n + (long) MEASURES * OBJECTS;
         ExpectEvents.objects(type, all);
-        if (size > 0) {
-            ExpectEvents.bytes(type, size * all);
-        }
+        ExpectEvents.bytes(type, size * all);
+    }
+
+    /** The same, without a constructor: it would make other objects, or may not be called. */
+    static void sized(Class<?> type, long n) {
+        MethodHandle make = ALLOCATE.bindTo(type);
+        sized(type, n, () -> {
+            try {
+                return (Object) make.invokeExact();
+            } catch (Throwable t) {
+                throw new AssertionError(t);
+            }
+        });
     }
 
     public static void main(String[] args) throws Exception {
@@ -351,21 +371,21 @@ public final class Allocations {
         sized(Reflected.class, n, () -> new Reflected());
         sized(Handled.class, n, () -> new Handled());
         sized(Referred.class, n, () -> new Referred());
-        ExpectEvents.objects(Letter.class, 2 * n);
-        ExpectEvents.objects(Stamp.class, 4 * n);
-        ExpectEvents.objects(Stamp[].class, 2 * n);
-        ExpectEvents.objects(Failure.class, n);
-        ExpectEvents.objects(Steps.class, n);
-        ExpectEvents.objects(Steps.Walk.class, n);
-        ExpectEvents.objects(Allocations.class, THREADS);
-        ExpectEvents.objects(Inner.class, n);
-        ExpectEvents.objects(local, n);
-        ExpectEvents.objects(anonymous, n);
+        sized(Letter.class, 2 * n);
+        sized(Stamp.class, 4 * n);
+        sized(Stamp[].class, 2 * n, () -> new Stamp[2]);
+        sized(Failure.class, n);
+        sized(Steps.class, n);
+        sized(Steps.Walk.class, n);
+        sized(Allocations.class, THREADS);
+        sized(Inner.class, n);
+        sized(local, n);
+        sized(anonymous, n);
 
-        ExpectEvents.objects(Colour.class, 1);
-        ExpectEvents.objects(Colour.GREEN.getClass(), 1);
+        sized(Colour.class, 1);
+        sized(Colour.GREEN.getClass(), 1);
         // $VALUES, a copy for valueOf's table, and a copy for each call.
-        ExpectEvents.objects(Colour[].class, 2 + n);
+        sized(Colour[].class, 2 + n, () -> new Colour[2]);
 
         sized(boolean[].class, n, () -> new boolean[3]);
         sized(char[].class, n, () -> new char[13]);
@@ -377,20 +397,27 @@ public final class Allocations {
         for (String mark : List.of("ints", "initialised", "varargs")) {
             ExpectEvents.objectsAt(mark, int[].class, n);
         }
-        ExpectEvents.objects(int[][].class, 2 * n);
+        sized(int[][].class, n, () -> new int[2][]); // grid
+        sized(int[][].class, n, () -> new int[3][]); // rows
         ExpectEvents.objectsAt("rows", int[].class, 2 * n);
         ExpectEvents.objectsAt("grid", int[].class, 2 * n);
         ExpectEvents.objectsAt("grid", int[][].class, n);
         ExpectEvents.objects(long[].class, n + THREADS);
         ExpectEvents.objectsAt("huge", long[].class, THREADS);
-        ExpectEvents.objects(String[].class, n);
+        sized(String[].class, n, () -> new String[2]);
 
-        // references 2, dimensions 6 + 0 + 5, calls 2, clones 4 (made, cloned, copied, for toArray), indirect 1 + 2
-        ExpectEvents.objects(Plain[].class, 22 * n);
-        // dimensions 2 + 2 + 1 + 1, indirect 1
-        ExpectEvents.objects(Plain[][].class, 7 * n);
-        ExpectEvents.objects(Plain[][][].class, 2 * n);
-        ExpectEvents.objects(Derived[].class, n);
+        sized(Plain[].class, 5 * n, () -> new Plain[0]); // dimensions
+        sized(Plain[].class, 2 * n, () -> new Plain[1]); // calls, clones (for toArray)
+        sized(Plain[].class, 5 * n, () -> new Plain[2]); // calls, clones (made, cloned), indirect 2
+        sized(Plain[].class, 2 * n, () -> new Plain[3]); // references, indirect
+        sized(Plain[].class, 7 * n, () -> new Plain[4]); // references, dimensions 6
+        sized(Plain[].class, n, () -> new Plain[5]); // clones (copied)
+        sized(Plain[][].class, n, () -> new Plain[0][]); // dimensions
+        sized(Plain[][].class, n, () -> new Plain[2][]); // indirect
+        sized(Plain[][].class, 4 * n, () -> new Plain[3][]); // dimensions 2 + 2
+        sized(Plain[][].class, n, () -> new Plain[5][]); // dimensions
+        sized(Plain[][][].class, 2 * n, () -> new Plain[2][][]);
+        sized(Derived[].class, n, () -> new Derived[0]);
 
         for (Class<?> box : List.of(Integer.class, Long.class, Character.class, Short.class,
                 Double.class, Float.class)) {

@@ -200,6 +200,13 @@ public final class Exceptions {
         main.nested("Resource").count("<init>(Z)V", 2 * n).count("close()V", 2 * n);
         // even: local, swallow, withFinally, local in nested; again in rethrow; loop: 2 and 4
         main.nested("Mine").count("<init>(Ljava/lang/String;Ljava/lang/Throwable;)V", 5 * half + 2 + 10);
+
+        // even: local, swallow, withFinally, local in nested; loop: 2 and 4
+        main.left("thrower(I)I", 4 * half + 2).left("pass(I)I", 2 * half);
+        main.left("withFinally(I)I", half).left("rethrow(I)I", half);
+        main.left("implicit(I)I", 6 * n / 8); // all kinds but 2 and 7
+        main.left("unwind(I)I", 10 * 101);
+        main.nested("Resource").left("close()V", (n + 2) / 3);
         Expect.print();
     }
 }

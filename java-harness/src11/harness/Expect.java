@@ -87,6 +87,18 @@ public final class Expect {
             return this;
         }
 
+        /** So many of the main thread's calls of this method end by an exception. */
+        public Of left(String method, long n) {
+            ExpectEvents.left(name + "." + method, "main", n);
+            return this;
+        }
+
+        /** As {@link #range}; each of these calls is of this thread, and ends by an exception. */
+        public Of leftRange(String method, String thread, long low, long high) {
+            ExpectEvents.left(name + "." + method, thread, low, high);
+            return range(method, low, high);
+        }
+
         /** A nested class of this one. */
         public Of nested(String nested) {
             return of(name + "$" + nested);

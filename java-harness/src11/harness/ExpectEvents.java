@@ -3,9 +3,11 @@ package harness;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -133,6 +135,43 @@ public final class ExpectEvents {
     /** Catches of the class in methods of the program. */
     public static void caught(Class<?> type, long n) {
         add("CAUGHT", type.getName(), n);
+    }
+
+    /**
+     * The caller is about to throw an exception, or to let one through: it leaves the calls of the program on the stack, from
+     * the caller's up to the method of this name, which catches it; all of them if null. Together with {@link #left} these
+     * are all calls that end so.
+     */
+    public static void leaves(String catcher) {
+        StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+        List<StackWalker.StackFrame> stack = walker.walk(frames -> frames.skip(1).collect(Collectors.toList()));
+        for (StackWalker.StackFrame frame : stack) {
+            if (frame.getMethodName().equals(catcher)) {
+                return;
+            }
+            String key = method(frame);
+            if (key.startsWith("harness.")) {
+                left(key, Thread.currentThread().getName(), 1);
+            }
+        }
+        if (catcher != null) {
+            throw new AssertionError("no " + catcher);
+        }
+    }
+
+    /** So many calls of a method by a thread are left by an exception. */
+    public static void left(String key, String thread, long n) {
+        add("LEFT-BY-EXCEPTION", key + " " + thread, n);
+    }
+
+    /** As {@link #left}, where only bounds are known. */
+    public static void left(String key, String thread, long low, long high) {
+        put("LEFT-BY-EXCEPTION-RANGE", key + " " + thread, low + " " + high);
+    }
+
+    /** A thread is all the while in this state, and in this method, whose descriptor is left out. */
+    public static void state(String thread, String state, StackTraceElement innermost) {
+        put("STATE", thread, state + " " + innermost.getClassName() + "." + innermost.getMethodName());
     }
 
     /** Hits of a source line; the key is class, dot, name and descriptor. */

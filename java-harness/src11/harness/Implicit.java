@@ -17,36 +17,18 @@ public final class Implicit {
     }
 
     static int divide(int n) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("divide", 1);
         return n / zero;
     }
 
-    static int length(int[] array) {
-        ExpectEvents.mark("null", 1);
-        return array.length;
-    }
-
-    static int index(int[] array, int at) {
-        ExpectEvents.mark("index", 1);
-        return array[at];
-    }
-
-    static String cast(Object o) {
-        ExpectEvents.mark("cast", 1);
-        return (String) o;
-    }
-
-    static void store(Object[] array, Object o) {
-        ExpectEvents.mark("store", 1);
-        array[0] = o;
-    }
-
     static void size(int n) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("size", 1);
         sink = new long[n];
     }
 
-    static void fails(Class<?> type, Action action) {
+    static void caught(Class<?> type, Action action) {
         try {
             action.run();
             throw new AssertionError("no exception");
@@ -58,19 +40,19 @@ public final class Implicit {
     static final Object[] STRINGS = new String[1];
     static final int[] INTS = new int[3];
     static final Action DIVIDE = () -> divide(5);
-    static final Action LENGTH = () -> length(null);
-    static final Action INDEX = () -> index(INTS, 3);
-    static final Action CAST = () -> cast(INTS);
-    static final Action STORE = () -> store(STRINGS, INTS);
+    static final Action LENGTH = () -> JvmThrows.length(null);
+    static final Action INDEX = () -> JvmThrows.index(INTS, 3);
+    static final Action CAST = () -> JvmThrows.cast(INTS);
+    static final Action STORE = () -> JvmThrows.store(STRINGS, INTS);
     static final Action SIZE = () -> size(-1);
 
     static void exceptions() {
-        fails(ArithmeticException.class, DIVIDE);
-        fails(NullPointerException.class, LENGTH);
-        fails(ArrayIndexOutOfBoundsException.class, INDEX);
-        fails(ClassCastException.class, CAST);
-        fails(ArrayStoreException.class, STORE);
-        fails(NegativeArraySizeException.class, SIZE);
+        caught(ArithmeticException.class, DIVIDE);
+        caught(NullPointerException.class, LENGTH);
+        caught(ArrayIndexOutOfBoundsException.class, INDEX);
+        caught(ClassCastException.class, CAST);
+        caught(ArrayStoreException.class, STORE);
+        caught(NegativeArraySizeException.class, SIZE);
     }
 
     static IntSupplier captures(int n) {

@@ -51,9 +51,18 @@ public final class Overflow {
         long[] depths = new long[3];
         Thread thread = new Thread(null, () -> {
             for (int i = 0; i < rounds; i++) {
-                depths[0] += overflow(() -> down(1));
-                depths[1] += overflow(() -> guarded(1));
-                depths[2] += overflow(() -> new Frame(1));
+                depths[0] += overflow(() -> {
+                    ExpectEvents.leaves("overflow");
+                    down(1);
+                });
+                depths[1] += overflow(() -> {
+                    ExpectEvents.leaves("overflow");
+                    guarded(1);
+                });
+                depths[2] += overflow(() -> {
+                    ExpectEvents.leaves("overflow");
+                    new Frame(1);
+                });
                 after(50);
             }
         }, "overflow", 1 << 20);
@@ -66,9 +75,9 @@ public final class Overflow {
         main.prefix("lambda$", 1 + rounds * 3L);
         // The last call of each round may have been entered without reaching its first statement;
         // what the guarded form calls again from its finally blocks is nothing.
-        main.range("down(I)I", depths[0], depths[0] + rounds);
-        main.range("guarded(I)I", depths[1], depths[1] + rounds);
-        main.nested("Frame").range("<init>(I)V", depths[2], depths[2] + rounds);
+        main.leftRange("down(I)I", thread.getName(), depths[0], depths[0] + rounds);
+        main.leftRange("guarded(I)I", thread.getName(), depths[1], depths[1] + rounds);
+        main.nested("Frame").leftRange("<init>(I)V", thread.getName(), depths[2], depths[2] + rounds);
         Expect.print();
     }
 }

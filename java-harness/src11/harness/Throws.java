@@ -49,6 +49,8 @@ public final class Throws {
 
     static final class Task extends Failure {}
 
+    static final class Descent extends Failure {}
+
     static final class Passing extends RuntimeException {}
 
     static final class Uncaught extends RuntimeException {}
@@ -71,6 +73,7 @@ public final class Throws {
 
     static void far(int depth) throws Failure {
         if (depth == 0) {
+            ExpectEvents.leaves("caught");
             ExpectEvents.stack("throw", 2);
             ExpectEvents.mark("far", 1);
             throw new Far();
@@ -87,6 +90,7 @@ public final class Throws {
             ExpectEvents.mark("first", 1);
             throw new Again();
         } catch (Again e) {
+            ExpectEvents.leaves("caught");
             ExpectEvents.mark("again", 1);
             throw e;
         }
@@ -98,6 +102,7 @@ public final class Throws {
         } catch (Cause e) {
             Wrapper wrapper = new Wrapper();
             wrapper.initCause(e);
+            ExpectEvents.leaves("caught");
             ExpectEvents.mark("wrapper", 1);
             throw wrapper;
         }
@@ -105,6 +110,7 @@ public final class Throws {
 
     static void throughFinally() throws Failure {
         try {
+            ExpectEvents.leaves("caught");
             ExpectEvents.mark("finally", 1);
             throw new Finally();
         } finally {
@@ -123,12 +129,14 @@ public final class Throws {
 
     static void block(Object lock) throws Failure {
         synchronized (lock) {
+            ExpectEvents.leaves("caught");
             ExpectEvents.mark("block", 1);
             throw new Block();
         }
     }
 
     static synchronized void guarded() throws Failure {
+        ExpectEvents.leaves("caught");
         throw new Guarded();
     }
 
@@ -142,6 +150,7 @@ public final class Throws {
         @Override
         public void close() throws Failure {
             if (failing) {
+                ExpectEvents.leaves("resource");
                 throw new Close();
             }
         }
@@ -150,24 +159,61 @@ public final class Throws {
     static void resource(boolean failing) throws Failure {
         try (Resource resource = new Resource(failing)) {
             object = resource;
+            ExpectEvents.leaves("caught");
             throw new Body();
         }
     }
 
     static final class Never {
         Never() throws Failure {
+            ExpectEvents.leaves("caught");
             throw new Made();
+        }
+    }
+
+    static class Ancestor {
+        Ancestor(boolean failing) throws Failure {
+            if (failing) {
+                ExpectEvents.leaves("caught");
+                throw new Descent();
+            }
+        }
+    }
+
+    /** Left by what comes out of super(), out of this(), and out of the arguments of either. */
+    static final class Heir extends Ancestor {
+        Heir() throws Failure {
+            super(true);
+        }
+
+        Heir(String text) throws Failure {
+            this();
+            done += text.length();
+        }
+
+        Heir(int n) throws Failure {
+            super(argument(n));
+        }
+
+        static boolean argument(int n) throws Failure {
+            if (n > 0) {
+                ExpectEvents.leaves("caught");
+                throw new Descent();
+            }
+            return false;
         }
     }
 
     static final Reused REUSED = new Reused();
 
     static void reused() throws Failure {
+        ExpectEvents.leaves("caught");
         throw REUSED;
     }
 
     /** Called by reflection. */
     public static void target() throws Failure {
+        ExpectEvents.leaves("reflected");
         throw new Target();
     }
 
@@ -182,6 +228,7 @@ public final class Throws {
 
     static void task() throws Exception {
         FutureTask<Object> task = new FutureTask<>(() -> {
+            ExpectEvents.leaves("task");
             throw new Task();
         });
         task.run();
@@ -195,6 +242,7 @@ public final class Throws {
     static void passing(List<Integer> list) {
         try {
             list.forEach(n -> {
+                ExpectEvents.leaves("passing");
                 throw new Passing();
             });
         } catch (Passing e) {
@@ -217,14 +265,20 @@ public final class Throws {
     }
 
     static void uncaught() {
+        ExpectEvents.leaves(null);
         ExpectEvents.mark("uncaught", 1);
         throw new Uncaught();
+    }
+
+    static void handle(Thread thread, Throwable e) {
+        done++;
     }
 
     static final class Broken {
         static int value = fail();
 
         static int fail() {
+            ExpectEvents.leaves("initialize");
             throw new Initializing();
         }
     }
@@ -243,12 +297,8 @@ public final class Throws {
         }
     }
 
-    static int length(int[] array) {
-        ExpectEvents.mark("null", 1);
-        return array.length;
-    }
-
     static int call(Throws nothing) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("null call", 1);
         return nothing.number();
     }
@@ -258,11 +308,13 @@ public final class Throws {
     }
 
     static int unboxed(Integer box) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("null box", 1);
         return box;
     }
 
     static void enter(Object lock) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("null monitor", 1);
         synchronized (lock) {
             done++;
@@ -270,47 +322,40 @@ public final class Throws {
     }
 
     static void raise(RuntimeException e) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("null throw", 1);
         throw e;
     }
 
-    static int index(int[] array, int at) {
-        ExpectEvents.mark("index", 1);
-        return array[at];
-    }
-
     static long divide(long n) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.stack("throw", 2);
         ExpectEvents.mark("divide", 1);
         return n / zero;
     }
 
     static int remainder(int n) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("remainder", 1);
         return n % zero;
     }
 
-    static String cast(Object o) {
-        ExpectEvents.mark("cast", 1);
-        return (String) o;
-    }
-
-    static void store(Object[] array, Object o) {
-        ExpectEvents.mark("store", 1);
-        array[0] = o;
-    }
-
     static void size(int n) {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("size", 1);
         object = new int[n];
     }
 
     static void memory() {
+        ExpectEvents.leaves("caught");
         ExpectEvents.mark("memory", 1);
         object = new long[Integer.MAX_VALUE];
     }
 
+    static int deepest;
+
     static int down(int n) {
+        deepest = n;
         return down(n + 1) + 1;
     }
 
@@ -341,21 +386,24 @@ public final class Throws {
         caught(Body.class, () -> resource(false));
         caught(Body.class, () -> resource(true));
         caught(Made.class, Never::new);
+        caught(Descent.class, Heir::new);
+        caught(Descent.class, () -> new Heir("text"));
+        caught(Descent.class, () -> new Heir(1));
         caught(Reused.class, Throws::reused);
         reflected(target);
         task();
         passing(List.of(1, 2));
-        caught(NullPointerException.class, () -> length(null));
+        caught(NullPointerException.class, () -> JvmThrows.length(null));
         caught(NullPointerException.class, () -> call(null));
         caught(NullPointerException.class, () -> unboxed(null));
         caught(NullPointerException.class, () -> enter(null));
         caught(NullPointerException.class, () -> raise(null));
-        caught(ArrayIndexOutOfBoundsException.class, () -> index(new int[3], -1));
-        caught(ArrayIndexOutOfBoundsException.class, () -> index(new int[3], 3));
+        caught(ArrayIndexOutOfBoundsException.class, () -> JvmThrows.index(new int[3], -1));
+        caught(ArrayIndexOutOfBoundsException.class, () -> JvmThrows.index(new int[3], 3));
         caught(ArithmeticException.class, () -> divide(5));
         caught(ArithmeticException.class, () -> remainder(5));
-        caught(ClassCastException.class, () -> cast(5));
-        caught(ArrayStoreException.class, () -> store(new String[1], 5));
+        caught(ClassCastException.class, () -> JvmThrows.cast(5));
+        caught(ArrayStoreException.class, () -> JvmThrows.store(new String[1], 5));
         caught(NegativeArraySizeException.class, () -> size(-1));
     }
 
@@ -368,9 +416,14 @@ public final class Throws {
         library();
         initialize();
         caught(OutOfMemoryError.class, Throws::memory);
-        caught(StackOverflowError.class, () -> down(0));
+        caught(StackOverflowError.class, () -> {
+            ExpectEvents.leaves("caught");
+            down(1);
+        });
+        // The last call may have been entered without reaching its first statement.
+        ExpectEvents.left("harness.Throws.down(I)I", "main", deepest, deepest + 1);
         Thread thread = new Thread(Throws::uncaught, "uncaught");
-        thread.setUncaughtExceptionHandler((t, e) -> done++);
+        thread.setUncaughtExceptionHandler(Throws::handle);
         thread.start();
         thread.join();
         System.out.println("done " + done);
@@ -396,6 +449,7 @@ public final class Throws {
         both(Body.class, 4 * n, 4 * n);
         both(Close.class, n, n);
         both(Made.class, n, n);
+        both(Descent.class, 3 * n, 3 * n);
         both(Reused.class, n, n);
         both(Target.class, n, 0);
         both(InvocationTargetException.class, 0, n);

@@ -20,6 +20,9 @@ const TEXT: &str = "done 42\n\
     THROWN-RANGE java.lang.StackOverflowError 0 100\n\
     THROWN-AT a.A.f(I)I 75 50\n\
     CAUGHT a.A$E 0\n\
+    LEFT-BY-EXCEPTION a.A.f(I)I some thread 50\n\
+    LEFT-BY-EXCEPTION-RANGE a.A.f(I)I main 3 4\n\
+    STATE some thread sleeping java.lang.Thread.sleep\n\
     LINES a.A.f(I)I 15 6\n\
     LINES a.A.f(I)I 9 0\n\
     LINES a.A.g()V 20 1\n\
@@ -96,6 +99,12 @@ fn every_kind_of_line_is_read() {
         thrown_ranges: BTreeMap::from([(text("java.lang.StackOverflowError"), (0, 100))]),
         thrown_at: one((f(), 75), 50),
         caught: one(text("a.A$E"), 0),
+        left: one(pair("a.A.f(I)I", "some thread"), 50),
+        left_ranges: BTreeMap::from([(pair("a.A.f(I)I", "main"), (3, 4))]),
+        states: BTreeMap::from([(
+            text("some thread"),
+            pair("sleeping", "java.lang.Thread.sleep"),
+        )]),
         lines: BTreeMap::from([((f(), 15), 6), ((f(), 9), 0), ((text("a.A.g()V"), 20), 1)]),
         cpu: BTreeMap::from([(f(), cpu(400, 378, 422))]),
         cpu_threads: BTreeMap::from([(text("burner 0"), cpu(201, 188, 214))]),
@@ -151,6 +160,9 @@ fn malformed_lines_are_errors() {
         "WAITS a 1 2",
         "THROWN-RANGE a 2 1",
         "THROWN-AT a.f()V 3",
+        "LEFT-BY-EXCEPTION a 1",
+        "LEFT-BY-EXCEPTION-RANGE a main 2 1",
+        "STATE main sleeping",
         "LINES a.f()V x 3",
         "LINES a.f()V 1 2\nLINES a.f()V 1 2",
         "CPU a 1 2",

@@ -11,6 +11,7 @@ import org.example.shop.util.Clock;
 public final class Notifier implements AutoCloseable {
     private final ExecutorService pool = threads();
     private final AtomicInteger sent = new AtomicInteger();
+    private boolean rung;
 
     private static ExecutorService threads() {
         try {
@@ -40,8 +41,20 @@ public final class Notifier implements AutoCloseable {
         }
     }
 
+    /** The last message is to ourselves. */
+    private synchronized void ring() {
+        rung = true;
+        notifyAll();
+    }
+
     /** Waits until all is delivered, and says how many that were. */
     public int drain() throws InterruptedException {
+        synchronized (this) {
+            pool.execute(this::ring); // not before we wait
+            while (!rung) {
+                wait();
+            }
+        }
         pool.shutdown();
         if (!pool.awaitTermination(60, TimeUnit.SECONDS)) {
             throw new IllegalStateException("messages are stuck");
