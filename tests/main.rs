@@ -46,6 +46,7 @@ mod live_samples;
 mod live_sites;
 mod live_socket;
 mod live_stream;
+mod live_stuck;
 mod live_thread_events;
 mod live_threads;
 mod live_top;
