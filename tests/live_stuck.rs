@@ -1,6 +1,6 @@
 //! The JVM ends beside a client that has the data stream and takes nothing of it, where nothing may be lost: it waits as long as docs/control.md says.
 
-use crate::common::{VERSIONS, agent};
+use crate::common::{agent, at_once};
 use crate::live_faults::send;
 use crate::source::compile;
 use jtrail_testkit::{Jdk, Run, Running, temp_dir};
@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// How long the end of a program takes at most: 5 s for the data, 2 s for the last words, and what the JVM itself needs.
 const MOST: Duration = Duration::from_secs(8);
@@ -94,23 +95,24 @@ impl Stuck {
     }
 }
 
-/// On all JVMs at once, as there is little to do but wait.
-fn at_once(test: impl Fn(&Jdk, &Path) + Sync) {
+/// The folder of the program.
+fn compiled() -> TempDir {
     let folder = temp_dir();
     compile("Endless", include_str!("java/Endless.java"), folder.path());
-    let (test, folder) = (&test, folder.path());
-    thread::scope(|scope| {
-        for jdk in Jdk::require(&VERSIONS) {
-            scope.spawn(move || test(&jdk, folder));
-        }
-    });
+    folder
 }
 
 /// Threads of the program and of ours wait with full buffers.
 #[test]
 fn a_program_ends_in_the_middle_of_a_trace() {
-    at_once(|jdk, folder| {
-        let stuck = Stuck::new(jdk, folder, "methods+samples,interval=1ms", "<start/>");
+    let folder = compiled();
+    at_once(|jdk| {
+        let stuck = Stuck::new(
+            jdk,
+            folder.path(),
+            "methods+samples,interval=1ms",
+            "<start/>",
+        );
         stuck.wait_for_sampler();
         stuck.end(jdk, true);
     });
@@ -119,8 +121,14 @@ fn a_program_ends_in_the_middle_of_a_trace() {
 /// What opens a trace is more than the client's socket has room for: it has not begun yet.
 #[test]
 fn a_program_ends_while_a_trace_begins() {
-    at_once(|jdk, folder| {
-        let stuck = Stuck::new(jdk, folder, "methods", "<start events=\"+details\"/>");
+    let folder = compiled();
+    at_once(|jdk| {
+        let stuck = Stuck::new(
+            jdk,
+            folder.path(),
+            "methods",
+            "<start events=\"+details\"/>",
+        );
         let begun = Instant::now();
         let mut other = UnixStream::connect(&stuck.socket).expect("connected");
         other.set_read_timeout(Some(SILENCE)).expect("a socket");

@@ -66,23 +66,26 @@ impl Shown {
     /// Nothing more comes but what is in the buffers.
     pub(super) fn finish(&mut self) {
         self.last_data = Some(Instant::now() + LAST_DATA);
-        self.hurry_stream();
-    }
-
-    fn hurry_stream(&self) {
-        let Some(stream) = &self.stream else { return };
-        if self.hurries {
-            stream.hurry(LAST_DATA);
-        }
-        if let Some(last) = self.last_data {
-            stream.finish_within(last.saturating_duration_since(Instant::now()));
-        }
+        self.finish_stream();
     }
 
     /// A trace is about to begin, to that stream, or none after all. What opens it may already be more than the client takes.
     pub(super) fn open(&mut self, stream: Option<DataStream>) {
         self.stream = stream;
         self.hurry_stream();
+        self.finish_stream();
+    }
+
+    fn hurry_stream(&self) {
+        if let Some(stream) = self.stream.as_ref().filter(|_| self.hurries) {
+            stream.hurry(LAST_DATA);
+        }
+    }
+
+    fn finish_stream(&self) {
+        if let (Some(stream), Some(last)) = (&self.stream, self.last_data) {
+            stream.finish_within(last.saturating_duration_since(Instant::now()));
+        }
     }
 
     /// What the trace is at; nothing if it has ended.

@@ -222,9 +222,10 @@ impl DataStream {
     }
 
     /// From now on, no write of any copy waits longer than `patience`, also one that waits already. For a program that is
-    /// about to end, and has more to write first.
+    /// about to end, and has more to write first. Who is hurried already is not given more time.
     pub fn hurry(&self, patience: Duration) {
-        self.outbox.lock().hurried = Some((Instant::now(), patience));
+        let now = Instant::now();
+        self.outbox.lock().hurried.get_or_insert((now, patience));
     }
 
     /// From now on, all writes of all copies together wait no longer than `time`, also one that waits already. For a
