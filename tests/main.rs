@@ -36,6 +36,7 @@ mod live_jit;
 mod live_kinds;
 mod live_mprof;
 mod live_neighbours;
+mod live_notices;
 mod live_objects;
 mod live_off;
 mod live_options;
