@@ -9,23 +9,16 @@ the other two.
 Threads that hand over to each other (contended enters, waits) run on one processor. On two, each has to wake the other processor up, which costs
 several times what is measured here, and whether they run on one or on two is for the system to decide, anew in each run.
 
-The floors of objects are those of an agent which does nothing but what the row says: the JVM tells of each object, or the program hands it over by a call of
-a native method behind `new`; the object gets a tag, or a weak reference, or nothing; its end is counted, or not (agent/examples/tag_floor.rs).
-
 The traces are made and thrown away (`format=none`) unless a row says otherwise.
 
 JFR records one kind of event, without threshold, throttle and (unless a row says so) stacks.
 """
 
-import dataclasses
 import os
-import re
 import statistics
-import subprocess
 
-from bench_lib import TARGET, agent, run, version
-
-FLOOR = TARGET / "release" / "examples" / "libtag_floor.so"
+from bench_lib import agent
+from bench_run import BARE, HEAD, NULL, Case, Runner, Variant, figures, least, prices, ratios, traced
 
 PROGRAM = r"""
 import java.io.File;
@@ -105,6 +98,8 @@ public class BenchEvents {
             case "wait": return new Waiting();
             case "park": return BenchEvents::park;
             case "throw": return BenchEvents::throwAndCatch;
+            case "return": return times -> descend(times, false);
+            case "unwind": return times -> descend(times, true);
             case "lines": return BenchEvents::lines;
             case "fib": return n -> number = fib(n);
             case "busy": return busyBeside(Integer.parseInt(args[3]));
@@ -156,6 +151,21 @@ public class BenchEvents {
             try { raise(i); } catch (Thrown e) { caught++; }
         }
         if (caught != times) throw new AssertionError();
+    }
+
+    /** Goes down so many frames, and leaves them all by returns or by an exception. */
+    static final Thrown ONE = new Thrown();
+    static int down(int frames, boolean throwing) {
+        if (frames > 1) return down(frames - 1, throwing) + 1;
+        if (throwing) throw ONE;
+        return 1;
+    }
+    static void descend(int times, boolean throwing) {
+        long left = 0;
+        for (int i = 0; i < times; i++) {
+            try { left += down(FRAMES, throwing); } catch (Thrown e) { left += FRAMES; }
+        }
+        if (left != (long) times * FRAMES) throw new AssertionError();
     }
 
     static int straight(int x, int i) {
@@ -258,85 +268,10 @@ STRAIGHT
 
 FIB_25_CALLS = 242_785
 HEAP_OBJECTS = 1_000_000
-BUSY_TIMES = 50_000_000
-
-
-@dataclasses.dataclass
-class Variant:
-    """One way to run a program: bare, with the agent, or with JFR."""
-
-    name: str
-    events: str = ""  # and further options of the agent; none: no agent
-    jfr: tuple = ()  # events of JFR
-    stacks: bool = False  # whether JFR takes them
-    since: int = 11  # the first JDK that has the events of JFR
-    output: str = "format=none"
-    total: str = ""  # what the agent's own totals call its records; held against what was done
-    limit: str = ""  # what it should cost
-    floor: str = ""  # option of the floor's agent, in place of ours
-    program: str = ""  # if not the case's own
-
-
-BARE = Variant("bare")
-NULL = "format=binary,file=/dev/null"
-
-
-@dataclasses.dataclass
-class Case:
-    """A program, and the ways to run it."""
-
-    name: str
-    program: str
-    times: int  # how often a batch does it
-    variants: list
-    batches: int = 5
-    records: float = 1  # how many the agent records each time
-    argument: str = ""
-    per: int = 0  # how many a batch has of what the price is for, if not `times`
-    together: bool = False  # all threads on one processor
-    main: str = "BenchEvents"  # the class
-    jvm: tuple = ()  # for the JVM
-    since: int = 11  # the first JDK that can run it
-
-
-def traced(name, events, **more):
-    return Variant(name, f"events=threads+{events}", **more)
-
-
-def object_cases():
-    tlab = ("ObjectAllocationInNewTLAB", "ObjectAllocationOutsideTLAB")
-
-    def floors(program, *kinds):
-        """Of objects that are handed over, and of those that the JVM tells of."""
-        ways = (("a call behind new", "hook", f"{program}-floor"), ("told by the JVM", "sampled", program))
-        return [Variant(", ".join([f"floor: {name}", *kind.split()]).replace("weak", "weak reference"),
-                        floor="+".join([way, *kind.split()]), program=of)
-                for name, way, of in ways for kind in kinds]
-
-    return [
-        Case("24-byte object", "alloc", 2_000_000, [
-            BARE,
-            traced("alloc=sites", "alloc,alloc=sites", total="objects", limit="<= 15 ns more"),
-            traced("alloc=sites with sites", "alloc,alloc=sites,allocsites=true", limit="<= 15 ns more"),
-            traced("alloc=sites, written to /dev/null", "alloc,alloc=sites", output=NULL),
-            traced("alloc=sites with ids and free", "alloc+free,alloc=sites", total="objects", limit="<= 150 ns more"),
-            traced("alloc", "alloc", total="objects"),
-            traced("alloc with sites", "alloc,allocsites=true"),
-            traced("alloc, written to /dev/null", "alloc", output=NULL),
-            traced("alloc with ids (and exceptions)", "alloc+exceptions"),
-            traced("alloc with ids and free (and exceptions)", "alloc+free+exceptions"),
-            traced("alloc with ids and free", "alloc+free"),
-            *floors("alloc", "", "tag", "tag free", "weak", "weak free"),
-            Variant("JFR, allocation areas", jfr=tlab),
-            Variant("JFR, samples unthrottled", jfr=("ObjectAllocationSample",), since=16)]),
-        Case("24-byte object and its collection", "free", 2_000_000, [
-            BARE,
-            traced("alloc with ids (and exceptions)", "alloc+exceptions"),
-            traced("alloc with ids and free (and exceptions)", "alloc+free+exceptions"),
-            traced("alloc with ids and free", "alloc+free", total="frees"),
-            traced("alloc=sites with ids and free", "alloc+free,alloc=sites", total="frees"),
-            *floors("free", "tag", "tag free", "weak free")]),
-    ]
+DESCENTS = 20_000
+FRAMES = 16  # of each descent
+# Threads, ms between ticks, how much a batch does, and batches: with more threads, a tick takes longer.
+SAMPLED = ((10, 1, 50_000_000, 20), (100, 1, 50_000_000, 20), (1_000, 20, 500_000_000, 5))
 
 
 def cases():
@@ -347,7 +282,14 @@ def cases():
                 Variant("JFR, 16 frames", jfr=jfr, stacks=True), Variant("JFR, no stacks", jfr=jfr)]
 
     calls = [BARE, traced("methods", "methods", total="enters"),
-             traced("methods and cpu", "methods+cpu"), Variant("events=all", "events=all")]
+             traced("methods and cpu", "methods+cpu"), Variant("events=all", "events=all"),
+             traced("methods, written to /dev/null", "methods", output=NULL),
+             traced("methods added up, written to /dev/null", "methods,execdetails=false", output=NULL)]
+
+    def left_by(name, program):
+        return Case(f"call left by {name}", program, DESCENTS, [BARE, traced("methods", "methods", total="enters")], batches=12,
+                    per=DESCENTS * FRAMES)
+
     return [
         Case("contended enter", "contend", 2000,
               with_stacks("monitors", "monitors", "JavaMonitorEnter"), records=2, together=True),
@@ -359,146 +301,36 @@ def cases():
               + [traced("exceptions, written to /dev/null", "exceptions", output=NULL)], batches=12),
         Case("line", "lines", 12_000_000, [BARE, traced("lines", "lines")], batches=10),
         Case("call of fib(25)", "fib", 25, calls, batches=12, per=FIB_25_CALLS),
+        left_by("return", "return"),
+        left_by("exception", "unwind"),
     ]
 
 
-class Runner:
-    """Runs the program in one JVM."""
-
-    def __init__(self, home, work):
-        self.java = os.path.join(home, "bin", "java")
-        self.home = home
-        self.work = work
-        self.version = int(version(home))
-
-    def batches(self, case, options, program=""):
-        """The three clocks of each batch."""
-        command = [self.java, "-Xms512m", "-Xmx512m", *case.jvm, *options, "-cp", self.work, case.main,
-                   program or case.program, case.times, case.batches, case.argument]
-        on_one = (lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})) if case.together else None
-        clocks = [tuple(map(int, line.split())) for line in run(command, preexec_fn=on_one).splitlines()
-                  if re.fullmatch(r"\d+ \d+ \d+", line)]
-        assert len(clocks) == case.batches, clocks
-        return clocks
-
-    def options(self, variant):
-        if variant.jfr:
-            return self.jfr(variant)
-        if variant.floor:
-            return [f"-agentpath:{FLOOR}={variant.floor}"]
-        return [agent(f"{variant.output},{variant.events}")] if variant.events else []
-
-    @property
-    def recording(self):
-        return os.path.join(self.work, "events.jfr")
-
-    def jfr(self, variant):
-        settings = {"enabled": "true", "threshold": "0 ns", "throttle": "off", "period": "1 ms",
-                    "stackTrace": str(variant.stacks).lower()}
-        events = "".join(
-            f'<event name="jdk.{event}">'
-            + "".join(f'<setting name="{key}">{value}</setting>' for key, value in settings.items())
-            + "</event>" for event in variant.jfr)
-        path = os.path.join(self.work, "events.jfc")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f'<?xml version="1.0" encoding="UTF-8"?><configuration version="2.0">{events}</configuration>')
-        return [f"-XX:StartFlightRecording:settings={path},filename={self.recording},dumponexit=true,maxsize=2g",
-                "-XX:FlightRecorderOptions:stackdepth=16"]
-
-    def recorded_by_jfr(self, variant):
-        """How many events the last recording has."""
-        summary = run([os.path.join(self.home, "bin", "jfr"), "summary", self.recording])
-        return sum(int(re.search(rf"^ jdk\.{event} +(\d+)", summary, re.M).group(1)) for event in variant.jfr)
-
-    def recorded_by_us(self, case, variant):
-        """How many the agent counts itself, as it says at the end of a trace."""
-        pipe = os.path.join(self.work, "pipe")
-        if not os.path.exists(pipe):
-            os.mkfifo(pipe)
-        with subprocess.Popen(["tail", "-c", "65536", pipe], stdout=subprocess.PIPE) as tail:
-            self.batches(case, [agent(f"format=binary,file={pipe},{variant.events}")])
-            end, _ = tail.communicate()
-        totals = re.findall(rb"jtrail totals ([^\0]*?)[\"<\0\n]", end + b"\0")
-        return int(re.search(rf"\b{variant.total}=(\d+)".encode(), totals[-1]).group(1))
-
-    def interleaved(self, case, rounds):
-        """The batches of each variant, and how many events a run had of those variants that can tell."""
-        variants = [variant for variant in case.variants if self.version >= variant.since]
-        batches = {variant.name: [] for variant in variants}
-        recorded = {}
-        for _ in range(rounds):
-            for variant in variants:
-                batches[variant.name].append(self.batches(case, self.options(variant), variant.program))
-                if variant.jfr and variant.name not in recorded:
-                    recorded[variant.name] = self.recorded_by_jfr(variant)
-        for variant in variants:
-            if variant.total:
-                recorded[variant.name] = self.recorded_by_us(case, variant)
-        return batches, recorded
-
-
-def least(runs):
-    """The least of each clock. The JVM counts the CPU time of the process in steps of 10 ms, so it is taken over all batches
-    of a run, save the first, which warms up."""
-    wall, thread, _ = (min(clock) for clock in zip(*(batch for batches in runs for batch in batches)))
-    late = (batches[1:] or batches for batches in runs)
-    return [wall, thread, min(sum(batch[2] for batch in batches) / len(batches) for batches in late)]
-
-
-def figures(values, sign=""):
-    return " / ".join(f"{value:{sign},.{1 if abs(value) < 100 else 0}f}" for value in values)
-
-
-def ratios(here, bare):
-    return " / ".join(f"{a / b:.3f}" for a, b in zip(here, bare)) + " x bare"
-
-
-def prices(runner, case, rounds, rows, medians=False):
-    per = case.per or case.times
-    batches, recorded = runner.interleaved(case, rounds)
-    bare = [clock / per for clock in least(batches["bare"])]
-    for variant in case.variants:
-        if variant.name not in batches:
-            continue
-        here = [clock / per for clock in least(batches[variant.name])]
-        more = "" if variant is BARE else figures([a - b for a, b in zip(here, bare)], "+")
-        if variant.name in recorded:
-            # A contended enter or a wait is one event of JFR, and two of ours.
-            should = case.batches * per * (1 if variant.jfr else case.records)
-            more += f"; recorded {recorded[variant.name]:,} of {should:,}"
-        if medians:
-            clocks = zip(*(least([run]) for run in batches[variant.name]))
-            more += f"; median of the runs {figures([statistics.median(clock) / per for clock in clocks])} ns"
-        rows.append((f"{case.name}, JDK {runner.version}, {variant.name}", variant.limit, f"{figures(here)} ns", more))
-    return {name: least(runs) for name, runs in batches.items()}
-
-
-def frees(runner, case, clocks, rows):
-    """What a free costs by itself: objects have tags either way."""
-    plain, free = (clocks[variant.name] for variant in case.variants[1:3])
-    more = " / ".join(f"+{(b - a) / case.times:.1f}" if b > 1.05 * a else "noise" for a, b in zip(plain, free))
-    rows.append((f"free, JDK {runner.version}, alone", "", "", f"{more} ns (differences below 5 % are called noise)"))
+def tick_of_process(runs, bare, pause):
+    """What the process used more for each tick, in ns: the median of the runs. Ticks go by the wall clock, however long a batch takes."""
+    def of(batches):
+        wall, _, process = (statistics.mean(clock) for clock in zip(*batches))
+        return (process - bare) / (wall / 1e6 / pause)
+    return statistics.median(of(batches[1:]) for batches in runs)
 
 
 def sampler(runner, rounds, rows):
     """A tick stops all threads, so its price is in the wall clock; CPU time of the process has the sampler's own work, and the
     writer's. We sample all threads, JFR those that run (at most one in a tick with Java frames, here), as often as it will."""
-    for threads in (10, 100):
-        case = Case("busy loop", "busy", BUSY_TIMES, [
-            BARE, traced("samples each ms", "samples,interval=1ms", total="samples"),
-            Variant("JFR, asked for each ms", jfr=("ExecutionSample", "NativeMethodSample"), stacks=True)],
-            batches=20, argument=str(threads))
+    for threads, pause, times, count in SAMPLED:
+        case = Case("busy loop", "busy", times, [
+            BARE, traced(f"samples each {pause} ms", f"samples,interval={pause}ms", total="samples"),
+            Variant(f"JFR, asked for each {pause} ms", jfr=("ExecutionSample", "NativeMethodSample"), stacks=True, period=pause)],
+            batches=count, argument=str(threads))
         batches, recorded = runner.interleaved(case, rounds)
         bare = least(batches["bare"])
         for variant in case.variants:
             here = least(batches[variant.name])
             more = ""
             if variant is not BARE:
-                more = f"{ratios(here, bare)}; {recorded[variant.name]:,} samples"
-            if variant.events:
-                ticks = here[0] / 1e6
-                stop, work = ((here[i] - bare[i]) / ticks / 1000 for i in (0, 2))
-                more += f"; {figures((stop, work), '+')} us wall / process a tick"
+                tick = (here[0] - bare[0]) / (here[0] / 1e6 / pause), tick_of_process(batches[variant.name], bare[2], pause)
+                more = (f"{ratios(here, bare)}; {recorded[variant.name]:,} samples; {figures([ns / 1000 for ns in tick], '+')} us "
+                        f"wall / process a tick, {' / '.join(f'{ns / 1000 / threads:+.2f}' for ns in tick)} us for each thread")
             rows.append((f"1 thread busy, {threads - 1} wait, JDK {runner.version}, {variant.name}", "",
                          f"{figures([clock / 1e6 for clock in here])} ms", more))
 
@@ -532,19 +364,6 @@ def heap(runner, rounds, rows):
             rows.append((f"heap snapshot, JDK {runner.version}, {name}, {which}", "",
                          f"{' / '.join(f'{s:.2f}' for s in seconds)} s for 1 M objects", ""))
     os.remove(dump)
-
-
-HEAD = ("wall / CPU of the thread / CPU of the process", "", "each time", "more than bare")
-
-
-def measure_objects(args, work, rows):
-    rows.append(("Objects: " + HEAD[0], *HEAD[1:]))
-    for home in args.jdk:
-        runner = Runner(home, work)
-        for case in object_cases():
-            clocks = prices(runner, case, args.rounds, rows, medians=True)
-            if case.program == "free":
-                frees(runner, case, clocks, rows)
 
 
 def measure(args, work, rows):

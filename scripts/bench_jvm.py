@@ -1,4 +1,4 @@
-"""What the kinds of events cost that tell what the JVM does by itself: threads, virtual threads, classes, collections, compiled code.
+"""What the kinds of events cost that tell what the JVM and other agents do: threads, virtual threads, classes, collections, compiled code.
 
 As bench_events.py does it, whose clocks and ways to run a program these are. Where a thread of the JVM's own does the work (it
 collects, it compiles), or many threads do, the price is in the CPU time of the process; of collections, which all threads wait for, in the wall clock too.
@@ -7,7 +7,10 @@ Virtual threads run on one carrier. Collections are those of a small young gener
 they are as short as collections are. Methods are compiled by C1 at their first call, while the program waits, and nothing else is compiled.
 """
 
-from bench_events import BARE, HEAD, Case, Runner, Variant, prices
+import os
+import zipfile
+
+from bench_run import BARE, HEAD, Case, Runner, Variant, prices
 
 PROGRAM = r"""
 import java.lang.management.GarbageCollectorMXBean;
@@ -31,9 +34,29 @@ public class BenchJvm {
             case "yield": return BenchJvm::yields;
             case "load": return times -> load(times, false);
             case "compile": return times -> load(times, true);
+            case "redefine": return again(true);
+            case "retransform": return again(false);
             case "collect": return BenchJvm::collect;
             default: throw new IllegalArgumentException(what);
         }
+    }
+
+    /** What another agent does, over and over, to a class of 10 fields and 20 methods. */
+    static BenchEvents.Work again(boolean redefine) throws Exception {
+        Class<?> loaded = new Loader().define(0);
+        java.lang.instrument.ClassDefinition same =
+                new java.lang.instrument.ClassDefinition(loaded, Loader.named(0));
+        return times -> {
+            for (int i = 0; i < times; i++) {
+                if (redefine) Other.instrumentation.redefineClasses(same);
+                else Other.instrumentation.retransformClasses(loaded);
+            }
+        };
+    }
+    /** The other agent. */
+    public static final class Other {
+        static java.lang.instrument.Instrumentation instrumentation;
+        public static void premain(String options, java.lang.instrument.Instrumentation given) { instrumentation = given; }
     }
 
     static void threads(int times) throws Exception {
@@ -100,10 +123,14 @@ public class BenchJvm {
             }
             return places;
         }
-        Class<?> define(int number) {
+        static byte[] named(int number) {
             byte[] bytes = BYTES.clone();
             byte[] digits = String.format("%05d", number).getBytes(StandardCharsets.ISO_8859_1);
             for (int place : PLACES) System.arraycopy(digits, 0, bytes, place, digits.length);
+            return bytes;
+        }
+        Class<?> define(int number) {
+            byte[] bytes = named(number);
             return defineClass(null, bytes, 0, bytes.length);
         }
     }
@@ -151,6 +178,15 @@ PROGRAM = (PROGRAM
            .replace("CALLS", " + ".join(f"method{n}(x)" for n in range(METHODS))))
 
 
+OTHER_AGENT = "other.jar"
+
+
+def pack(work):
+    """Makes the other agent, whose class is the program's own."""
+    with zipfile.ZipFile(os.path.join(work, OTHER_AGENT), "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", "Premain-Class: BenchJvm$Other\nCan-Redefine-Classes: true\nCan-Retransform-Classes: true\n")
+
+
 def cases():
     def case(name, program, times, *variants, **more):
         return Case(name, program, times, [BARE, *variants], main="BenchJvm", **more)
@@ -159,6 +195,8 @@ def cases():
     others = Variant("neither", "events=gc")  # what is on whatever the kinds
     any_agent = Variant("an agent that is told nothing", floor="hook")
     threads = Variant("threads", "events=threads")
+    again = (others, Variant("classes and details", "events=classes+details"), Variant("methods", "events=methods"))
+    other_agent = ("-javaagent:{work}/" + OTHER_AGENT,)
     return [
         case("thread started and joined", "thread", 4_000, others, threads, batches=10, together=True),
         case("virtual thread started and ended", "virtual", 200_000, others, threads, batches=10, since=21, jvm=one_carrier),
@@ -166,6 +204,8 @@ def cases():
              Variant("threads and mounts", "events=threads+mounts"), batches=10, since=21, jvm=one_carrier),
         case("class loaded", "load", 4_000, others, Variant("classes", "events=classes"),
              Variant("classes and details", "events=classes+details"), batches=8),
+        case("class redefined by another agent", "redefine", 1_000, *again, batches=8, jvm=other_agent),
+        case("class retransformed by another agent", "retransform", 1_000, *again, batches=8, jvm=other_agent),
         case("method compiled", "compile", 1_000, Variant("jit", "events=jit"), batches=6, per=1_000 * (METHODS + 2),
              jvm=("-Xcomp", "-XX:TieredStopAtLevel=1", "-XX:-Inline", "-XX:ReservedCodeCacheSize=240m",
                   "-XX:CompileCommand=quiet", "-XX:CompileCommand=compileonly,BenchLoaded*::*")),
@@ -176,6 +216,7 @@ def cases():
 
 def measure(args, work, rows):
     rows.append(("What the JVM does: " + HEAD[0], *HEAD[1:]))
+    pack(work)
     for home in args.jdk:
         runner = Runner(home, work)
         for case in cases():

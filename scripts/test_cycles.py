@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from cycles_lib import GROWTH, KEYS, OWN, grown, looks  # noqa: E402
+from cycles_lib import GROWTH, KEYS, OWN, grown, looks, lost  # noqa: E402
 
 
 def run(cycles, figure):
@@ -35,11 +35,20 @@ class Growth(unittest.TestCase):
             self.assert_grown(1000, [], **{key: lambda number: number * bound})
             self.assert_grown(1000, [key], **{key: lambda number: number * (bound + 1)})
 
-    def test_what_a_jvm_loses_itself_is_passed_over(self):
+    def test_what_a_jvm_needs_itself_is_passed_over(self):
         for key, own in OWN[21].items():
             seen = run(1000, {key: lambda number: number * (GROWTH[key][0] + own)})
             self.assertEqual(grown(seen, 1000, 21), [])
             self.assertEqual(len(grown(seen, 1000, 17)), 1)
+
+    def test_what_is_lost_without_us_is_allowed_and_no_more(self):
+        alone = run(1000, {"metaspace": lambda number: number * 208})
+        self.assertEqual(lost(alone, 1000), 208)
+        for more, expected in ((GROWTH["metaspace"][0], 0), (GROWTH["metaspace"][0] + 1, 1)):
+            seen = run(1000, {"metaspace": lambda number: number * (208 + more)})
+            self.assertEqual(len(grown(seen, 1000, 21, lost(alone, 1000))), expected)
+        falls = run(1000, {"metaspace": lambda number: 1_000_000 - number * 50})
+        self.assertEqual(lost(falls, 1000), 0)
 
     def test_what_goes_up_and_down_does_not_grow(self):
         self.assert_grown(1000, [], code=lambda number: 1_000_000 + number * 12_345 % 500_000 // 50_000 * 50_000 % 400_000)

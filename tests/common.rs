@@ -11,6 +11,16 @@ use std::path::{Path, PathBuf};
 /// JVM versions that all tests ask for.
 pub(crate) const VERSIONS: [u32; 4] = [11, 17, 21, 25];
 
+/// Runs a test that does little but wait, in all JVMs at once.
+pub(crate) fn at_once(test: impl Fn(&Jdk) + Sync) {
+    let test = &test;
+    std::thread::scope(|scope| {
+        for jdk in Jdk::require(&VERSIONS) {
+            scope.spawn(move || test(&jdk));
+        }
+    });
+}
+
 /// The agent library, which cargo leaves beside the test programs.
 pub(crate) fn agent() -> PathBuf {
     let program = std::env::current_exe().expect("the test program has a path");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How long a client may take nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-fn send(socket: &mut UnixStream, commands: &[&str]) {
+pub(crate) fn send(socket: &mut UnixStream, commands: &[&str]) {
     for command in commands {
         let mut frame = Vec::new();
         encode(FrameKind::Command, command.as_bytes(), &mut frame);

@@ -1,5 +1,6 @@
 //! Calls that are under way when collection pauses, goes on, ends and begins, as the files of the formats have them.
 
+use crate::common::at_once;
 use crate::live_control::Bench;
 use jtrail_testkit::{Jdk, Output};
 use std::collections::BTreeMap;
@@ -126,9 +127,9 @@ fn bursts(file: &Path) -> Vec<Part> {
 /// A burst's end has made-up leaves of all calls that are open, the next one's begin made-up enters of those that still are, with the ticks of the burst's records.
 #[test]
 fn bursts_leave_and_enter_open_calls() {
-    for jdk in Jdk::require(&[17, 25]) {
-        let (folder, output) = run(&jdk, "jinsight");
-        let all = workers(&jdk);
+    at_once(|jdk| {
+        let (folder, output) = run(jdk, "jinsight");
+        let all = workers(jdk);
         let parts = bursts(&folder.path().join("first"));
         let [first, second, third] = &parts[..] else {
             panic!("{parts:?}\n{output}");
@@ -156,7 +157,7 @@ fn bursts_leave_and_enter_open_calls() {
             panic!("{parts:?}\n{output}");
         };
         assert_eq!((&only.entered, only.rounds), (&Stacks::new(), 1));
-    }
+    });
 }
 
 /// The parts of a trace log between its pauses, from its lines. Calls are made up to end where a pause begins, and none is made up behind it.
@@ -215,9 +216,9 @@ fn parts_of_log(text: &str) -> Vec<Part> {
 /// At a pause all stacks are emptied, with its time; what was open does not come again.
 #[test]
 fn pauses_of_trace_logs_empty_the_stacks() {
-    for jdk in Jdk::require(&[17, 25]) {
-        let (folder, output) = run(&jdk, "tracelog");
-        let all = workers(&jdk);
+    at_once(|jdk| {
+        let (folder, output) = run(jdk, "tracelog");
+        let all = workers(jdk);
         let read = |name| std::fs::read_to_string(folder.path().join(name)).expect("text");
         let parts = parts_of_log(&read("first"));
         let [first, second, third] = &parts[..] else {
@@ -237,5 +238,5 @@ fn pauses_of_trace_logs_empty_the_stacks() {
             panic!("{parts:?}\n{output}");
         };
         assert_eq!(only.rounds, 1);
-    }
+    });
 }

@@ -331,7 +331,7 @@ impl Agent {
     pub(crate) fn stop(&self) {
         let channel = self.channel.get();
         if let Some(channel) = channel {
-            channel.hurry();
+            channel.finish();
         }
         self.stop_writer();
         if let Some(channel) = channel {

@@ -211,10 +211,11 @@ impl Commander {
         let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);
         let (handshake, meeting) = Handshake::new();
         let begin = Action::Begin(next, burst, handshake);
+        self.shown.lock().open(stream); // the writer waits for it from the first byte on
         let done = self.agent.writer.begin((self.agent.now)(), begin);
         let met = meeting.meet(|progress| {
             let mut shown = self.shown.lock();
-            shown.begin(&trace, file, stream, progress);
+            shown.begin(&trace, file, progress);
             if let Some(bursts) = triggers {
                 shown.set_state(State::Paused);
                 bursts.arm();
@@ -222,7 +223,10 @@ impl Commander {
             drop(shown);
             began(&trace);
         });
-        met.ok_or_else(off)?;
+        if met.is_none() {
+            self.shown.lock().open(None);
+            return Err(off());
+        }
         acted(done.recv().unwrap_or(Acted::Off))?;
         self.options = options;
         self.tell_code();
@@ -384,7 +388,8 @@ impl control::Agent for Commander {
             let mut shown = self.shown.lock();
             let state = shown.state();
             let old = shown.end(progress);
-            shown.begin(&trace, file, stream, progress);
+            shown.open(stream);
+            shown.begin(&trace, file, progress);
             shown.set_state(state);
             drop(shown);
             if let Some(old) = old {

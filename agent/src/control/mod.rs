@@ -260,6 +260,11 @@ impl Channel {
         self.shown.lock().hurry();
     }
 
+    /// All is recorded: the client that has the stream has to come to an end.
+    pub(crate) fn finish(&self) {
+        self.shown.lock().finish();
+    }
+
     /// The trace has ended with the JVM: tells clients, and sends them away.
     pub(crate) fn end(&self, progress: crate::writer::Progress) {
         self.tell_end(progress, EndReason::Shutdown, "");

@@ -22,8 +22,12 @@ pub(super) struct Shown {
     file: Option<FileId>,
     began: Instant,
     pub(super) overhead: Overhead,
-    /// Where it goes, if that is a client.
+    /// Where it goes, or is about to go, if that is a client.
     pub(super) stream: Option<DataStream>,
+    /// The program is about to end.
+    hurries: bool,
+    /// When the last data must be out, where the program ends.
+    last_data: Option<Instant>,
 }
 
 impl Shown {
@@ -47,13 +51,40 @@ impl Shown {
             began: now,
             overhead: Overhead::measure(agent.now, agent.writer.progress()),
             stream: None,
+            hurries: false,
+            last_data: None,
         }
     }
 
-    /// The program ends: a client is not waited for much longer.
-    pub(super) fn hurry(&self) {
-        if let Some(stream) = &self.stream {
-            stream.finish_within(LAST_DATA);
+    /// The program is about to end, and has more to say: from now on a client is not waited for as long as before, nor is one whose trace
+    /// is still to begin.
+    pub(super) fn hurry(&mut self) {
+        self.hurries = true;
+        self.hurry_stream();
+    }
+
+    /// Nothing more comes but what is in the buffers.
+    pub(super) fn finish(&mut self) {
+        self.last_data = Some(Instant::now() + LAST_DATA);
+        self.finish_stream();
+    }
+
+    /// A trace is about to begin, to that stream, or none after all. What opens it may already be more than the client takes.
+    pub(super) fn open(&mut self, stream: Option<DataStream>) {
+        self.stream = stream;
+        self.hurry_stream();
+        self.finish_stream();
+    }
+
+    fn hurry_stream(&self) {
+        if let Some(stream) = self.stream.as_ref().filter(|_| self.hurries) {
+            stream.hurry(LAST_DATA);
+        }
+    }
+
+    fn finish_stream(&self) {
+        if let (Some(stream), Some(last)) = (&self.stream, self.last_data) {
+            stream.finish_within(last.saturating_duration_since(Instant::now()));
         }
     }
 
@@ -83,18 +114,11 @@ impl Shown {
         self.file.is_some_and(|file| file.is_at(path))
     }
 
-    /// A trace has begun, to that file or stream.
-    pub(super) fn begin(
-        &mut self,
-        trace: &Trace,
-        file: Option<FileId>,
-        stream: Option<DataStream>,
-        progress: Progress,
-    ) {
+    /// A trace has begun, to that file, or to the stream that was told before.
+    pub(super) fn begin(&mut self, trace: &Trace, file: Option<FileId>, progress: Progress) {
         self.overhead = self.overhead.begin(progress);
         self.state = State::Recording;
-        (self.trace, self.stream) = (Some(trace.clone()), stream);
-        self.file = file;
+        (self.trace, self.file) = (Some(trace.clone()), file);
         self.began = Instant::now();
     }
 

@@ -131,6 +131,9 @@ pub(super) fn end_samples(agent: &Agent) {
 
 /// Ends the trace.
 pub(super) fn end(agent: &Agent, env: *mut JNIEnv) {
+    if let Some(channel) = agent.channel.get() {
+        channel.hurry(); // else the sampler, or we, may wait for it with full buffers
+    }
     // The thread that ends the JVM may have ended for Java already.
     let own = buffer(agent, env).or_else(|| agent.native_buffer());
     end_samples(agent);

@@ -47,6 +47,8 @@ struct Waiting {
     ending: bool,
     /// Why the connection has ended.
     closed: Option<String>,
+    /// Since when no write of data may wait longer than so.
+    hurried: Option<(Instant, Duration)>,
     /// When data must be out at last.
     last: Option<Instant>,
 }
@@ -122,11 +124,18 @@ impl Outbox {
 
     /// How long a write that began then may still wait.
     fn left(&self, begun: Instant, patience: Duration) -> Duration {
-        let left = patience.saturating_sub(begun.elapsed());
-        match self.lock().last {
-            Some(last) => left.min(last.saturating_duration_since(Instant::now())),
-            None => left,
-        }
+        let waiting = self.lock();
+        let own = patience.saturating_sub(begun.elapsed());
+        let hurried = waiting
+            .hurried
+            .map(|(since, patience)| patience.saturating_sub(since.max(begun).elapsed()));
+        let last = waiting
+            .last
+            .map(|last| last.saturating_duration_since(Instant::now()));
+        [hurried, last]
+            .into_iter()
+            .flatten()
+            .fold(own, Duration::min)
     }
 
     /// Sends what can be sent now.
@@ -212,6 +221,13 @@ impl DataStream {
         Self { outbox, patience }
     }
 
+    /// From now on, no write of any copy waits longer than `patience`, also one that waits already. For a program that is
+    /// about to end, and has more to write first. Who is hurried already is not given more time.
+    pub fn hurry(&self, patience: Duration) {
+        let now = Instant::now();
+        self.outbox.lock().hurried.get_or_insert((now, patience));
+    }
+
     /// From now on, all writes of all copies together wait no longer than `time`, also one that waits already. For a
     /// program that wants to end.
     pub fn finish_within(&self, time: Duration) {
@@ -250,6 +266,8 @@ mod tests {
     #[derive(Clone, Default)]
     struct Narrow {
         room: Arc<AtomicUsize>,
+        /// Room that is there as soon as somebody waits for it.
+        room_to_come: Arc<AtomicUsize>,
         closed: Arc<AtomicBool>,
         sent: Arc<Mutex<Vec<u8>>>,
     }
@@ -269,6 +287,8 @@ mod tests {
         }
 
         fn wait(&self, at_most: Duration) -> io::Result<()> {
+            let room = self.room_to_come.swap(0, SeqCst);
+            self.room.fetch_add(room, SeqCst);
             std::thread::sleep(at_most.min(Duration::from_millis(1)));
             Ok(())
         }
@@ -315,14 +335,19 @@ mod tests {
 
     #[test]
     fn a_write_waits_as_long_as_it_is_told() {
-        for (patience, last) in [(50, None), (100_000, Some(50))] {
+        let finish: fn(&DataStream, Duration) = DataStream::finish_within;
+        for (patience, told) in [
+            (50, None),
+            (100_000, Some(finish)),
+            (100_000, Some(DataStream::hurry)),
+        ] {
             let (wire, outbox) = narrow(10);
             let mut stream = DataStream::new(outbox, Duration::from_millis(patience));
             let other = stream.clone();
             let hurry = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(20));
-                if let Some(last) = last {
-                    other.finish_within(Duration::from_millis(last));
+                if let Some(tell) = told {
+                    tell(&other, Duration::from_millis(50));
                 }
             });
             let begun = Instant::now();
@@ -333,6 +358,23 @@ mod tests {
             hurry.join().expect("no panic");
             let error = stream.write_all(b"data").expect_err("closed");
             assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        }
+    }
+
+    #[test]
+    fn hurried_writes_have_their_time_each_and_the_last_ones_together() {
+        let time = Duration::from_millis(500);
+        for (tell, is_in_time) in [
+            (DataStream::hurry as fn(&DataStream, Duration), true),
+            (DataStream::finish_within, false),
+        ] {
+            let (wire, outbox) = narrow(0);
+            let mut stream = DataStream::new(outbox, Duration::from_secs(100));
+            tell(&stream, time);
+            std::thread::sleep(time);
+            wire.room_to_come.store(100, SeqCst);
+            assert_eq!(stream.write_all(b"data").is_ok(), is_in_time);
+            assert_eq!(wire.closed.load(SeqCst), !is_in_time);
         }
     }
 

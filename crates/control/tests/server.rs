@@ -419,6 +419,39 @@ fn bursts_end_by_themselves() {
     call(&mut client, Command::Stop).expect("stopped");
 }
 
+/// Whoever asks is told what comes of it before the answer, and nothing behind it.
+#[test]
+fn notices_come_before_the_answer() {
+    let served = served();
+    let mut client = served.client();
+    let rotate = Command::Rotate { file: None };
+    for (command, expected) in [
+        (to_file("x"), vec!["traceStarted"]),
+        (Command::Pause, vec!["state"]),
+        (Command::Resume, vec!["state"]),
+        (rotate, vec!["traceEnded", "traceStarted"]),
+        (Command::Stop, vec!["traceEnded"]),
+        (Command::Status, vec![]),
+        (to_file("y"), vec!["traceStarted"]),
+        (Command::Detach, vec!["traceEnded"]),
+    ] {
+        let mut seen = Vec::new();
+        let name = command.name();
+        let answer = client.call(command, |incoming| {
+            seen.push(match incoming {
+                Incoming::Notice(Notice::TraceStarted(_)) => "traceStarted",
+                Incoming::Notice(Notice::TraceEnded { .. }) => "traceEnded",
+                Incoming::Notice(Notice::State(_)) => "state",
+                other => panic!("{other:?}"),
+            });
+            Ok(())
+        });
+        answer.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(seen, expected, "{name}");
+    }
+    assert_eq!(next_notice(&mut client), Notice::Ending(EndReason::Detach));
+}
+
 #[test]
 fn all_clients_are_told_what_happens() {
     let served = served();

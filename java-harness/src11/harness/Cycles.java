@@ -10,7 +10,7 @@ import java.util.List;
 /**
  * For agents that come and go, again and again. Threads work all the time: calls, objects, a monitor, exceptions; they are in one long call each, so
  * an agent finds them in the middle of methods when it comes and when it goes. Says [ready], and then obeys the lines of its input, each with an answer:
- * "thread" starts one more thread, a virtual one every other time where there are such; "figures" collects garbage and prints what the JVM
+ * "thread" starts one more thread, a virtual one every other time where there are such; "again" has the JVM make classes anew ({@link Again}); "figures" collects garbage and prints what the JVM
  * uses now, in bytes. At the end all threads' results are compared with what they must be.
  */
 public final class Cycles {
@@ -121,6 +121,8 @@ public final class Cycles {
                 workers.add(worker);
                 threads.add(start(worker, virtual && workers.size() % 2 == 0));
                 System.out.println("[thread " + workers.size() + "]");
+            } else if (line.equals("again")) {
+                System.out.println("[again " + Again.make() + "]");
             } else if (line.equals("figures")) {
                 System.out.println("[figures " + ++asked + "] " + figures());
             }
