@@ -107,7 +107,7 @@ impl G1 {
             (0..length)
                 .map(|number| word(regions + number * size_of::<usize>()))
                 .filter(|region| *region != 0)
-                .map(|region| word(region + self.top) - word(region + self.bottom))
+                .map(|region| word(region + self.top).saturating_sub(word(region + self.bottom)))
                 .sum::<usize>() as u64
         }
     }
