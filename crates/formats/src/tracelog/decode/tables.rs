@@ -1,6 +1,7 @@
 //! Classes and functions, as the lines define them.
 
 use super::super::names;
+use super::super::record::Starts;
 use super::{Decoder, Passed};
 use crate::check::table::Table;
 use jtrail_model::{
@@ -368,9 +369,8 @@ impl Decoder {
         };
         let mut ranges = Vec::with_capacity(code.map.len());
         let size = code.blocks.first().map_or(0, |(_, size)| *size);
-        let nexts = code.map.iter().skip(1).map(|(_, start, _)| Some(*start));
-        let nexts: Vec<_> = nexts.chain([None]).collect();
-        for ((line, start, end), next) in code.map.into_iter().zip(nexts) {
+        let starts = Starts::new(code.map.iter().map(|(_, start, _)| *start));
+        for (line, start, end) in code.map {
             let (Ok(offset), Ok(line)) = (i64::try_from(start), i64::try_from(line)) else {
                 self.fault("fun inf", "a code map with numbers out of range");
                 continue;
@@ -382,7 +382,7 @@ impl Decoder {
             }];
             ranges.push(CodeRange { offset, frames });
             // A range ends where the next one starts. Where this one does not, nothing is told of what follows.
-            let next = next.filter(|next| *next >= start);
+            let next = starts.behind(start);
             match i64::try_from(end) {
                 _ if end < start || end == next.unwrap_or(size) => {}
                 Ok(offset) if next.is_none_or(|next| end < next) => ranges.push(CodeRange {

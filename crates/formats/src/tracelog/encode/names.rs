@@ -1,5 +1,6 @@
 //! Classes and functions: kept when they are announced, written when a line first names them.
 
+use super::super::record::Starts;
 use super::super::{names, text};
 use super::{Losses, quoted};
 use crate::check::table::Table;
@@ -256,12 +257,12 @@ impl Names {
         text::h64(e.address, out);
         out.push(b':');
         text::hex(size, out);
-        for (at, range) in e.ranges.iter().enumerate() {
+        let starts = e.ranges.iter().map(|range| u64::try_from(range.offset));
+        let starts = Starts::new(starts.flatten());
+        for range in &e.ranges {
             losses.field_if(range.frames.len() > 1, "inlined frames of compiled code");
             let start = u64::try_from(range.offset).unwrap_or(u64::MAX);
-            let mut behind = e.ranges.iter().skip(at + 1);
-            let next = behind.find_map(|next| u64::try_from(next.offset).ok());
-            let end = next.filter(|next| *next >= start).unwrap_or(size);
+            let end = starts.behind(start).unwrap_or(size);
             let line = range.frames.last().map(|frame| frame.line.try_into());
             let (true, Some(Ok(line))) = (start <= end, line) else {
                 // One without frames says where the one before it ends.
