@@ -7,6 +7,7 @@ use crate::live_cli::jtrail;
 use crate::live_conversions::java_compiler;
 use jtrail_formats::Format;
 use jtrail_testkit::{Jdk, MprofReport, Output, Run, Truth, differences, mprof, temp_dir};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -370,14 +371,30 @@ fn recorded(run: impl Fn() -> Run, options: &str, folder: &Path) -> Vec<String> 
     SPELLINGS.iter().enumerate().map(record).collect()
 }
 
-/// Runs of one program, a trace of each in a format of its own: what does not depend on the run, and both can tell, is the same. Prints
-/// the table.
+/// Runs of one program, a trace of each in a format of its own: what does not depend on the run, and both can tell, is the same, and
+/// is not nothing. Prints the table.
 fn assert_same(files: &[String], quantities: &str) {
-    let mut args = vec!["compare", "--only", quantities];
-    args.extend(files.iter().map(String::as_str));
-    let (code, out, err) = jtrail(&args);
-    println!("{out}");
-    assert!(code == ExitCode::SUCCESS, "{out}{err}");
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let compared = |shown: &[&str]| {
+        let (code, out, err) =
+            jtrail(&[&["compare", "--only", quantities], shown, &files].concat());
+        println!("{out}");
+        assert!(code == ExitCode::SUCCESS, "{out}{err}");
+        out
+    };
+    let table = compared(&[]);
+    let json: Value = serde_json::from_str(&compared(&["--format", "json"])).expect("JSON");
+    let rows = json["comparison"].as_array().expect("rows");
+    let comparable: Vec<_> = rows
+        .iter()
+        .filter(|row| row["result"] != "not comparable")
+        .collect();
+    for quantity in quantities.split(',') {
+        let told = comparable.iter().filter(|row| row["quantity"] == quantity);
+        let sums: Vec<_> = told.map(|row| row["sum"].as_u64()).collect();
+        let enough = sums.len() > 1 && sums.iter().all(|sum| *sum > Some(0));
+        assert!(enough, "{quantity}: {sums:?}\n{table}");
+    }
 }
 
 #[test]

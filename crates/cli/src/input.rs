@@ -101,7 +101,7 @@ impl Ending {
         if self.infos > 0 {
             writeln!(
                 streams.err,
-                "jtrail: {path}: {} unknown items passed over",
+                "jtrail: {path}: kinds of things that were passed over: {}; `jtrail verify` lists them",
                 self.infos
             )?;
         }

@@ -210,16 +210,29 @@ fn sizes_that_a_trace_does_not_have_are_told() {
             ..ObjectAlloc::default()
         }));
     }
+    // One that was there before the trace. Log profiles have no place for it, and so miss nothing.
+    events.push(Event::ObjectDef(ObjectDef {
+        object: ObjectId(4),
+        time: time(40_000_000),
+        kind: ObjectKind::PLAIN,
+        size: 24,
+        class: ClassId(3),
+    }));
     events.extend(end);
     let trace = folder.put("x.trc", &encode(Format::Jinsight, &events));
-    let said = "jtrail: no sizes in jinsight for 2 plain objects\n";
     for to in Format::ALL {
         let out = folder.at("out");
         let out = out.to_str().expect("UTF-8");
         let done = jtrail(&["convert", &trace, out, "--to", to.name()]);
         assert_eq!(done.code, 0, "{}", done.err);
-        let has_sizes = !matches!(to, Format::Jinsight | Format::ProfilerJ);
-        assert_eq!(done.err.ends_with(said), has_sizes, "{to:?}: {}", done.err);
+        let said = match to {
+            Format::Jinsight | Format::ProfilerJ => None,
+            Format::Mlpd => Some("jtrail: no sizes in jinsight for 2 plain objects\n"),
+            _ => Some("jtrail: no sizes in jinsight for 3 plain objects\n"),
+        };
+        let (err, has_sizes) = (&done.err, done.err.contains("no sizes"));
+        assert_eq!(has_sizes, said.is_some(), "{to:?}: {err}");
+        assert!(said.is_none_or(|said| err.ends_with(said)), "{to:?}: {err}");
     }
     let verified = jtrail(&["verify", &trace]);
     assert!(!verified.err.contains("sizes"), "{}", verified.err);

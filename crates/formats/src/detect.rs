@@ -1,6 +1,6 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, jinsight, mlpd, profilerj, tptp, tracelog, trail};
+use crate::{Decode, Encode, Unkept, jinsight, mlpd, profilerj, tptp, tracelog, trail};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -60,6 +60,19 @@ impl Format {
             Self::Mlpd => "mlpd",
             Self::TraceLog => "log",
             Self::Trail => "trail",
+        }
+    }
+
+    /// What its reader passes over and counts, besides what it does not know at all.
+    pub const fn passed_over(self) -> &'static [Unkept] {
+        match self {
+            Self::Jinsight => jinsight::PASSED_OVER,
+            Self::ProfilerJ => profilerj::PASSED_OVER,
+            Self::Mlpd => mlpd::PASSED_OVER,
+            Self::TraceLog => tracelog::PASSED_OVER,
+            Self::TptpXml => tptp::xml::PASSED_OVER,
+            Self::TptpBinary => tptp::binary::PASSED_OVER,
+            Self::Trail => &[],
         }
     }
 

@@ -21,6 +21,7 @@ mod reader;
 pub mod tptp;
 pub mod tracelog;
 pub mod trail;
+mod unkept;
 mod xml;
 
 /// The strict XML tokenizer of the text formats, for other documents of ours.
@@ -34,3 +35,4 @@ pub use codec::*;
 pub use detect::*;
 pub use quantity::*;
 pub use reader::*;
+pub use unkept::Unkept;

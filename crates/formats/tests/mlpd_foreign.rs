@@ -2,11 +2,16 @@
 
 mod common;
 
-use common::{Decoding, decode};
-use jtrail_formats::{Format, Severity};
+use common::{Decoding, decode, drain, tells, tells_everything};
+use jtrail_formats::{Checker, Findings, Format, Rule, Severity};
 
 const HEADER: &[u8] = b"\x01\x5a\x50\x4d\x00\x01\x01\x08\x00\x68\xe5\xcf\x8b\x01\x00\x00\
     \x00\x00\x00\x00\x00\x00\x00\x00\x92\x10\x00\x00\x00\x00\x00\x00";
+
+/// The same of version 17, without texts.
+const HEADER_17: &[u8] = b"\x01\x5a\x50\x4d\x03\x00\x11\x08\x00\x68\xe5\xcf\x8b\x01\x00\x00\
+    \x00\xf2\x05\x2a\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x92\x10\x00\x00\x00\x00\
+    \x01\x00\x00\x00\x00\x01\x00\x00\x00\x00\x01\x00\x00\x00\x00";
 
 /// A buffer of a thread; its time base is 5 seconds and `late` nanoseconds, its bases are 0x100.
 fn buffer(thread: u64, late: u64, events: &[&[u8]]) -> Vec<u8> {
@@ -286,7 +291,7 @@ fn threads_have_names_and_ends() {
         buffer(7, 0, &[load, name, end]),
         buffer(7, 9, &[b"\x21\x00\x01"]),
     ]);
-    assert!(decoding.is_clean(), "{decoding:?}");
+    tells(&decoding, &["heap sizes without an end of a collection"]);
     found(
         &decoding,
         &[
@@ -315,7 +320,11 @@ fn collections_have_generations_and_sizes() {
         "collections that end, and did not begin",
     );
     told(&decoding, Severity::Info, "phases of collections");
-    told(&decoding, Severity::Info, "images, assemblies and domains");
+    told(
+        &decoding,
+        Severity::Info,
+        "images, assemblies, domains and contexts",
+    );
     found(
         &decoding,
         &[
@@ -325,4 +334,236 @@ fn collections_have_generations_and_sizes() {
             "total_space: 1024",
         ],
     );
+}
+
+/// A load of class `E` in version 17, and of its table 0x110 in domain 0.
+const CLASS_17: &[u8] = b"\x22\x00\x01\x08\x00E\0";
+const TABLE: &[u8] = b"\x22\x00\x07\x10\x80\x7e\x08";
+/// `a:b` again, as code that is not there yet and has a size.
+const BYTECODE: &[u8] = b"\x43\x00\x00\x00\x40a:b ()\0";
+const HEAP_SIZE: &[u8] = b"\x21\x00\x80\x08";
+
+fn read_17(events: &[&[u8]]) -> Decoding {
+    decode(Format::Mlpd, &[HEADER_17, &buffer(7, 0, events)].concat())
+}
+
+#[test]
+fn what_no_event_has_a_place_for_is_counted() {
+    let text: &[u8] = b"\x22\x00\x01\x08\x00\x00\xff\xfe\0";
+    let large: &[u8] = b"\x00\x00\x08\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01";
+    let first: [(&[&[u8]], &[&str]); 18] = [
+        (
+            &[b"\x22\x00\x02\x00\x00m\0", b"\x42\x00\x03\x00\x00m\0"],
+            &["domains and contexts (2 times"],
+        ),
+        (
+            &[b"\xa2\x00\x01\x08\x00\x00E\0"],
+            &["could not be loaded (1 times"],
+        ),
+        (
+            &[b"\x23\x00\x00", JIT],
+            &["defined behind their use (1 times"],
+        ),
+        (
+            &[BYTECODE, BYTECODE],
+            &["sizes of methods without code (2 times"],
+        ),
+        (
+            &[CLASS, JIT, b"\x10\x00\x08\x01\x20\x00\x02\x00\x00"],
+            &["callers of allocating methods (1 times"],
+        ),
+        (
+            &[
+                b"\x11\x00\x00\x01",
+                b"\x11\x00\x01\x01",
+                b"\x11\x00\x05\x01",
+            ],
+            &["phases of collections (1 times"],
+        ),
+        (
+            &[b"\x11\x00\x00\x02", b"\x11\x00\x05\x02"],
+            &["generations above 1, read as full collections (1 times"],
+        ),
+        (
+            &[b"\x11\x00\x00\x00", b"\x11\x00\x05\x01"],
+            &["are not those of their ends (1 times"],
+        ),
+        (
+            &[HEAP_SIZE; 3],
+            &["heap sizes without an end of a collection behind them (3 times"],
+        ),
+        (
+            &[
+                HEAP_SIZE,
+                HEAP_SIZE,
+                b"\x11\x00\x00\x00",
+                b"\x11\x00\x05\x00",
+            ],
+            &["heap sizes without an end of a collection behind them (1 times"],
+        ),
+        (
+            &[b"\x42\x00\x05\x89\x7e\x00"],
+            &["ends of threads that others tell of (1 times"],
+        ),
+        (
+            &[JIT, b"\x14\x00\x01\x00\x00", b"\x14\x00\x04\x00\x00"],
+            &["filter and fault clauses (2 times"],
+        ),
+        (
+            &[JIT, b"\x14\x00\x02\x00\x00"],
+            &["finally clauses, read as catches (1 times"],
+        ),
+        (
+            &[JIT, b"\x14\x00\x00\x05\x00", b"\x14\x00\x00\x00\x00"],
+            &["numbers of exception clauses (1 times"],
+        ),
+        (&[b"\x35\x00\x05"], &["contentions given up (1 times"]),
+        (
+            &[CLASS, large],
+            &["sizes above 63 bits, read as the largest (1 times"],
+        ),
+        (
+            &[text],
+            &["texts that are no UTF-8, read with U+FFFD (1 times"],
+        ),
+        (&[CLASS, JIT, b"\x14\x00\x00\x00\x00"], &[]),
+    ];
+    let last: [(&[&[u8]], &[&str]); 6] = [
+        (
+            &[b"\x22\x00\x02\x00m\0guid\0"],
+            &[
+                "domains and contexts (1 times",
+                "module ids of images (1 times",
+            ],
+        ),
+        (
+            &[CLASS_17, b"\x22\x00\x07\x10\x04\x08"],
+            &["domains of tables (1 times"],
+        ),
+        (
+            &[b"\x0a\x00\x00", b"\x0a\x00\x02"],
+            &["synchronization points (2 times"],
+        ),
+        // Generation, offsets of two references, addresses of two roots; and once more, all of them 0.
+        (
+            &[
+                CLASS_17,
+                TABLE,
+                b"\x06\x00",
+                b"\x26\x00\x01\x10\x10\x02\x03\x08\x01\x08\x01\x00\x01",
+                b"\x26\x00\x02\x10\x10\x00\x01\x00\x01",
+                b"\x36\x00\x03\x05\x01\x06\x02\x80\x7e\x02",
+                b"\x36\x00\x00",
+                b"\x16\x00",
+            ],
+            &[
+                "generations of objects in heap dumps (1 times",
+                "offsets of references in heap dumps (2 times",
+                "addresses of roots (2 times",
+            ],
+        ),
+        (
+            &[JIT, b"\x14\x00\x02\x03\x00\x01"],
+            &[
+                "numbers of exception clauses (1 times",
+                "finally clauses, read as catches (1 times",
+            ],
+        ),
+        (&[CLASS_17, TABLE, JIT, b"\x14\x00\x00\x00\x00\x01"], &[]),
+    ];
+    let mut all = Vec::new();
+    for (events, expected) in first {
+        all.push((read(&[buffer(7, 0, events)]), expected));
+    }
+    for (events, expected) in last {
+        all.push((read_17(events), expected));
+    }
+    // A file that is said to be ours: addresses are ids there.
+    let own = [
+        buffer(1 << 48, 0, &[]),
+        buffer(7, 0, &[b"\x31\x00\x02\x01\x05"]),
+    ];
+    all.push((read(&own), &["moves of objects whose ids stay (1 times"]));
+    for (decoding, expected) in &all {
+        tells(decoding, expected);
+        assert_eq!(decoding.error, None);
+    }
+    let decodings: Vec<_> = all.into_iter().map(|(decoding, _)| decoding).collect();
+    tells_everything(Format::Mlpd, &decodings);
+}
+
+#[test]
+fn a_generation_outlives_a_collection_that_does_not_end() {
+    let decoding = read(&[buffer(7, 0, &[b"\x11\x07\x00\x01"])]);
+    assert!(decoding.is_clean(), "{decoding:?}");
+    found(
+        &decoding,
+        &[
+            "ThreadStart",
+            "GcStart(GcStart { time: Timestamp(1700000000000000007) })",
+            "GcDetail(GcDetail { time: Timestamp(1700000000000000007), collector: \"\", cause: \"\", generation: Full })",
+        ],
+    );
+}
+
+#[test]
+fn a_table_needs_its_class() {
+    let decoding = read_17(&[TABLE]);
+    told(
+        &decoding,
+        Severity::Fault,
+        "classes used, and not defined before (1 times",
+    );
+}
+
+fn checked(bytes: &[u8]) -> Findings {
+    let mut checker = Checker::of(Format::Mlpd);
+    drain(Format::Mlpd, bytes, |at, event| checker.event(at, event));
+    checker.finish()
+}
+
+#[test]
+fn references_to_what_a_dump_does_not_list_are_kept_and_a_fault_of_the_check() {
+    let start: &[u8] = b"\x06\x00";
+    let object: &[u8] = b"\x26\x01\x08\x10\x03\x02\x02\x03"; // 0x101, refers to 0x102 twice and to 0x103
+    let second: &[u8] = b"\x26\x02\x08\x18\x00";
+    let third: &[u8] = b"\x26\x03\x08\x18\x00";
+    let end: &[u8] = b"\x16\x00";
+    for (events, unlisted) in [
+        (&[CLASS, start, object, second, third, end][..], None),
+        (
+            &[CLASS, start, object, second, end],
+            Some("1 objects that it does not list, object 3 first"),
+        ),
+        (
+            &[CLASS, start, object, end],
+            Some("2 objects that it does not list, object 2 first"),
+        ),
+        // One that was allocated before is no part of the dump either.
+        (
+            &[CLASS, b"\x00\x00\x08\x03\x20", start, object, second, end],
+            Some("1 objects that it does not list, object 1 first"),
+        ),
+    ] {
+        let bytes = [HEADER, &buffer(7, 0, events)].concat();
+        let decoding = decode(Format::Mlpd, &bytes);
+        assert!(decoding.is_clean(), "{decoding:?}");
+        let references = decoding.events.iter();
+        let references = references.filter(|e| e.starts_with("ObjectReference"));
+        assert_eq!(references.count(), 3);
+        let checked = checked(&bytes);
+        let findings = &checked.findings;
+        let dumps: Vec<_> = findings
+            .iter()
+            .filter(|f| f.rule == Rule::HeapDumps)
+            .collect();
+        match unlisted {
+            None => assert_eq!((checked.faults(), dumps.len()), (0, 0), "{findings:?}"),
+            Some(message) => {
+                assert_eq!(dumps.len(), 1, "{findings:?}");
+                assert_eq!(dumps[0].severity, Severity::Fault);
+                assert!(dumps[0].message.ends_with(message), "{dumps:?}");
+            }
+        }
+    }
 }

@@ -647,12 +647,23 @@ fn what_is_odd_is_told_and_passed_over() {
         (format!("<profile>{thread}{node} methodElapsed=\"5\" exceptions=\"2\"/></thread></profile>"), "profile has more exceptions than calls (1 times, first here)"),
         (format!("<profile>{thread}{node} methodElapsed=\"18446744073709551615\"/></thread></profile>"), "a number is too large; read as the largest that there is (1 times, first here)"),
         ("<memory><thread name=\"t\"><memory class=\"x\" count=\"2\" max=\"1\"/></thread></memory>".to_owned(), "memory has a count above its max (1 times, first here)"),
+        ("<sampler><thread name=\"t\" cumulated=\"0\" cumulatedElapsed=\"0\" cpuTime=\"0\" elapsedTime=\"7\" isAlive=\"true\"/></sampler>".to_owned(), "elapsedTime of a living thread without frames; passed over (1 times, first here)"),
+        ("<coverage><class name=\"a.B\" class=\"a.C\"></class></coverage>".to_owned(), "class has a name and another class; the latter is passed over (1 times, first here)"),
+        ("<coverage><class name=\"a.B\"><method name=\"f\" signature=\"()V\" firstline=\"65535\" count=\"1\"><footprints>1 2 3</footprints></method></class></coverage>".to_owned(), "method has footprints behind line 65,535; passed over (1 times, first here)"),
         ("<sampler>word</sampler>".to_owned(), "text where elements are expected; passed over (1 times, first here)"),
         ("<sampler><thread name=\"t\" cumulated=\"1\" cumulatedElapsed=\"1\" cpuTime=\"0\" elapsedTime=\"0\" isAlive=\"true\"/></sampler>".to_owned(), "the samples of thread are not those of its frames (1 times, first here)"),
     ] {
         let decoding = read(&format!("<doc>{body}</doc>"));
         assert_eq!(decoding.error, None, "{body}");
         assert_eq!(decoding.only(Severity::Info).1, message);
+    }
+    // What is told elsewhere, and what says nothing.
+    for body in [
+        "<sampler><thread name=\"t\" cumulated=\"0\" cumulatedElapsed=\"0\" cpuTime=\"0\" elapsedTime=\"7\" isAlive=\"false\"/></sampler>",
+        "<coverage><class name=\"a.B\" class=\"a.B\"><method name=\"f\" signature=\"()V\" firstline=\"65535\" count=\"1\"><footprints>1 -1 -1</footprints></method></class></coverage>",
+    ] {
+        let decoding = read(&format!("<doc>{body}</doc>"));
+        assert!(decoding.is_clean(), "{decoding:?}");
     }
     // Sections in another order, and missing ones.
     let decoding = read("<doc><coverage></coverage><profile/></doc>");

@@ -209,6 +209,8 @@ fn encode(
 /// Objects whose sizes the other format has a place for, and the trace does not tell.
 struct Sizes {
     wanted: bool,
+    /// Whether the other format has a place for objects that the trace did not see made; what it leaves out lacks nothing.
+    with_definitions: bool,
     missing: u64,
 }
 
@@ -217,6 +219,7 @@ impl Sizes {
         let arrays_only = matches!(from.says(Quantity::Bytes), Says::Arrays(_));
         Self {
             wanted: arrays_only && to.says(Quantity::Bytes) == Says::Exactly,
+            with_definitions: to != Format::Mlpd,
             missing: 0,
         }
     }
@@ -224,7 +227,7 @@ impl Sizes {
     fn see(&mut self, event: &Event<'_>) {
         let (kind, size) = match event {
             Event::ObjectAlloc(e) => (e.kind, e.size),
-            Event::ObjectDef(e) => (e.kind, e.size),
+            Event::ObjectDef(e) if self.with_definitions => (e.kind, e.size),
             _ => return,
         };
         self.missing += u64::from(self.wanted && kind == ObjectKind::PLAIN && size == 0);

@@ -133,7 +133,8 @@
 //! | first record BEGIN_BURST | the start of the trace; other bursts are pauses |
 //! | class, thread or method that was not defined | gets a name (`class#7`), counted as a fault |
 //! | leave without a call | passed over, counted as a fault |
-//! | receivers, lines, overheads, times of free texts | passed over, counted |
+//! | receivers, lines, overheads, times of free texts, other ticks in a definition than in what it defines | passed over, counted. `docs/formats.md` has the list |
+//! | maxThreads, maxClasses | passed over: hints to those who want to know sizes in advance *(choice)* |
 //! | ticks below startTicks | read, counted |
 //! | record cut off, no END_FILE | truncated there |
 //! | unknown type | refused: nothing behind it can be read |
@@ -166,6 +167,7 @@ mod record;
 mod text;
 
 pub use decode::Decoder;
+pub(crate) use decode::PASSED_OVER;
 pub use encode::Encoder;
 
 /// The first bytes of a JinsightLive trace: the tag and the version.

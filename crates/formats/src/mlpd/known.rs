@@ -65,10 +65,13 @@ impl Known {
         self.images.insert(raw, name.into());
     }
 
-    pub(super) fn table(&mut self, raw: u64, class: u64) {
-        if let Some(place) = self.class_places.get(key(class)) {
+    /// `false` when the class was not defined.
+    pub(super) fn table(&mut self, raw: u64, class: u64) -> bool {
+        let place = self.class_places.get(key(class));
+        if let Some(place) = place {
             self.tables.set(key(raw), place);
         }
+        place.is_some()
     }
 
     fn new_class(&mut self, class: Class, time: Timestamp, emit: Emit<'_>) -> usize {
@@ -183,7 +186,7 @@ impl Known {
     /// The file defines a method, or repeats that it does. `false` when it was used before.
     pub(super) fn method_def(
         &mut self,
-        (raw, address, size): (u64, u64, u64),
+        (raw, address, size): (u64, u64, i64),
         full: &str,
         time: Timestamp,
         emit: Emit<'_>,
@@ -202,7 +205,7 @@ impl Known {
                 method: of.method,
                 time,
                 address,
-                size: size.cast_signed(),
+                size,
                 ranges: Vec::new(),
             }));
         }

@@ -194,6 +194,8 @@
 //!   generation is set when it is told, unless the batch was written by then: a full one waits for the end of a
 //!   collection, until it is twice as large.
 //! - **Calls** nest: a leave without its call is left out; one that skips open calls closes them.
+//! - **References** of a heap dump are written as they are told, whether or not the dump lists their targets *(choice)*: these may
+//!   follow. Our agent's dumps list all; `jtrail verify` tells of others.
 //! - **Roots** in version 17 have as address the number of their kind: 1 `JNI_GLOBAL`, 2 `SYSTEM_CLASS`,
 //!   3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER` *(choice)*.
 //!
@@ -206,13 +208,15 @@
 //! | short header, wrong id, other data version, pointers above 8 bytes, flags | refused |
 //! | no buffer where one must start, a buffer above 32 MiB *(choice)* | refused; what came before is kept |
 //! | unknown event or metadata, value out of range, number above 64 bits, count above what is left, event past the end | fault; the rest of the buffer is skipped |
-//! | the file ends inside a buffer | the trace is truncated there; the buffer is dropped whole |
+//! | the file ends inside a buffer | the trace is truncated there; the buffer is dropped whole. `jtrail` uses what came before and exits with 3, though `mprof-report` does so with 0 *(choice)* |
 //! | the end of a file of ours is missing | the trace is truncated at the end of the file |
 //! | a method or class used before its definition | fault; it gets a name that says so, and its definition is another one |
 //! | a leave of a call that is not the innermost one | fault; those inside of it are closed, or it is passed over when it is not among the 1000 innermost |
 //! | time falls along a thread | fault; raised to the last one |
 //! | parts of heap dumps or ends of collections without a begin | fault; passed over |
-//! | images, domains, phases of collections, contentions given up, filter and fault clauses, callers of allocations | counted, and told once at the end |
+//! | a reference to an object that its dump does not list, neither before nor behind it | kept: what is behind is not known yet. It is a fault of the check that `jtrail verify` makes when the dump ends *(choice)* |
+//! | what no event has a place for: images and domains, phases of collections, contentions given up, filter and fault clauses, callers of allocations … | counted where it says something, and told once by kind at the end. `docs/formats.md` has the list |
+//! | module ids, domains of tables, numbers of clauses, offsets and generations in heap dumps, addresses of roots | the same, where they are not 0 or empty. Ours are, but for the domains of tables and the images: those stand for loaders, and are not counted in our files |
 //!
 //! Files that are not ours: buffers are read in the order of the file, so that times go back and forth between threads.
 //! Threads and objects get ids from 1 in the order of appearance; an allocation at an address begins a new object, and
@@ -248,6 +252,7 @@ mod tally;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
+pub(crate) use tally::PASSED_OVER;
 
 use names::kind_of;
 

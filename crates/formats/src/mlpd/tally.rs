@@ -1,8 +1,38 @@
 //! What a reader found on its way, summed up: a line for each kind.
 
 use super::FORMAT;
-use crate::{Remark, Severity};
+use crate::unkept::unkept;
+use crate::{Remark, Severity, Unkept};
 use std::collections::BTreeMap;
+
+unkept! {
+    Metadata = "metadata" "images, assemblies, domains and contexts"
+    ModuleIds = "metadata: loaded" "module ids of images"
+    TableDomains = "metadata: loaded" "domains of tables"
+    FailedClasses = "metadata: failed" "classes that could not be loaded"
+    LateMethods = "code" "methods defined behind their use"
+    BytecodeSizes = "code" "sizes of methods without code"
+    Synchronizations = "synchronization" "synchronization points"
+    Callers = "allocation" "callers of allocating methods"
+    Moves = "moves" "moves of objects whose ids stay"
+    Phases = "collection" "phases of collections"
+    OldGenerations = "collection" "generations above 1, read as full collections"
+    BeginGenerations = "collection" "generations at begins of collections that are not those of their ends"
+    HeapSizes = "heap size" "heap sizes without an end of a collection behind them"
+    ThreadEnds = "metadata: unloaded" "ends of threads that others tell of"
+    OtherClauses = "clause" "filter and fault clauses"
+    FinallyClauses = "clause" "finally clauses, read as catches"
+    ClauseNumbers = "clause" "numbers of exception clauses"
+    GivenUp = "monitor" "contentions given up"
+    ObjectGenerations = "object of a dump" "generations of objects in heap dumps"
+    FieldOffsets = "object of a dump" "offsets of references in heap dumps"
+    RootAddresses = "roots" "addresses of roots"
+    Sizes = "allocation, heap size, code, object of a dump" "sizes above 63 bits, read as the largest"
+    Texts = "metadata, code" "texts that are no UTF-8, read with U+FFFD"
+}
+
+/// What the reader passes over.
+pub(crate) const PASSED_OVER: &[Unkept] = Passed::ALL;
 
 /// Kinds of findings, with their numbers and first places.
 #[derive(Debug, Default)]
@@ -17,8 +47,17 @@ struct Entry {
 
 impl Tally {
     /// Counts something that the model has no event for.
-    pub(super) fn info(&mut self, what: &'static str, place: u64) {
-        self.add(Severity::Info, what, place);
+    #[cold]
+    pub(super) fn passed(&mut self, what: Passed, place: u64) {
+        self.add(Severity::Info, what.unkept().what, place);
+    }
+
+    /// The same, if there is anything to count.
+    #[inline]
+    pub(super) fn passed_if(&mut self, found: bool, what: Passed, place: u64) {
+        if found {
+            self.passed(what, place);
+        }
     }
 
     /// Counts something that is wrong.

@@ -1,7 +1,7 @@
 //! The document to events.
 
 use super::FORMAT;
-use super::findings::Findings;
+use super::findings::{Findings, Passed};
 use super::ids::Ids;
 use super::open::{Open, Place};
 use super::queue::Queue;
@@ -124,8 +124,7 @@ impl Decoder {
             (State::Inside, Some(Open::Footprints(lines))) => lines.add(&text),
             (State::Inside, Some(Open::Unknown(_))) => Ok(()),
             (State::Inside, _) => {
-                let message = "text where elements are expected; passed over";
-                self.findings.add(message.into(), offset);
+                self.findings.passed(Passed::Text, offset);
                 Ok(())
             }
             _ => Err("text outside of the root".into()),
@@ -170,8 +169,7 @@ impl Decoder {
         self.open.push(open);
         if self.queue.is_full() {
             self.queue.release();
-            let message = "too many calls to find the outer one's own time; told as 0";
-            self.findings.add(message.into(), offset);
+            self.findings.passed(Passed::Waiting, offset);
         }
         if tag.empty {
             self.end(tag.name, offset)

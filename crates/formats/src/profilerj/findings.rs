@@ -1,7 +1,25 @@
 //! What is odd about a document, told once for each kind when it ends.
 
-use crate::{Remark, Severity};
+use crate::unkept::unkept;
+use crate::{Remark, Severity, Unkept};
 use std::collections::VecDeque;
+
+unkept! {
+    Text = "all but footprints" "text where elements are expected; passed over"
+    Numbers = "all" "a number is too large; read as the largest that there is"
+    Exceptions = "profile" "profile has more exceptions than calls"
+    Sums = "profile" "the sums of profile and of what it calls do not agree"
+    Waiting = "profile" "too many calls to find the outer one's own time; told as 0"
+    Samples = "thread of sampler" "the samples of thread are not those of its frames"
+    Elapsed = "thread of sampler" "elapsedTime of a living thread without frames; passed over"
+    Rows = "memory" "memory has a count above its max"
+    ClassNames = "class" "class has a name and another class; the latter is passed over"
+    Footprints = "method" "method has footprints and no first line; they are passed over"
+    LastLines = "method" "method has footprints behind line 65,535; passed over"
+}
+
+/// What the reader passes over, besides what it does not know.
+pub(crate) const PASSED_OVER: &[Unkept] = Passed::ALL;
 
 /// Findings that are told apart; further ones are counted together.
 const MOST_FINDINGS: usize = 100;
@@ -21,6 +39,10 @@ struct Finding {
 }
 
 impl Findings {
+    pub(super) fn passed(&mut self, what: Passed, first: u64) {
+        self.add(what.unkept().what.into(), first);
+    }
+
     #[cold]
     pub(super) fn add(&mut self, message: String, first: u64) {
         if let Some(finding) = self.findings.iter_mut().find(|f| f.message == message) {

@@ -123,6 +123,11 @@ impl Ids {
         }
     }
 
+    /// Whether the thread's end is told.
+    pub(super) fn has_ended(&self, thread: ThreadId) -> bool {
+        self.ended.contains_key(&thread)
+    }
+
     /// Tells which threads ended.
     pub(super) fn end_threads(&mut self, queue: &mut Queue) {
         for (thread, time) in std::mem::take(&mut self.ended) {

@@ -81,7 +81,8 @@
 //! Siblings differ in name; overloads and lines are not told apart. `hits` and `elapsed`: samples that ended in
 //! this frame while the thread was runnable, and all. `cumulated` and `cumulatedElapsed`: the same with those of
 //! its children, and for a thread. A node has at least one sample below it. Samples without a stack do not count.
-//! `elapsedTime`: ns from the thread's begin to its end, or to the end of the trace.
+//! `elapsedTime`: ns from the thread's begin to its end, or to the end of the trace *(choice)*: the page shows the attribute, and does not say
+//! what it counts.
 //!
 //! ## Section `memory`
 //!
@@ -145,6 +146,7 @@
 //! | broken off | truncated there; whole elements are used |
 //! | section missing, repeated, in another order; attributes in another order; `class` for `name` of a class | read |
 //! | unknown element or attribute, text, missing number (read as 0), sums that do not agree, number above 63 bits | told once by kind at the end |
+//! | `elapsedTime` of a living thread without frames, lines above 65,535, `class` of a class that has a `name` | passed over, told in the same way |
 //! | `cumulated` and the like, where the own parts are there | checked, and passed over |
 
 mod coverage;
@@ -168,6 +170,7 @@ use crate::xml::scan::{Markup, Scanner};
 
 pub use decode::Decoder;
 pub use encode::Encoder;
+pub(crate) use findings::PASSED_OVER;
 
 /// Name of the format in errors.
 const FORMAT: &str = "profilerj";

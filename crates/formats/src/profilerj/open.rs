@@ -1,7 +1,7 @@
 //! Elements that are open, and what their begin and end say.
 
 use super::element::{Attributes, Message, Sum};
-use super::findings::Findings;
+use super::findings::{Findings, Passed};
 use super::ids::{Ids, Section};
 use super::names::frame_from_sampler;
 use super::queue::Queue;
@@ -36,6 +36,7 @@ pub(super) struct Thread {
     thread: ThreadId,
     /// How long it existed.
     elapsed: Timestamp,
+    has_frames: bool,
     /// Samples: of a thread that ran, and all.
     sums: [Sum; 2],
 }
@@ -184,6 +185,7 @@ impl Place<'_> {
             section,
             thread,
             elapsed: Timestamp(0),
+            has_frames: false,
             sums: Default::default(),
         }))
     }
@@ -214,6 +216,7 @@ impl Place<'_> {
             section,
             thread,
             elapsed,
+            has_frames: false,
             sums: [runnable, all],
         }))
     }
@@ -225,6 +228,7 @@ impl Place<'_> {
             section: Section::Memory,
             thread,
             elapsed: Timestamp(0),
+            has_frames: false,
             sums: Default::default(),
         }))
     }
@@ -263,8 +267,7 @@ impl Place<'_> {
         };
         let exceptions = found.optional(9)?.unwrap_or(0);
         if exceptions > count {
-            let message = "profile has more exceptions than calls";
-            self.findings.add(message.into(), self.offset);
+            self.findings.passed(Passed::Exceptions, self.offset);
         }
         let method = self.ids.call(name, signature, self.queue);
         let event = Event::AggregatedEnter(AggregatedEnter {
@@ -344,8 +347,7 @@ impl Place<'_> {
         let live = found.number(1, self.findings, self.offset)?;
         let peak = found.number(2, self.findings, self.offset)?;
         if live > peak {
-            let message = "memory has a count above its max";
-            self.findings.add(message.into(), self.offset);
+            self.findings.passed(Passed::Rows, self.offset);
         }
         self.queue.push(Event::ObjectCounts(ObjectCounts {
             thread,
@@ -360,8 +362,12 @@ impl Place<'_> {
     fn class(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
         const KNOWN: &[&str; 3] = &["name", "source", "class"];
         let found = self.attributes(tag, ("class", KNOWN));
-        let name = match found.text(2) {
-            Some(name) if found.text(0).is_none() => name,
+        let name = match (found.text(0), found.text(2)) {
+            (None, Some(name)) => name,
+            (Some(name), Some(class)) if name != class => {
+                self.findings.passed(Passed::ClassNames, self.offset);
+                name
+            }
             _ => found.name(0)?,
         };
         let source = found.text(1).unwrap_or_default();
@@ -393,10 +399,7 @@ impl Place<'_> {
     pub(super) fn close(&mut self, open: Open, parent: Option<&mut Open>) {
         match (open, parent) {
             (Open::Node(node), Some(parent)) => self.close_node(node, parent),
-            (Open::Thread(thread), _) if !thread.sums.iter().all(Sum::fits) => {
-                let message = "the samples of thread are not those of its frames";
-                self.findings.add(message.into(), self.offset);
-            }
+            (Open::Thread(thread), _) => self.close_thread(&thread),
             (Open::Footprints(footprints), Some(Open::Method(method))) => {
                 method.footprints = footprints;
             }
@@ -405,15 +408,28 @@ impl Place<'_> {
         }
     }
 
+    fn close_thread(&mut self, thread: &Thread) {
+        if !thread.sums.iter().all(Sum::fits) {
+            self.findings.passed(Passed::Samples, self.offset);
+        }
+        // Frames tell it, and else the thread's end.
+        let is_told = thread.has_frames || self.ids.has_ended(thread.thread);
+        if thread.elapsed.0 != 0 && !is_told {
+            self.findings.passed(Passed::Elapsed, self.offset);
+        }
+    }
+
     fn close_node(&mut self, node: Node, parent: &mut Open) {
         let [first, second, third] = node.sums;
         if ![first, second, third].iter().all(Sum::fits) {
-            let message = "the sums of profile and of what it calls do not agree";
-            self.findings.add(message.into(), self.offset);
+            self.findings.passed(Passed::Sums, self.offset);
         }
         let outer: &mut [Sum] = match parent {
             Open::Node(node) => &mut node.sums,
-            Open::Thread(thread) => &mut thread.sums,
+            Open::Thread(thread) => {
+                thread.has_frames = true;
+                &mut thread.sums
+            }
             _ => &mut [],
         };
         for (outer, sum) in outer.iter_mut().zip([first, second, third]) {
@@ -437,8 +453,12 @@ impl Place<'_> {
     fn close_method(&mut self, method: Method) {
         let counts = &method.footprints.counts;
         if method.first_line == 0 && !counts.is_empty() {
-            let message = "method has footprints and no first line; they are passed over";
-            self.findings.add(message.into(), self.offset);
+            self.findings.passed(Passed::Footprints, self.offset);
+        }
+        let places = (LAST_LINE + 1).saturating_sub(method.first_line.into());
+        let behind = counts.iter().skip(places as usize).flatten().count();
+        if method.first_line > 0 && behind > 0 {
+            self.findings.passed(Passed::LastLines, self.offset);
         }
         let lines: Vec<_> = (method.first_line..)
             .zip(counts)
@@ -479,8 +499,7 @@ impl Place<'_> {
     /// A number as the model has it: one bit smaller.
     fn signed(&mut self, number: u64) -> i64 {
         i64::try_from(number).unwrap_or_else(|_| {
-            let message = "a number is too large; read as the largest that there is";
-            self.findings.add(message.into(), self.offset);
+            self.findings.passed(Passed::Numbers, self.offset);
             i64::MAX
         })
     }

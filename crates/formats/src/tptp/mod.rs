@@ -201,7 +201,7 @@
 //! |---|---|
 //! | wrong magic, short header, byte order above 1, other major version, data inside the header or past the end | refused |
 //! | platform above 1 | fault |
-//! | minor version above 0 | bytes left at the end of a known message are skipped |
+//! | minor version above 0 | bytes left at the end of a known message are skipped, and told once by its name |
 //! | unknown id up to 32767 | skipped by its size, told once at the end, with the number |
 //! | id above 32767, size below 6 | refused; what came before is kept |
 //! | message not whole | the trace is truncated there |
@@ -213,7 +213,7 @@
 //! | XML not well formed, document type, forbidden character, entity other than the five | refused |
 //! | value of another type | fault; the element is passed over |
 //! | unknown element or attribute, missing attribute, other order | told once by name at the end |
-//! | `overhead`, `collationValue`, transient ids | passed over |
+//! | `overhead`, `collationValue`, transient ids and the like, and the fields in small letters | passed over; told once by name at the end, where they are not 0 or empty |
 //!
 //! # What is lost
 //!

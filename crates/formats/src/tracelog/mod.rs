@@ -38,16 +38,16 @@
 //! | `asm ldf` | `h64` id, `h64` 1, `h64` module, `h32` 0, `str` | class loader; 1 is `bootstrap`, and all classes whose loader is not told are its *(choice)* |
 //! | `mod ldf` | `h64` id, `h64` 0, `h64` assembly, `h32` 0, `str` | its module; same id, same name |
 //! | `mod ata` | `h64` module, `h64` assembly | |
-//! | `cls ldf` | `h64` id, `h32` iid, `h64` module, `h32` token, `h32` 0 | class; id = iid + 1, token `0x02000000` + id |
+//! | `cls ldf` | `h64` id, `h32` iid, `h64` module, `h32` token, `h32` 0 | class; id = iid + 1, token `0x02000000` + id *(choice)*: a JVM has no tokens, and no id that lives longer than the class |
 //! | `cls nam` | `h32` iid, `str` | its name in source form: `a.B$C`, `int[]` |
-//! | `fun inf` | `h32` iid, `h64` id, `h64` class, `h64` module, `h32` token, blocks `h64:hex` address and size, map `hex:hex:hex` | method; id is that of the model, token `0x06000000` + its place among those written of its class, from 1. A later one adds code |
+//! | `fun inf` | `h32` iid, `h64` id, `h64` class, `h64` module, `h32` token, blocks `h64:hex` address and size, map `hex:hex:hex` | method; id is that of the model, token `0x06000000` + its place among those written of its class, from 1 *(choice)*: a JVM's id of a method is an address, and is used again. A later one adds code |
 //! | `fun nam` | `h32` iid, `str str str` | full name (split at the last dot), return type, `(t1,t2)` |
 //! | `jit cmf` | `th ms`, `h64` function, `h32` 0 | compiled; stands behind the `fun inf` that has the code |
-//! | `gch gcs` | `th ms`, `induced` or `?`, four of `t`, `f` | collection; `tttt` when the JVM says that it was full, else `tfff` |
+//! | `gch gcs` | `th ms`, `induced` or `?`, four of `t`, `f` | collection; `tttt` when the JVM says that it was full, whoever asked for it, else `tfff`; `induced` when its cause is a request, of the program's (`System.gc()`), a tool's or an agent's *(choice)* |
 //! | `gch gcf` | `th ms` | its end |
 //! | `gch alt` | `ms`, items `hex:dec:dec` | live objects: class iid, objects, bytes |
 //! | `sam str` | `h32` iid, `ms`, `dec` ticks, `dec:dec` match and size, frames `hex` | how a stack changed |
-//! | `sam mem` | `h32` iid, `ms`, items `hex:dec:dec` | what a thread allocated since its last such line, in the calls that are open |
+//! | `sam mem` | `h32` iid, `ms`, items `hex:dec:dec` | what a thread allocated since its last such line, in the calls that are open *(choice)*: the method and line that an allocation names are no stack, and have no place |
 //!
 //! The map of a method's code has source lines where .NET has offsets of its bytecode, for that is what
 //! events tell *(choice)*: line, first byte, first byte behind, of the method itself and not of what
@@ -91,7 +91,8 @@
 //! # What a trace holds
 //!
 //! `prf cfg` lines, in this order: CollectionMethod (`None`, `Sampling`, `Instrumentation`),
-//! SamplingTimeoutMs, HighGranularityEnabled, TracingSuspendedOnStart, LineTraceEnabled (always `F`),
+//! SamplingTimeoutMs, HighGranularityEnabled, TracingSuspendedOnStart, LineTraceEnabled (always `F` *(choice)*: places in frames are
+//! addresses here, and events tell lines),
 //! CpuTraceProcessEnabled, CpuTraceThreadEnabled, CpuTraceTimeoutMs, ExecutionTraceEnabled,
 //! MemoryTraceEnabled, StackTrackingEnabled (`T` with calls), GcTraceEnabled, GcAllocTableEnabled; then
 //! options of the trace whose names are letters and digits *(choice)*. What is switched off is not
@@ -121,7 +122,10 @@
 //! | last line without its end | read if it fits; the trace is truncated there |
 //! | line above 16 MiB | fault; passed over |
 //! | more ticks than anybody can wait for (a thousand frames by byte of the trace, and a million) | fault; so many are read |
-//! | instruction pointers, threads of `jit` and `gch` lines, `jit cms`, `css`, `csf`, `gch gen`, `lin src`, `fil src` | passed over, told once |
+//! | instruction pointers, threads of `jit` and `gch` lines, `jit cms`, `css`, `csf`, `gch gen`, `lin src`, `fil src`, and all else that no event has a place for | passed over, told once by kind. `docs/formats.md` has the list |
+//! | ids, tokens, base addresses and names of modules | the same, where they are not as we write them: made of internal ids, 0, that of the assembly |
+//! | assemblies of no class, classes and functions without a name | the same |
+//! | a range of code that ends before the next one starts | read, with a range without frames behind it |
 //! | `fun nam` without `fun inf` | a method of class `?` |
 //! | code without `jit cmf` in the next line | compiled at the latest time so far |
 //!
@@ -149,6 +153,7 @@ mod text;
 pub use decode::Decoder;
 pub use encode::Encoder;
 pub use settings::{Collection, Settings};
+pub(crate) use tally::PASSED_OVER;
 
 const FORMAT: &str = "tracelog";
 

@@ -19,6 +19,16 @@ const PRIMITIVES: [(&str, char); 9] = [
 /// Dimensions that an array of a JVM may have.
 const MOST_DIMENSIONS: usize = 255;
 
+/// The metadata token of a class, by its internal id.
+pub(super) fn class_token(iid: u32) -> u32 {
+    0x0200_0000 | iid.wrapping_add(1) & 0xff_ffff
+}
+
+/// The metadata token of a function, by its place among those of its class.
+pub(super) fn function_token(place: u32) -> u32 {
+    0x0600_0000 | place & 0xff_ffff
+}
+
 fn primitive(letter: char) -> Option<&'static str> {
     let found = PRIMITIVES.iter().find(|(_, l)| *l == letter)?;
     Some(found.0)

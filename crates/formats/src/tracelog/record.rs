@@ -73,6 +73,23 @@ impl<'a> Words<'a> {
     }
 }
 
+/// Where the ranges of a method's code start, in order. Each ends where the next one starts.
+pub(super) struct Starts(Vec<u64>);
+
+impl Starts {
+    pub(super) fn new(starts: impl Iterator<Item = u64>) -> Self {
+        let mut starts: Vec<_> = starts.collect();
+        starts.sort_unstable();
+        Self(starts)
+    }
+
+    /// The next start behind one.
+    pub(super) fn behind(&self, start: u64) -> Option<u64> {
+        let at = self.0.partition_point(|other| *other <= start);
+        self.0.get(at).copied()
+    }
+}
+
 /// An internal id, or `?`.
 #[inline]
 pub(super) fn read_iid(word: &[u8]) -> Option<u32> {

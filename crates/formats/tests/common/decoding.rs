@@ -113,3 +113,29 @@ pub fn drain(format: Format, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>
         start += used;
     }
 }
+
+/// Tests that a decoding tells exactly these things that its reader passes over: in any order, `(3 times` and so on included.
+#[track_caller]
+pub fn tells(decoding: &Decoding, expected: &[&str]) {
+    let infos = decoding.remarks.iter();
+    let mut infos: Vec<_> = infos.filter(|r| r.severity == Severity::Info).collect();
+    for message in expected {
+        let found = infos.iter().position(|r| r.message.contains(message));
+        assert!(found.is_some(), "{message}: {:#?}", decoding.remarks);
+        infos.remove(found.unwrap_or_default());
+    }
+    assert!(infos.is_empty(), "besides {expected:?}: {infos:#?}");
+}
+
+/// Tests that among some decodings there is everything that the reader of a format can pass over.
+#[track_caller]
+pub fn tells_everything(format: Format, decodings: &[Decoding]) {
+    let told = |what: &str| {
+        let mut remarks = decodings.iter().flat_map(|d| &d.remarks);
+        remarks.any(|r| r.message.contains(what))
+    };
+    let all = format.passed_over();
+    assert!(!all.is_empty());
+    let untold: Vec<_> = all.iter().filter(|unkept| !told(unkept.what)).collect();
+    assert!(untold.is_empty(), "{untold:#?}");
+}

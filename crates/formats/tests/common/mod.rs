@@ -23,7 +23,9 @@ pub mod spelling;
 pub mod stream;
 pub mod trail;
 
-pub use decoding::{Decoding, decode, decode_pieces, drain, same_in_pieces};
+pub use decoding::{
+    Decoding, decode, decode_pieces, drain, same_in_pieces, tells, tells_everything,
+};
 pub use events::{every_event, every_message};
 
 /// Encodes events that the format can hold.

@@ -3,6 +3,7 @@
 use super::kept::{Fate, Fates, Kept, fates};
 use super::scenes;
 use super::spelling::Spelling;
+use jtrail_formats::Format;
 use std::fmt::Write as _;
 
 /// Tables of all formats and all pairs.
@@ -25,7 +26,27 @@ pub(crate) fn tables(kinds: &[String]) -> String {
         row(&mut text, &words(kind), from_scenes.iter().map(fate));
     }
     pairs(&mut text, kinds, &formats);
+    passed_over(&mut text);
     text
+}
+
+/// What readers count and pass over. Things of one kind stand together.
+fn passed_over(text: &mut String) {
+    text.push_str("\n## What readers pass over\n\n");
+    text.push_str(include_str!("passed_over.md"));
+    row(text, "Format", ["Records", "What"].map(str::to_owned));
+    row(text, "---", ["---"; 2].map(str::to_owned));
+    for format in Format::ALL {
+        let mut rows: Vec<(&str, Vec<&str>)> = Vec::new();
+        for unkept in format.passed_over() {
+            add_to(&mut rows, unkept.what, unkept.records);
+        }
+        for (what, records) in rows {
+            let what = what.trim_end_matches("; passed over");
+            let what = what.trim_end_matches(" are passed over").to_owned();
+            row(text, format.name(), [records.join(", "), what]);
+        }
+    }
 }
 
 fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {

@@ -272,6 +272,34 @@ fn what_the_model_has_no_place_for_is_told() {
 }
 
 #[test]
+fn a_definition_and_what_stands_behind_it_have_one_time() {
+    for (later, count) in [(0, 0), (1, 3)] {
+        let bytes = File::new()
+            .put(0x04, 1001, "0200 00000000")
+            .put(
+                0x6e,
+                1001 + later,
+                "0200 0000 0300 612f42 0000 0000 0000 0000",
+            )
+            .put(0x0a, 1005, "01000000 00000000 0100 0400 6d61696e")
+            .put(0x0b, 1005 + later, "01000000")
+            .put(0x14, 1010, "01000000 0200")
+            .put(0x15, 1010 + later, "01000000 0200 01000000")
+            .whole();
+        let decoding = decode(FORMAT, &bytes);
+        let expected = format!(
+            "other times of definitions than of the load, creation or start behind them: {count}, first here"
+        );
+        let infos = remarks(&decoding, Severity::Info);
+        match count {
+            0 => assert!(infos.is_empty(), "{infos:?}"),
+            _ => assert_eq!(infos, [expected]),
+        }
+        assert_eq!(remarks(&decoding, Severity::Fault), Vec::<&str>::new());
+    }
+}
+
+#[test]
 fn what_was_never_defined_gets_a_name() {
     let bytes = File::new()
         .leave(1001)

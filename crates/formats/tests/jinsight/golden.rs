@@ -4,7 +4,7 @@ use super::common::{decode, decode_pieces, every_event};
 use super::raw::{records, turned};
 use super::rules::check;
 use super::{FORMAT, again, encode, hex};
-use jtrail_formats::{Checker, Format, Rule};
+use jtrail_formats::{Checker, Format, Rule, Severity};
 use jtrail_model::*;
 
 /// The example of the specification.
@@ -136,7 +136,14 @@ fn the_worked_example_is_read_as_specified() {
     assert_eq!(bytes.len(), 300);
     assert_eq!(Format::detect(&bytes), Some(FORMAT));
     let decoding = decode(FORMAT, &bytes);
-    assert!(decoding.is_clean(), "{decoding:#?}");
+    // Its three classes are defined a moment before they are loaded.
+    let (place, told) = decoding.only(Severity::Info);
+    assert_eq!(
+        told,
+        "other times of definitions than of the load, creation or start behind them: 3, first here"
+    );
+    assert_eq!((place, decoding.remarks.len()), (69, 1));
+    assert_eq!(decoding.error, None);
     assert_eq!(decoding.events, super::common::shown(&example()));
 }
 

@@ -8,7 +8,8 @@ use crate::{MethodId, Timestamp};
 pub struct CodeRange<'a> {
     /// First byte of the range, counted from the start of the code.
     pub offset: i64,
-    /// The frames at that place: innermost (inlined) method first, the compiled method last. Lines as in [`Frame`].
+    /// The frames at that place: innermost (inlined) method first, the compiled method last. Lines as in [`Frame`]. None where nothing is
+    /// told of the range but that the one before it ends there.
     pub frames: Vec<Frame<'a>>,
 }
 

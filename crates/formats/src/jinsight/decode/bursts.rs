@@ -1,6 +1,6 @@
 //! Bursts, the pauses between them, and the end of the file.
 
-use super::{Decoder, State, event, nothing};
+use super::{Decoder, Passed, State, event, nothing};
 use crate::Decoded;
 use crate::jinsight::record::HEAD;
 use crate::jinsight::{EVENTS_AT, HEADER_SIZE};
@@ -76,14 +76,13 @@ impl Decoder {
         let numbers = (fields.u32()?, fields.u32()?);
         let offset = self.offset;
         if numbers != (5705, 0xadde_0000) {
-            self.tally.info("other numbers in END_FILE", offset);
+            self.tally.passed(Passed::EndNumbers, offset);
         }
         if self.class_defined.is_some() {
             self.tally.fault("class definitions without a load", offset);
         }
         if self.promised != 0 && u64::from(self.promised) != self.records {
-            let what = "numbers of events in the header that are not those of the file";
-            self.tally.info(what, EVENTS_AT as u64);
+            self.tally.passed(Passed::Promised, EVENTS_AT as u64);
         }
         let end = self.bursts.ended.take().unwrap_or(self.latest);
         let time = self.clock.time(end);

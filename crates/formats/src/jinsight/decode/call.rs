@@ -1,7 +1,7 @@
 //! Calls, and the leaves that may be made up.
 
 use super::threads::{Frame, Thread};
-use super::{Decoder, nothing};
+use super::{Decoder, Passed, nothing};
 use crate::jinsight::record::{END_BURST, ENTER_SIZE, HEAD, LEAVE_SIZE, METHOD_LEAVE, NO_OBJECT};
 use crate::{Decoded, Step};
 use jtrail_model::{
@@ -48,12 +48,10 @@ impl Decoder {
             ..MethodEnter::default()
         });
         if object != NO_OBJECT {
-            self.tally
-                .info("receivers of calls are passed over", self.offset);
+            self.tally.passed(Passed::Receivers, self.offset);
         }
         if line != 0 {
-            self.tally
-                .info("lines of calls are passed over", self.offset);
+            self.tally.passed(Passed::Lines, self.offset);
         }
         self.look_at_ticks(ticks);
         self.latest = self.latest.max(ticks);
@@ -77,8 +75,7 @@ impl Decoder {
         let is_odd = overhead != 0 || ticks < self.clock.start;
         if is_odd && self.counted_leave.replace(offset) != Some(offset) {
             if overhead != 0 {
-                self.tally
-                    .info("overheads of calls are passed over", offset);
+                self.tally.passed(Passed::CallOverheads, offset);
             }
             self.look_at_ticks(ticks);
         }

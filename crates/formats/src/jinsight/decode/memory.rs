@@ -1,7 +1,7 @@
 //! The life of objects: a definition, and behind it how it was made, if that was seen.
 
 use super::classes::class_name;
-use super::{Decoder, event};
+use super::{Decoder, Passed, event};
 use crate::Decoded;
 use crate::jinsight::record::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CLASS,
@@ -73,7 +73,7 @@ impl Decoder {
     /// A definition of an object, with what says how it was made if that is next, or such a record alone.
     pub(super) fn object<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
         let mut record = self.object_record(input)?;
-        let mut records = 1;
+        let (mut records, mut defined) = (1, record.ticks);
         if record.thread.is_none() {
             let rest = &input[record.used..];
             let made = match rest.first() {
@@ -88,6 +88,7 @@ impl Decoder {
                         self.tally
                             .fault("objects made otherwise than defined", offset);
                     }
+                    defined = record.ticks;
                     (record.ticks, record.thread) = (made.ticks, made.thread);
                     record.used += made.used;
                     records = 2;
@@ -98,8 +99,7 @@ impl Decoder {
             }
         } else {
             let offset = self.offset;
-            self.tally
-                .info("objects made apart from their definition", offset);
+            self.tally.passed(Passed::LateCreations, offset);
         }
         let class = match self.class_of(&record) {
             Ok(class) => class,
@@ -112,6 +112,7 @@ impl Decoder {
         };
         self.latest = self.latest.max(record.ticks);
         self.records += records - 1;
+        self.look_at_definition(defined, record.ticks);
         let (object, time) = (
             ObjectId(record.object.into()),
             self.clock.time(record.ticks),
@@ -135,6 +136,13 @@ impl Decoder {
         };
         let told = made.map_or(Event::ObjectDef(defined), Event::ObjectAlloc);
         Some(event(record.used, told))
+    }
+
+    /// A definition, and what stands behind it with ticks of its own. The model has one time for both.
+    pub(super) fn look_at_definition(&mut self, defined: u64, done: u64) {
+        if defined != done {
+            self.tally.passed(Passed::DefinitionTimes, self.offset);
+        }
     }
 
     fn thread_id(&mut self, key: u32) -> Option<ThreadId> {
@@ -225,7 +233,10 @@ impl Decoder {
             self.class_told = Some(id);
             let defined = self.class_defined.take();
             let object = match defined {
-                Some((class, object)) if class == load.class => object,
+                Some((ticks, class, object)) if class == load.class => {
+                    self.look_at_definition(ticks, load.ticks);
+                    object
+                }
                 _ => {
                     let offset = self.offset;
                     self.tally.fault("class loads without a definition", offset);
@@ -258,8 +269,7 @@ impl Decoder {
         let interfaces = interfaces.collect();
         if !self.classes.insert(load.class, id, Some(&load)) {
             let offset = self.offset;
-            self.tally
-                .info("classes that take the id of another", offset);
+            self.tally.passed(Passed::ClassIds, offset);
         }
         let used = input.len() - fields.rest.len();
         let detail = jtrail_model::ClassDetail {

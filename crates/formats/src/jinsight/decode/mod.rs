@@ -17,7 +17,7 @@ use super::record::{
 };
 use super::{EVENTS_AT, FORMAT, HEADER_SIZE, TAG, VERSION};
 use crate::check::table::Table;
-use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step, Unkept};
 use bursts::Bursts;
 use classes::Classes;
 use clock::{Clock, Start};
@@ -26,8 +26,11 @@ use jtrail_model::{
     AgentCreate, ClassId, Event, GcFinish, GcStart, Node, ProcessCreate, TraceStart,
 };
 use std::collections::VecDeque;
-use tally::Tally;
+use tally::{Passed, Tally};
 use threads::Thread;
+
+/// What the reader passes over.
+pub(crate) const PASSED_OVER: &[Unkept] = Passed::ALL;
 
 /// Bytes of the largest record that is read. The largest class file is far below.
 const LARGEST_RECORD: usize = 32 << 20;
@@ -54,12 +57,12 @@ pub struct Decoder {
     held_ticks: u64,
     /// The last leave of which something was counted.
     counted_leave: Option<u64>,
-    /// CLASS_DEFINE, before its CLASS_LOAD.
-    class_defined: Option<(u16, u32)>,
+    /// CLASS_DEFINE, before its CLASS_LOAD: ticks, class and its object.
+    class_defined: Option<(u64, u16, u32)>,
     /// The id of the class whose CLASS_LOAD is next, if its definition was told.
     class_told: Option<ClassId>,
-    /// The thread of the last record, if that was its definition.
-    thread_defined: Option<u32>,
+    /// Thread and ticks of the last record, if that was the thread's definition.
+    thread_defined: Option<(u32, u64)>,
     /// numberOfEvents, and records read.
     promised: u32,
     records: u64,
@@ -151,8 +154,7 @@ impl Decoder {
         self.latest = self.clock.start;
         self.state = State::First(start);
         if fields.u32() != Some(0) {
-            self.tally
-                .info("overheads of the profiler are passed over", 41);
+            self.tally.passed(Passed::Overhead, 41);
         }
         nothing(HEADER_SIZE)
     }
@@ -254,14 +256,13 @@ impl Decoder {
     #[inline]
     fn look_at_ticks(&mut self, ticks: u64) {
         if ticks < self.clock.start {
-            self.tally
-                .info("records from before startTicks", self.offset);
+            self.tally.passed(Passed::EarlyTicks, self.offset);
         }
     }
 
     fn class_define<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
-        let mut fields = self.fields(input, HEAD);
-        let defined = (fields.u16()?, fields.u32()?);
+        let mut fields = self.fields(input, 1);
+        let defined = (fields.u64()?, fields.u16()?, fields.u32()?);
         if self.class_defined.replace(defined).is_some() {
             let offset = self.offset;
             self.tally.fault("class definitions without a load", offset);

@@ -1,7 +1,25 @@
 //! What is found more than once, and told once at the end.
 
+use crate::unkept::unkept;
 use crate::{Remark, Severity};
 use std::collections::VecDeque;
+
+unkept! {
+    Overhead = "header" "overheads of the profiler are passed over"
+    Promised = "header" "numbers of events in the header that are not those of the file"
+    EarlyTicks = "calls" "records from before startTicks"
+    Receivers = "WIDE_METHOD_ENTER" "receivers of calls are passed over"
+    Lines = "WIDE_METHOD_ENTER" "lines of calls are passed over"
+    CallOverheads = "METHOD_LEAVE" "overheads of calls are passed over"
+    ThreadClasses = "THREAD_DEFINE" "classes of threads are passed over"
+    LateStarts = "THREAD_START" "starts of threads apart from their definition"
+    DefinitionTimes = "definitions" "other times of definitions than of the load, creation or start behind them"
+    LateCreations = "OBJECT_CREATED, ARRAY_CREATED" "objects made apart from their definition"
+    ClassIds = "CLASS_LOAD" "classes that take the id of another"
+    TextTimes = "USER_EVENT" "times of texts are passed over"
+    MonitorClasses = "USER_EVENT" "classes of monitors without an object"
+    EndNumbers = "END_FILE" "other numbers in END_FILE"
+}
 
 #[derive(Debug)]
 struct Row {
@@ -37,8 +55,9 @@ impl Tally {
         self.add(Severity::Fault, what, offset, some as u64);
     }
 
-    pub(super) fn info(&mut self, what: &'static str, offset: u64) {
-        self.add(Severity::Info, what, offset, 1);
+    /// Something that no event has a place for, or that is odd and read.
+    pub(super) fn passed(&mut self, what: Passed, offset: u64) {
+        self.add(Severity::Info, what.unkept().what, offset, 1);
     }
 
     /// Takes the next remark.

@@ -1,7 +1,7 @@
 //! USER_EVENT: monitors, parks, notes, and free text.
 
 use super::fields::text;
-use super::{Decoder, event};
+use super::{Decoder, Passed, event};
 use crate::Decoded;
 use crate::jinsight::record::HEAD;
 use crate::jinsight::text::{self, Message};
@@ -25,7 +25,7 @@ impl Decoder {
                 // Free text has no time in the model; ours has that of the record before.
                 if ticks != self.latest {
                     let offset = self.offset;
-                    self.tally.info("times of texts are passed over", offset);
+                    self.tally.passed(Passed::TextTimes, offset);
                 }
                 Event::Custom(Custom {
                     body: self.free_text(body),
@@ -159,8 +159,7 @@ impl Decoder {
         };
         if untold {
             let offset = self.offset;
-            self.tally
-                .info("classes of monitors without an object", offset);
+            self.tally.passed(Passed::MonitorClasses, offset);
         }
         Some(told)
     }

@@ -1,7 +1,7 @@
 //! Threads and the calls that are open on them.
 
 use super::fields::text;
-use super::{Decoder, event, nothing};
+use super::{Decoder, Passed, event, nothing};
 use crate::Decoded;
 use crate::jinsight::record::{HEAD, NO_OBJECT, THREAD_CLASS, UNKNOWN_THREAD};
 use jtrail_model::{ClassId, Event, MethodId, ObjectId, ThreadEnd, ThreadId, ThreadStart};
@@ -112,11 +112,10 @@ impl Decoder {
         };
         let offset = self.offset;
         if object.is_none() && class != THREAD_CLASS {
-            self.tally
-                .info("classes of threads are passed over", offset);
+            self.tally.passed(Passed::ThreadClasses, offset);
         }
         self.latest = self.latest.max(ticks);
-        self.thread_defined = Some(key);
+        self.thread_defined = Some((key, ticks));
         let name = text(name);
         let id = match &*name {
             UNKNOWN_THREAD => ThreadId::NONE,
@@ -155,10 +154,9 @@ impl Decoder {
         if self.threads.get(key.into()).is_none() {
             return Some(self.unknown_thread(key, ticks));
         }
-        if self.thread_defined != Some(key) {
-            let offset = self.offset;
-            self.tally
-                .info("starts of threads apart from their definition", offset);
+        match self.thread_defined {
+            Some((defined, at)) if defined == key => self.look_at_definition(at, ticks),
+            _ => self.tally.passed(Passed::LateStarts, self.offset),
         }
         Some(nothing(HEAD + 4))
     }

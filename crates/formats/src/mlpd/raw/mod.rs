@@ -33,13 +33,15 @@ pub(super) enum Raw<'b> {
         name: &'b [u8],
         image: u64,
     },
-    /// An image, and its name.
+    /// An image, its name, and the id of its module, which version 1 does not have.
     Image {
         id: u64,
         name: &'b [u8],
+        module: &'b [u8],
     },
     VTable {
         id: u64,
+        domain: u64,
         class: u64,
     },
     /// `name` stands here when it follows the load at once.
@@ -62,6 +64,7 @@ pub(super) enum Raw<'b> {
     },
     Clause {
         kind: u64,
+        number: u64,
         method: u64,
         object: u64,
     },
@@ -77,8 +80,11 @@ pub(super) enum Raw<'b> {
         object: u64,
         class: u64,
         size: u64,
+        generation: u8,
     },
     Reference {
+        /// From the reference before it.
+        offset: u64,
         target: u64,
     },
     Root {
@@ -86,6 +92,8 @@ pub(super) enum Raw<'b> {
         object: u64,
     },
     SyncPoint,
+    /// A list of no roots.
+    NoRoots,
 }
 
 /// What follows in pieces behind an event.

@@ -144,7 +144,7 @@ impl<'b> Reader<'b> {
                 self.following = Some((Following::Roots, count));
                 self.settle_following();
                 return match count {
-                    0 => Ok(Raw::OtherMetadata),
+                    0 => Ok(Raw::NoRoots),
                     _ => self.event(),
                 };
             }
@@ -187,9 +187,9 @@ impl<'b> Reader<'b> {
         if !matches!(kind, 0 | 1 | 2 | 4) {
             return Err(Fault::Value("type of clause", kind));
         }
-        self.fields.uleb()?;
         Ok(Raw::Clause {
             kind,
+            number: self.fields.uleb()?,
             method: self.method()?,
             object: match self.is_v17() {
                 true => self.object()?,
@@ -221,11 +221,10 @@ impl<'b> Reader<'b> {
         let object = self.object()?;
         let class = self.pointer()?;
         let size = self.fields.uleb()?;
-        let mut least = 1;
-        if self.is_v17() {
-            self.fields.byte()?;
-            least = 2;
-        }
+        let (generation, least) = match self.is_v17() {
+            true => (self.fields.byte()?, 2),
+            false => (0, 1),
+        };
         let count = self.fields.count(least)?;
         self.following = Some((Following::References, count));
         self.settle_following();
@@ -233,6 +232,7 @@ impl<'b> Reader<'b> {
             object,
             class,
             size,
+            generation,
         })
     }
 
@@ -244,14 +244,13 @@ impl<'b> Reader<'b> {
         self.following = Some((what, left - 1));
         self.settle_following();
         Ok(match what {
-            Following::References => {
-                if self.is_v17() {
-                    self.fields.uleb()?;
-                }
-                Raw::Reference {
-                    target: self.object()?,
-                }
-            }
+            Following::References => Raw::Reference {
+                offset: match self.is_v17() {
+                    true => self.fields.uleb()?,
+                    false => 0,
+                },
+                target: self.object()?,
+            },
             Following::Roots => Raw::Root {
                 address: self.pointer()?,
                 object: self.object()?,
@@ -286,10 +285,11 @@ impl<'b> Reader<'b> {
             IMAGE if !name && (!v17 || state == METADATA_LOAD) => {
                 self.flags()?;
                 let name = self.fields.text()?;
-                if v17 {
-                    self.fields.text()?;
-                }
-                Ok(Raw::Image { id, name })
+                let module = match v17 {
+                    true => self.fields.text()?,
+                    false => b"",
+                };
+                Ok(Raw::Image { id, name, module })
             }
             ASSEMBLY if !name => {
                 if v17 {
@@ -320,11 +320,11 @@ impl<'b> Reader<'b> {
                 self.pointer()?;
                 Ok(Raw::OtherMetadata)
             }
-            VTABLE if v17 && !name => {
-                self.pointer()?;
-                let class = self.pointer()?;
-                Ok(Raw::VTable { id, class })
-            }
+            VTABLE if v17 && !name => Ok(Raw::VTable {
+                id,
+                domain: self.pointer()?,
+                class: self.pointer()?,
+            }),
             _ => Err(Fault::Metadata(kind)),
         }
     }

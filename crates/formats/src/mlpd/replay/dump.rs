@@ -59,7 +59,7 @@ impl Replay {
             dump,
             object,
             class,
-            size: size.try_into().unwrap_or(i64::MAX),
+            size: self.size(size, at),
         }))
     }
 
@@ -86,6 +86,9 @@ impl Replay {
         self.dump(at)?;
         let kind = usize::try_from(address.wrapping_sub(1)).unwrap_or(usize::MAX);
         let kind = ROOT_KINDS.get(kind).filter(|_| self.own);
+        let is_lost = kind.is_none() && address != 0;
+        self.tally
+            .passed_if(is_lost, Passed::RootAddresses, at.offset);
         Some(Event::GcRoot(GcRoot {
             class: ClassId::NONE,
             object: self.object(object),

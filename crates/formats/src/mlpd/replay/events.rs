@@ -13,43 +13,57 @@ impl Replay {
                 stack,
             } => return Some(self.alloc(at, (class, object, size), &stack)),
             Raw::Gc { event, generation } => return self.gc(at, event, generation),
-            Raw::HeapSize(size) => self.heap_size = size.try_into().unwrap_or(i64::MAX),
-            Raw::Moves(addresses) => self.moves(&addresses),
+            Raw::HeapSize(size) => {
+                self.heap_size = self.size(size, at);
+                if let Some(place) = self.heap_size_at.replace(offset) {
+                    self.tally.passed(Passed::HeapSizes, place);
+                }
+            }
+            Raw::Moves(addresses) => self.moves(&addresses, at),
             Raw::Class {
                 state,
                 id,
                 name,
                 image,
-            } => return self.class(at, state, (id, image), &text(name)),
-            Raw::Image { id, name } => {
-                if !self.own {
-                    self.tally.info("images, assemblies and domains", offset);
-                }
-                self.known.image(id, &text(name));
+            } => {
+                let name = self.text(name, at);
+                return self.class(at, state, (id, image), &name);
             }
-            Raw::OtherMetadata if self.own => {}
-            Raw::OtherMetadata => self.tally.info("images, assemblies and domains", offset),
-            Raw::VTable { id, class } => self.known.table(id, class),
+            Raw::Image { id, name, module } => {
+                let (name, has_module) = (self.text(name, at), !module.is_empty());
+                // In our files they are the loaders of classes, and so is what else stands around them.
+                self.tally.passed_if(!self.own, Passed::Metadata, offset);
+                self.tally.passed_if(has_module, Passed::ModuleIds, offset);
+                self.known.image(id, &name);
+            }
+            Raw::OtherMetadata => self.tally.passed_if(!self.own, Passed::Metadata, offset),
+            Raw::VTable { id, domain, class } => {
+                let has_domain = !self.own && domain != 0;
+                self.tally
+                    .passed_if(has_domain, Passed::TableDomains, offset);
+                if !self.known.table(id, class) {
+                    self.tally
+                        .fault("classes used, and not defined before", offset);
+                }
+            }
             Raw::Thread { state, id, name } => return self.thread_state(at, state, id, name),
             Raw::Jit {
                 method,
                 address,
                 size,
                 name,
-            } => {
-                let queue = &mut self.queue;
-                let emit = &mut |event| queue.push_back(event);
-                let code = (method, address, size);
-                if !self.known.method_def(code, &text(name), at.time, emit) {
-                    self.tally.info("methods defined behind their use", offset);
-                }
-            }
+            } => self.code(at, (method, address, size), name),
             Raw::Throw { object, stack } => return self.throw(at, object, &stack),
             Raw::Clause {
                 kind,
+                number,
                 method,
                 object,
-            } => return self.catch(at, kind, method, object),
+            } => {
+                self.tally
+                    .passed_if(number != 0, Passed::ClauseNumbers, offset);
+                return self.catch(at, kind, method, object);
+            }
             Raw::Monitor {
                 event,
                 object,
@@ -61,17 +75,45 @@ impl Replay {
                 object,
                 class,
                 size,
-            } => return self.dump_object(at, (object, class, size)),
-            Raw::Reference { target } => return self.dump_reference(at, target),
+                generation,
+            } => {
+                self.tally
+                    .passed_if(generation != 0, Passed::ObjectGenerations, offset);
+                return self.dump_object(at, (object, class, size));
+            }
+            Raw::Reference {
+                offset: field,
+                target,
+            } => {
+                self.tally
+                    .passed_if(field != 0, Passed::FieldOffsets, offset);
+                return self.dump_reference(at, target);
+            }
             Raw::Root { address, object } => return self.dump_root(at, address, object),
             Raw::Enter(method) => return self.enter(at, method),
             Raw::Leave {
                 method,
                 by_exception,
             } => return self.leave(at, method, by_exception),
-            Raw::SyncPoint => {}
+            Raw::SyncPoint => self.tally.passed(Passed::Synchronizations, offset),
+            Raw::NoRoots => {}
         }
         None
+    }
+
+    /// The name of a method, and its code if it has some.
+    fn code(&mut self, at: At, (method, address, size): (u64, u64, u64), name: &[u8]) {
+        let (name, size) = (self.text(name, at), self.size(size, at));
+        // That address says: no code yet.
+        let is_bytecode = address == method && size != 0;
+        self.tally
+            .passed_if(is_bytecode, Passed::BytecodeSizes, at.offset);
+        let queue = &mut self.queue;
+        let emit = &mut |event| queue.push_back(event);
+        let code = (method, address, size);
+        let in_time = self.known.method_def(code, &name, at.time, emit);
+        self.tally
+            .passed_if(!in_time, Passed::LateMethods, at.offset);
     }
 
     pub(super) fn alloc(
@@ -82,12 +124,12 @@ impl Replay {
     ) -> Event<'static> {
         let class = self.object_class(class, at);
         let object = self.new_object(address, class);
+        let size = self.size(size, at);
         let method = match stack {
             [] => MethodId::NONE,
             [method, callers @ ..] => {
-                if !callers.is_empty() {
-                    self.tally.info("callers of allocating methods", at.offset);
-                }
+                self.tally
+                    .passed_if(!callers.is_empty(), Passed::Callers, at.offset);
                 self.method(*method, at).method
             }
         };
@@ -96,7 +138,7 @@ impl Replay {
             time: at.time,
             kind: kind_of(self.known.class_name(class)),
             object,
-            size: size.try_into().unwrap_or(i64::MAX),
+            size,
             line: 0,
             method,
             class,
@@ -107,11 +149,16 @@ impl Replay {
         let time = at.time;
         match (event, self.collection) {
             (GC_START, None) => {
-                self.collection = Some(generation);
+                self.collection = Some((generation, time));
                 return Some(Event::GcStart(GcStart { time }));
             }
-            (GC_END, Some(_)) => {
+            (GC_END, Some((begin, _))) => {
                 self.collection = None;
+                self.heap_size_at = None;
+                self.tally
+                    .passed_if(begin != generation, Passed::BeginGenerations, at.offset);
+                self.tally
+                    .passed_if(generation > 1, Passed::OldGenerations, at.offset);
                 self.queue.push_back(Event::GcDetail(GcDetail {
                     time,
                     generation: match generation {
@@ -132,7 +179,7 @@ impl Replay {
             (GC_END, None) => self
                 .tally
                 .fault("collections that end, and did not begin", at.offset),
-            _ => self.tally.info("phases of collections", at.offset),
+            _ => self.tally.passed(Passed::Phases, at.offset),
         }
         None
     }
@@ -163,9 +210,7 @@ impl Replay {
                 };
                 return Some(Event::ClassUnload(ClassUnload { class, time }));
             }
-            METADATA_FAILED => self
-                .tally
-                .info("classes that could not be loaded", at.offset),
+            METADATA_FAILED => self.tally.passed(Passed::FailedClasses, at.offset),
             _ => {
                 let queue = &mut self.queue;
                 let emit = &mut |event| queue.push_back(event);
@@ -211,10 +256,10 @@ impl Replay {
                 self.thread(raw, file_time, &load)
             }
         };
+        let name = name.map(|name| self.text(name, at));
         let thread = self.threads.get_mut(place)?;
         let id = thread.id;
         let announced = std::mem::replace(&mut thread.announced, true);
-        let name = name.map(text);
         match name {
             name if !announced => Some(Event::ThreadStart(ThreadStart {
                 thread: id,
@@ -233,8 +278,7 @@ impl Replay {
 
     pub(super) fn thread_end(&mut self, at: At, raw: u64) -> Option<Event<'static>> {
         if raw != at.thread {
-            self.tally
-                .info("ends of threads that others tell of", at.offset);
+            self.tally.passed(Passed::ThreadEnds, at.offset);
             return None;
         }
         let thread = std::mem::take(self.threads.get_mut(at.place)?);
@@ -297,9 +341,11 @@ impl Replay {
         address: u64,
     ) -> Option<Event<'static>> {
         if kind != 0 && kind != 2 {
-            self.tally.info("filter and fault clauses", at.offset);
+            self.tally.passed(Passed::OtherClauses, at.offset);
             return None;
         }
+        self.tally
+            .passed_if(kind != 0, Passed::FinallyClauses, at.offset);
         let of = self.method(method, at);
         let object = self.object(address);
         let class = self.exception_class(at)?;
@@ -337,7 +383,7 @@ impl Replay {
                 stack,
             })),
             _ => {
-                self.tally.info("contentions given up", at.offset);
+                self.tally.passed(Passed::GivenUp, at.offset);
                 None
             }
         }

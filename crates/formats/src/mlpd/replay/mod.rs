@@ -7,7 +7,7 @@ use crate::mlpd::header::{AGENT, ARCHITECTURE, Header, OPERATING_SYSTEM, TIMER_O
 use crate::mlpd::known::{Known, MethodOf};
 use crate::mlpd::merge::Next;
 use crate::mlpd::raw::Raw;
-use crate::mlpd::tally::Tally;
+use crate::mlpd::tally::{Passed, Tally};
 use crate::mlpd::{
     COMPILER, CONTENTION, DEFINITIONS, DONE, DataVersion, FARTHEST_LEAVE, GC_END, GC_START,
     METADATA_FAILED, METADATA_LOAD, METADATA_UNLOAD, ROOT_KINDS, VM, kind_of,
@@ -19,6 +19,7 @@ use jtrail_model::{
     MonitorContendedEntered, Node, ObjectAlloc, ObjectId, ObjectReference, ProcessCreate,
     ThreadEnd, ThreadId, ThreadName, ThreadStart, Timestamp, TraceEnd, TraceOption, TraceStart,
 };
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 /// Reads the events of buffers, one after the other.
@@ -48,8 +49,11 @@ pub(super) struct Replay {
     /// Identity of each address in foreign files, and the class there.
     objects: HashMap<u64, (ObjectId, ClassId)>,
     last_object: u64,
-    collection: Option<u64>,
+    /// The collection that is open: the generation at its begin, and when that was.
+    collection: Option<(u64, Timestamp)>,
     heap_size: i64,
+    /// Where the heap's size was told, if no collection has ended since.
+    heap_size_at: Option<u64>,
     /// The heap dump that is open, and the thread that writes it.
     dump: Option<(u64, HeapDumpId)>,
     last_dump: u64,
@@ -124,6 +128,7 @@ impl Replay {
     /// What is left to say when all is read.
     pub(super) fn last_event(&mut self) -> Option<Event<'static>> {
         self.open();
+        self.settle();
         if let Some(event) = self.queued() {
             return Some(event);
         }
@@ -138,6 +143,20 @@ impl Replay {
             agent_id: "".into(),
             time,
         }))
+    }
+
+    /// Tells, or counts, what waited for the end of a collection that never came.
+    fn settle(&mut self) {
+        if let Some((1.., time)) = self.collection.take() {
+            self.queue.push_back(Event::GcDetail(GcDetail {
+                time,
+                generation: Generation::Full,
+                ..GcDetail::default()
+            }));
+        }
+        if let Some(place) = self.heap_size_at.take() {
+            self.tally.passed(Passed::HeapSizes, place);
+        }
     }
 
     /// What the header says, before anything else.
@@ -380,8 +399,9 @@ impl Replay {
         object
     }
 
-    fn moves(&mut self, addresses: &[u64]) {
+    fn moves(&mut self, addresses: &[u64], at: At) {
         if self.own {
+            self.tally.passed(Passed::Moves, at.offset);
             return;
         }
         // All leave their places before any arrives.
@@ -404,6 +424,22 @@ impl Replay {
         self.unresolved_class(raw, at)
     }
 
+    /// A size of the file.
+    fn size(&mut self, size: u64, at: At) -> i64 {
+        size.try_into().unwrap_or_else(|_| {
+            self.tally.passed(Passed::Sizes, at.offset);
+            i64::MAX
+        })
+    }
+
+    /// Text of the file; what is none becomes U+FFFD.
+    fn text(&mut self, bytes: &[u8], at: At) -> String {
+        let text = String::from_utf8_lossy(bytes);
+        self.tally
+            .passed_if(matches!(text, Cow::Owned(_)), Passed::Texts, at.offset);
+        text.into_owned()
+    }
+
     fn unresolved_class(&mut self, raw: u64, at: At) -> ClassId {
         let queue = &mut self.queue;
         let emit = &mut |event| queue.push_back(event);
@@ -421,9 +457,4 @@ fn leave(thread: ThreadId, time: Timestamp, call: Call, by_exception: bool) -> E
         cpu_time: Duration(0),
         by_exception,
     })
-}
-
-/// Text of the file; what is none becomes U+FFFD.
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

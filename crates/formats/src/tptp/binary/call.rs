@@ -68,6 +68,7 @@ pub(super) fn take(input: &[u8]) -> Option<(Event<'static>, usize)> {
     let head: &[u8; 6] = input.first_chunk()?;
     if *head == ENTER_HEAD {
         let m: &[u8; ENTER] = input.first_chunk()?;
+        let unused = [6, 42, 66].map(|at| u64::from_le_bytes(load(m, at)));
         let event = Event::MethodEnter(MethodEnter {
             thread: ThreadId(u64::from_le_bytes(load(m, 14))),
             time: Timestamp(i64::from_le_bytes(load(m, 22))),
@@ -77,9 +78,10 @@ pub(super) fn take(input: &[u8]) -> Option<(Event<'static>, usize)> {
             cpu_time: Duration(i64::from_le_bytes(load(m, 58))),
             stack_depth: i64::from_le_bytes(load(m, 74)),
         });
-        (m[82..] == [0, 0]).then_some((event, ENTER))
+        (m[82..] == [0, 0] && unused == [0; 3]).then_some((event, ENTER))
     } else if *head == LEAVE_HEAD {
         let m: &[u8; LEAVE] = input.first_chunk()?;
+        let unused = [6, 50, 58, 66].map(|at| u64::from_le_bytes(load(m, at)));
         let event = Event::MethodLeave(MethodLeave {
             thread: ThreadId(u64::from_le_bytes(load(m, 14))),
             time: Timestamp(i64::from_le_bytes(load(m, 22))),
@@ -89,7 +91,7 @@ pub(super) fn take(input: &[u8]) -> Option<(Event<'static>, usize)> {
             class: ClassId(u64::from_le_bytes(load(m, 74))),
             by_exception: false,
         });
-        (m[82..] == [0, 0, 0]).then_some((event, LEAVE))
+        (m[82..] == [0, 0, 0] && unused == [0; 4]).then_some((event, LEAVE))
     } else {
         None
     }

@@ -4,8 +4,17 @@ use super::field::{Fields, NANOSECONDS, Spelling};
 use super::system::{self, System};
 use super::{FORMAT, HEADER_SIZE, LAST_ID, MAGIC, MAJOR, MESSAGE_HEAD, call, message};
 use crate::tptp::{LARGEST_EVENT, custom};
-use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use crate::unkept::unkept;
+use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step, Unkept};
 use std::collections::BTreeMap;
+
+unkept! {
+    Fields = "all" "unused fields that are set; passed over"
+    Rest = "all" "bytes behind the last field, of a later minor version; passed over"
+}
+
+/// What the reader passes over, besides what it does not know.
+pub(crate) const PASSED_OVER: &[Unkept] = Passed::ALL;
 
 /// Reads the binary stream: both byte orders, any tick, any minor version.
 #[derive(Debug, Default)]
@@ -19,6 +28,8 @@ pub struct Decoder {
     frequency_seen: bool,
     /// Ids that we don't know: first place and number.
     unknown: BTreeMap<u16, (u64, u64)>,
+    /// What was passed over in messages, by their ids: first place and number.
+    passed: BTreeMap<(u16, Passed), (u64, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -175,6 +186,15 @@ impl Decoder {
         let mut fields = Fields::new(body, self.spelling);
         let fault = match message::take(id, &mut fields) {
             Ok(Some(event)) if fields.left() == 0 || self.minor > 0 => {
+                for (found, what) in [
+                    (fields.passed, Passed::Fields),
+                    (fields.left() > 0, Passed::Rest),
+                ] {
+                    if found {
+                        let first = (self.offset, 0);
+                        self.passed.entry((id, what)).or_insert(first).1 += 1;
+                    }
+                }
                 return Decoded {
                     used: size,
                     step: Step::Event(custom::unwrapped(event)),
@@ -338,6 +358,11 @@ impl Decoder {
     fn ending<'a>(&mut self) -> Result<Decoded<'a>, DecodeError> {
         if let Some((id, (first, count))) = self.unknown.pop_first() {
             let message = format!("message id {id} is not known; {count} passed over, first here");
+            return Ok(remark(0, first, Severity::Info, message));
+        }
+        if let Some(((id, what), (first, count))) = self.passed.pop_first() {
+            let (name, what) = (message::name(id).unwrap_or_default(), what.unkept().what);
+            let message = format!("{name} ({id}): {what} ({count} times, first here)");
             return Ok(remark(0, first, Severity::Info, message));
         }
         match &self.state {

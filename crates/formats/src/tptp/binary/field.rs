@@ -97,6 +97,8 @@ impl fmt::Display for Fault {
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
     spelling: Spelling,
+    /// A field that we pass over said something.
+    pub(super) passed: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -104,6 +106,7 @@ impl<'a> Fields<'a> {
         Self {
             rest: bytes,
             spelling,
+            passed: false,
         }
     }
 
@@ -117,6 +120,18 @@ impl<'a> Fields<'a> {
         let (head, rest) = self.rest.split_first_chunk().ok_or(Fault::Short)?;
         self.rest = rest;
         Ok(*head)
+    }
+
+    /// Passes over a field.
+    pub(super) fn unused<const N: usize>(&mut self) -> Result<(), Fault> {
+        self.passed |= self.bytes::<N>()? != [0; N];
+        Ok(())
+    }
+
+    /// Passes over a text.
+    pub(super) fn unused_text(&mut self) -> Result<(), Fault> {
+        self.passed |= !Text::take(self)?.is_empty();
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use jtrail_model::{
     AgentCreate, AgentDestroy, AggregatedEnter, AggregatedLeave, ClassDef, Custom, Event, Filter,
     GcFinish, GcRoot, GcStart, HeapDump, MethodDef, MethodEnter, MethodLeave,
     MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited, Node, ObjectAlloc,
-    ObjectFree, ObjectReference, ProcessCreate, RuntimeInitDone, RuntimeShutdown, Text, ThreadEnd,
+    ObjectFree, ObjectReference, ProcessCreate, RuntimeInitDone, RuntimeShutdown, ThreadEnd,
     ThreadStart, TraceEnd, TraceOption, TraceStart,
 };
 
@@ -71,16 +71,16 @@ macro_rules! put_field {
 
 macro_rules! take_field {
     ($e:ident, $fields:ident, [byte]) => {
-        $fields.bytes::<1>().map_err(unused)?
+        $fields.unused::<1>().map_err(unused)?
     };
     ($e:ident, $fields:ident, [integer]) => {
-        $fields.bytes::<4>().map_err(unused)?
+        $fields.unused::<4>().map_err(unused)?
     };
     ($e:ident, $fields:ident, [long]) => {
-        $fields.bytes::<8>().map_err(unused)?
+        $fields.unused::<8>().map_err(unused)?
     };
     ($e:ident, $fields:ident, [text]) => {
-        Text::take($fields).map_err(unused)?
+        $fields.unused_text().map_err(unused)?
     };
     ($e:ident, $fields:ident, $field:ident) => {
         $e.$field = Field::take($fields).map_err(|fault| (stringify!($field), fault))?

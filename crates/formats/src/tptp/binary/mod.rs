@@ -17,6 +17,7 @@ mod message;
 mod system;
 
 pub use decode::Decoder;
+pub(crate) use decode::PASSED_OVER;
 pub use encode::Encoder;
 
 /// The first bytes of a binary trace.

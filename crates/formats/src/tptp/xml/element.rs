@@ -1,6 +1,7 @@
 //! The thirty elements, attribute by attribute: this table is the format.
 
 use super::value::Value;
+use crate::Unkept;
 use crate::xml::scan::Attribute;
 use jtrail_model::{
     AgentCreate, AgentDestroy, AggregatedEnter, AggregatedLeave, ClassDef, Custom, Event, Filter,
@@ -14,6 +15,8 @@ use jtrail_model::{
 pub(super) trait Remarks {
     /// An attribute that the element does not have.
     fn unknown(&mut self, attribute: &str);
+    /// An attribute that says something, and that no event has a place for.
+    fn unkept(&mut self, attribute: &str);
     /// An attribute that the element should have.
     fn missing(&mut self, attribute: &str);
     /// The attributes are not in the order of the table.
@@ -25,16 +28,32 @@ type Row = (&'static str, bool);
 
 /// Attributes of the format that carry nothing we keep: fields flagged unused, and the old agent's
 /// own cost.
-const DROPPED: [&str; 8] = [
-    "collationValue",
-    "overhead",
-    "sequenceCounter",
-    "traceIdRef",
-    "transientClassId",
-    "transientClassIdRef",
-    "transientObjIdRef",
-    "transientThreadId",
+pub(crate) const PASSED_OVER: &[Unkept] = &[
+    passed("collationValue"),
+    passed("overhead"),
+    passed("sequenceCounter"),
+    passed("traceIdRef"),
+    passed("transientClassId"),
+    passed("transientClassIdRef"),
+    passed("transientObjIdRef"),
+    passed("transientThreadId"),
 ];
+
+const fn passed(attribute: &'static str) -> Unkept {
+    Unkept {
+        records: attribute,
+        what: "attributes that no event has a place for; passed over",
+    }
+}
+
+/// Whether it is one of these. Where it says something, that is told.
+fn is_passed(attribute: &Attribute<'_>, remarks: &mut impl Remarks) -> bool {
+    let is_passed = PASSED_OVER.iter().any(|a| a.records == attribute.name);
+    if is_passed && !attribute.value.bytes().all(|b| matches!(b, b'0' | b'.')) {
+        remarks.unkept(attribute.name);
+    }
+    is_passed
+}
 
 /// An entry is: variant and payload of the event, name of the element, attributes in order. An
 /// attribute in brackets is left out when its field is unset.
@@ -68,7 +87,7 @@ macro_rules! elements {
                     let mut e = $payload::default();
                     let mut seen = Seen::default();
                     for attribute in attributes {
-                        match seen.row(ROWS, attribute.name, remarks) {
+                        match seen.row(ROWS, &attribute, remarks) {
                             $(Some(name!($attribute)) => {
                                 e.$field = Value::read(attribute.value).ok_or(name!($attribute))?;
                             })*
@@ -128,12 +147,12 @@ impl Seen {
     fn row(
         &mut self,
         rows: &[Row],
-        name: &str,
+        attribute: &Attribute<'_>,
         remarks: &mut impl Remarks,
     ) -> Option<&'static str> {
-        let Some(at) = rows.iter().position(|row| row.0 == name) else {
-            if !DROPPED.contains(&name) {
-                remarks.unknown(name);
+        let Some(at) = rows.iter().position(|row| row.0 == attribute.name) else {
+            if !is_passed(attribute, remarks) {
+                remarks.unknown(attribute.name);
             }
             return None;
         };

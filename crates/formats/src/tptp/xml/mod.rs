@@ -19,6 +19,7 @@ mod tally;
 pub(crate) mod value;
 
 pub use decode::Decoder;
+pub(crate) use element::PASSED_OVER;
 pub use encode::Encoder;
 
 /// Name of the format in errors.

@@ -27,6 +27,7 @@ struct Finding {
 enum What {
     UnknownElement,
     UnknownAttribute,
+    UnkeptAttribute,
     MissingAttribute,
     OtherOrder,
     More,
@@ -83,6 +84,9 @@ impl Tally {
             What::UnknownAttribute => {
                 format!("attribute {attribute} of {element} is not known; passed over")
             }
+            What::UnkeptAttribute => {
+                format!("attribute {attribute} of {element} has no place in any event; passed over")
+            }
             What::MissingAttribute => {
                 format!("{element} lacks attribute {attribute}; read as unset")
             }
@@ -109,6 +113,11 @@ impl Remarks for InElement<'_> {
     fn unknown(&mut self, attribute: &str) {
         self.tally
             .count(What::UnknownAttribute, self.name, attribute, self.offset);
+    }
+
+    fn unkept(&mut self, attribute: &str) {
+        self.tally
+            .count(What::UnkeptAttribute, self.name, attribute, self.offset);
     }
 
     fn missing(&mut self, attribute: &str) {

@@ -5,11 +5,12 @@ use super::super::settings::{self, Collection};
 use super::super::text::{read_hex, unescape};
 use super::super::{is_known, names};
 use super::stacks::Life;
-use super::{Decoder, Line};
+use super::{Decoder, Line, Passed};
 use jtrail_model::{
     AllocationSum, Duration, Event, GcDetail, GcFinish, GcStart, Generation, LiveClass,
     LiveObjects, ProcessCpu, ThreadCpu, TracePause, TraceResume,
 };
+use std::borrow::Cow;
 
 impl Decoder {
     /// Reads a record behind its type and sub-type. `None` when its fields do not fit.
@@ -43,6 +44,7 @@ impl Decoder {
                 let (iid, name) = (words.iid()?, words.quoted()?);
                 let (returned, parameters) = (words.quoted()?, words.quoted()?);
                 words.end()?;
+                self.look_at_texts("fun nam", &[&name, &returned, &parameters]);
                 self.function_name(iid, &name, &returned, &parameters);
             }
             _ => {
@@ -63,12 +65,17 @@ impl Decoder {
             (b"cls", b"nam") => self.class_name(words)?,
             (b"thr", b"dst") => {
                 let first = words.hex()?;
-                let iid = match words.word() {
+                let second = words.word();
+                let iid = match second {
                     Some(word) => read_hex(word)?,
                     None => first,
                 };
                 words.end()?;
-                self.thread_end(iid.try_into().ok()?);
+                let iid = iid.try_into().ok()?;
+                if second.is_some() {
+                    self.look_at_id(first, iid, "thr dst");
+                }
+                self.thread_end(iid);
             }
             (b"thr", b"cpu") => {
                 let (iid, ms, us) = (words.iid()?, words.dec()?, words.dec()?);
@@ -113,17 +120,25 @@ impl Decoder {
             }
             (b"gch", b"alt") => self.live_table(words)?,
             (b"asm", b"ldf") => {
-                let (id, _, _, hr) = (words.hex()?, words.hex()?, words.hex()?, words.hex()?);
+                let (id, domain) = (words.hex()?, words.hex()?);
+                let (module, hr) = (words.hex()?, words.hex()?);
                 let name = words.quoted()?;
                 words.end()?;
+                self.look_at_texts("asm ldf", &[&name]);
+                let usual = domain == 1 && module == id;
+                self.passed_if(!usual, "asm ldf", Passed::Ids);
                 self.status(hr, "asm ldf");
-                self.tables.assemblies.insert(id, unescape(&name).into());
+                self.tables.add_assembly(id, unescape(&name).into());
             }
             (b"mod", b"ldf") => {
-                let (id, _, assembly, hr) =
-                    (words.hex()?, words.hex()?, words.hex()?, words.hex()?);
-                words.quoted()?;
+                let (id, base) = (words.hex()?, words.hex()?);
+                let (assembly, hr) = (words.hex()?, words.hex()?);
+                let name = words.quoted()?;
                 words.end()?;
+                self.look_at_texts("mod ldf", &[&name]);
+                let same_name = self.tables.is_assembly(assembly, &unescape(&name));
+                self.passed_if(base != 0, "mod ldf", Passed::BaseAddresses);
+                self.passed_if(!same_name, "mod ldf", Passed::ModuleNames);
                 self.status(hr, "mod ldf");
                 self.tables.modules.insert(id, assembly);
             }
@@ -151,6 +166,7 @@ impl Decoder {
             return None;
         }
         let value = words.text();
+        self.look_at_texts("prf cfg", &[&value]);
         let value = unescape(&value).into_owned();
         if name == "CollectionMethod" {
             self.threads.collection =
@@ -161,9 +177,10 @@ impl Decoder {
     }
 
     fn thread_created(&mut self, words: &mut Words<'_>) -> Option<()> {
-        words.hex()?;
+        let id = words.hex()?;
         let iid = words.iid()?;
         words.end()?;
+        self.look_at_id(id, iid, "thr crt");
         if self.threads.state(iid) != Life::Unknown {
             self.fault("thr crt", "of a thread that is there already; passed over");
             return Some(());
@@ -195,16 +212,18 @@ impl Decoder {
     }
 
     fn domain(&mut self, words: &mut Words<'_>) -> Option<()> {
-        let (_, process, hr) = (words.hex()?, words.hex()?, words.hex()?);
+        let (id, process, hr) = (words.hex()?, words.hex()?, words.hex()?);
         let name = words.quoted()?;
         words.end()?;
+        self.look_at_texts("apd crf", &[&name]);
+        self.passed_if(id != 1, "apd crf", Passed::Ids);
         self.status(hr, "apd crf");
         if self.is_opening() {
             self.opening.pid = process;
             self.opening.name = unescape(&name).into_owned();
             self.begin_events();
         } else {
-            self.info("apd crf", "a further application domain; passed over");
+            self.passed("apd crf", Passed::Domains);
         }
         Some(())
     }
@@ -220,7 +239,7 @@ impl Decoder {
         self.thread_of_jvm(named, "jit cmf");
         if hr != 0 {
             self.end_code();
-            self.info("jit cmf", "a compilation that failed; passed over");
+            self.passed("jit cmf", Passed::FailedCompilations);
         } else {
             self.compiled(id, time);
         }
@@ -229,8 +248,11 @@ impl Decoder {
 
     fn class_loaded(&mut self, words: &mut Words<'_>) -> Option<()> {
         let (id, iid) = (words.hex()?, words.iid()?);
-        let (module, _, hr) = (words.hex()?, words.hex()?, words.hex()?);
+        let (module, token, hr) = (words.hex()?, words.hex()?, words.hex()?);
         words.end()?;
+        self.look_at_id(id, iid, "cls ldf");
+        let usual = names::class_token(iid);
+        self.passed_if(token != u64::from(usual), "cls ldf", Passed::Tokens);
         self.status(hr, "cls ldf");
         if !self.tables.add_class(id, iid, module) {
             self.fault("cls ldf", "of a class that is there already; passed over");
@@ -241,6 +263,7 @@ impl Decoder {
     fn class_name(&mut self, words: &mut Words<'_>) -> Option<()> {
         let (iid, name) = (words.iid()?, words.quoted()?);
         words.end()?;
+        self.look_at_texts("cls nam", &[&name]);
         if self.tables.is_named(iid) {
             self.fault("cls nam", "of a class that has a name; passed over");
         } else {
@@ -251,7 +274,7 @@ impl Decoder {
 
     fn function_info(&mut self, words: &mut Words<'_>) -> Option<()> {
         let (iid, id) = (words.iid()?, words.hex()?);
-        let (class, _, _) = (words.hex()?, words.hex()?, words.hex()?);
+        let (class, module, token) = (words.hex()?, words.hex()?, words.hex()?);
         let (mut blocks, mut map) = (Vec::new(), Vec::new());
         while let Some(word) = words.word() {
             let ([first, second], third) = parts(word)?;
@@ -268,6 +291,7 @@ impl Decoder {
                 "of a function that is there already; passed over",
             );
         }
+        self.look_at_function(iid, new, [id, class, module, token]);
         self.code(iid, blocks, map);
         Some(())
     }
@@ -281,9 +305,7 @@ impl Decoder {
             with_ip |= read_item(word)?.3;
         }
         let time = self.time(ms)?;
-        if with_ip {
-            self.info("sam mem", "instruction pointers; passed over");
-        }
+        self.passed_if(with_ip, "sam mem", Passed::Pointers);
         let thread = self.thread(iid);
         let mut items = items;
         while let Some((class, objects, bytes, _)) = items.word().and_then(read_item) {
@@ -341,9 +363,8 @@ impl Decoder {
             [_, _, b't', ..] => Generation::Full,
             _ => Generation::Young,
         };
-        if !matches!(generations, b"tfff" | b"tttt") {
-            self.info("gch gcs", "generations, read as young or full");
-        }
+        let usual = matches!(generations, b"tfff" | b"tttt");
+        self.passed_if(!usual, "gch gcs", Passed::Generations);
         if induced || generation != Generation::Unknown {
             let cause = if induced { "induced" } else { "" };
             self.emit(Event::GcDetail(GcDetail {
@@ -358,15 +379,22 @@ impl Decoder {
 
     /// Threads of collections and compilations are told nowhere in the model.
     fn thread_of_jvm(&mut self, named: bool, kind: &str) {
-        if named {
-            self.info(kind, "threads that did it; passed over");
-        }
+        self.passed_if(named, kind, Passed::Workers);
     }
 
     fn status(&mut self, hr: u64, kind: &str) {
-        if hr != 0 {
-            self.info(kind, "a status that is not 0; passed over");
-        }
+        self.passed_if(hr != 0, kind, Passed::Statuses);
+    }
+
+    /// Looks at the id of a thread or class in the profiling interface: ours is the internal one, and one.
+    fn look_at_id(&mut self, id: u64, iid: u32, kind: &str) {
+        self.passed_if(id != u64::from(iid) + 1, kind, Passed::Ids);
+    }
+
+    /// Looks at texts as they were read: those that had to be mended are copies.
+    fn look_at_texts(&mut self, kind: &str, texts: &[&Cow<'_, str>]) {
+        let mended = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
+        self.passed_if(mended, kind, Passed::Texts);
     }
 }
 

@@ -6,7 +6,7 @@ mod stacks;
 mod tables;
 
 use super::record::Words;
-use super::tally::Tally;
+use super::tally::{Passed, Tally};
 use super::{FORMAT, LONGEST_LINE, clock};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::{ClassId, Event, ThreadId, Timestamp};
@@ -76,9 +76,18 @@ impl Decoder {
         }
     }
 
-    /// A finding that breaks no rule.
-    fn info(&mut self, kind: &str, what: &'static str) {
+    /// Something that no event has a place for.
+    #[cold]
+    fn passed(&mut self, kind: &str, what: Passed) {
+        let what = what.unkept().what;
         self.tally.add(self.place, Severity::Info, kind, what);
+    }
+
+    /// The same, if there is anything to count.
+    fn passed_if(&mut self, found: bool, kind: &str, what: Passed) {
+        if found {
+            self.passed(kind, what);
+        }
     }
 
     /// A finding that a strict reader refuses.
@@ -157,7 +166,10 @@ impl Decoder {
         self.strict = strict;
         let (was, found) = (tally, std::mem::take(&mut self.tally));
         self.tally = was;
-        let whole = found.is_empty();
+        let whole = found.is_sound();
+        if whole {
+            self.tally.append(found);
+        }
         self.close();
         self.state = State::Ending;
         let what = if whole {
@@ -183,6 +195,28 @@ impl Decoder {
             self.open();
         }
         self.end_code();
+        self.count_unused();
+    }
+
+    /// Counts what nothing named that became an event.
+    fn count_unused(&mut self) {
+        let (classes, functions) = self.tables.nameless();
+        for (count, kind, what) in [
+            (
+                self.tables.unused_assemblies(),
+                "asm ldf",
+                Passed::Assemblies,
+            ),
+            (classes, "cls ldf", Passed::NamelessClasses),
+            (functions, "fun inf", Passed::NamelessFunctions),
+        ] {
+            for _ in 0..count {
+                self.passed(kind, what);
+            }
+        }
+        let os_id = self.threads.untold_os_id();
+        let is_lost = os_id.is_some_and(|os_id| os_id != self.opening.pid);
+        self.passed_if(is_lost, "thr aos", Passed::OsIds);
     }
 
     fn skip<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
@@ -246,7 +280,7 @@ impl Decoder {
             Some(Line::Read) => self.matched = true,
             Some(Line::Passed) => {
                 self.matched = true;
-                self.info(&name(kind, sub), "nothing that an event tells; passed over");
+                self.passed(&name(kind, sub), Passed::Known);
             }
             Some(Line::Unknown) => self.unknown(kind, sub),
             None => self.fault(
@@ -270,7 +304,7 @@ impl Decoder {
     fn unknown(&mut self, kind: &[u8], sub: &[u8]) {
         let known = |word: &[u8]| word.len() == 3 && word.iter().all(u8::is_ascii_lowercase);
         if known(kind) && known(sub) {
-            self.info(&name(kind, sub), "not known here; passed over");
+            self.passed(&name(kind, sub), Passed::Unknown);
         } else {
             self.fault("lines", "that begin like no record; passed over");
         }

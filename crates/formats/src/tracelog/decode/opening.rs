@@ -1,7 +1,7 @@
 //! The begin of a trace: gathered, since the model tells of the process before it tells of options.
 
 use super::super::clock;
-use super::Decoder;
+use super::{Decoder, Passed};
 use jtrail_model::{
     AgentCreate, Event, Node, ProcessCreate, ThreadId, ThreadOsId, ThreadStart, TraceOption,
     TraceStart,
@@ -59,10 +59,12 @@ impl Decoder {
             time,
             ..Node::default()
         }));
+        let pid = i32::try_from(self.opening.pid);
+        self.passed_if(pid.is_err(), "apd crf", Passed::ProcessNumbers);
         let name = std::mem::take(&mut self.opening.name);
         self.emit(Event::ProcessCreate(ProcessCreate {
             name: name.into(),
-            pid: self.opening.pid.try_into().unwrap_or_default(),
+            pid: pid.unwrap_or_default(),
             time,
             ..ProcessCreate::default()
         }));

@@ -3,7 +3,7 @@
 use super::super::record::{Words, is_ip, parts, read_iid};
 use super::super::settings::Collection;
 use super::super::text::{read_dec, read_hex};
-use super::{Decoder, Line};
+use super::{Decoder, Line, Passed};
 use crate::check::table::Table;
 use jtrail_model::{
     Event, Frame, MethodEnter, MethodLeave, Sample, ThreadEnd, ThreadId, ThreadState, Ticks,
@@ -106,6 +106,11 @@ impl Threads {
         }
     }
 
+    /// The number of thread 0, if nothing happened on it that would tell it.
+    pub(super) fn untold_os_id(&mut self) -> Option<u64> {
+        self.get(0)?.os_id
+    }
+
     /// Adds CPU time; answers with all that was used.
     pub(super) fn used(&mut self, iid: u32, us: u64) -> Option<u64> {
         let thread = self.get(iid)?;
@@ -156,7 +161,7 @@ impl Decoder {
         }
         let time = self.time(ms)?;
         if with_ip {
-            self.info("sam str", "instruction pointers; passed over");
+            self.passed("sam str", Passed::Pointers);
         }
         self.thread(iid);
         for function in &frames {
@@ -174,10 +179,7 @@ impl Decoder {
         };
         let depth = thread.stack.len();
         if thread.lost && same != 0 {
-            self.info(
-                "sam str",
-                "of threads whose stack is not known; passed over",
-            );
+            self.passed("sam str", Passed::LostStacks);
             return;
         }
         let lost = std::mem::take(&mut thread.lost);
@@ -200,9 +202,7 @@ impl Decoder {
         };
         let collection = *self.threads.collection.get_or_insert(by_record);
         if collection == Collection::Instrumentation {
-            if count > 0 {
-                self.info("sam str", "ticks of a trace that tells calls; passed over");
-            }
+            self.passed_if(count > 0, "sam str", Passed::Ticks);
             self.expansion = Expansion::Calls {
                 iid,
                 time,
@@ -223,15 +223,11 @@ impl Decoder {
         let new = self.threads.frames.iter().map(|function| (*function, 0));
         thread.stack.extend(new);
         let depth = thread.stack.len();
-        if depth > MOST_FRAMES && count > 0 {
-            self.info(
-                "sam str",
-                "samples of more than 4096 frames; the innermost are read",
-            );
-        }
-        if let Some(ticks) = Ticks::new(count) {
-            self.expansion = Expansion::Sample { iid, time, ticks };
-        }
+        let Some(ticks) = Ticks::new(count) else {
+            return self.passed("sam str", Passed::AllocationStacks);
+        };
+        self.passed_if(depth > MOST_FRAMES, "sam str", Passed::DeepStacks);
+        self.expansion = Expansion::Sample { iid, time, ticks };
     }
 
     /// The next event of the record at hand.

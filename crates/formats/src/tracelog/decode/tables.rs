@@ -1,7 +1,8 @@
 //! Classes and functions, as the lines define them.
 
 use super::super::names;
-use super::Decoder;
+use super::super::record::Starts;
+use super::{Decoder, Passed};
 use crate::check::table::Table;
 use jtrail_model::{
     ClassDef, ClassDetail, ClassId, CodeRange, Event, Frame, MethodCompile, MethodDef, MethodId,
@@ -25,7 +26,9 @@ pub(super) struct Tables {
     /// Internal ids by those of the profiling interface, which may be used again.
     class_iids: HashMap<u64, u32>,
     function_iids: HashMap<u64, u32>,
-    pub(super) assemblies: HashMap<u64, Box<str>>,
+    assemblies: HashMap<u64, Assembly>,
+    /// Assemblies of no class that others took the ids of.
+    replaced_assemblies: usize,
     /// The assembly of each module.
     pub(super) modules: HashMap<u64, u64>,
     /// Code that was told, whose compilation may be in the next line.
@@ -34,8 +37,28 @@ pub(super) struct Tables {
 }
 
 #[derive(Debug)]
+struct Assembly {
+    name: Box<str>,
+    /// A class is in it.
+    used: bool,
+}
+
+impl Assembly {
+    /// The loader that is not told: classes without one are its.
+    fn is_default(&self) -> bool {
+        *self.name == *DEFAULT_LOADER
+    }
+
+    fn is_untold(&self) -> bool {
+        !self.used && !self.is_default()
+    }
+}
+
+#[derive(Debug)]
 struct Class {
     module: u64,
+    /// Functions so far.
+    functions: u32,
     /// Unless it has none yet.
     name: Option<Box<str>>,
 }
@@ -88,7 +111,11 @@ impl Tables {
     /// `cls ldf`. `false` when the class is there already.
     pub(super) fn add_class(&mut self, id: u64, iid: u32, module: u64) -> bool {
         self.class_iids.insert(id, iid);
-        let class = Class { module, name: None };
+        let class = Class {
+            module,
+            functions: 0,
+            name: None,
+        };
         self.classes.insert(u64::from(iid), class)
     }
 
@@ -115,12 +142,41 @@ impl Tables {
         self.functions.insert(u64::from(iid), function)
     }
 
-    /// Name of the loader of a class, unless it is the usual one.
-    fn loader(&self, iid: u32) -> Option<Box<str>> {
+    /// `asm ldf`
+    pub(super) fn add_assembly(&mut self, id: u64, name: Box<str>) {
+        let assembly = Assembly { name, used: false };
+        let replaced = self.assemblies.insert(id, assembly);
+        let is_lost = replaced.is_some_and(|before| before.is_untold());
+        self.replaced_assemblies += usize::from(is_lost);
+    }
+
+    /// Whether an assembly is called so.
+    pub(super) fn is_assembly(&self, id: u64, name: &str) -> bool {
+        let assembly = self.assemblies.get(&id);
+        assembly.is_some_and(|assembly| *assembly.name == *name)
+    }
+
+    /// The assembly of a class, and with it its loader.
+    fn assembly(&mut self, iid: u32) -> Option<&mut Assembly> {
         let module = self.classes.get(u64::from(iid))?.module;
         let assembly = self.modules.get(&module).copied().unwrap_or(module);
-        let name = self.assemblies.get(&assembly)?;
-        (**name != *DEFAULT_LOADER && !name.is_empty()).then(|| name.clone())
+        self.assemblies.get_mut(&assembly)
+    }
+
+    /// Assemblies that are the loaders of no class.
+    pub(super) fn unused_assemblies(&self) -> usize {
+        let untold = self.assemblies.values().filter(|a| a.is_untold());
+        self.replaced_assemblies + untold.count()
+    }
+
+    /// Classes and functions without a name.
+    pub(super) fn nameless(&self) -> (usize, usize) {
+        let classes = self.classes.iter();
+        let functions = self.functions.iter();
+        (
+            classes.filter(|(_, class)| class.name.is_none()).count(),
+            functions.filter(|(_, f)| f.frame.is_none()).count(),
+        )
     }
 }
 
@@ -131,8 +187,12 @@ impl Decoder {
         let time = self.now;
         let places = &mut self.tables.classes;
         if places.get(u64::from(iid)).is_none() {
-            let (module, name) = (0, None);
-            places.insert(u64::from(iid), Class { module, name });
+            let class = Class {
+                module: 0,
+                functions: 0,
+                name: None,
+            };
+            places.insert(u64::from(iid), class);
         }
         if let Some(place) = places.get_mut(u64::from(iid)) {
             place.name = Some((&*name).into());
@@ -143,14 +203,49 @@ impl Decoder {
             name: name.into(),
             ..ClassDef::default()
         }));
-        if let Some(loader) = self.tables.loader(iid) {
+        let has_module = self.tables.classes.get(u64::from(iid));
+        let has_module = has_module.is_some_and(|class| class.module != 0);
+        let Some(assembly) = self.tables.assembly(iid) else {
+            return self.passed_if(has_module, "cls ldf", Passed::NoModules);
+        };
+        assembly.used = true;
+        if !assembly.is_default() && !assembly.name.is_empty() {
+            let loader = assembly.name.to_string().into();
             self.emit(Event::ClassDetail(ClassDetail {
                 class,
                 time,
-                loader: String::from(loader).into(),
+                loader,
                 ..ClassDetail::default()
             }));
         }
+    }
+
+    /// Looks at what a `fun inf` says besides: ids that our own lines make of others.
+    pub(super) fn look_at_function(
+        &mut self,
+        iid: u32,
+        is_new: bool,
+        [id, class, module, token]: [u64; 4],
+    ) {
+        let tables = &mut self.tables;
+        let Some(function) = tables.functions.get(u64::from(iid)) else {
+            return;
+        };
+        let class_iid = tables.class_iids.get(&class).copied();
+        if !is_new {
+            let same_class = class_iid.map_or(ClassId(NO_CLASS), class_id) == function.class;
+            let same = tables.function_iids.get(&id) == Some(&iid) && same_class;
+            return self.passed_if(!same, "fun inf", Passed::Ids);
+        }
+        let is_kept = function.id.0 == id || id == MADE_UP | u64::from(iid);
+        let class = class_iid.and_then(|iid| tables.classes.get_mut(u64::from(iid)));
+        let (usual_module, usual_token) = class.map_or((0, 0), |class| {
+            class.functions = class.functions.wrapping_add(1);
+            (class.module, names::function_token(class.functions))
+        });
+        self.passed_if(!is_kept, "fun inf", Passed::Ids);
+        self.passed_if(module != usual_module, "fun inf", Passed::FunctionModules);
+        self.passed_if(token != u64::from(usual_token), "fun inf", Passed::Tokens);
     }
 
     /// A function has its name.
@@ -223,10 +318,7 @@ impl Decoder {
         map: Vec<(u64, u64, u64)>,
     ) {
         if blocks.is_empty() {
-            if !map.is_empty() {
-                self.info("fun inf", "a code map without code; passed over");
-            }
-            return;
+            return self.passed_if(!map.is_empty(), "fun inf", Passed::MapsAlone);
         }
         self.tables.code = Some(Code {
             function,
@@ -247,10 +339,7 @@ impl Decoder {
     pub(super) fn compiled(&mut self, id: u64, time: Timestamp) {
         let Some(iid) = self.tables.function_of(id) else {
             self.end_code();
-            self.info(
-                "jit cmf",
-                "of functions that were not defined by then; passed over",
-            );
+            self.passed("jit cmf", Passed::LateFunctions);
             return;
         };
         match self.tables.code.take() {
@@ -279,19 +368,29 @@ impl Decoder {
             return;
         };
         let mut ranges = Vec::with_capacity(code.map.len());
+        let size = code.blocks.first().map_or(0, |(_, size)| *size);
+        let starts = Starts::new(code.map.iter().map(|(_, start, _)| *start));
         for (line, start, end) in code.map {
             let (Ok(offset), Ok(line)) = (i64::try_from(start), i64::try_from(line)) else {
                 self.fault("fun inf", "a code map with numbers out of range");
                 continue;
             };
-            if end < start {
-                self.info("fun inf", "a range of code that ends before it starts");
-            }
+            self.passed_if(end < start, "fun inf", Passed::Backwards);
             let frames = vec![Frame {
                 method: frame.clone().into(),
                 line,
             }];
             ranges.push(CodeRange { offset, frames });
+            // A range ends where the next one starts. Where this one does not, nothing is told of what follows.
+            let next = starts.behind(start);
+            match i64::try_from(end) {
+                _ if end < start || end == next.unwrap_or(size) => {}
+                Ok(offset) if next.is_none_or(|next| end < next) => ranges.push(CodeRange {
+                    offset,
+                    frames: Vec::new(),
+                }),
+                _ => self.passed("fun inf", Passed::RangeEnds),
+            }
         }
         for (address, size) in code.blocks {
             let size = i64::try_from(size).unwrap_or(i64::MAX);

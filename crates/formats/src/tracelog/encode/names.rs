@@ -1,5 +1,6 @@
 //! Classes and functions: kept when they are announced, written when a line first names them.
 
+use super::super::record::Starts;
 use super::super::{names, text};
 use super::{Losses, quoted};
 use crate::check::table::Table;
@@ -166,7 +167,7 @@ impl Names {
         out.push(b' ');
         text::h64(module, out);
         out.push(b' ');
-        text::h32(0x0200_0000 | ((iid + 1) & 0xff_ffff), out);
+        text::h32(names::class_token(iid), out);
         out.extend_from_slice(b" 0x00000000\ncls nam ");
         text::h32(iid, out);
         out.push(b' ');
@@ -204,7 +205,7 @@ impl Names {
         let iid = self.methods_written;
         self.methods_written += 1;
         method.iid = Some(iid);
-        method.token = 0x0600_0000 | (class.functions & 0xff_ffff);
+        method.token = names::function_token(class.functions);
         let (name, signature) = (
             std::mem::take(&mut method.name),
             std::mem::take(&mut method.signature),
@@ -256,17 +257,17 @@ impl Names {
         text::h64(e.address, out);
         out.push(b':');
         text::hex(size, out);
-        for (at, range) in e.ranges.iter().enumerate() {
+        let starts = e.ranges.iter().map(|range| u64::try_from(range.offset));
+        let starts = Starts::new(starts.flatten());
+        for range in &e.ranges {
             losses.field_if(range.frames.len() > 1, "inlined frames of compiled code");
             let start = u64::try_from(range.offset).unwrap_or(u64::MAX);
-            let next = e.ranges.get(at + 1).map(|next| next.offset.try_into());
-            let end = match next {
-                Some(Ok(next)) if next >= start => next,
-                _ => size,
-            };
+            let end = starts.behind(start).unwrap_or(size);
             let line = range.frames.last().map(|frame| frame.line.try_into());
             let (true, Some(Ok(line))) = (start <= end, line) else {
-                losses.field("ranges of compiled code without a line");
+                // One without frames says where the one before it ends.
+                let is_lost = !range.frames.is_empty();
+                losses.field_if(is_lost, "ranges of compiled code without a line");
                 continue;
             };
             let mut separator = b' ';

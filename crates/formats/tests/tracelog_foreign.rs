@@ -1,0 +1,222 @@
+//! Trace logs of the profiler that they come from: what of them no event has a place for.
+
+mod common;
+
+use common::{Decoding, decode, recoded, tells, tells_everything};
+use jtrail_formats::{Format, Severity};
+
+/// A trace in which every number is one that we would write.
+const USUAL: &str = "prf stm 2026-01-02 03:04:05.678\n\
+    thr crt 0x1 0x0\nthr aos 0x0 77\napd crf 0x1 0x4d 0x0 \"a\"\n\
+    asm ldf 0x1 0x1 0x1 0x0 \"bootstrap\"\nmod ldf 0x1 0x0 0x1 0x0 \"bootstrap\"\nmod ata 0x1 0x1\n\
+    cls ldf 0x1 0x0 0x1 0x02000001 0x0\ncls nam 0x0 \"A\"\n\
+    fun inf 0x0 0x40 0x1 0x1 0x06000001\nfun nam 0x0 \"A.b\" \"void\" \"()\"\n\
+    thr crt 0x2 0x1\n";
+const CODE: &str = "fun inf 0x0 0x40 0x1 0x1 0x06000001 0x7f00:0x10";
+
+fn read(log: &[u8]) -> Decoding {
+    decode(Format::TraceLog, log)
+}
+
+fn read_behind(lines: &[u8]) -> Decoding {
+    read(&[USUAL.as_bytes(), lines].concat())
+}
+
+#[test]
+fn what_no_event_has_a_place_for_is_counted() {
+    let deep = format!("sam str 0x1 1 2 0:0{}\n", " 0x0".repeat(4097));
+    let map = |map: &str| format!("{CODE} {map}\njit cmf ? 1 0x40 0x0\n");
+    let (backwards, beyond) = (map("0x1:0x8:0x4"), map("0x1:0x0:0x8 0x2:0x4:0x10"));
+    let behind: &[(&[u8], &[&str])] = &[
+        (b"", &[]),
+        (
+            b"jit cms ? 1 0x40\njit cms ? 1 0x40\ngch gen\n",
+            &[
+                "jit cms: nothing that an event tells; passed over (2 times, first in line 13)",
+                "gch gen: nothing that an event tells; passed over (1 times",
+            ],
+        ),
+        (
+            b"new one 1\n",
+            &["new one: not known here; passed over (1 times"],
+        ),
+        (
+            b"cls ldf 0x2 0x1 0x1 0x02000002 0x0\ncls nam 0x1 \"\xff\"\n",
+            &["cls nam: texts that are no UTF-8, read with U+FFFD (1 times"],
+        ),
+        (
+            b"apd crf 0x2 0x4d 0x0 \"b\"\n",
+            &[
+                "apd crf: a further application domain; passed over (1 times",
+                "apd crf: ids that are not made of internal ones; passed over (1 times",
+            ],
+        ),
+        (
+            b"mod ldf 0x1 0x0 0x1 0x5 \"bootstrap\"\n",
+            &["mod ldf: a status that is not 0; passed over (1 times"],
+        ),
+        (
+            b"thr crt 0xab 0x2\nthr dst 0xab 0x2\nthr dst 0x1\n",
+            &[
+                "thr crt: ids that are not made of internal ones; passed over (1 times",
+                "thr dst: ids that are not made of internal ones; passed over (1 times",
+            ],
+        ),
+        (
+            b"cls ldf 0x99 0x1 0x1 0x02000077 0x0\ncls nam 0x1 \"B\"\n",
+            &[
+                "cls ldf: ids that are not made of internal ones; passed over (1 times",
+                "cls ldf: tokens that are not made of internal ids; passed over (1 times",
+            ],
+        ),
+        // An id that another function has, and then another one for a function that has one.
+        (
+            b"fun inf 0x1 0x40 0x1 0x1 0x06000002\nfun nam 0x1 \"A.c\" \"void\" \"()\"\n\
+              fun inf 0x1 0x41 0x1 0x1 0x06000002 0x7f00:0x10\njit cmf ? 1 0x40 0x0\n",
+            &["fun inf: ids that are not made of internal ones; passed over (2 times"],
+        ),
+        (
+            b"fun inf 0x1 0x41 0x1 0x5 0x06000077\nfun nam 0x1 \"A.c\" \"void\" \"()\"\n",
+            &[
+                "fun inf: modules that are not those of their classes; passed over (1 times",
+                "fun inf: tokens that are not made of internal ids; passed over (1 times",
+            ],
+        ),
+        (
+            b"thr aos 0x0 78\n",
+            &["thr aos: of a thread 0 on which nothing happens; passed over (1 times"],
+        ),
+        (
+            b"asm ldf 0x2 0x1 0x2 0x0 \"x\"\nasm ldf 0x2 0x1 0x2 0x0 \"y\"\n",
+            &["asm ldf: of no class; passed over (2 times"],
+        ),
+        (
+            b"asm ldf 0x2 0x7 0x2 0x0 \"x\"\nmod ata 0x2 0x2\n\
+              cls ldf 0x2 0x1 0x2 0x02000002 0x0\ncls nam 0x1 \"B\"\n",
+            &["asm ldf: ids that are not made of internal ones; passed over (1 times"],
+        ),
+        (
+            b"mod ldf 0x1 0x7f00 0x1 0x0 \"a.dll\"\n",
+            &[
+                "mod ldf: base addresses; passed over (1 times",
+                "mod ldf: names that are not those of their assemblies; passed over (1 times",
+            ],
+        ),
+        (
+            b"cls ldf 0x2 0x1 0x9 0x02000002 0x0\ncls nam 0x1 \"B\"\n",
+            &["cls ldf: of modules that were not loaded; told without a loader (1 times"],
+        ),
+        (
+            b"cls ldf 0x2 0x1 0x1 0x02000002 0x0\ncls ldf 0x3 0x2 0x1 0x02000003 0x0\n",
+            &["cls ldf: of classes that get no name; passed over (2 times"],
+        ),
+        (
+            b"fun inf 0x1 0x41 0x1 0x1 0x06000002\n",
+            &["fun inf: of functions that get no name; passed over (1 times"],
+        ),
+        (
+            b"fun inf 0x0 0x40 0x1 0x1 0x06000001 0x1:0x0:0x8\n",
+            &["fun inf: a code map without code; passed over (1 times"],
+        ),
+        (
+            backwards.as_bytes(),
+            &["fun inf: a range of code that ends before it starts (1 times"],
+        ),
+        (
+            beyond.as_bytes(),
+            &[
+                "fun inf: a range of code that goes on where the next one starts; read up to there (1 times",
+            ],
+        ),
+        (
+            b"jit cmf ? 1 0x40 0x80004005\n",
+            &["jit cmf: a compilation that failed; passed over (1 times"],
+        ),
+        (
+            b"jit cmf ? 1 0x99 0x0\n",
+            &["jit cmf: of functions that were not defined by then; passed over (1 times"],
+        ),
+        (
+            b"jit cmf 77 1 0x40 0x0\ngch gcs 0x1 2 ? tfff\ngch gcf ? 3\n",
+            &[
+                "jit cmf: threads that did it; passed over (1 times",
+                "gch gcs: threads that did it; passed over (1 times",
+            ],
+        ),
+        (
+            b"gch gcs ? 1 ? ttff\ngch gcf ? 2\n",
+            &["gch gcs: generations, read as young or full (1 times"],
+        ),
+        (
+            b"sam str 0x1 1 0 0:0 0x0:0x7f00\nsam mem 0x1 2 0x0:1:24:0x7f00\n",
+            &[
+                "sam str: instruction pointers; passed over (1 times",
+                "sam mem: instruction pointers; passed over (1 times",
+            ],
+        ),
+        (
+            b"sam str 0x1 1 0 0:0 0x0\nsam str 0x1 2 0 2:5 0x0\nsam str 0x1 3 0 1:1\n",
+            &["sam str: of threads whose stack is not known; passed over (1 times"],
+        ),
+        (
+            b"sam str 0x1 1 0 0:0 0x0\nsam str 0x1 2 3 1:1\n",
+            &["sam str: ticks of a trace that tells calls; passed over (1 times"],
+        ),
+        (
+            deep.as_bytes(),
+            &["sam str: samples of more than 4096 frames; the innermost are read (1 times"],
+        ),
+        (
+            b"sam str 0x1 1 2 0:0 0x0\nsam str 0x1 2 0 1:1 0x0\nsam mem 0x1 2 0x0:1:24\n",
+            &["sam str: stacks of allocations in a trace of samples; passed over (1 times"],
+        ),
+    ];
+    let mut decodings = Vec::new();
+    for (lines, expected) in behind {
+        let decoding = read_behind(lines);
+        tells(&decoding, expected);
+        decodings.push(decoding);
+    }
+    let large = USUAL.replace("0x4d", "0x100000000");
+    let decoding = read(large.as_bytes());
+    tells(
+        &decoding,
+        &[
+            "apd crf: process numbers above 31 bits, read as 0 (1 times",
+            "thr aos: of a thread 0 on which nothing happens; passed over (1 times",
+        ],
+    );
+    decodings.push(decoding);
+    tells_everything(Format::TraceLog, &decodings);
+}
+
+#[test]
+fn gaps_between_ranges_of_code_stay() {
+    let map = "0x7f00:0x10 0x1:0x0:0x4 0x2:0x8:0xc 0x3:0xc:0xf\n";
+    let log = format!("{USUAL}fun inf 0x0 0x40 0x1 0x1 0x06000001 {map}jit cmf ? 1 0x40 0x0\n");
+    let decoding = read(log.as_bytes());
+    assert!(decoding.is_clean(), "{decoding:?}");
+    let code = decoding.events.iter().find(|e| e.contains("CodeRange"));
+    let code = code.expect("compiled code");
+    for (offset, frames) in [(0, 1), (4, 0), (8, 1), (12, 1), (15, 0)] {
+        let range = format!("offset: {offset}, frames: [{}", ["]", "Frame"][frames]);
+        assert!(code.contains(&range), "{range}: {code}");
+    }
+    assert_eq!(code.matches("CodeRange").count(), 5);
+    let again = recoded(Format::TraceLog, log.as_bytes(), Format::TraceLog);
+    let again = String::from_utf8(again).expect("a log");
+    assert!(again.contains(&map["0x7f00:".len()..]), "{again}");
+}
+
+#[test]
+fn a_last_line_without_its_end_tells_what_it_passes_over() {
+    let decoding = read_behind(b"jit cmf 77 1 0x40 0x0");
+    tells(
+        &decoding,
+        &["jit cmf: threads that did it; passed over (1 times"],
+    );
+    let (_, message) = decoding.only(Severity::Truncated);
+    assert!(message.ends_with("it is read nevertheless"), "{message}");
+    let last = decoding.events.last().expect("an event");
+    assert!(last.starts_with("MethodCompile"), "{last}");
+}
