@@ -10,8 +10,8 @@ use std::panic::catch_unwind;
 fn said(kind: u8, nth: usize, ticks: i64) -> String {
     let mut bytes = again(&bursts()).bytes;
     let all = records(&bytes);
-    let of_kind = all.iter().filter(|record| record.kind == kind);
-    let record = of_kind.skip(nth).next().expect("one that is there");
+    let mut of_kind = all.iter().filter(|record| record.kind == kind);
+    let record = of_kind.nth(nth).expect("one that is there");
     let moved = record.ticks().wrapping_add_signed(ticks);
     let at = record.offset + 1;
     bytes[at..at + 8].copy_from_slice(&moved.to_le_bytes());
