@@ -38,13 +38,14 @@ pub(crate) struct Figures {
     pub(crate) compiled: u64,
     /// Classes in the order of their definitions.
     pub(crate) defined: Vec<String>,
-    /// Names of events, and how many there are.
-    pub(crate) kinds: BTreeMap<String, u64>,
+    /// Events by kind, as the checker counts them.
+    pub(crate) kinds: BTreeMap<&'static str, u64>,
     /// Truncated in the middle, or without its end.
     pub(crate) broken_off: bool,
 
     classes: HashMap<u64, String>,
     methods: HashMap<u64, String>,
+    method_calls: HashMap<u64, u64>,
     thread_names: HashMap<ThreadId, usize>,
     object_classes: HashMap<ObjectId, u64>,
 }
@@ -96,7 +97,10 @@ impl Figures {
         if let Some(problem) = problem {
             return Err(problem);
         }
-        for finding in checker.finish().findings {
+        figures.name_calls();
+        let checked = checker.finish();
+        figures.kinds = checked.counts.kinds.iter().copied().collect();
+        for finding in checked.findings {
             match finding.severity {
                 Severity::Fault => return Err(format!("{finding:?}")),
                 Severity::Truncated => figures.broken_off = true,
@@ -111,14 +115,17 @@ impl Figures {
     }
 
     fn call(&mut self, method: u64, count: u64) {
-        let key = short(&self.methods[&method]);
-        *self.calls.entry(key).or_default() += count;
+        *self.method_calls.entry(method).or_default() += count;
+    }
+
+    fn name_calls(&mut self) {
+        for (method, count) in std::mem::take(&mut self.method_calls) {
+            let key = short(&self.methods[&method]);
+            *self.calls.entry(key).or_default() += count;
+        }
     }
 
     fn take(&mut self, event: &Event<'_>) {
-        let text = format!("{event:?}");
-        let kind = text.split('(').next().unwrap_or_default().to_owned();
-        *self.kinds.entry(kind).or_default() += 1;
         match event {
             Event::ThreadStart(e) => {
                 self.thread_names.insert(e.thread, self.threads.len());

@@ -3,6 +3,7 @@
 use crate::common::{FILTER, Trace, VERSIONS, agent, program};
 use crate::live_cli::jtrail;
 use crate::live_control::{Bench, rounds};
+use jtrail_formats::Format;
 use jtrail_model::{BurstNote, Note};
 use jtrail_testkit::{Jdk, Output, temp_dir};
 use std::io::Write;
@@ -260,15 +261,7 @@ fn times() {
 fn every_format() {
     let jdks = Jdk::require(&VERSIONS);
     let jdk = jdks.last().expect("some");
-    for format in [
-        "xml",
-        "binary",
-        "jinsight",
-        "mlpd",
-        "tracelog",
-        "profilerj",
-        "trail",
-    ] {
+    for format in Format::ALL.map(Format::name) {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let options = format!(

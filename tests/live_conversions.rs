@@ -114,24 +114,34 @@ fn everything_in_all_formats() {
     }
 }
 
-/// The JDK's own compiler, over the sample application's sources.
-pub(crate) fn java_compiler(jdk: &Jdk, classes: &Path) -> Run {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("java-harness/src11/org");
+/// The sources of the sample application.
+pub(crate) fn shop_sources() -> Vec<PathBuf> {
+    java_files("java-harness/src11/org")
+}
+
+/// The JDK's own compiler over these sources.
+pub(crate) fn java_compiler(jdk: &Jdk, classes: &Path, sources: &[PathBuf]) -> Run {
     let run = Run::new(jdk, "com.sun.tools.javac.Main").jvm_arg("-XX:+UseSerialGC");
     let run = ["-proc:none", "-nowarn", "-d"]
         .iter()
         .fold(run, |run, arg| run.arg(*arg));
-    java_files(&sources)
-        .into_iter()
+    sources
+        .iter()
         .fold(run.arg(classes), |run, file| run.arg(file))
+}
+
+/// The run with the quick one of the JVM's two compilers. In a program of some seconds, the other costs more than it saves.
+pub(crate) fn quick(run: Run) -> Run {
+    run.jvm_arg("-XX:TieredStopAtLevel=1")
 }
 
 /// Calls by the million, and a heap that is collected several times.
 #[test]
 fn the_java_compiler_in_all_formats() {
-    for jdk in Jdk::require(&[17]) {
+    for jdk in Jdk::require(&JVMS) {
         let folder = temp_dir();
-        let run = java_compiler(&jdk, folder.path()).jvm_arg("-Xmn8m");
+        let run = java_compiler(&jdk, folder.path(), &shop_sources()).jvm_arg("-Xmn8m");
+        let run = quick(run);
         let packages = ["comp", "jvm"].map(|p| format!("include=com.sun.tools.javac.{p}.*"));
         let options = format!("events=+alloc+free+exceptions,{}", packages.join(","));
         let sums = assert_same(&in_all_formats(run, &options, folder.path()));
@@ -142,14 +152,18 @@ fn the_java_compiler_in_all_formats() {
     }
 }
 
-fn java_files(folder: &Path) -> Vec<PathBuf> {
+/// All Java files of a folder of this project, in order.
+pub(crate) fn java_files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files.extend(java_files(&path));
-        } else if path.extension().is_some_and(|e| e == "java") {
-            files.push(path);
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "java") {
+                files.push(path);
+            }
         }
     }
     files.sort();

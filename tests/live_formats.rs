@@ -3,11 +3,8 @@
 
 use crate::common::{FILTER, VERSIONS, agent, program};
 use crate::figures::{Figures, short_counts};
-use crate::live_cli::jtrail;
-use crate::live_conversions::java_compiler;
 use jtrail_formats::Format;
 use jtrail_testkit::{Jdk, MprofReport, Output, Run, Truth, differences, mprof, temp_dir};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -41,6 +38,14 @@ pub(crate) const SPELLINGS: [Spelling; 8] = [
     spelling("format=trail", "trail", Format::Trail),
     spelling("format=profilerj", "xml", Format::ProfilerJ),
 ];
+
+/// The spellings for a JVM in tests with many runs: all on the newest and on 17, and on the others two, for what a JVM says and how a format
+/// says it are apart from each other.
+fn spellings(jdk: &Jdk) -> impl Iterator<Item = &'static Spelling> {
+    let all = matches!(jdk.feature, 17 | 25);
+    let chosen = |format| matches!(format, Format::Jinsight | Format::Trail);
+    SPELLINGS.iter().filter(move |s| all || chosen(s.format))
+}
 
 /// What `jtrail verify` answers.
 pub(crate) fn verify(file: &Path) -> (ExitCode, String) {
@@ -100,7 +105,7 @@ fn calls_are_those_that_the_program_made() {
             "harness.Overflow",
         ] {
             let bare = program(&jdk, name).output();
-            for spelling in &SPELLINGS {
+            for spelling in spellings(&jdk) {
                 eprintln!("{name}, {}, JDK {}", spelling.options, jdk.feature);
                 let (output, figures) = written(|| program(&jdk, name), spelling, FILTER);
                 let counts = output.counts();
@@ -136,7 +141,7 @@ fn own(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 fn objects_and_collections_are_those_of_the_program() {
     for jdk in Jdk::require(&VERSIONS) {
         for name in ["harness.Allocations", "harness.Frees"] {
-            for spelling in &SPELLINGS {
+            for spelling in spellings(&jdk) {
                 eprintln!("{name}, {}, JDK {}", spelling.options, jdk.feature);
                 let run = || program(&jdk, name).jvm_arg("-XX:+UseSerialGC");
                 let events = "events=threads+gc+alloc+free,include=harness.*";
@@ -356,124 +361,5 @@ fn mprof_report_reads_log_profiles() {
                 }
             }
         }
-    }
-}
-
-/// A trace of a program in each spelling, each of a run of its own.
-fn recorded(run: impl Fn() -> Run, options: &str, folder: &Path) -> Vec<String> {
-    let record = |(number, spelling): (usize, &Spelling)| {
-        let file = folder.join(number.to_string());
-        let options = format!("{},{options},file={}", spelling.options, file.display());
-        run().agent(agent(), options).output().assert_exit(0);
-        assert_verified(&file);
-        file.to_str().expect("text").to_owned()
-    };
-    SPELLINGS.iter().enumerate().map(record).collect()
-}
-
-/// Runs of one program, a trace of each in a format of its own: what does not depend on the run, and both can tell, is the same, and
-/// is not nothing. Prints the table.
-fn assert_same(files: &[String], quantities: &str) {
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let compared = |shown: &[&str]| {
-        let (code, out, err) =
-            jtrail(&[&["compare", "--only", quantities], shown, &files].concat());
-        println!("{out}");
-        assert!(code == ExitCode::SUCCESS, "{out}{err}");
-        out
-    };
-    let table = compared(&[]);
-    let json: Value = serde_json::from_str(&compared(&["--format", "json"])).expect("JSON");
-    let rows = json["comparison"].as_array().expect("rows");
-    let comparable: Vec<_> = rows
-        .iter()
-        .filter(|row| row["result"] != "not comparable")
-        .collect();
-    for quantity in quantities.split(',') {
-        let told = comparable.iter().filter(|row| row["quantity"] == quantity);
-        let sums: Vec<_> = told.map(|row| row["sum"].as_u64()).collect();
-        let enough = sums.len() > 1 && sums.iter().all(|sum| *sum > Some(0));
-        assert!(enough, "{quantity}: {sums:?}\n{table}");
-    }
-}
-
-#[test]
-fn runs_in_each_format_say_the_same() {
-    for jdk in Jdk::require(&[17, 25]) {
-        for name in ["harness.Exceptions", "harness.Constructors"] {
-            let folder = temp_dir();
-            let options = format!("events=+exceptions,{FILTER}");
-            let files = recorded(|| program(&jdk, name), &options, folder.path());
-            let all = "calls,thread-calls,exception-leaves,throws,catches";
-            assert_same(&files, all);
-        }
-    }
-}
-
-/// Threads, calls, and what its own code creates: with probes where it does, that does not depend on what is compiled.
-#[test]
-fn runs_of_the_sample_application_say_the_same() {
-    for jdk in Jdk::require(&[17, 25]) {
-        let folder = temp_dir();
-        let options = "events=+alloc,alloc=sites,include=org.example.*";
-        let shop = || program(&jdk, "org.example.shop.Main").arg("5");
-        let files = recorded(shop, options, folder.path());
-        assert_same(&files, "calls,exception-leaves");
-        let figures: Vec<Figures> = files
-            .iter()
-            .map(|file| Figures::read(Path::new(file)).expect("sound"))
-            .collect();
-        let own = |figures: &Figures| -> BTreeMap<String, u64> {
-            let own = figures.objects.iter().filter(|(class, _)| {
-                class.trim_start_matches("[L").starts_with("org.example.") && !class.contains("$$")
-            });
-            own.map(|(class, count)| (class.clone(), *count)).collect()
-        };
-        let expected = own(&figures[0]);
-        assert!(expected.values().sum::<u64>() > 5_000, "{expected:?}");
-        for (spelling, figures) in SPELLINGS.iter().zip(&figures) {
-            if spelling.format != Format::ProfilerJ {
-                let wrong = differences("objects", &expected, &own(figures));
-                assert_eq!(wrong, [""; 0], "{}, JDK {}", spelling.options, jdk.feature);
-            }
-        }
-    }
-}
-
-/// Each collection is one that the program asks for, so that all runs have as many.
-#[test]
-fn runs_with_collections_say_the_same() {
-    for jdk in Jdk::require(&[17, 25]) {
-        let folder = temp_dir();
-        let frees = || {
-            let run = program(&jdk, "harness.Frees");
-            ["-XX:+UseSerialGC", "-Xms512m", "-Xmn256m"]
-                .iter()
-                .fold(run, |run, arg| run.jvm_arg(*arg))
-        };
-        let options = "events=threads+gc+alloc+free,include=harness.*";
-        let files = recorded(frees, options, folder.path());
-        assert_same(&files, "collections");
-    }
-}
-
-/// A compiler over some dozens of files: the same calls, by method and thread.
-#[test]
-fn runs_of_the_java_compiler_say_the_same() {
-    for jdk in Jdk::require(&[17, 25]) {
-        let folder = temp_dir();
-        let classes = folder.path().join("classes");
-        // Each run finds an empty folder. Hash codes of objects that have none of their own are counted, and the same each time where
-        // nothing is recorded that gives objects numbers, and so, on 25, hash codes.
-        let compiler = || {
-            let _ = fs::remove_dir_all(&classes);
-            fs::create_dir(&classes).expect("a folder");
-            java_compiler(&jdk, &classes)
-                .jvm_arg("-XX:+UnlockExperimentalVMOptions")
-                .jvm_arg("-XX:hashCode=3")
-        };
-        let packages = ["comp", "jvm"].map(|p| format!("include=com.sun.tools.javac.{p}.*"));
-        let files = recorded(compiler, &packages.join(","), folder.path());
-        assert_same(&files, "calls,thread-calls,exception-leaves");
     }
 }

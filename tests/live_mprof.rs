@@ -13,11 +13,15 @@
 //!   left out. So are averages, which are quotients of what is compared.
 //! - `jtrail`, `VM` and `compiler` are threads of the format. Loaders are domains, images and assemblies; `unknown` is one of these.
 //! - Roots are told only with `--traces`.
-//! - Its report `stats` counts the events of a file by their kind in the file, for which ours has no table. It is left out.
+//! - Its report `stats` is of the records of the file: [`stats`] says what each number is of ours.
+//!
+//! `docs/formats/mlpd.md` has the list of all reports.
+
+mod stats;
 
 use crate::common::{agent, program};
 use crate::live_cli::jtrail;
-use crate::live_conversions::{java_compiler, small_heap, write_mlpd};
+use crate::live_conversions::{java_compiler, shop_sources, small_heap, write_mlpd};
 use jtrail_cli::analysis::readable_type;
 use jtrail_testkit::mprof::{Figures, Times, add, told};
 use jtrail_testkit::{Jdk, MprofReport, Run, mprof, temp_dir};
@@ -291,7 +295,9 @@ fn assert_agreement(program: &MprofReport, file: &Path) -> Figures {
     .concat();
     let (code, out, err) = jtrail(&args);
     assert_eq!((code, err.as_str()), (ExitCode::SUCCESS, ""));
-    let (mut ours, our_times) = reported(&serde_json::from_str(&out).expect("JSON"));
+    let json = serde_json::from_str(&out).expect("JSON");
+    stats::compare(program, file, &json);
+    let (mut ours, our_times) = reported(&json);
     let (mut theirs, their_times) = mprof::figures(&program.report(file));
     let is_shot = |what: &String| what.starts_with("shot ") && what.ends_with(" at");
     for (what, ms) in theirs.extract_if(.., |what, _| is_shot(what)) {
@@ -443,7 +449,7 @@ fn reports_on_the_java_compiler() {
         let classes = temp_dir();
         agree(
             &report,
-            || java_compiler(&jdk, classes.path()).jvm_arg("-Xmn8m"),
+            || java_compiler(&jdk, classes.path(), &shop_sources()).jvm_arg("-Xmn8m"),
             &options,
             // Each takes a while.
             &[if jdk.feature < 20 { "1" } else { "17" }],

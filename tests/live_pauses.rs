@@ -2,15 +2,12 @@
 
 use crate::common::at_once;
 use crate::live_control::Bench;
+use crate::live_jinsight::raw;
 use jtrail_testkit::{Jdk, Output};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
-
-#[allow(dead_code, reason = "another test writes with it too")]
-#[path = "../crates/formats/tests/jinsight/raw.rs"]
-mod raw;
 
 /// Time enough for threads to come back to where they wait for work; one that takes longer is no failure.
 const QUIET: Duration = Duration::from_millis(300);

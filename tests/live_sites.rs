@@ -4,7 +4,7 @@
 use crate::collectors;
 use crate::common::{VERSIONS, agent, harness, program};
 use crate::facts::Facts;
-use crate::live_conversions::java_compiler;
+use crate::live_conversions::{java_compiler, shop_sources};
 use jtrail_testkit::{Jdk, Run, temp_dir};
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ fn the_java_compiler_works_as_before() {
     for jdk in jdks.filter(|jdk| jdk.javac.is_some()) {
         let made = |options: Option<&str>| {
             let folder = temp_dir();
-            let run = java_compiler(&jdk, folder.path()).jvm_arg("-Xmn8m");
+            let run = java_compiler(&jdk, folder.path(), &shop_sources()).jvm_arg("-Xmn8m");
             match options {
                 None => run.output().assert_exit(0),
                 Some(options) => {

@@ -9,6 +9,7 @@ mod fake;
 use common::{Done, Folder, jtrail};
 use fake::Served;
 use jtrail_control::{Command as Ask, Settings};
+use jtrail_formats::Format;
 use jtrail_options::Compat;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -236,15 +237,7 @@ fn verified(path: &str, format: &str) {
 fn a_stream_in_any_format() {
     let served = served();
     let folder = Folder::new();
-    for format in [
-        "xml",
-        "binary",
-        "jinsight",
-        "mlpd",
-        "tracelog",
-        "profilerj",
-        "trail",
-    ] {
+    for format in Format::ALL.map(Format::name) {
         let path = folder.at(format);
         let path = path.to_str().expect("UTF-8");
         let args = [

@@ -6,23 +6,15 @@
 //!
 //! Processor time of this thread where the system tells it, or else time that went by. Rounds are interleaved.
 
-#[path = "../tests/common/spelling.rs"]
-#[allow(
-    dead_code,
-    missing_docs,
-    unreachable_pub,
-    reason = "the tests use the rest of it"
-)]
-mod spelling;
 mod workload;
 
 use jtrail_formats::{Checker, Format, Item, Reader};
 use jtrail_model::Event;
-use spelling::Spelling;
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use workload::Workload;
+use workload::spelling::Spelling;
 
 const CALLS: u64 = 2_000_000;
 const THREADS: u64 = 8;

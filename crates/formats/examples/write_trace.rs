@@ -8,21 +8,13 @@
 //!
 //! Calls and leaves count as one each. Memory does not grow with them.
 
-#[path = "../tests/common/spelling.rs"]
-#[allow(
-    dead_code,
-    missing_docs,
-    unreachable_pub,
-    reason = "the tests use the rest of it"
-)]
-mod spelling;
 mod workload;
 
-use spelling::Spelling;
 use std::env;
 use std::error::Error;
 use std::io::{self, Write};
 use workload::Workload;
+use workload::spelling::Spelling;
 
 /// Bytes that are gathered before they are written.
 const CHUNK: usize = 1 << 20;

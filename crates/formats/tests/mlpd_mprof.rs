@@ -12,6 +12,11 @@ use jtrail_testkit::mprof::{Figures, add};
 use jtrail_testkit::{MprofReport, mprof};
 use std::collections::{BTreeSet, HashMap};
 
+/// What a buffer begins with.
+const BUFFER_ID: [u8; 4] = [1, 0x4c, 0x50, 0x4d];
+/// Records of which an event may have several.
+const SEVERAL: [&str; 2] = ["METADATA END_LOAD", "HEAP HEAP_OBJECT"];
+
 /// The figures that the events have.
 fn expected(events: &[Event<'_>]) -> Figures {
     let mut f = Figures::new();
@@ -98,6 +103,53 @@ fn expected(events: &[Event<'_>]) -> Figures {
     f
 }
 
+/// How many records of each kind the report `stats` should find, less those of definitions and of objects in dumps, which an event may have several of.
+fn expected_records(version: DataVersion, events: &[Event<'_>]) -> Figures {
+    let last = version == DataVersion::V17;
+    let mut f = Figures::new();
+    let mut heap = 0;
+    let stack =
+        |name: &str, has_one: bool| format!("{name}_{}", if has_one { "BT" } else { "NO_BT" });
+    for event in events {
+        let kind = match event {
+            Event::MethodDef(_) | Event::MethodCompile(_) => "METHOD JIT".into(),
+            Event::MethodEnter(_) => "METHOD ENTER".into(),
+            Event::MethodLeave(e) if e.by_exception => "METHOD EXC_LEAVE".into(),
+            Event::MethodLeave(_) => "METHOD LEAVE".into(),
+            Event::ObjectAlloc(e) => stack("ALLOC ALLOC", !e.method.is_none()),
+            Event::ExceptionThrow(e) => stack("EXCEPTION THROW", !e.stack.is_empty()),
+            Event::ExceptionCatch(_) => "EXCEPTION CLAUSE".into(),
+            Event::MonitorContendedEnter(e) if last => {
+                stack("MONITOR MONITOR", !e.stack.is_empty())
+            }
+            Event::MonitorContendedEntered(e) if last => {
+                stack("MONITOR MONITOR", !e.stack.is_empty())
+            }
+            Event::GcStart(_) => "GC GC_EVENT".into(),
+            Event::GcFinish(e) => {
+                if e.total_space != heap {
+                    heap = e.total_space;
+                    add(&mut f, "GC GC_RESIZE", 1);
+                }
+                "GC GC_EVENT".into()
+            }
+            Event::ThreadEnd(_) => "METADATA END_UNLOAD".into(),
+            Event::ClassUnload(_) if !last => "METADATA END_UNLOAD".into(),
+            Event::HeapDump(_) => "HEAP HEAP_START".into(),
+            Event::HeapDumpEnd(_) => "HEAP HEAP_END".into(),
+            Event::GcRoot(_) if last => "HEAP HEAP_ROOT".into(),
+            // Two threads of the format end with it.
+            Event::AgentDestroy(_) => {
+                add(&mut f, "METADATA END_UNLOAD", 2);
+                continue;
+            }
+            _ => continue,
+        };
+        add(&mut f, kind, 1);
+    }
+    f
+}
+
 fn shown_class(name: &str) -> String {
     match name {
         "[I" => "int[]".into(),
@@ -173,6 +225,18 @@ fn mprof_report_counts_what_the_events_say() {
             // Reports leave out what there is none of.
             wanted.retain(|_, count| *count > 0);
             assert_eq!(found, wanted, "{version:?} {round}");
+            let stats = program.stats(&file);
+            let written = bytes.windows(BUFFER_ID.len()).filter(|b| *b == BUFFER_ID);
+            assert!((1..=written.count() as u64).contains(&stats.buffers.0));
+            let records = stats.records.into_iter().map(|(kind, r)| (kind, r.count));
+            let records: Figures = records
+                .filter(|(kind, _)| !SEVERAL.contains(&&**kind))
+                .collect();
+            assert_eq!(
+                records,
+                expected_records(version, &events),
+                "{version:?} {round}"
+            );
         }
     }
     std::fs::remove_dir_all(&directory).unwrap();

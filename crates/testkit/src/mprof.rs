@@ -68,12 +68,75 @@ impl MprofReport {
         }
         text
     }
-    /// Runs all reports over a file, with the innermost frame of each stack: what [`figures`] reads.
+
+    /// Runs all reports but `stats` over a file, with the innermost frame of each stack: what [`figures`] reads.
     ///
     /// # Panics
     /// As [`Self::run`].
     pub fn report(&self, file: &Path) -> String {
         self.run(file, &[REPORTS, "--verbose", "--traces", "--maxframes=1"])
+    }
+
+    /// Runs the report `stats` over a file.
+    ///
+    /// # Panics
+    /// As [`Self::run`], and when it does not read as known.
+    pub fn stats(&self, file: &Path) -> Stats {
+        Stats::read(&self.run(file, &["--reports=stats"]))
+    }
+}
+
+/// What the report `stats` says of a file.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Buffers, and the bytes of their headers.
+    pub buffers: (u64, u64),
+    /// The records of each kind, such as `METHOD ENTER`.
+    pub records: BTreeMap<String, Records>,
+}
+
+/// Records of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Records {
+    /// How many there are.
+    pub count: u64,
+    /// Bytes of the shortest one.
+    pub shortest: u64,
+    /// Bytes of the longest one.
+    pub longest: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+}
+
+impl Stats {
+    fn read(text: &str) -> Self {
+        let mut stats = Self::default();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let number = |at: usize| words[at].parse().expect("a number");
+            match words[..] {
+                ["Buffer", "count", _, "overhead", ..] => stats.buffers = (number(2), number(4)),
+                [group, kind, "count", _, "min", _, "max", _, "bytes", _] => {
+                    let [group, kind] = [group, kind].map(|name| name.trim_start_matches("TYPE_"));
+                    let records = Records {
+                        count: number(3),
+                        shortest: number(5),
+                        longest: number(7),
+                        bytes: number(9),
+                    };
+                    let known = stats.records.insert(format!("{group} {kind}"), records);
+                    assert_eq!(known, None, "{line}");
+                }
+                [] | ["Mlpd", "statistics"] | ["Event", "details:"] => {}
+                _ => panic!("unexpected: {line}"),
+            }
+        }
+        stats
+    }
+
+    /// Takes out how many records of a kind there are.
+    pub fn take(&mut self, kind: &str) -> u64 {
+        self.records.remove(kind).map_or(0, |records| records.count)
     }
 }
 

@@ -1,8 +1,19 @@
 //! A trace like that of a big program, made event by event, so that its length costs no memory.
 //!
-//! As many methods and classes as `javac` has, defined at their first use. Threads take turns in runs, as the
+//! As many methods and classes as a run of `javac` has in JDK 25, its own and the JDK's (`docs/real-programs.md`), defined at their first use. Threads take turns in runs, as the
 //! agent's writer hands them on. A method calls one other method most of the time, and sometimes one of a
 //! few more, so that there are many paths of calls, and some that are taken far more often than others.
+//!
+//! [`spelling`] is how a trace is written.
+
+#[path = "../../tests/common/spelling.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests use the rest of it"
+)]
+pub(crate) mod spelling;
 
 use jtrail_model::{
     AgentCreate, AgentDestroy, ClassDef, ClassDetail, ClassId, Duration, Event, Member, MethodDef,
@@ -11,9 +22,9 @@ use jtrail_model::{
 };
 
 /// Methods of all classes together.
-const METHODS: u64 = 30_000;
+const METHODS: u64 = 33_000;
 /// Methods of one class.
-const OF_ONE_CLASS: u64 = 12;
+const OF_ONE_CLASS: u64 = 11;
 /// Calls that are open at most on a thread.
 const DEEPEST: usize = 120;
 /// Events of one thread behind each other.

@@ -72,12 +72,15 @@
 //! - THREAD_START stands behind the THREAD_DEFINE of a thread that was seen to start. We write it for
 //!   those that come after the JVM is ready *(choice)*. Nothing of a thread follows THREAD_EXIT.
 //! - A leave closes the innermost call of its thread. Leaves by exception are no different.
+//! - Ticks never fall among the records of one thread, nor below those of the BEGIN_BURST before them. What comes with lower ones is moved up, and
+//!   counted *(choice)*. Only the first burst has what was earlier than the start of the trace with its own ticks *(choice)*.
 //! - *_CREATED stands behind the definition of its object, once.
 //! - Collections begin and end in turn, inside of a burst.
 //! - Everything of ours stands between BEGIN_BURST and END_BURST, but for END_FILE. A trace without
 //!   pauses has one burst. At its end, all open calls have leaves with the ticks of END_BURST; at the begin
 //!   of the next, all calls that are still open have enters with the ticks of BEGIN_BURST; those that
 //!   ended in between have not. An enter of ours with those ticks is moved by one, and so is the end behind a leave.
+//! - A collection that ends in a pause ended where that began.
 //! - What happens between bursts is written behind the next BEGIN_BURST with its ticks, and dropped if
 //!   there is none.
 //!

@@ -5,14 +5,14 @@ use super::{FORMAT, again, hex};
 use jtrail_formats::Severity;
 
 /// A file of records behind a header with ticks of a nanosecond, whose tick 1000 is second 1.
-struct File(Vec<u8>);
+pub(super) struct File(Vec<u8>);
 
 impl File {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with(44, 0, 1000, 1000)
     }
 
-    fn with(platform: u32, events: u32, per_us: u32, start: u64) -> Self {
+    pub(super) fn with(platform: u32, events: u32, per_us: u32, start: u64) -> Self {
         let mut bytes = b"b\x08\0\0\0".to_vec();
         for field in [platform, events, 1024, 16384, per_us] {
             bytes.extend_from_slice(&field.to_le_bytes());
@@ -25,7 +25,7 @@ impl File {
     }
 
     /// A record: its fields as hexadecimal text.
-    fn put(mut self, kind: u8, ticks: u64, fields: &str) -> Self {
+    pub(super) fn put(mut self, kind: u8, ticks: u64, fields: &str) -> Self {
         self.0.push(kind);
         self.0.extend_from_slice(&ticks.to_le_bytes());
         self.0.extend(hex(fields));
@@ -33,7 +33,7 @@ impl File {
     }
 
     /// Class a/B with methods f and g.
-    fn class(self, id: u8) -> Self {
+    pub(super) fn class(self, id: u8) -> Self {
         let fields = format!(
             "{id:02x}00 0000 0300 612f42 0200 0100 66 0300 282956 0900 0100 67 0300 282956 0900 0000 0000 0000"
         );
@@ -41,11 +41,11 @@ impl File {
             .put(0x6e, 1001, &fields)
     }
 
-    fn thread(self) -> Self {
+    pub(super) fn thread(self) -> Self {
         self.put(0x0a, 1002, "01000000 00000000 0100 0400 6d61696e")
     }
 
-    fn enter(self, ticks: u64, method: u8) -> Self {
+    pub(super) fn enter(self, ticks: u64, method: u8) -> Self {
         self.put(
             0x5b,
             ticks,
@@ -53,19 +53,19 @@ impl File {
         )
     }
 
-    fn leave(self, ticks: u64) -> Self {
+    pub(super) fn leave(self, ticks: u64) -> Self {
         self.put(0x1f, ticks, "0000000000000000 01000000")
     }
 
-    fn begin(self, ticks: u64) -> Self {
+    pub(super) fn begin(self, ticks: u64) -> Self {
         self.put(0x65, ticks, "")
     }
 
-    fn end(self, ticks: u64) -> Self {
+    pub(super) fn end(self, ticks: u64) -> Self {
         self.put(0x66, ticks, "")
     }
 
-    fn whole(mut self) -> Vec<u8> {
+    pub(super) fn whole(mut self) -> Vec<u8> {
         self.0.extend(hex("64 49160000 0000dead"));
         self.0
     }
@@ -425,10 +425,9 @@ fn the_end_is_looked_at() {
     assert_eq!(decode(FORMAT, &numbers).only(Severity::Info).0, 45 + 9);
 }
 
-/// A file with bursts of our own comes out as it went in, calls over the pause and all.
-#[test]
-fn bursts_of_our_own_come_out_as_they_went_in() {
-    let bytes = File::new()
+/// Two bursts: of the two calls that the first one leaves, one goes on in the second. An object is made and dies.
+pub(super) fn bursts() -> Vec<u8> {
+    File::new()
         .begin(1000)
         .put(0x04, 1000, "0000 00000000")
         .put(
@@ -446,7 +445,9 @@ fn bursts_of_our_own_come_out_as_they_went_in() {
         .thread()
         .enter(1010, 0)
         .enter(1011, 1)
+        .put(0x14, 1012, "01000000 0200")
         .put(0x46, 1015, "")
+        .put(0x18, 1016, "01000000")
         .put(0x47, 1020, "")
         .leave(1020)
         .leave(1020)
@@ -459,13 +460,23 @@ fn bursts_of_our_own_come_out_as_they_went_in() {
         .leave(1034)
         .leave(1040)
         .end(1040)
-        .whole();
-    // The first time, ticks come to count from 1970, and the call that ended in the pause is left.
+        .whole()
+}
+
+/// A file with bursts of our own comes out as it went in, calls over the pause and all. That a call ended in the pause is told behind it only, so
+/// it ends where the next burst begins.
+#[test]
+fn bursts_of_our_own_come_out_as_they_went_in() {
+    let bytes = bursts();
+    // The first time, ticks come to count from 1970, and the call that ended in the pause is moved.
     let ours = again(&bytes);
     super::rules::check(&ours.bytes);
-    assert_eq!(ours.lost("times"), 0);
+    assert_eq!(ours.lost("times"), 1);
     let decoding = decode(FORMAT, &ours.bytes);
     assert!(decoding.is_clean(), "{decoding:#?}");
-    assert_eq!(told(&decoding), told(&decode(FORMAT, &bytes)));
+    let mut events = told(&decode(FORMAT, &bytes));
+    let left = events.iter_mut().find(|line| *line == "MethodLeave #2 20");
+    *left.expect("the leave") = "MethodLeave #2 30".into();
+    assert_eq!(told(&decoding), events);
     assert_eq!(again(&ours.bytes).bytes, ours.bytes);
 }

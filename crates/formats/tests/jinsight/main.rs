@@ -1,5 +1,6 @@
 //! JinsightLive: files of our own byte by byte, files of others, random traces.
 
+mod broken;
 mod classes;
 #[path = "../common/mod.rs"]
 mod common;

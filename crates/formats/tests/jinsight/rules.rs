@@ -3,6 +3,134 @@
 use super::raw::{Record, records};
 use std::collections::{HashMap, HashSet};
 
+/// Class and method of a call.
+type Call = (u64, u64);
+
+/// Records of which each has at least the ticks of the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Line {
+    Thread(u64),
+    Collections,
+    Bursts,
+}
+
+/// The line that a record stands in, if it stands in one.
+fn line(record: &Record) -> Option<Line> {
+    match record.kind {
+        0x0a | 0x0b | 0x0c | 0x5b => Some(Line::Thread(record.number(1))),
+        0x1f => Some(Line::Thread(record.number(2))),
+        0x15 => Some(Line::Thread(record.number(3))),
+        0x17 => Some(Line::Thread(record.number(4))),
+        0x46 | 0x47 => Some(Line::Collections),
+        0x65 | 0x66 => Some(Line::Bursts),
+        _ => None,
+    }
+}
+
+/// The object that a record names, but for its end.
+fn object(record: &Record) -> Option<u64> {
+    let object = match record.kind {
+        0x05 | 0x14 | 0x15 => record.number(1),
+        0x0a | 0x16 | 0x17 => record.number(2),
+        0x4e => {
+            let text = record.text(1);
+            let known = ["monitor-", "park "].iter().any(|it| text.starts_with(it));
+            let mut words = text.split(' ').take_while(|_| known);
+            let object = words.find_map(|word| word.strip_prefix("object="));
+            object.and_then(|number| number.parse().ok()).unwrap_or(0)
+        }
+        _ => 0,
+    };
+    (object != 0).then_some(object)
+}
+
+/// Ticks never fall among the records of one thread, among those of collections, and among those of bursts.
+fn check_order(records: &[Record]) {
+    let mut latest: HashMap<Line, u64> = HashMap::new();
+    for record in records {
+        let Some(line) = line(record) else { continue };
+        let last = latest.insert(line, record.ticks()).unwrap_or(0);
+        assert!(record.ticks() >= last, "J5: {last} before {record:?}");
+    }
+}
+
+/// No record names an object later than its end.
+fn check_ends(records: &[Record]) {
+    let ends: HashMap<u64, u64> = records
+        .iter()
+        .filter(|record| record.kind == 0x18)
+        .map(|record| (record.number(1), record.ticks()))
+        .collect();
+    for record in records {
+        let end = object(record).and_then(|object| ends.get(&object));
+        assert!(
+            end.is_none_or(|end| record.ticks() <= *end),
+            "J9: {end:?} {record:?}"
+        );
+    }
+}
+
+/// What stands in a burst lies between its ticks. Calls are made up at its edges, and only there: those with the ticks of its begin go on, and
+/// are the outer ones of those that the burst before left open.
+fn check_bursts(records: &[Record]) {
+    let mut open: HashMap<u64, Vec<Call>> = HashMap::new();
+    // What the burst before left open, of each thread.
+    let mut left: HashMap<u64, Vec<Call>> = HashMap::new();
+    let bursts = records.split_inclusive(|record| record.kind == 0x66);
+    for burst in bursts {
+        let [first, within @ .., last] = burst else {
+            panic!("J11: a burst of {burst:?}");
+        };
+        assert_eq!((first.kind, last.kind), (0x65, 0x66), "J11");
+        let (begin, end) = (first.ticks(), last.ticks());
+        for record in within {
+            let timed = line(record).is_some() || record.kind == 0x4e;
+            let ticks = record.ticks();
+            assert!(
+                !timed || (begin..=end).contains(&ticks),
+                "J11: {begin} to {end}: {record:?}"
+            );
+        }
+        let is_entered = |record: &Record| record.kind == 0x5b && record.ticks() == begin;
+        let is_left = |record: &Record| record.kind == 0x1f && record.ticks() == end;
+        let entered = within
+            .iter()
+            .take_while(|record| is_entered(record))
+            .count();
+        // Behind a collection that the burst's end cuts there are none.
+        let is_last = |record: &&Record| is_left(record) || record.kind == 0x47;
+        let made_up = within.iter().rev().take_while(is_last).count();
+        let ends_at = within.len() - made_up;
+        for (at, record) in within.iter().enumerate() {
+            assert!(!is_entered(record) || at < entered, "J12: {record:?}");
+            assert!(!is_left(record) || at >= ends_at, "J12: {record:?}");
+        }
+        for (at, record) in within.iter().enumerate() {
+            match record.kind {
+                0x5b => {
+                    let calls = open.entry(record.number(1)).or_default();
+                    let call = (record.number(2), record.number(3));
+                    if at < entered {
+                        let was = left.get(&record.number(1));
+                        let was = was.and_then(|calls_left| calls_left.get(calls.len()));
+                        assert_eq!(was, Some(&call), "J12: {record:?}");
+                    }
+                    calls.push(call);
+                }
+                0x1f if at < ends_at => {
+                    let calls = open.get_mut(&record.number(2)).expect("J6");
+                    calls.pop().expect("J6");
+                }
+                _ => {}
+            }
+        }
+        let made_up = within[ends_at..].iter().filter(|record| is_left(record));
+        let depth: usize = open.values().map(Vec::len).sum();
+        assert_eq!(made_up.count(), depth, "J12");
+        left = std::mem::take(&mut open);
+    }
+}
+
 /// What a file was found to hold.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -10,6 +138,11 @@ pub(crate) struct Found {
     pub(crate) threads: u64,
     pub(crate) objects: u64,
     pub(crate) enters: u64,
+    /// Calls that bursts begin with.
+    pub(crate) made_up: u64,
+    /// Objects whose end is told.
+    pub(crate) ends: u64,
+    pub(crate) bursts: u64,
 }
 
 /// Panics where a file breaks a rule.
@@ -22,6 +155,9 @@ pub(crate) fn check(bytes: &[u8]) -> Found {
     let start = u64::from_le_bytes(bytes[25..33].try_into().unwrap());
     assert!(header(33) <= header(37));
     assert_eq!(header(41), 0);
+    check_order(&records);
+    check_ends(&records);
+    check_bursts(&records);
 
     let mut found = Found::default();
     // Class id: number of methods.
@@ -96,7 +232,9 @@ pub(crate) fn check(bytes: &[u8]) -> Found {
                 thread.1 = true;
             }
             0x5b => {
-                found.enters += u64::from(n(0) != begin);
+                let made_up = n(0) == begin;
+                found.enters += u64::from(!made_up);
+                found.made_up += u64::from(made_up);
                 let thread = threads.get_mut(&n(1)).expect("J4");
                 assert!(!thread.1, "J7");
                 thread.0 += 1;
@@ -143,6 +281,7 @@ pub(crate) fn check(bytes: &[u8]) -> Found {
             0x18 => {
                 let (_, _, freed) = objects.get_mut(&n(1)).expect("J9");
                 assert!(!std::mem::replace(freed, true), "J9");
+                found.ends += 1;
             }
             0x46 | 0x47 => {
                 assert_eq!(collecting, record.kind == 0x47, "J10");
@@ -151,6 +290,7 @@ pub(crate) fn check(bytes: &[u8]) -> Found {
             0x65 => {
                 assert!(!inside, "J11");
                 (inside, begin) = (true, n(0));
+                found.bursts += 1;
             }
             0x66 => {
                 assert!(inside && !collecting && n(0) >= begin, "J11");
@@ -162,8 +302,9 @@ pub(crate) fn check(bytes: &[u8]) -> Found {
         }
     }
     assert!(!inside && pending.is_none());
-    assert_eq!(header(13) as usize, threads.len(), "maxThreads");
-    assert_eq!(header(17) as usize, classes.len(), "maxClasses");
+    // Those that were defined behind the last burst have a number too.
+    assert!(header(13) as usize >= threads.len(), "maxThreads");
+    assert!(header(17) as usize >= classes.len(), "maxClasses");
     found.threads = threads.len() as u64;
     found.objects = objects.len() as u64;
     found

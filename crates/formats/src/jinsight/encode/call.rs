@@ -17,12 +17,15 @@ impl Encoder {
         let ticks = self.stream.enter_ticks(ticks, &mut self.losses);
         let place = self.classes.place(e.method, e.class, sink!(self, out));
         let ticket = e.ticket;
-        let id = match self.threads.get_mut(e.thread) {
+        let (id, ticks) = match self.threads.get_mut(e.thread) {
             Some(thread) => {
                 thread.calls.push(Call { place, ticket });
-                thread.id
+                (thread.id, thread.ticks(ticks, &mut self.losses))
             }
-            None => self.enter_unknown(e.thread, e.time, Call { place, ticket }, out),
+            None => {
+                let call = Call { place, ticket };
+                (self.enter_unknown(e.thread, e.time, call, out), ticks)
+            }
         };
         self.stream.put_enter(id, ticks, place, out);
     }
@@ -64,6 +67,7 @@ impl Encoder {
             }
         };
         let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        let ticks = thread.ticks(ticks, &mut self.losses);
         for _ in 0..inner {
             self.losses.part(Lost::CallSkipped);
             self.put_leave(id, ticks, out);

@@ -18,6 +18,7 @@ impl Encoder {
         let ticks = self.stream.ticks(e.time, &mut self.losses, out);
         let shape = self.shape(e.class, e.kind, ticks, out);
         let thread = self.thread(e.thread, e.time, out);
+        let ticks = self.thread_ticks(e.thread, ticks);
         let size = self.size(shape, e.size);
         let Some(id) = self.define(e.object, shape, size, ticks, out) else {
             self.unwritten_allocations += 1;

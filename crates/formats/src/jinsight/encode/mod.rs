@@ -211,6 +211,7 @@ impl Encoder {
         let ticks = self.stream.ticks(e.time, &mut self.losses, out);
         let (object, class) = self.thread_object(e.object, ticks, out);
         let id = self.threads.insert(e.thread);
+        self.thread_ticks(e.thread, ticks);
         self.buffer.clear();
         self.buffer.extend_from_slice(&id.to_le_bytes());
         self.buffer.extend_from_slice(&object.to_le_bytes());
@@ -228,6 +229,7 @@ impl Encoder {
         let Some(thread) = self.threads.get_mut(e.thread) else {
             return;
         };
+        let ticks = thread.ticks(ticks, &mut self.losses);
         let open = std::mem::take(&mut thread.calls).len();
         for _ in 0..open {
             self.losses.part(Lost::CallCut);
@@ -261,12 +263,25 @@ impl Encoder {
         self.threads.given()
     }
 
+    /// The ticks of a record of a thread that is known.
+    fn thread_ticks(&mut self, id: ThreadId, ticks: u64) -> u64 {
+        match self.threads.get_mut(id) {
+            Some(thread) => thread.ticks(ticks, &mut self.losses),
+            None => ticks,
+        }
+    }
+
     fn thread_if_any(&mut self, id: ThreadId, time: Timestamp, out: &mut Vec<u8>) -> Option<u32> {
         (!id.is_none()).then(|| self.thread(id, time, out))
     }
 
     fn collection(&mut self, kind: u8, time: Timestamp, out: &mut Vec<u8>) {
         let begins = kind == GC_START;
+        let in_pause = self.stream.is_paused() && !begins;
+        if in_pause && std::mem::take(&mut self.collection_cut) {
+            // The end that was made up where the pause began stands for this one.
+            return;
+        }
         if self.collecting == begins {
             self.losses.event(Lost::GcTurn);
             return;

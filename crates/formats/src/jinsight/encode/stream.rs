@@ -22,6 +22,8 @@ pub(super) struct Stream {
     records: u64,
     /// Ticks of BEGIN_BURST.
     begin: u64,
+    /// The lowest ticks of what follows: those of BEGIN_BURST, but in the first burst, which begins as early as it must.
+    floor: u64,
     /// Lowest and highest ticks so far.
     lowest: u64,
     latest: u64,
@@ -95,6 +97,8 @@ impl Stream {
         if self.state == State::Before {
             self.open(ticks.saturating_sub(1), out);
         }
+        losses.part_if(ticks < self.floor, Lost::Time);
+        let ticks = ticks.max(self.floor);
         self.lowest = self.lowest.min(ticks);
         self.latest = self.latest.max(ticks);
         ticks
@@ -175,8 +179,10 @@ impl Stream {
 
     /// Begins the next burst, at least at these ticks, and answers with its own.
     pub(super) fn begin_burst(&mut self, ticks: u64, out: &mut Vec<u8>) -> u64 {
+        let is_first = self.state == State::Before;
         self.state = State::Burst;
         self.begin = ticks.max(self.latest);
+        self.floor = if is_first { 0 } else { self.begin };
         self.latest = self.begin;
         self.put(BEGIN_BURST, self.begin, &[], out);
         self.begin

@@ -1,5 +1,6 @@
 //! Threads and their open calls.
 
+use super::losses::{Losses, Lost};
 use crate::check::table::Table;
 use crate::jinsight::encode::classes::Place;
 use jtrail_model::ThreadId;
@@ -16,6 +17,8 @@ pub(super) struct Thread {
     /// Its id in the file.
     pub(super) id: u32,
     pub(super) calls: Vec<Call>,
+    /// Ticks of its last record.
+    last: u64,
 }
 
 /// What a leave does to the calls of its thread.
@@ -31,6 +34,14 @@ pub(super) enum Left {
 const FARTHEST: usize = 1000;
 
 impl Thread {
+    /// Ticks of a record of the thread: they never fall.
+    #[inline]
+    pub(super) fn ticks(&mut self, ticks: u64, losses: &mut Losses) -> u64 {
+        losses.part_if(ticks < self.last, Lost::Time);
+        self.last = self.last.max(ticks);
+        self.last
+    }
+
     #[inline]
     pub(super) fn leave(&mut self, ticket: u32) -> Left {
         match self.calls.last() {
@@ -78,6 +89,7 @@ impl Threads {
         let thread = Thread {
             id: self.given,
             calls: Vec::new(),
+            last: 0,
         };
         self.table.insert(id.0, thread);
         self.given
@@ -107,6 +119,7 @@ mod tests {
         let mut thread = Thread {
             id: 1,
             calls: calls.collect(),
+            last: 0,
         };
         assert_eq!(thread.leave(9), Left::Nothing);
         assert_eq!(thread.leave(5), Left::Calls(0));
