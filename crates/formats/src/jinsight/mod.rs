@@ -130,7 +130,7 @@
 //! | short header, other tag, version or platform, no ticks a microsecond | refused |
 //! | enters with the ticks of their burst's begin | left out with their leaves, unless the call was open at the end of the burst before: then it goes on |
 //! | leaves with the ticks of END_BURST right before it | left out; the call goes on or stays open |
-//! | calls open before a pause that the next burst does not show | left at the pause |
+//! | calls open before a pause that the next burst does not show | left at the pause, before its end |
 //! | definition of an object, and right behind it how it was made | one allocation |
 //! | the latter apart from the former | an allocation too, counted |
 //! | first record BEGIN_BURST | the start of the trace; other bursts are pauses |

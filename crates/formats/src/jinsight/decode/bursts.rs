@@ -3,8 +3,12 @@
 use super::{Decoder, Passed, State, event, nothing};
 use crate::Decoded;
 use crate::jinsight::record::HEAD;
+use crate::jinsight::record::{
+    CLASS_DEFINE, CLASS_LOAD, OBJECT_RECLAIMED, THREAD_DEFINE, THREAD_EXIT, WIDE_METHOD_ENTER,
+};
 use crate::jinsight::{EVENTS_AT, HEADER_SIZE};
 use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd, TracePause, TraceResume};
+use std::collections::VecDeque;
 
 #[derive(Debug, Default)]
 pub(super) struct Bursts {
@@ -16,6 +20,10 @@ pub(super) struct Bursts {
     pub(super) ended: Option<u64>,
     /// Time of the last END_BURST.
     pub(super) paused: Timestamp,
+    /// Threads whose open calls that one left.
+    left: VecDeque<u32>,
+    /// Time of the last BEGIN_BURST, as long as nothing stands behind it but what it shows and what the pause brought.
+    resuming: Option<Timestamp>,
 }
 
 impl Decoder {
@@ -30,6 +38,45 @@ impl Decoder {
         Some(event(0, Event::TracePause(TracePause { time })))
     }
 
+    /// What must be told before a record behind BEGIN_BURST, unless that belongs to it as well.
+    #[cold]
+    pub(super) fn resume<'a>(&mut self, kind: u8, record: &'a [u8]) -> Option<Decoded<'a>> {
+        let of_pause = matches!(
+            kind,
+            WIDE_METHOD_ENTER
+                | THREAD_DEFINE
+                | THREAD_EXIT
+                | CLASS_DEFINE
+                | CLASS_LOAD
+                | OBJECT_RECLAIMED
+        );
+        // One whose ticks are still to come is looked at again.
+        let ticks = self.fields(record, 1).u64()?;
+        match of_pause && ticks == self.bursts.begin {
+            true => None,
+            false => self.resumed(),
+        }
+    }
+
+    /// All that a burst begins with is known: tells which calls ended in the pause, and then that it is over.
+    pub(super) fn resumed<'a>(&mut self) -> Option<Decoded<'a>> {
+        let time = self.bursts.resuming?;
+        while let Some(key) = self.bursts.left.front().copied() {
+            let thread = self.threads.get_mut(u64::from(key));
+            if thread.is_some_and(|thread| thread.in_doubt(self.bursts.count)) {
+                return Some(self.gone(key));
+            }
+            self.bursts.left.pop_front();
+        }
+        self.bursts.resuming = None;
+        Some(event(0, Event::TraceResume(TraceResume { time })))
+    }
+
+    #[inline]
+    pub(super) fn is_resuming(&self) -> bool {
+        self.bursts.resuming.is_some()
+    }
+
     pub(super) fn begin_burst<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let ticks = self.fields(input, 1).u64()?;
         if self.bursts.inside {
@@ -40,18 +87,17 @@ impl Decoder {
         self.bursts.begin = ticks;
         self.bursts.count = self.bursts.count.saturating_add(1);
         self.latest = self.latest.max(ticks);
-        let time = self.clock.time(ticks);
         // The first one is where the trace starts.
-        Some(match self.offset {
-            at if at == HEADER_SIZE as u64 => nothing(HEAD),
-            _ => event(HEAD, Event::TraceResume(TraceResume { time })),
-        })
+        if self.offset != HEADER_SIZE as u64 {
+            self.bursts.resuming = Some(self.clock.time(ticks));
+        }
+        Some(nothing(HEAD))
     }
 
     pub(super) fn end_burst<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let ticks = self.fields(input, 1).u64()?;
         if !self.held.is_empty() && self.held_ticks == ticks {
-            self.held.clear();
+            self.bursts.left = self.held.drain(..).map(|(key, _)| key).collect();
         }
         if let Some(before) = self.before_record() {
             return Some(before);

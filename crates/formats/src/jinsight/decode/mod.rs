@@ -85,13 +85,10 @@ enum State {
 impl Decode for Decoder {
     #[inline]
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        let comes_next = self.queue.is_empty() && !self.is_resuming();
         let call = match (&self.state, input.first()) {
-            (State::Records, Some(&WIDE_METHOD_ENTER)) if self.queue.is_empty() => {
-                self.enter(input)
-            }
-            (State::Records, Some(&METHOD_LEAVE)) if self.queue.is_empty() => {
-                self.leave(input, last)
-            }
+            (State::Records, Some(&WIDE_METHOD_ENTER)) if comes_next => self.enter(input),
+            (State::Records, Some(&METHOD_LEAVE)) if comes_next => self.leave(input, last),
             _ => None,
         };
         let decoded = match call {
@@ -206,6 +203,11 @@ impl Decoder {
         {
             return before;
         }
+        if self.is_resuming()
+            && let Some(before) = self.resume(kind, input)
+        {
+            return before;
+        }
         let found = match kind {
             WIDE_METHOD_ENTER => self.enter(input),
             METHOD_LEAVE => self.leave(input, last),
@@ -304,7 +306,7 @@ impl Decoder {
         if !last {
             return more();
         }
-        if let Some(before) = self.replay() {
+        if let Some(before) = self.replay().or_else(|| self.resumed()) {
             return before;
         }
         self.state = State::Ending(Ok(()));
