@@ -2,9 +2,6 @@
 
 import math
 
-# Windows are measured again so often at most.
-TURNS = 3
-
 
 def geometric_mean(ratios):
     """The mean of ratios: twice as fast and half as fast cancel out."""
@@ -12,33 +9,34 @@ def geometric_mean(ratios):
 
 
 class Throughput:
-    """How fast the server that an agent was attached to is, as a part of the other one's rate, before and behind that. Each pair of windows is one figure."""
+    """How fast servers are that an agent was attached to, as a part of the rate of others, before and behind that. Each pair of windows is one figure."""
 
-    def __init__(self, before):
-        self.before = list(before)
-        self.after = []
-        self.turns = 0
+    def __init__(self):
+        self.pairs = []
 
-    def add(self, after):
-        """Takes the windows of one more turn behind the agent. All of them count."""
-        self.after += after
-        self.turns += 1
+    def add(self, before, after):
+        """Takes the windows of a pair of processes."""
+        self.pairs.append(geometric_mean(after) / geometric_mean(before))
 
     def kept(self):
         """What is left of the rate from before: 1.0 is all of it."""
-        return geometric_mean(self.after) / geometric_mean(self.before)
+        return geometric_mean(self.pairs)
 
     def is_enough(self, least):
         """Whether that is at least so much; None asks for nothing."""
         return least is None or self.kept() >= least
 
-    def needs_more(self, least):
-        """Whether to measure once more, for what has come out too low may be noise."""
-        return not self.is_enough(least) and self.turns < TURNS
+    def needs_more(self, least, usual):
+        """Whether to measure one more pair than usual, for what has come out too low may be noise. There are twice as many at most."""
+        return not self.is_enough(least) and len(self.pairs) < 2 * usual
+
+    def shown(self):
+        """What each pair kept."""
+        return " ".join(f"{pair:.1%}" for pair in self.pairs)
 
     def problem(self, least):
         """What is wrong, in a line; nothing if it is enough."""
         if self.is_enough(least):
             return None
         return (f"{self.kept():.1%} of the throughput from before are there behind the agent, and {least:.1%} must be"
-                f" ({len(self.before)} pairs of windows before, {len(self.after)} after)")
+                f" (pairs of processes: {self.shown()})")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from real_servers_lib import TURNS, Throughput, geometric_mean  # noqa: E402
+from real_servers_lib import Throughput, geometric_mean  # noqa: E402
 
 
-def throughput(before, *turns):
-    found = Throughput(before)
-    for windows in turns:
-        found.add(windows)
+def throughput(*pairs):
+    found = Throughput()
+    for before, after in pairs:
+        found.add(before, after)
     return found
 
 
@@ -22,35 +22,40 @@ class Decision(unittest.TestCase):
         self.assertAlmostEqual(geometric_mean([0.9]), 0.9)
 
     def test_servers_that_differ_from_the_start_are_no_problem(self):
-        found = throughput([0.9, 0.9], [0.89, 0.9])
+        found = throughput(([0.9, 0.9], [0.89, 0.9]))
         self.assertAlmostEqual(found.kept(), (0.89 / 0.9) ** 0.5)
         self.assertIsNone(found.problem(0.98))
 
+    def test_pairs_that_gain_and_lose_cancel_out(self):
+        found = throughput(([1, 1], [0.8, 0.8]), ([1], [1.25]))
+        self.assertAlmostEqual(found.kept(), 1)
+        self.assertEqual(found.shown(), "80.0% 125.0%")
+
     def test_what_is_too_low_is_told(self):
-        found = throughput([1, 1], [0.9, 0.95])
+        found = throughput(([1, 1], [0.9, 0.95]))
         self.assertFalse(found.is_enough(0.98))
         self.assertIn("92.5% of the throughput from before", found.problem(0.98))
-        self.assertIn("98.0% must be (2 pairs of windows before, 2 after)", found.problem(0.98))
+        self.assertIn("98.0% must be (pairs of processes: 92.5%)", found.problem(0.98))
 
     def test_the_bound_itself_is_enough(self):
-        self.assertTrue(throughput([1], [0.98]).is_enough(0.98))
-        self.assertFalse(throughput([1], [0.9799]).is_enough(0.98))
+        self.assertTrue(throughput(([1], [0.98])).is_enough(0.98))
+        self.assertFalse(throughput(([1], [0.9799])).is_enough(0.98))
 
     def test_nothing_is_asked_for_in_a_quick_run(self):
-        found = throughput([1], [0.1])
-        self.assertFalse(found.needs_more(None))
+        found = throughput(([1], [0.1]))
+        self.assertFalse(found.needs_more(None, 1))
         self.assertIsNone(found.problem(None))
 
     def test_more_is_measured_only_while_it_is_too_low(self):
-        found = throughput([1], [0.97])
-        self.assertTrue(found.needs_more(0.98))
-        found.add([1.01])
-        self.assertFalse(found.needs_more(0.98))
+        found = throughput(([1], [0.97]))
+        self.assertTrue(found.needs_more(0.98, 1))
+        found.add([1], [1.01])
+        self.assertFalse(found.needs_more(0.98, 1))
         self.assertTrue(found.is_enough(0.98))
 
     def test_a_server_that_is_slower_stays_so(self):
-        found = throughput([1], *[[0.95]] * TURNS)
-        self.assertFalse(found.needs_more(0.98))
+        found = throughput(*[([1], [0.95])] * 4)
+        self.assertFalse(found.needs_more(0.98, 2))
         self.assertFalse(found.is_enough(0.98))
 
 
