@@ -51,11 +51,10 @@ impl Decoder {
                 | OBJECT_RECLAIMED
         );
         // One whose ticks are still to come is looked at again.
-        let ticks = self.fields(record, 1).u64()?;
-        match of_pause && ticks == self.bursts.begin {
-            true => None,
-            false => self.resumed(),
+        if of_pause && self.fields(record, 1).u64()? == self.bursts.begin {
+            return None;
         }
+        self.resumed()
     }
 
     /// All that a burst begins with is known: tells which calls ended in the pause, and then that it is over.
