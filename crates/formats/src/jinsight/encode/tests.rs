@@ -116,8 +116,9 @@ fn what_happens_between_bursts_waits_for_the_next() {
     }
     encoder.event(&end(21), &mut out);
     let shown = decoded_after_end(&mut encoder, out);
-    let order = ["TracePause", "ThreadEnd", "ThreadStart", "TraceResume"];
-    let places = order.map(|kind| shown.rfind(kind).expect(kind));
+    let started = "ThreadStart { thread: ThreadId(4)";
+    let order = ["TracePause", "ThreadEnd", started, "TraceResume"];
+    let places = order.map(|kind| shown.find(kind).expect(kind));
     assert!(places.is_sorted(), "{shown}");
     assert!(
         shown.contains("ThreadEnd { thread: ThreadId(3), time: Timestamp(1000000000020) }"),
