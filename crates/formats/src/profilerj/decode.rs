@@ -1,6 +1,7 @@
 //! The document to events.
 
 use super::FORMAT;
+use super::call::Call;
 use super::findings::{Findings, Passed};
 use super::ids::Ids;
 use super::open::{Open, Place};
@@ -16,6 +17,7 @@ const LARGEST_PIECE: usize = 16 << 20;
 /// Elements that may be open inside of each other.
 const DEEPEST: usize = 1 << 16;
 const ROOT: &str = "doc";
+const END_OF_CALL: &[u8] = b"</profile>";
 
 /// Reads a snapshot.
 #[derive(Debug)]
@@ -44,8 +46,9 @@ impl Default for Decoder {
 
 impl Decode for Decoder {
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
-        let decoded = self.any(input, last)?;
-        Ok(self.document.passed(decoded))
+        let step = self.any(input, last);
+        self.document.passed(&step);
+        step
     }
 }
 
@@ -57,8 +60,39 @@ impl Decoder {
         match self.document.state {
             State::Ending(_) => self.document.ending(self.findings.pop()),
             State::Start => Ok(self.document.start(input, last)),
-            _ => Ok(self.piece(input, last)),
+            _ => Ok(match self.short(input) {
+                Some(used) => self.told(used),
+                None => self.piece(input, last),
+            }),
         }
+    }
+
+    /// Answers with the first event of those that `used` bytes tell of.
+    fn told<'a>(&mut self, used: usize) -> Decoded<'a> {
+        done(used, self.queue.pop().map_or(Step::Nothing, Step::Event))
+    }
+
+    /// Takes the begin or the end of a call the short way. Answers with the number of its bytes; `None` for anything else.
+    fn short(&mut self, input: &[u8]) -> Option<usize> {
+        let parent = self.open.last()?;
+        let thread = parent.calling()?;
+        let rest = input.strip_prefix(b"\n").unwrap_or(input);
+        let space = input.len() - rest.len();
+        let offset = self.document.offset + space as u64;
+        if rest.starts_with(END_OF_CALL) {
+            if !parent.is_node() {
+                return None;
+            }
+            self.close(offset);
+            return Some(space + END_OF_CALL.len());
+        }
+        if self.open.len() == DEEPEST {
+            return None;
+        }
+        let (call, size) = Call::take(rest)?;
+        self.open(offset, |place, _| Ok(place.called(thread, &call)))
+            .ok()?;
+        Some(space + size)
     }
 
     /// Takes a tag or a text.
@@ -78,10 +112,7 @@ impl Decoder {
         match taken {
             Err(Wrong { at, message }) => self.refuse(space + at, message),
             Ok(Some(size)) if size > LARGEST_PIECE => self.too_large(space),
-            Ok(Some(size)) => match self.queue.pop() {
-                Some(event) => done(space + size, Step::Event(event)),
-                None => done(space + size, Step::Nothing),
-            },
+            Ok(Some(size)) => self.told(space + size),
             Ok(None) if rest.len() > LARGEST_PIECE => self.too_large(space),
             Ok(None) if last && *first != b'<' && matches!(self.document.state, State::After) => {
                 self.refuse(space, "text outside of the root".into())
@@ -153,24 +184,10 @@ impl Decoder {
     }
 
     fn start(&mut self, tag: Tag<'_>, offset: u64) -> Result<(), Cow<'static, str>> {
-        let depth = self.open.len();
-        if depth == DEEPEST {
+        if self.open.len() == DEEPEST {
             return Err(format!("elements nest deeper than {DEEPEST}").into());
         }
-        let mut place = Place {
-            scanner: &self.scanner,
-            queue: &mut self.queue,
-            ids: &mut self.ids,
-            findings: &mut self.findings,
-            depth: depth as u64,
-            offset,
-        };
-        let open = place.open(self.open.last(), tag)?;
-        self.open.push(open);
-        if self.queue.is_full() {
-            self.queue.release();
-            self.findings.passed(Passed::Waiting, offset);
-        }
+        self.open(offset, |place, parent| place.open(parent, tag))?;
         if tag.empty {
             self.end(tag.name, offset)
         } else {
@@ -178,13 +195,42 @@ impl Decoder {
         }
     }
 
-    fn end(&mut self, name: &str, offset: u64) -> Result<(), Cow<'static, str>> {
-        let open = self.open.pop();
-        self.document.end(name, open.as_ref().map(Open::name))?;
-        let Some(open) = open else {
-            self.ids.end_threads(&mut self.queue);
-            return Ok(());
+    /// Opens an element inside of the innermost one.
+    fn open(
+        &mut self,
+        offset: u64,
+        open: impl FnOnce(&mut Place<'_>, Option<&Open>) -> Result<Open, Cow<'static, str>>,
+    ) -> Result<(), Cow<'static, str>> {
+        let mut place = Place {
+            scanner: &self.scanner,
+            queue: &mut self.queue,
+            ids: &mut self.ids,
+            findings: &mut self.findings,
+            depth: self.open.len() as u64,
+            offset,
         };
+        let open = open(&mut place, self.open.last())?;
+        self.open.push(open);
+        if self.queue.is_full() {
+            self.queue.release();
+            self.findings.passed(Passed::Waiting, offset);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, name: &str, offset: u64) -> Result<(), Cow<'static, str>> {
+        let open = self.open.last().map(Open::name);
+        self.document.end(name, open)?;
+        match open {
+            Some(_) => self.close(offset),
+            None => self.ids.end_threads(&mut self.queue),
+        }
+        Ok(())
+    }
+
+    /// Closes the innermost element.
+    fn close(&mut self, offset: u64) {
+        let Some(open) = self.open.pop() else { return };
         let mut place = Place {
             scanner: &self.scanner,
             queue: &mut self.queue,
@@ -194,7 +240,6 @@ impl Decoder {
             offset,
         };
         place.close(open, self.open.last_mut());
-        Ok(())
     }
 
     /// The document is over, or breaks off in what starts behind `space`.

@@ -8,7 +8,7 @@ use jtrail_model::{
     ThreadId, ThreadStart, Timestamp,
 };
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
 /// Sections that have threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Ids {
     classes: HashMap<Box<str>, (ClassId, bool)>,
     /// By name and descriptor as section `profile` has them: one lookup for each of its elements.
     calls: HashMap<[u64; 2], MethodId, Seed>,
-    fingerprints: (RandomState, Seed),
+    fingerprints: [Seed; 2],
     /// By class, name and descriptor; and whether section `coverage` had it.
     methods: HashMap<(ClassId, Box<str>), (MethodId, bool)>,
 }
@@ -183,9 +183,8 @@ impl Ids {
     pub(super) fn call(&mut self, name: &str, signature: &str, queue: &mut Queue) -> MethodId {
         // 128 bits under seeds that nobody knows differ where the texts do. To compare the texts themselves
         // would wait for memory longer than all the rest of an element takes.
-        let (first, second) = &self.fingerprints;
         let text = (name, signature);
-        let key = [first.hash_one(text), second.hash_one(text)];
+        let key = self.fingerprints.each_ref().map(|seed| seed.hash_one(text));
         if let Some(method) = self.calls.get(&key) {
             return *method;
         }

@@ -149,6 +149,7 @@
 //! | `elapsedTime` of a living thread without frames, lines above 65,535, `class` of a class that has a `name` | passed over, told in the same way |
 //! | `cumulated` and the like, where the own parts are there | checked, and passed over |
 
+mod call;
 mod coverage;
 mod decode;
 mod document;

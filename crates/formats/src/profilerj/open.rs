@@ -1,5 +1,6 @@
 //! Elements that are open, and what their begin and end say.
 
+use super::call::{self, Call};
 use super::element::{Attributes, Message, Sum};
 use super::findings::{Findings, Passed};
 use super::ids::{Ids, Section};
@@ -91,6 +92,19 @@ impl Footprints {
 }
 
 impl Open {
+    /// The thread whose calls may begin right inside of it.
+    pub(super) fn calling(&self) -> Option<ThreadId> {
+        match self {
+            Self::Thread(thread) if thread.section == Section::Profile => Some(thread.thread),
+            Self::Node(node) => node.method.map(|_| node.thread),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_node(&self) -> bool {
+        matches!(self, Self::Node(_))
+    }
+
     /// Its name in the document.
     pub(super) fn name(&self) -> &str {
         match self {
@@ -234,67 +248,48 @@ impl Place<'_> {
     }
 
     fn call(&mut self, thread: ThreadId, tag: Tag<'_>) -> Result<Open, Message> {
-        const KNOWN: &[&str; 10] = &[
-            "name",
-            "signature",
-            "count",
-            "methodElapsed",
-            "method",
-            "cumulatedElapsed",
-            "cumulated",
-            "overheadCumulated",
-            "overheadMethod",
-            "exceptions",
-        ];
-        let found = self.attributes(tag, ("profile", KNOWN));
-        let name = found.name(0)?;
-        let signature = found.text(1).unwrap_or_default();
-        let count = found.number(2, self.findings, self.offset)?;
-        let elapsed = Sum {
-            own: found.optional(3)?,
-            with: found.optional(5)?,
-            callees: 0,
-        };
-        let cpu = Sum {
-            own: Some(found.number(4, self.findings, self.offset)?),
-            with: found.optional(6)?,
-            callees: 0,
-        };
-        let overhead = Sum {
-            own: Some(found.optional(8)?.unwrap_or(0)),
-            with: found.optional(7)?,
-            callees: 0,
-        };
-        let exceptions = found.optional(9)?.unwrap_or(0);
-        if exceptions > count {
+        let found = self.attributes(tag, ("profile", call::KNOWN));
+        let call = Call::read(&found, self.findings, self.offset)?;
+        Ok(self.called(thread, &call))
+    }
+
+    /// Takes a call of a thread.
+    pub(super) fn called(&mut self, thread: ThreadId, call: &Call<'_>) -> Open {
+        let Call {
+            elapsed,
+            cpu,
+            overhead,
+            ..
+        } = *call;
+        if call.exceptions > call.count {
             self.findings.passed(Passed::Exceptions, self.offset);
         }
-        let method = self.ids.call(name, signature, self.queue);
+        let method = self.ids.call(call.name, call.signature, self.queue);
         let event = Event::AggregatedEnter(AggregatedEnter {
             thread,
             method,
             base_time: self.time(elapsed.own.unwrap_or(0)),
             base_cpu_time: self.time(cpu.settled()),
-            calls: self.signed(count),
+            calls: self.signed(call.count),
             ..AggregatedEnter::default()
         });
         let waiting = self.push(event, elapsed.own.is_none());
         let overhead_time = self.time(overhead.settled());
-        if exceptions > 0 || overhead_time.0 > 0 {
+        if call.exceptions > 0 || overhead_time.0 > 0 {
             self.queue.push(Event::AggregatedDetail(AggregatedDetail {
                 thread,
                 method,
-                exceptions,
+                exceptions: call.exceptions,
                 overhead: overhead_time,
             }));
         }
-        Ok(Open::Node(Node {
+        Open::Node(Node {
             thread,
             elapsed: Timestamp(0),
             method: Some(method),
             waiting,
             sums: [elapsed, cpu, overhead],
-        }))
+        })
     }
 
     fn frame(&mut self, thread: ThreadId, time: Timestamp, tag: Tag<'_>) -> Result<Open, Message> {

@@ -59,12 +59,14 @@ impl Document {
 
     /// Takes note of the bytes that a step used.
     #[inline]
-    pub(crate) fn passed<'a>(&mut self, decoded: Decoded<'a>) -> Decoded<'a> {
-        if decoded.used > 0 {
-            self.offset += decoded.used as u64;
+    pub(crate) fn passed(&mut self, step: &Result<Decoded<'_>, DecodeError>) {
+        if let Ok(Decoded {
+            used: used @ 1.., ..
+        }) = step
+        {
+            self.offset += *used as u64;
             self.searched = 0;
         }
-        decoded
     }
 
     /// Passes over a byte order mark.

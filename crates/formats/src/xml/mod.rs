@@ -12,3 +12,19 @@ pub(crate) fn cut(name: &str) -> &str {
         .nth(LONGEST_NAME)
         .map_or(name, |(end, _)| &name[..end])
 }
+
+/// The number at the begin of `input`, and what is behind it. Up to nineteen digits: more may not fit into 64 bits.
+#[inline]
+pub(crate) fn number(input: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0_u64;
+    let mut length = 0;
+    while let Some(digit) = input.get(length).map(|b| b.wrapping_sub(b'0'))
+        && digit <= 9
+    {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    (1..=19)
+        .contains(&length)
+        .then(|| (number, &input[length..]))
+}

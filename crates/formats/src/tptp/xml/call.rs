@@ -4,6 +4,7 @@
 //! in order, one blank between them, plain numbers. What looks otherwise takes the long way through
 //! the tokenizer and the table; tests hold the two ways against each other.
 
+use crate::xml;
 use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
 };
@@ -72,21 +73,10 @@ impl Cursor<'_> {
         Some(())
     }
 
-    /// Up to nineteen digits: more may not fit into 64 bits.
     #[inline]
     fn number(&mut self) -> Option<u64> {
-        let mut number = 0_u64;
-        let mut length = 0;
-        while let Some(digit) = self.rest.get(length).map(|b| b.wrapping_sub(b'0'))
-            && digit <= 9
-        {
-            number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
-            length += 1;
-        }
-        if !(1..=19).contains(&length) {
-            return None;
-        }
-        self.rest = &self.rest[length..];
+        let (number, rest) = xml::number(self.rest)?;
+        self.rest = rest;
         Some(number)
     }
 

@@ -66,8 +66,9 @@ struct Pending {
 
 impl Decode for Decoder {
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
-        let decoded = self.any(input, last)?;
-        Ok(self.document.passed(decoded))
+        let step = self.any(input, last);
+        self.document.passed(&step);
+        step
     }
 }
 

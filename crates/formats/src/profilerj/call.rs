@@ -1,0 +1,186 @@
+//! What an element of a tree of calls says, and the short way for those that our encoder writes.
+//!
+//! Nearly all of a snapshot is made of them. The short way takes the attributes in order, one blank between them, plain text and
+//! numbers. What looks otherwise takes the long way through the tokenizer; tests hold the two ways against each other.
+
+use super::element::{Attributes, Message, Sum};
+use super::findings::Findings;
+use crate::xml;
+
+/// The attributes that are known, in the order in which we write them.
+pub(super) const KNOWN: &[&str; 10] = &[
+    "name",
+    "signature",
+    "count",
+    "methodElapsed",
+    "method",
+    "cumulatedElapsed",
+    "cumulated",
+    "overheadCumulated",
+    "overheadMethod",
+    "exceptions",
+];
+/// Bytes of a text that takes the short way.
+const LONGEST_TEXT: usize = 1 << 12;
+
+/// A call, or all calls of one path.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Call<'a> {
+    pub(super) name: &'a str,
+    pub(super) signature: &'a str,
+    pub(super) count: u64,
+    pub(super) elapsed: Sum,
+    pub(super) cpu: Sum,
+    pub(super) overhead: Sum,
+    pub(super) exceptions: u64,
+}
+
+impl<'a> Call<'a> {
+    /// What the attributes say.
+    pub(super) fn read(
+        found: &'a Attributes<'_, 10>,
+        findings: &mut Findings,
+        offset: u64,
+    ) -> Result<Self, Message> {
+        let sum = |own, with| Sum {
+            own,
+            with,
+            callees: 0,
+        };
+        Ok(Self {
+            name: found.name(0)?,
+            signature: found.text(1).unwrap_or_default(),
+            count: found.number(2, findings, offset)?,
+            elapsed: sum(found.optional(3)?, found.optional(5)?),
+            cpu: sum(Some(found.number(4, findings, offset)?), found.optional(6)?),
+            overhead: sum(Some(found.optional(8)?.unwrap_or(0)), found.optional(7)?),
+            exceptions: found.optional(9)?.unwrap_or(0),
+        })
+    }
+
+    /// Reads the tag at the begin of `input` the short way. Answers with the number of its bytes, too; `None` for anything else.
+    pub(super) fn take(input: &'a [u8]) -> Option<(Self, usize)> {
+        let mut cursor = Cursor { rest: input };
+        let name = cursor.text(b"<profile name=\"")?;
+        let signature = cursor.text(b" signature=\"")?;
+        let count = cursor.number(b" count=\"")?;
+        let own_elapsed = cursor.number(b" methodElapsed=\"")?;
+        let own_cpu = cursor.number(b" method=\"")?;
+        let elapsed = cursor.number(b" cumulatedElapsed=\"")?;
+        let cpu = cursor.number(b" cumulated=\"")?;
+        let overhead = cursor.number(b" overheadCumulated=\"")?;
+        let own_overhead = cursor.number(b" overheadMethod=\"")?;
+        let exceptions = cursor.number(b" exceptions=\"")?;
+        let rest = cursor.rest.strip_prefix(b">")?;
+        let sum = |own, with| Sum {
+            own: Some(own),
+            with: Some(with),
+            callees: 0,
+        };
+        let call = Self {
+            name,
+            signature,
+            count,
+            elapsed: sum(own_elapsed, elapsed),
+            cpu: sum(own_cpu, cpu),
+            overhead: sum(own_overhead, overhead),
+            exceptions,
+        };
+        Some((call, input.len() - rest.len()))
+    }
+}
+
+struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    /// A text without references, behind `begin` and up to a quotation mark.
+    #[inline]
+    fn text(&mut self, begin: &[u8]) -> Option<&'a str> {
+        let rest = self.rest.strip_prefix(begin)?;
+        let special = |b: &u8| !matches!(b, b' '..=b'~') || matches!(b, b'"' | b'<' | b'&');
+        let length = rest.iter().take(LONGEST_TEXT).position(special)?;
+        let (text, rest) = rest.split_at(length);
+        self.rest = rest.strip_prefix(b"\"")?;
+        std::str::from_utf8(text).ok()
+    }
+
+    /// A number, behind `begin` and up to a quotation mark.
+    #[inline]
+    fn number(&mut self, begin: &[u8]) -> Option<u64> {
+        let (number, rest) = xml::number(self.rest.strip_prefix(begin)?)?;
+        self.rest = rest.strip_prefix(b"\"")?;
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::scan::{Markup, Scanner};
+    use proptest::prelude::*;
+
+    /// The two ways agree where both go, and the short one goes where `ours`.
+    fn compare(input: &[u8], ours: bool) {
+        let taken = Call::take(input);
+        assert!(taken.is_some() || !ours);
+        let Some((call, size)) = taken else { return };
+        let mut scanner = Scanner::default();
+        let scanned = scanner.scan(input).expect("markup");
+        let Some((Markup::Start(tag), scanned_size)) = scanned else {
+            panic!("{scanned:?}");
+        };
+        assert_eq!(
+            (tag.name, tag.empty, scanned_size),
+            ("profile", false, size)
+        );
+        let mut findings = Findings::default();
+        let found = Attributes::read(tag, &scanner, ("profile", KNOWN), &mut findings, 0);
+        let long_way = Call::read(&found, &mut findings, 0);
+        assert_eq!(long_way, Ok(call));
+        assert!(findings.pop().is_none());
+    }
+
+    fn tag(name: &str, signature: &str, numbers: &[u64; 8]) -> Vec<u8> {
+        let mut tag = format!("<profile name=\"{name}\" signature=\"{signature}\"");
+        for (name, number) in KNOWN[2..].iter().zip(numbers) {
+            tag += &format!(" {name}=\"{number}\"");
+        }
+        (tag + "><profile").into_bytes()
+    }
+
+    #[test]
+    fn what_we_write_takes_the_short_way() {
+        let most = 9_999_999_999_999_999_999;
+        compare(&tag("", "", &[0; 8]), true);
+        compare(
+            &tag("a.B.run(int[])", "([I)V", &[1, 2, 3, 4, 5, 6, 7, most]),
+            true,
+        );
+    }
+
+    #[test]
+    fn what_is_cut_off_is_left_to_the_long_way() {
+        let tag = tag("a.B.run(int[])", "([I)V", &[12; 8]);
+        let end = tag.len() - "<profile".len();
+        assert!((0..end).all(|length| Call::take(&tag[..length]).is_none()));
+        assert_eq!(Call::take(&tag).map(|(_, size)| size), Some(end));
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_agree(
+            name in "[ -~]{0,20}|[\\PC]{0,9}", signature in "[ -~]{0,9}",
+            numbers: [u64; 8], at in 0.0..1.0, byte: u8,
+        ) {
+            let mut tag = tag(&name, &signature, &numbers);
+            let is_plain = |text: &str| text.bytes().all(|b| matches!(b, b' '..=b'~' if !b"\"<&".contains(&b)));
+            let ours = is_plain(&name) && is_plain(&signature) && numbers.iter().all(|n| n.to_string().len() < 20);
+            compare(&tag, ours);
+            let at = (at * tag.len() as f64) as usize;
+            tag[at] = byte;
+            compare(&tag, false);
+        }
+    }
+}
