@@ -55,6 +55,7 @@ mod live_stuck;
 mod live_thread_events;
 mod live_threads;
 mod live_top;
+mod live_trivial;
 mod live_truth;
 mod live_waiting;
 mod observe;

@@ -39,5 +39,6 @@ pub(crate) const ANNOTATIONS: [(&str, &str); 6] = [
     ),
 ];
 
+pub(crate) const TRIVIAL: &str = "trivial=skip: short, without calls, loops and monitors";
 pub(crate) const INTRINSIC: &str = "compiled code replaces it, and would drop the hook silently";
 pub(crate) const TRANSITION: &str = "it runs while a virtual thread changes its carrier";

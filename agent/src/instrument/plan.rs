@@ -8,7 +8,7 @@ use super::sites;
 use crate::agent::Agent;
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jtrail_classfile::{AllocationSite, Class, Inserted, LineProbe, Method, Probes, SuperMarks};
-use jtrail_options::{ClassVerdict, Events};
+use jtrail_options::{ClassVerdict, Events, Trivial};
 
 const ACC_NATIVE: u16 = 0x0100;
 const ACC_ABSTRACT: u16 = 0x0400;
@@ -35,6 +35,8 @@ struct Chosen<'a> {
     number: Option<u32>,
     /// The filters include it.
     included: bool,
+    /// Its calls are left out.
+    is_trivial: bool,
     /// Triggers that its calls are for, as bits.
     triggers: u32,
     /// Where it creates objects, if that is told.
@@ -71,6 +73,8 @@ impl Plan {
             None => Vec::new(),
         };
         let filter = agent.filter();
+        let skips_trivial = agent.options.trivial == Trivial::Skip;
+        let lines = agent.classes.lines_now(agent).is_some();
         let mut choose = |(at, method): (usize, &Method<'a>)| {
             let refusal = refusal(name, method, jdk);
             let included = match verdict {
@@ -110,6 +114,11 @@ impl Plan {
                 triggers = 0;
             }
             let included = included && refusal.is_none();
+            let is_trivial = included && skips_trivial && triggers == 0 && method.is_trivial();
+            if is_trivial && is_new {
+                uncovered(agent, name, &full_name(method), never::TRIVIAL);
+            }
+            let included = included && (!is_trivial || lines);
             if !included && sites.is_empty() && triggers == 0 {
                 return Chosen::default();
             }
@@ -133,6 +142,7 @@ impl Plan {
             Chosen {
                 number: Some(number),
                 included,
+                is_trivial,
                 triggers,
                 sites,
             }
@@ -167,7 +177,7 @@ impl Plan {
                 }
                 first
             });
-            let calls = number.filter(|_| calls);
+            let calls = number.filter(|_| calls && !chosen.is_trivial);
             let is_trigger = chosen.triggers != 0;
             if let (Some(bursts), Some(number)) = (&agent.bursts, chosen.number) {
                 bursts.set_method(number, chosen.triggers, calls.is_some());

@@ -65,6 +65,7 @@ mod reader;
 mod relocate;
 mod rewrite;
 mod tables;
+mod trivial;
 
 pub use allocations::{Allocation, AllocationSite};
 pub use class::{Class, Method};

@@ -78,6 +78,22 @@ impl Listing {
         name.contains(" copyOf(U[], int, java.lang.Class")
             || name.contains(" copyOfRange(U[], int, int, java.lang.Class")
     }
+
+    /// Whether it is short, and neither calls, nor locks, nor jumps back.
+    fn is_trivial(&self) -> bool {
+        let last = self.code.last().unwrap();
+        // A return, an `athrow`, or a `goto`.
+        let size = last.pc + if last.targets.is_empty() { 1 } else { 3 };
+        let goes_on = |i: &Instruction| {
+            let op = i.text.split(' ').next().unwrap();
+            let calls_or_locks = op.starts_with("invoke") || op.starts_with("monitor");
+            !calls_or_locks
+                && !op.starts_with("jsr")
+                && op != "ret"
+                && i.targets.iter().all(|to| *to > i.pc)
+        };
+        size <= 35 && !self.name.contains("synchronized ") && self.code.iter().all(goes_on)
+    }
 }
 
 /// A method of a listing: its code, and the lines of each table below it.
@@ -411,6 +427,7 @@ fn frames(rows: &[String]) -> Vec<(usize, Vec<String>)> {
 
 /// What the rewriter says about a method.
 struct Numbers {
+    is_trivial: bool,
     lines: Vec<LineProbe>,
     /// Text and comment of each allocation as javap prints them, its pc and its line.
     sites: Vec<(String, usize, u16)>,
@@ -445,6 +462,7 @@ impl Numbers {
         };
         let sites = class.allocation_sites(method).into_iter();
         Numbers {
+            is_trivial: method.is_trivial(),
             lines,
             sites: sites
                 .map(|site| (text(site.kind), site.pc.into(), site.line))
@@ -700,6 +718,10 @@ fn check_files(jdk: &Jdk, files: &[PathBuf]) -> usize {
         .zip(&numbers)
         .filter(|((old, _), _)| !is_empty_finalizer(old));
     touched.for_each(|((old, new), numbers)| check(old, new, numbers));
+    for (method, numbers) in old.iter().zip(&numbers) {
+        assert_eq!(numbers.is_trivial, method.is_trivial(), "{}", method.name);
+    }
+    assert!(numbers.iter().any(|numbers| numbers.is_trivial));
     old.len()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::value::{
     AllocMode, BOOLEANS, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
-    Server,
+    Server, Trivial,
 };
 use std::fmt::Write;
 
@@ -164,6 +164,14 @@ pub const KEYS: &[KeyInfo] = &[
         words: BOOLEANS,
         default: "false",
         help: "With format=tracelog: write the JVM's own lines so that the Visual Studio tools read them",
+        ..KEY
+    },
+    KeyInfo {
+        key: "trivial",
+        values: "trace | skip",
+        words: Trivial::WORDS,
+        default: "trace",
+        help: "Calls of short methods without calls, loops and monitors (accessors): record them, or leave them out and name the methods",
         ..KEY
     },
     KeyInfo {

@@ -64,7 +64,7 @@ pub use pattern::Pattern;
 pub use set::{Events, HeapMoments};
 pub use value::{
     AllocMode, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow, Server,
-    duration_text, parse_duration, parse_size, size_text,
+    Trivial, duration_text, parse_duration, parse_size, size_text,
 };
 
 use std::fs::File;

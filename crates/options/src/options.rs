@@ -10,8 +10,8 @@ use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
     AllocMode, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow, Server,
-    duration_text, interval_text, parse_boolean, parse_buffer, parse_duration, parse_interval,
-    parse_stack_depth, size_text,
+    Trivial, duration_text, interval_text, parse_boolean, parse_buffer, parse_duration,
+    parse_interval, parse_stack_depth, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -26,6 +26,8 @@ pub struct Options {
     pub file: FilePattern,
     /// Which methods are traced.
     pub filter: Filter,
+    /// What becomes of calls of short methods without calls, loops and monitors. [`Trivial::Skip`] does not come with [`Engine::Jvmti`].
+    pub trivial: Trivial,
     /// How calls are seen.
     pub engine: Engine,
     /// How events get their time.
@@ -118,6 +120,7 @@ impl Options {
             format: OutputFormat::default(),
             file: FilePattern::default_for(OutputFormat::default()),
             filter: Filter::default(),
+            trivial: Trivial::default(),
             engine: Engine::default(),
             clock: Clock::default(),
             overflow: Overflow::default(),
@@ -204,6 +207,7 @@ impl Options {
         add("interval", &interval_text(self.interval));
         add("heap", &self.heap.to_string());
         add("execdetails", &self.exec_details.to_string());
+        add("trivial", self.trivial.word());
         add("engine", self.engine.word());
         add("clock", self.clock.word());
         add("overflow", self.overflow.word());
@@ -249,6 +253,7 @@ pub(crate) fn parse(
     let mut events = None;
     let mut alloc_at = 0;
     let mut details_at = 0;
+    let mut trivial_at = 0;
     let mut control_at = 0;
     let mut server_given = false;
     let mut burst_at = 0;
@@ -298,6 +303,10 @@ pub(crate) fn parse(
             "everysample" => options.every_sample = parse_boolean(value).map_err(wrong)?,
             "visualstudio" => options.visual_studio = parse_boolean(value).map_err(wrong)?,
             "cpuinterval" => options.cpu_interval = parse_interval(value).map_err(wrong)?,
+            "trivial" => {
+                options.trivial = Trivial::parse(value).map_err(wrong)?;
+                trivial_at = item.value_at;
+            }
             "engine" => options.engine = Engine::parse(value).map_err(wrong)?,
             "clock" => options.clock = Clock::parse(value).map_err(wrong)?,
             "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
@@ -336,6 +345,7 @@ pub(crate) fn parse(
     without_rewriting(&options).map_err(wrong)?;
     without_identity(&options).map_err(|e| OptionError::at("alloc", alloc_at, e))?;
     has_place_for_sums(&options).map_err(|e| OptionError::at("execdetails", details_at, e))?;
+    nothing_to_skip(&options).map_err(|e| OptionError::at("trivial", trivial_at, e))?;
     bursts_can_be_seen(&options).map_err(|e| OptionError::at("burst", burst_at, e))?;
     socket(&mut options, server_given).map_err(|e| OptionError::at("control", control_at, e))?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
@@ -469,6 +479,17 @@ pub(crate) fn without_identity(options: &Options) -> Result<(), String> {
         options.alloc,
         events.join(" and "),
         AllocMode::Jvm
+    ))
+}
+
+/// Refuses to leave calls out where the JVM tells of each.
+fn nothing_to_skip(options: &Options) -> Result<(), String> {
+    if options.trivial == Trivial::Trace || options.engine == Engine::Bytecode {
+        return Ok(());
+    }
+    Err(format!(
+        "trivial={} can't be had with engine={}, which sees every call",
+        options.trivial, options.engine
     ))
 }
 

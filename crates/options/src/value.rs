@@ -103,6 +103,17 @@ words! {
 }
 
 words! {
+    /// What becomes of methods that are over as soon as they have begun: short ones without calls, loops and monitors.
+    Trivial {
+        /// Their calls are recorded as all others are.
+        #[default]
+        Trace = "trace",
+        /// Their calls are left out, and the trace names them.
+        Skip = "skip",
+    } later &[]
+}
+
+words! {
     /// How events get their time.
     Clock {
         /// A time stamp for each event.

@@ -56,6 +56,7 @@ fn nothing_means_the_defaults() {
             "interval=10ms",
             "heap=exit+request",
             "execdetails=true",
+            "trivial=trace",
             "engine=bytecode",
             "clock=exact",
             "overflow=block",
@@ -71,7 +72,7 @@ fn nothing_means_the_defaults() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,trivial=trace,engine=jvmti,clock=exact,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -169,6 +170,7 @@ fn values_are_taken_as_written() {
         ("heap=gc+exit+request", "heap=exit+request+gc"),
         ("heap=request", "heap=request"),
         ("execdetails=false", "execdetails=false"),
+        ("trivial=skip", "trivial=skip"),
     ];
     for (text, expected) in cases {
         let pairs = pairs(&ok(text));

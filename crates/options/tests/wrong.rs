@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, engine, clock, overflow, buffer, server, control, wait, compat, burst, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, overflow, buffer, server, control, wait, compat, burst, onerror",
         ),
         (
             "min=1ms",
@@ -607,6 +607,14 @@ fn wrong_options_say_what_is_wrong() {
         (
             "execdetail=true",
             r#"option execdetail at byte 0: no such option; did you mean "execdetails"?"#,
+        ),
+        (
+            "trivial=leave",
+            r#"option trivial at byte 8: no such value "leave"; allowed are trace, skip"#,
+        ),
+        (
+            "engine=jvmti,trivial=skip",
+            "option trivial at byte 21: trivial=skip can't be had with engine=jvmti, which sees every call",
         ),
         (
             "engine=",
