@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntSupplier;
 import jdk.jfr.Recording;
 
 /**
@@ -95,6 +96,8 @@ public final class Busy {
                 for (int k = 0; k < 500; k++) {
                     sink = new Passenger(k % 50);
                     sink = new StringBuilder("text ").append(k).toString();
+                    int count = k;
+                    sink = (IntSupplier) () -> count;
                 }
                 refuse(i % 4);
             }
