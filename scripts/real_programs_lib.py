@@ -70,6 +70,15 @@ def default_home():
     return Path(java).resolve().parent.parent
 
 
+def jcmd(jdk):
+    """The tool that commands JVMs. Not every JVM comes with it, and any JDK's will do."""
+    for home in (jdk.home, Path(default_home())):
+        tool = Path(home).resolve() / "bin/jcmd"
+        if tool.is_file():
+            return tool
+    sys.exit("no jcmd; there must be one in JAVA_HOME or on the path")
+
+
 def fetch(folder, artifacts):
     """The jars of these artifacts and of all that they need, fetched once."""
     lib = folder / "lib"

@@ -9,10 +9,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from real_servers_lib import Throughput, geometric_mean  # noqa: E402
 
 
+def both(parts):
+    return {"processor": parts, "clock": parts}
+
+
 def throughput(*pairs):
     found = Throughput()
     for before, after in pairs:
-        found.add(before, after)
+        found.add(before=both(before), after=both(after))
     return found
 
 
@@ -49,9 +53,21 @@ class Decision(unittest.TestCase):
     def test_more_is_measured_only_while_it_is_too_low(self):
         found = throughput(([1], [0.97]))
         self.assertTrue(found.needs_more(0.98, 1))
-        found.add([1], [1.01])
+        found.add(before=both([1]), after=both([1.01]))
         self.assertFalse(found.needs_more(0.98, 1))
         self.assertTrue(found.is_enough(0.98))
+
+    def test_who_gets_the_processors_is_not_the_agents_doing(self):
+        found = Throughput()
+        found.add(before=both([1]), after={"processor": [0.99], "clock": [0.93]})
+        self.assertTrue(found.is_enough(0.98))
+        self.assertAlmostEqual(found.mean("after", "clock"), 0.93)
+
+    def test_a_server_that_waits_is_slower(self):
+        found = Throughput()
+        found.add(before=both([1]), after={"processor": [1.1], "clock": [0.5]})
+        self.assertFalse(found.is_enough(0.98))
+        self.assertIn("by the clock 50.0%, of 90.0%", found.problem(0.98))
 
     def test_a_server_that_is_slower_stays_so(self):
         found = throughput(*[([1], [0.95])] * 4)
