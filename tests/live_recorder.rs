@@ -305,7 +305,11 @@ fn the_flight_recorder_sees_the_same() {
         assert!(close.contains(&median), "{median} ns");
         assert!(PAIRED.iter().all(|kind| seen[kind] > 0), "{seen:?}");
         let mut sampled = theirs.sampled.keys().map(|(_, _, class)| class);
-        assert!(sampled.any(|class| class.starts_with("Busy$$Lambda")), "JDK {}", jdk.feature);
+        assert!(
+            sampled.any(|class| class.starts_with("Busy$$Lambda")),
+            "JDK {}",
+            jdk.feature
+        );
     }
 }
 
