@@ -7,11 +7,21 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
 import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 
-/** An embedded server whose answers are known. Argument: folder for its files. */
+/** An embedded server whose answers are known. Arguments: folder for its files; `lambdas`, for pages that are sorted by lambdas in place of a database. */
 public final class TomcatServer {
     private static final int THREADS = 4;
 
@@ -27,18 +37,19 @@ public final class TomcatServer {
         tomcat.getConnector().setProperty("maxKeepAliveRequests", "-1");
         tomcat.getConnector().setProperty("keepAliveTimeout", "-1");
         Context context = tomcat.addContext("", null);
-        Tomcat.addServlet(context, "sum", new Sum());
-        context.addServletMappingDecoded("/sum", "sum");
+        Tomcat.addServlet(context, "stock", new Stock(args.length > 1 && args[1].equals("lambdas") ? Stock::sorted : database()));
+        context.addServletMappingDecoded("/stock", "stock");
         tomcat.start();
         int port = tomcat.getConnector().getLocalPort();
         Client[] clients = new Client[THREADS];
         for (int i = 0; i < THREADS; i++) {
             clients[i] = new Client(port);
         }
+        String[] expected = new String[Stock.PAGES];
+        Arrays.setAll(expected, page -> Stock.page(Stock.sorted(page)));
         Load.run(THREADS, (thread, number) -> {
-            int upTo = (int) (number % 100);
-            String expected = "n" + number + "=" + upTo * (upTo + 1) / 2;
-            return clients[thread].post("/sum?to=" + upTo, "n" + number).equals(expected);
+            int page = (int) (number % Stock.PAGES);
+            return clients[thread].post("/stock?page=" + page, "n" + number).equals("n" + number + expected[page]);
         });
         for (Client client : clients) {
             client.socket.close();
@@ -88,18 +99,130 @@ public final class TomcatServer {
         }
     }
 
-    private static final class Sum extends HttpServlet {
+    /** Where the articles of a page come from, by price and name. */
+    private interface Shelves {
+        List<Article> byPrice(int shelf) throws IOException;
+    }
+
+    /** A table of all articles, and a connection for each thread that asks. */
+    private static Shelves database() throws SQLException {
+        String url = "jdbc:h2:mem:stock;DB_CLOSE_DELAY=-1";
+        try (Connection connection = DriverManager.getConnection(url); Statement create = connection.createStatement()) {
+            create.execute("CREATE TABLE article(shelf INT, name VARCHAR(40), cents BIGINT, count INT)");
+            create.execute("CREATE INDEX shelves ON article(shelf)");
+            try (PreparedStatement insert = connection.prepareStatement("INSERT INTO article VALUES(?, ?, ?, ?)")) {
+                for (int shelf = 0; shelf < Stock.PAGES; shelf++) {
+                    for (Article article : Stock.articles(shelf)) {
+                        insert.setInt(1, shelf);
+                        insert.setString(2, article.name);
+                        insert.setLong(3, article.cents);
+                        insert.setInt(4, article.count);
+                        insert.executeUpdate();
+                    }
+                }
+            }
+        }
+        ThreadLocal<PreparedStatement> queries = new ThreadLocal<>();
+        return shelf -> {
+            try {
+                if (queries.get() == null) {
+                    queries.set(DriverManager.getConnection(url)
+                            .prepareStatement("SELECT name, cents, count FROM article WHERE shelf = ? ORDER BY cents, name"));
+                }
+                PreparedStatement query = queries.get();
+                query.setInt(1, shelf);
+                List<Article> articles = new ArrayList<>();
+                try (ResultSet rows = query.executeQuery()) {
+                    while (rows.next()) {
+                        articles.add(new Article(rows.getString(1), rows.getLong(2), rows.getInt(3)));
+                    }
+                }
+                return articles;
+            } catch (SQLException e) {
+                throw new IOException(e);
+            }
+        };
+    }
+
+    /** Answers with a page as programs make them: a table of what there is, by price, and what it is worth. */
+    private static final class Stock extends HttpServlet {
+        static final int PAGES = 50;
         private static final long serialVersionUID = 1;
+        private final transient Shelves shelves;
+
+        Stock(Shelves shelves) {
+            this.shelves = shelves;
+        }
 
         @Override
         protected void doPost(HttpServletRequest request, HttpServletResponse response) throws IOException {
-            response.setContentType("text/plain");
+            response.setContentType("text/html");
             String body = request.getReader().readLine();
-            response.getWriter().print(body + "=" + sum(Integer.parseInt(request.getParameter("to"))));
+            int page = Integer.parseInt(request.getParameter("page"));
+            response.getWriter().print(body + page(shelves.byPrice(page)));
         }
 
-        private static int sum(int n) {
-            return n == 0 ? 0 : n + sum(n - 1);
+        /** What is on a shelf. */
+        static List<Article> articles(int shelf) {
+            List<Article> articles = new ArrayList<>();
+            for (int i = 0; i < 60 + shelf; i++) {
+                articles.add(new Article("Nuts & bolts <" + (shelf + 37 * i) % 101 + ">", (shelf + 7919L * i) % 1009, i));
+            }
+            return articles;
+        }
+
+        /** Sorted by lambdas that are made each time. */
+        static List<Article> sorted(int shelf) {
+            List<Article> articles = articles(shelf);
+            articles.sort(Comparator.comparingLong((Article article) -> article.cents).thenComparing(article -> article.name));
+            return articles;
+        }
+
+        static String page(List<Article> articles) {
+            StringBuilder html = new StringBuilder("<table>");
+            long worth = 0;
+            for (Article article : articles) {
+                html.append("<tr><td>").append(escaped(article.name)).append("</td><td>").append(price(article.cents)).append("</td></tr>");
+                worth += article.cents * article.count;
+            }
+            return html.append("</table>").append(price(worth)).toString();
+        }
+
+        private static String price(long cents) {
+            return cents / 100 + (cents % 100 < 10 ? ".0" : ".") + cents % 100;
+        }
+
+        private static String escaped(String text) {
+            StringBuilder out = new StringBuilder();
+            for (int i = 0; i < text.length(); i++) {
+                char c = text.charAt(i);
+                switch (c) {
+                    case '&':
+                        out.append("&amp;");
+                        break;
+                    case '<':
+                        out.append("&lt;");
+                        break;
+                    case '>':
+                        out.append("&gt;");
+                        break;
+                    default:
+                        out.append(c);
+                }
+            }
+            return out.toString();
+        }
+    }
+
+    private static final class Article {
+        final String name;
+        final long cents;
+        final int count;
+
+        Article(String name, long cents, int count) {
+            this.name = name;
+            this.cents = cents;
+            this.count = count;
         }
     }
 }
