@@ -14,7 +14,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -46,7 +45,10 @@ public final class TomcatServer {
             clients[i] = new Client(port);
         }
         String[] expected = new String[Stock.PAGES];
-        Arrays.setAll(expected, page -> Stock.page(Stock.sorted(page)));
+        Stock known = new Stock(Stock::sorted);
+        for (int page = 0; page < Stock.PAGES; page++) {
+            expected[page] = known.page(page);
+        }
         Load.run(THREADS, (thread, number) -> {
             int page = (int) (number % Stock.PAGES);
             return clients[thread].post("/stock?page=" + page, "n" + number).equals("n" + number + expected[page]);
@@ -99,7 +101,7 @@ public final class TomcatServer {
         }
     }
 
-    /** Where the articles of a page come from, by price and name. */
+    /** Where the articles of a shelf come from, by price and name. */
     private interface Shelves {
         List<Article> byPrice(int shelf) throws IOException;
     }
@@ -144,9 +146,10 @@ public final class TomcatServer {
         };
     }
 
-    /** Answers with a page as programs make them: a table of what there is, by price, and what it is worth. */
+    /** Answers with a page as programs make them: of some shelves, a table of what there is, by price, and what it is worth. */
     private static final class Stock extends HttpServlet {
         static final int PAGES = 50;
+        private static final int SHELVES = 6;
         private static final long serialVersionUID = 1;
         private final transient Shelves shelves;
 
@@ -159,7 +162,18 @@ public final class TomcatServer {
             response.setContentType("text/html");
             String body = request.getReader().readLine();
             int page = Integer.parseInt(request.getParameter("page"));
-            response.getWriter().print(body + page(shelves.byPrice(page)));
+            String answer = body + page(page);
+            response.setContentLength(answer.length()); // all of it is ASCII
+            response.getWriter().print(answer);
+        }
+
+        /** The page's shelves. */
+        String page(int page) throws IOException {
+            StringBuilder html = new StringBuilder();
+            for (int i = 0; i < SHELVES; i++) {
+                addTable(html, shelves.byPrice((page + i) % PAGES));
+            }
+            return html.toString();
         }
 
         /** What is on a shelf. */
@@ -178,14 +192,14 @@ public final class TomcatServer {
             return articles;
         }
 
-        static String page(List<Article> articles) {
-            StringBuilder html = new StringBuilder("<table>");
+        private static void addTable(StringBuilder html, List<Article> articles) {
+            html.append("<table>");
             long worth = 0;
             for (Article article : articles) {
                 html.append("<tr><td>").append(escaped(article.name)).append("</td><td>").append(price(article.cents)).append("</td></tr>");
                 worth += article.cents * article.count;
             }
-            return html.append("</table>").append(price(worth)).toString();
+            html.append("</table>").append(price(worth));
         }
 
         private static String price(long cents) {
