@@ -37,10 +37,6 @@ class Throughput:
         """Whether that is at least so much; None asks for nothing. One that only waits uses no processor time, which the clock tells, if less exactly."""
         return least is None or self.kept() >= least and self.kept("clock") >= least - NOISE
 
-    def needs_more(self, least, usual):
-        """Whether to measure one more pair than usual, for what has come out too low may be noise. There are twice as many at most."""
-        return not self.is_enough(least) and len(self.pairs) < 2 * usual
-
     def shown(self):
         """What each pair kept."""
         return " ".join(f"{kept:.1%}" for kept in self.each("processor"))

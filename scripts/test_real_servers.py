@@ -47,15 +47,7 @@ class Decision(unittest.TestCase):
 
     def test_nothing_is_asked_for_in_a_quick_run(self):
         found = throughput(([1], [0.1]))
-        self.assertFalse(found.needs_more(None, 1))
         self.assertIsNone(found.problem(None))
-
-    def test_more_is_measured_only_while_it_is_too_low(self):
-        found = throughput(([1], [0.97]))
-        self.assertTrue(found.needs_more(0.98, 1))
-        found.add(before=both([1]), after=both([1.01]))
-        self.assertFalse(found.needs_more(0.98, 1))
-        self.assertTrue(found.is_enough(0.98))
 
     def test_who_gets_the_processors_is_not_the_agents_doing(self):
         found = Throughput()
@@ -70,9 +62,7 @@ class Decision(unittest.TestCase):
         self.assertIn("by the clock 50.0%, of 90.0%", found.problem(0.98))
 
     def test_a_server_that_is_slower_stays_so(self):
-        found = throughput(*[([1], [0.95])] * 4)
-        self.assertFalse(found.needs_more(0.98, 2))
-        self.assertFalse(found.is_enough(0.98))
+        self.assertFalse(throughput(*[([1], [0.95])] * 4).is_enough(0.98))
 
 
 if __name__ == "__main__":

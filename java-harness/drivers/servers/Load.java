@@ -2,11 +2,12 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Puts load on a server of the same process, as long as it is told to: for each line of its input, a number of milliseconds, all
- * threads ask as fast as they can, and a line says how many answers were right, wrong, and failed. It ends with its input.
+ * Puts load on a server of the same process, as long as it is told to: for each line of its input, a number of milliseconds, or `on` for as long as no other line
+ * comes, all threads ask as fast as they can, and a line says how many answers were right, wrong, and failed. It ends with its input.
  */
 final class Load {
     private Load() {}
@@ -22,7 +23,7 @@ final class Load {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         AtomicLong number = new AtomicLong();
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            long end = System.nanoTime() + Long.parseLong(line) * 1_000_000;
+            AtomicBoolean goesOn = new AtomicBoolean(true);
             AtomicLong right = new AtomicLong();
             AtomicLong wrong = new AtomicLong();
             AtomicLong failed = new AtomicLong();
@@ -31,7 +32,7 @@ final class Load {
             for (int i = 0; i < threads; i++) {
                 int thread = i;
                 Thread asking = new Thread(() -> {
-                    while (System.nanoTime() < end) {
+                    while (goesOn.get()) {
                         try {
                             boolean isRight = request.isRight(thread, number.getAndIncrement());
                             (isRight ? right : wrong).incrementAndGet();
@@ -45,6 +46,12 @@ final class Load {
                 asking.start();
                 all.add(asking);
             }
+            if (line.equals("on")) {
+                lines.readLine();
+            } else {
+                Thread.sleep(Long.parseLong(line));
+            }
+            goesOn.set(false);
             for (Thread asking : all) {
                 asking.join();
             }
