@@ -1,9 +1,9 @@
 //! Calls that are under way when collection pauses, goes on, ends and begins, as the files of the formats have them.
 
-use crate::common::at_once;
+use crate::common::{FILTER, agent, at_once, program};
 use crate::live_control::Bench;
 use crate::live_jinsight::raw;
-use jtrail_testkit::{Jdk, Output};
+use jtrail_testkit::{Jdk, Output, temp_dir};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread::sleep;
@@ -121,7 +121,7 @@ fn bursts(file: &Path) -> Vec<Part> {
     parts
 }
 
-/// A burst's end has made-up leaves of all calls that are open, the next one's begin made-up enters of those that still are, with the ticks of the burst's records.
+/// A burst's end has made-up leaves of all calls that are open, the next one's begin made-up enters of those that are under way then, with the ticks of the burst's records.
 #[test]
 fn bursts_leave_and_enter_open_calls() {
     at_once(|jdk| {
@@ -141,9 +141,11 @@ fn bursts_leave_and_enter_open_calls() {
         // Nothing happened in the first pause, so all goes on.
         assert_eq!(second.entered, first.left);
         assert!(count(&second.left, WAITING) > 0, "{second:?}");
-        // In the second one, each worker left its call of `next`. The next such call began in the pause, and is not there.
+        // In the second one, each worker left its call of `next`. The next such call began in the pause, and is there as well: a burst begins with whole stacks.
         assert_eq!(third.entered.keys().len(), all + 1, "{third:?}");
-        assert_eq!(count(&third.entered, WORKING), all, "{third:?}");
+        let waiting = count(&third.entered, WAITING);
+        assert!(waiting > 0, "{third:?}");
+        assert_eq!(waiting + count(&third.entered, WORKING), all, "{third:?}");
         assert_eq!(count(&third.entered, MAIN), 1, "{third:?}");
         // The trace's end is a burst's end as well.
         assert!(count(&third.left, WAITING) > 0, "{third:?}");
@@ -154,6 +156,43 @@ fn bursts_leave_and_enter_open_calls() {
             panic!("{parts:?}\n{output}");
         };
         assert_eq!((&only.entered, only.rounds), (&Stacks::new(), 1));
+    });
+}
+
+/// Of a burst that begins by itself, nobody saw the calls that are under way begin in the trace. It begins with them all the same, and they end as other calls do.
+#[test]
+fn bursts_by_themselves_begin_with_whole_stacks() {
+    at_once(|jdk| {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let triggers = [
+            "call:harness.Bursts.round:50/20",
+            "slow:harness.Bursts.slow:300ms/1",
+        ];
+        let [rounds, slow] = triggers.map(|burst| {
+            let options = format!(
+                "format=jinsight,{FILTER},burst={burst},file={}",
+                file.display()
+            );
+            let work = if burst.starts_with("slow") {
+                "slow"
+            } else {
+                "rounds"
+            };
+            let run = program(jdk, "harness.Bursts").arg(work);
+            run.agent(agent(), options).output().assert_exit(0);
+            bursts(&file)
+        });
+        let entered = |parts: &[Part]| -> Vec<Vec<String>> {
+            let all = parts.iter().flat_map(|part| part.entered.values());
+            all.cloned().collect()
+        };
+        assert_eq!(entered(&rounds), [["main", "rounds"]], "{rounds:?}");
+        assert_eq!(entered(&slow), [["main", "slow"]], "{slow:?}");
+        // What stands before the first pause is empty.
+        assert_eq!((rounds.len(), rounds[1].rounds), (2, 3), "{rounds:?}");
+        let left: Vec<_> = slow[1].left.values().flatten().collect();
+        assert_eq!(left, ["main", "slow", "inner"], "{slow:?}");
     });
 }
 

@@ -8,7 +8,8 @@ use crate::buffer::record::METHOD_LIMIT;
 use crate::clock::{Clock, System};
 use crate::memory::Zeros;
 use crate::pending;
-use jtrail_options::{Burst, Options, Pattern, Trigger};
+use crate::writer::keeps_stacks;
+use jtrail_options::{Burst, Options, OutputFormat, Pattern, Trigger};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::io;
@@ -62,11 +63,17 @@ struct Gate {
     bursts: u32,
     /// Recording was resumed on command.
     resumed: bool,
+    /// The trace's format wants the calls that are under way when a burst begins.
+    stacks: bool,
 }
 
 impl Gate {
+    fn is_recording(&self) -> bool {
+        self.bursts > 0 || self.resumed
+    }
+
     fn set(&self) {
-        let is_open = self.bursts > 0 || self.resumed;
+        let is_open = self.is_recording() || self.stacks;
         if is_open && !is_gate_open() {
             pending::skip_epoch(); // constructors came by meanwhile that nobody heard of
         }
@@ -90,12 +97,16 @@ impl Bursts {
             lasts: AtomicBool::new(false),
             begun: AtomicU64::new(0),
         };
-        GATE.store(0, Ordering::Release);
+        let gate = Gate {
+            stacks: keeps_stacks(options.format),
+            ..Gate::default()
+        };
+        gate.set();
         Ok(Some(Arc::new(Self {
             triggers: options.bursts.iter().map(seen).collect(),
             methods,
             armed: AtomicBool::new(false),
-            gate: Mutex::default(),
+            gate: Mutex::new(gate),
             open_calls: OpenCalls::default(),
             told: AtomicBool::new(false),
         })))
@@ -292,6 +303,18 @@ impl Bursts {
     fn keep_open(&self) {
         let mut gate = self.gate.lock();
         gate.bursts += 1;
+        gate.set();
+    }
+
+    /// Whether something goes into the trace now.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.gate.lock().is_recording()
+    }
+
+    /// A trace of that format is about to begin.
+    pub(crate) fn keep_stacks(&self, format: OutputFormat) {
+        let mut gate = self.gate.lock();
+        gate.stacks = keeps_stacks(format);
         gate.set();
     }
 

@@ -206,6 +206,9 @@ impl Commander {
         if has_filters {
             self.agent.set_filter(options.filter.clone());
         }
+        if let Some(bursts) = &self.agent.bursts {
+            bursts.keep_stacks(options.format);
+        }
         self.switch(options.events, has_filters)?;
         self.begin_objects();
         let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);

@@ -149,7 +149,10 @@ pub(crate) fn is_recording(agent: &Agent) -> bool {
         None => {
             agent.live.get().is_some()
                 && agent.options.format != OutputFormat::None
-                && agent.is_gate_open()
+                && agent
+                    .bursts
+                    .as_ref()
+                    .is_none_or(|bursts| bursts.is_recording())
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::clock::{Clock, Reading, System, Timeline};
 use crossbeam_channel::{Receiver, unbounded};
 use jtrail_classfile::SuperMarks;
 use jtrail_formats::Encode;
-use jtrail_model::{Event, Note};
+use jtrail_model::{Event, MethodEnter, Note};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -286,19 +286,22 @@ impl Encode for Lines {
         };
         out.extend(line.bytes());
     }
+    fn under_way(&mut self, call: &MethodEnter, out: &mut Vec<u8>) {
+        out.extend(format!("~ {} {}\n", call.method, call.stack_depth).bytes());
+    }
     fn end(&mut self, _: &mut Vec<u8>) {}
 }
 
 fn translator() -> Translator {
+    translator_of(Settings {
+        tell_threads: true,
+        ..Settings::default()
+    })
+}
+
+fn translator_of(settings: Settings) -> Translator {
     let timeline = Timeline::since(Reading::take(System::now), System::now);
-    let mut translator = Translator::new(
-        Box::new(Lines),
-        timeline,
-        Settings {
-            tell_threads: true,
-            ..Settings::default()
-        },
-    );
+    let mut translator = Translator::new(Box::new(Lines), timeline, settings);
     translator.add_thread(ThreadInfo {
         number: 1,
         name: "main".into(),

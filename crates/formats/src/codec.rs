@@ -1,6 +1,6 @@
 //! What every format has in common: the two traits, and what a decoder may answer.
 
-use jtrail_model::Event;
+use jtrail_model::{Event, MethodEnter};
 use std::fmt;
 
 /// Turns events into the bytes of one format.
@@ -13,6 +13,10 @@ pub trait Encode: Send {
 
     /// Appends one event. One that the format can't hold is counted in [`Self::losses`].
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
+
+    /// Appends a call that is under way where the trace begins, or goes on behind a pause, and that no event told of; of each thread, the
+    /// outermost one first. Its leave is an event as any other. Only JinsightLive has a place for such calls; others must be told neither.
+    fn under_way(&mut self, _call: &MethodEnter, _out: &mut Vec<u8>) {}
 
     /// Appends what stands behind the last event.
     fn end(&mut self, out: &mut Vec<u8>);

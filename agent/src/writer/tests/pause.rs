@@ -49,6 +49,43 @@ fn calls_around_a_pause() {
     assert_eq!(words(1)[1], words(8)[1]);
 }
 
+/// A format that has calls under way is shown those that began in the pause. They are not counted, and their leaves are neither.
+#[test]
+fn calls_under_way_are_shown() {
+    let mut translator = translator_of(Settings {
+        shows_calls_under_way: true,
+        ..Settings::default()
+    });
+    translator.enter(1, 1, RUN); // goes on over all pauses
+    translator.pause(Timestamp(2));
+    translator.enter(1, 3, BASE); // begins in this one, ends in the next
+    translator.enter(1, 4, RUN); // begins in this one, ends behind it
+    translator.enter(1, 5, BASE); // begins and ends in it
+    translator.leave(1, 6, BASE);
+    translator.resume(Timestamp(7));
+    translator.leave(1, 8, RUN);
+    translator.enter(1, 9, RUN);
+    translator.leave(1, 10, RUN);
+    translator.pause(Timestamp(11));
+    translator.leave(1, 12, BASE);
+    translator.resume(Timestamp(13));
+    translator.totals(Timestamp(14));
+    let lines = lines(&mut translator);
+    let told: Vec<String> = lines
+        .iter()
+        .filter(|line| line.starts_with(['>', '<', '~']))
+        .map(|line| line.split(' ').next().expect("a word").to_owned())
+        .collect();
+    assert_eq!(told, [">", "~", "~", "<", ">", "<", "<"]);
+    let shown: Vec<_> = lines.iter().filter(|line| line.starts_with('~')).collect();
+    assert!(shown[0].ends_with(" 2") && shown[1].ends_with(" 3"));
+    let Some(Note::Totals(totals)) = lines.last().and_then(|line| Note::parse(line)) else {
+        panic!("{lines:?}");
+    };
+    let counts = (totals.enters, totals.leaves, totals.open, totals.repaired);
+    assert_eq!(counts, (2, 1, 1, 0));
+}
+
 #[test]
 fn a_trace_that_ends_in_a_pause_has_what_ended_before() {
     let mut translator = translator();

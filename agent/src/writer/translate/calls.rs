@@ -10,8 +10,10 @@ pub(super) struct Call {
     pub(super) method: u32,
     ticket: u32,
     pub(super) phase: Phase,
-    /// It began while collection paused: the trace does not know it.
+    /// It began while collection paused: the trace does not count it.
     is_hidden: bool,
+    /// The format has been shown it all the same, as one that was under way.
+    is_shown: bool,
 }
 
 impl Call {
@@ -22,11 +24,12 @@ impl Call {
             ticket,
             phase: Phase::Begun,
             is_hidden: false,
+            is_shown: false,
         }
     }
 
     pub(super) fn hide(&mut self) {
-        self.is_hidden = true;
+        (self.is_hidden, self.is_shown) = (true, false);
     }
 
     pub(super) fn is_hidden(&self) -> bool {
@@ -99,6 +102,47 @@ impl Translator {
         thread.hidden += 1;
     }
 
+    /// Shows the format the calls that are under way and not in the trace, if it has a place for them. They are left as other calls are.
+    pub(super) fn show_calls_under_way(&mut self, time: Timestamp) {
+        if !self.settings.shows_calls_under_way {
+            return;
+        }
+        for number in 0..self.threads.len() as u32 {
+            let Some(Some(thread)) = self.threads.get(number as usize) else {
+                continue;
+            };
+            let is_new = |call: &Call| call.is_hidden && !call.is_shown;
+            let first = thread.calls.iter().position(is_new);
+            for depth in first.unwrap_or(usize::MAX)..thread.calls.len() {
+                self.show_call(number, depth, time);
+            }
+        }
+    }
+
+    fn show_call(&mut self, number: u32, depth: usize, time: Timestamp) {
+        let thread = match self.thread(number).id {
+            id if id.is_none() => self.announce_thread(number).0,
+            id => id,
+        };
+        let method = self.thread(number).calls[depth].method;
+        let (method, class) = self.method(method, time);
+        let state = self.thread(number);
+        state.ticket = state.ticket.checked_add(1).unwrap_or(1);
+        let (ticket, cpu_time) = (state.ticket, state.cpu);
+        let call = &mut state.calls[depth];
+        (call.ticket, call.is_shown) = (ticket, true);
+        let call = MethodEnter {
+            thread,
+            time,
+            method,
+            class,
+            ticket,
+            cpu_time,
+            stack_depth: depth as i64 + 1,
+        };
+        self.encoder.under_way(&call, &mut self.out);
+    }
+
     #[inline]
     pub(super) fn returned(&mut self, number: u32, ticks: u64, method: u32) {
         // The common case: the innermost call returns.
@@ -130,7 +174,9 @@ impl Translator {
             let state = self.thread(number);
             if call.is_hidden {
                 state.hidden -= 1;
-                continue;
+                if !call.is_shown {
+                    continue;
+                }
             }
             let cpu_time = state.cpu;
             if let Some(tree) = &mut state.tree {
@@ -143,7 +189,7 @@ impl Translator {
                 continue;
             }
             self.write_leave(thread, time, call, cpu_time, by_exception || !is_last);
-            self.totals.repaired += u64::from(!is_last);
+            self.totals.repaired += u64::from(!is_last && !call.is_hidden);
         }
     }
 
@@ -167,7 +213,7 @@ impl Translator {
             by_exception,
         });
         self.encoder.event(&event, &mut self.out);
-        self.totals.leaves += 1;
+        self.totals.leaves += u64::from(!call.is_hidden);
     }
 
     /// The open call of `method` that an event of its own can belong to: the innermost, less those

@@ -52,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) started: Timestamp,
     /// Calls are not seen while collection pauses.
     pub(crate) has_gate: bool,
+    /// Calls that are under way where the trace begins or goes on are shown, though they are not counted.
+    pub(crate) shows_calls_under_way: bool,
 }
 
 /// Encodes what the streams hand out.
@@ -130,6 +132,13 @@ struct Thread {
     tree: Option<Box<Tree>>,
     /// Names of records to come.
     names: Vec<Box<str>>,
+}
+
+impl Thread {
+    /// How many of the calls that were left while collection pauses are in the trace.
+    fn counted_gone(&self) -> u64 {
+        self.gone.iter().filter(|call| !call.is_hidden()).count() as u64
+    }
 }
 
 #[derive(Default)]
@@ -282,7 +291,7 @@ impl Translator {
         };
         // Where it was cut, some ended behind its end.
         let open = |thread: &Thread| {
-            (thread.calls.len() + thread.gone.len()) as u64 - u64::from(thread.hidden)
+            thread.calls.len() as u64 - u64::from(thread.hidden) + thread.counted_gone()
         };
         self.totals.open += calls.iter().flatten().map(|t| open(t)).sum::<u64>();
         self.note(&Note::Totals(self.totals));

@@ -119,6 +119,7 @@ impl Translator {
         self.paused = None;
         let time = time.max(since);
         self.event(&Event::TraceResume(TraceResume { time }));
+        self.show_calls_under_way(time);
     }
 
     /// Leaves that came while collection paused; not those behind the trace's end, whose calls are open there.
@@ -189,12 +190,15 @@ impl Translator {
         settings: Settings,
         calls: OpenCalls,
     ) {
+        let had_gate = self.settings.has_gate;
         (self.encoder, self.settings) = (encoder, settings);
         self.out.clear();
         self.ids = Ids::default();
         self.told_beside = self.told();
         self.totals = Totals::default();
-        if self.settings.has_gate && calls == OpenCalls::Hide {
+        // What is hidden may be gone, or shown later: without hooks and behind a gate, nobody saw it end.
+        let forgets = had_gate || self.settings.has_gate || self.settings.shows_calls_under_way;
+        if forgets && calls == OpenCalls::Hide {
             self.forget_open_calls();
         }
         self.collecting = false;

@@ -70,7 +70,7 @@ impl Translator {
     }
 
     #[cold]
-    fn announce_thread(&mut self, number: u32) -> (ThreadId, Timestamp) {
+    pub(super) fn announce_thread(&mut self, number: u32) -> (ThreadId, Timestamp) {
         let id = ThreadId(self.ids.next());
         let thread = self.thread(number);
         thread.id = id;
@@ -169,7 +169,7 @@ impl Translator {
             self.totals.repaired += 1; // `close` took the outermost for a real leave
         }
         if self.is_cut {
-            self.totals.open += self.thread(number).gone.len() as u64;
+            self.totals.open += self.thread(number).counted_gone();
         } else if let Some(since) = self.paused {
             self.write_gone(number, since);
         }

@@ -27,7 +27,7 @@ impl Work {
         self.setup.options = Arc::clone(&next.options);
         (self.setup.output, self.setup.target) = (Some(next.output), next.target);
         let started = Timestamp(trace.timeline.at(at));
-        let has_gate = self.setup.bursts.is_some();
+        let has_gate = self.setup.bursts.is_some() && !format::keeps_stacks(next.options.format);
         let is_paused = !self.goes_on && self.windows.is_empty();
         // Behind a gate, what is open is only known while it is recorded.
         let calls = if is_paused && has_gate {
@@ -35,7 +35,7 @@ impl Work {
         } else {
             calls
         };
-        let settings = settings(&next.options, started, has_gate);
+        let settings = settings(&next.options, started, self.setup.bursts.is_some());
         trace.translator.restart(encoder, settings, calls);
         self.merge.tell_lost(); // or there was no trace for it
         trace.begin(&self.setup, at);
@@ -181,8 +181,9 @@ impl Work {
     }
 }
 
-/// What a translator has to know of a trace.
-fn settings(options: &Options, started: Timestamp, has_gate: bool) -> Settings {
+/// What a translator has to know of a trace, with bursts that begin by themselves or without.
+fn settings(options: &Options, started: Timestamp, has_bursts: bool) -> Settings {
+    let keeps_stacks = format::keeps_stacks(options.format);
     Settings {
         tell_threads: options.events.contains(Events::THREADS),
         // This format adds them up itself.
@@ -192,6 +193,7 @@ fn settings(options: &Options, started: Timestamp, has_gate: bool) -> Settings {
         keeps_details: options.server != Server::Standalone,
         heap_name: options.heap_name.clone(),
         started,
-        has_gate,
+        has_gate: has_bursts && !keeps_stacks,
+        shows_calls_under_way: keeps_stacks && options.exec_details,
     }
 }

@@ -78,7 +78,8 @@
 //! - Collections begin and end in turn, inside of a burst.
 //! - Everything of ours stands between BEGIN_BURST and END_BURST, but for END_FILE. A trace without
 //!   pauses has one burst. At its end, all open calls have leaves with the ticks of END_BURST; at the begin
-//!   of the next, all calls that are still open have enters with the ticks of BEGIN_BURST; those that
+//!   of the next, all calls that are under way have enters with the ticks of BEGIN_BURST, those that began in
+//!   between too ([`Encode::under_way`](crate::Encode::under_way)); those that
 //!   ended in between have not. An enter of ours with those ticks is moved by one, and so is the end behind a leave.
 //! - A collection that ends in a pause ended where that began.
 //! - What happens between bursts is written behind the next BEGIN_BURST with its ticks, and dropped if
@@ -155,8 +156,8 @@
 //! # What is lost
 //!
 //! - **Receivers of calls** *(choice)*. Calls are recorded without `this`, as it would cost each of them the look for the object's number.
-//! - **Calls that ran before hooks came** *(choice)*. At the begin of a burst only calls are entered that were seen to begin and
-//!   not to end. The JVM would tell the others of a stack, but not when they end: code that runs then has no hooks, and an agent that
+//! - **Calls that ran before hooks came.** Bursts do not begin with calls that were under way when the trace began, or the agent
+//!   came. The JVM would tell them, but not when they end: code that runs then has no hooks, and an agent that
 //!   came to a running JVM has no events of frames.
 //!
 //! [`Encoder::losses`](crate::Encode::losses) tells by kind. Most of all: exceptions, samples, CPU times, sizes

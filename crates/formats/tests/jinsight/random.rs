@@ -443,7 +443,7 @@ proptest! {
     fn sound_traces_come_back(events in sound(), piece in 1_usize..200) {
         let encoded = encode(&events);
         prop_assert_eq!(encoded.lost("times"), 0);
-        check(&encoded.bytes);
+        assert_eq!(check(&encoded.bytes).begun_in_pauses, 0);
         let (lines, faults) = read(&encoded.bytes);
         prop_assert_eq!(lines, canon(&events));
         // The generator pairs no monitor events.

@@ -45,6 +45,19 @@ impl Encoder {
         id
     }
 
+    /// A call that was running when the burst began: it is entered with the ticks of that.
+    pub(super) fn enter_under_way(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
+        self.goes_on(e.time, 0, out);
+        self.stream.ticks(e.time, &mut self.losses, out);
+        let place = self.classes.place(e.method, e.class, sink!(self, out));
+        let ticket = e.ticket;
+        let id = self.thread(e.thread, e.time, out);
+        if let Some(thread) = self.threads.get_mut(e.thread) {
+            thread.calls.push(Call { place, ticket });
+        }
+        self.stream.put_enter(id, self.stream.begun(), place, out);
+    }
+
     #[inline]
     pub(super) fn leave(&mut self, e: &MethodLeave, out: &mut Vec<u8>) {
         self.losses.part_if(e.cpu_time.0 != 0, Lost::CallCpu);

@@ -16,7 +16,7 @@ use super::record::{
 use super::text::{Message, NOTE};
 use crate::{Encode, Loss, Patch};
 use classes::{Classes, Sink, put_text};
-use jtrail_model::{Custom, Event, Note, ThreadEnd, ThreadId, ThreadStart, Timestamp};
+use jtrail_model::{Custom, Event, MethodEnter, Note, ThreadEnd, ThreadId, ThreadStart, Timestamp};
 use losses::{Losses, Lost};
 use objects::Objects;
 use std::fmt::Write as _;
@@ -60,6 +60,10 @@ impl Encode for Encoder {
             Event::MethodLeave(e) => self.leave(e, out),
             _ => self.other(event, out),
         }
+    }
+
+    fn under_way(&mut self, call: &MethodEnter, out: &mut Vec<u8>) {
+        self.enter_under_way(call, out);
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {

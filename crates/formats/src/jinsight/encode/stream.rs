@@ -136,6 +136,11 @@ impl Stream {
         ticks + 1
     }
 
+    /// Ticks of the last BEGIN_BURST.
+    pub(super) fn begun(&self) -> u64 {
+        self.begin
+    }
+
     /// Takes note of the ticks of a leave.
     #[inline]
     pub(super) fn leave_ticks(&mut self, ticks: u64) {
