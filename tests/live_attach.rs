@@ -22,7 +22,7 @@ fn attach(running: &Running, options: &[&str]) -> Result<String, String> {
 }
 
 /// Has the program do its work so many times, and end.
-fn work(mut running: Running, times: usize) -> Output {
+pub(crate) fn work(mut running: Running, times: usize) -> Output {
     let mut input = running.stdin();
     for _ in 0..times {
         input.write_all(b"work\n").expect("it reads");

@@ -1,11 +1,12 @@
 //! Where the socket is, and who gets hold of it.
 
-use crate::common::{FILTER, VERSIONS, agent, program};
-use crate::live_cli::jtrail;
+use crate::common::{FILTER, VERSIONS, agent, harness, program};
+use crate::live_attach::work;
+use crate::live_cli::{jtrail, outcome};
 use crate::live_control::{Bench, rounds};
 use crate::source::compile;
 use jtrail_control::{Command as Ask, Incoming, Notice};
-use jtrail_testkit::{Jdk, Run, STRANGER, ask_as_stranger, temp_dir};
+use jtrail_testkit::{Jdk, Run, STRANGER, ask_as, ask_as_stranger, give_to_stranger, temp_dir};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -94,6 +95,84 @@ fn other_users_are_refused() {
             format!("jtrail: a connection of the user with number {STRANGER} was refused");
         assert_eq!(said, [expected], "{output}");
     }
+}
+
+/// Copies the classes of the harness for that JVM to where another user can read them.
+fn copy_classes(jdk: &Jdk, to: &Path) {
+    for from in std::env::split_paths(&harness().class_path(jdk)) {
+        let folder = to.join("harness");
+        fs::create_dir_all(&folder).expect("ours");
+        for class in fs::read_dir(from.join("harness")).expect("compiled") {
+            let class = class.expect("ours").path();
+            let copy = folder.join(class.file_name().expect("a name"));
+            // The first that is found is the one that counts, as for the JVM.
+            if class.is_file() && !copy.exists() {
+                fs::copy(&class, copy).expect("ours");
+            }
+        }
+    }
+}
+
+/// The agent in a process of a user who is not root serves that user and root, and nobody else. Root may attach it there.
+#[test]
+fn the_agent_of_another_user() {
+    let mut tried = 0;
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = temp_dir();
+        let path = |name: &str| folder.path().join(name);
+        let text = |name: &str| path(name).to_str().expect("text").to_owned();
+        fs::copy(agent(), path("libjtrail.so")).expect("ours");
+        copy_classes(&jdk, &path("classes"));
+        if give_to_stranger(folder.path()).is_none() {
+            return;
+        }
+        let events = "events=methods+threads";
+        let options = format!(
+            "format=binary,{events},{FILTER},control={},file={}",
+            text("socket"),
+            text("first")
+        );
+        let run = Run::new(&jdk, "harness.Attached")
+            .class_path(path("classes"))
+            .dir(folder.path())
+            .user(STRANGER);
+        let traced = run.clone().agent(path("libjtrail.so"), options);
+        let mut running = match traced.spawn() {
+            Ok(running) => running,
+            // Others may not come to where it was unpacked.
+            Err(error) => {
+                eprintln!("SKIPPED: JDK {} of another user: {error}", jdk.feature);
+                continue;
+            }
+        };
+        running.wait_ready();
+        for (name, mode) in [(".", 0o755), ("socket", 0o666)] {
+            fs::set_permissions(path(name), PermissionsExt::from_mode(mode)).expect("root may");
+        }
+        assert!(ask_as(STRANGER, &path("socket")).contains("JT"));
+        assert_eq!(ask_as(STRANGER + 1, &path("socket")), "b''");
+        let status = outcome(&["ctl", &text("socket"), "status"]).expect("root is served");
+        assert!(status.contains("recording"), "{status}");
+        let output = work(running, 1);
+        assert_eq!(rounds(&path("first"), &output).1, 1);
+        assert!(output.stderr.contains("was refused"), "{output}");
+
+        let mut running = run.spawn().expect("it starts again");
+        running.wait_ready();
+        let [pid, library, second] = [
+            running.pid().to_string(),
+            text("libjtrail.so"),
+            text("second"),
+        ];
+        let attached = ["attach", &pid, "--agent", &library, "--format", "binary"];
+        let rules = ["--exclude", "harness.Expect*", "--file", &second];
+        outcome(&[&attached[..], &rules].concat()).expect("root may attach");
+        let output = work(running, 2);
+        assert_eq!(rounds(&path("second"), &output).1, 2);
+        assert_eq!(path("second").metadata().expect("there").uid(), STRANGER);
+        tried += 1;
+    }
+    assert!(tried > 0, "no JVM can be run by another user");
 }
 
 /// The socket's folder goes, with all that is in it: who is connected stays so, and the agent leaves as ever.

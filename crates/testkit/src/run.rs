@@ -4,6 +4,7 @@ use crate::{Jdk, temp_dir};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
@@ -26,6 +27,7 @@ pub struct Run {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     dir: Option<PathBuf>,
+    user: Option<u32>,
     stdin: Vec<u8>,
     timeout: Duration,
 }
@@ -104,6 +106,7 @@ impl Run {
             args: Vec::new(),
             env: Vec::new(),
             dir: None,
+            user: None,
             stdin: Vec::new(),
             timeout: DEFAULT_TIMEOUT,
         }
@@ -120,6 +123,13 @@ impl Run {
     #[must_use]
     pub fn jvm_arg(mut self, arg: impl Into<OsString>) -> Self {
         self.jvm_args.push(arg.into());
+        self
+    }
+
+    /// Runs as the user and group of that number, which only root can ask for.
+    #[must_use]
+    pub fn user(mut self, user: u32) -> Self {
+        self.user = Some(user);
         self
     }
 
@@ -229,6 +239,9 @@ impl Run {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
         let started = Instant::now();
         let mut child = command.spawn()?;
         let stdout = Pipe::read(child.stdout.take().expect("piped"));
