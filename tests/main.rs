@@ -7,6 +7,7 @@ mod embed;
 mod facts;
 mod figures;
 mod hprof;
+mod live_ages;
 mod live_aggregated;
 mod live_api;
 mod live_areas;

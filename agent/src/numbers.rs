@@ -29,6 +29,18 @@ impl NumberSet {
         let page = self.0.get(page).and_then(Option::as_ref);
         page.is_some_and(|page| page[word] >> bit & 1 != 0)
     }
+
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        let pages = self.0.iter().enumerate();
+        let pages = pages.filter_map(|(at, page)| Some((at, page.as_ref()?)));
+        pages.flat_map(|(at, page)| {
+            let first = (at * PAGE_WORDS * 64) as u64;
+            let numbers = 0..PAGE_WORDS as u64 * 64;
+            let is_in = |n: &u64| page[(n / 64) as usize] >> (n % 64) & 1 != 0;
+            numbers.filter(is_in).map(move |n| first + n)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -46,5 +58,7 @@ mod tests {
         }
         assert_eq!(set.0.iter().flatten().count(), 3);
         assert!(!set.contains(u64::MAX));
+        let all: Vec<_> = set.iter().collect();
+        assert_eq!(all, [1, 2, 63, 64, 4096, 1 << 30]);
     }
 }

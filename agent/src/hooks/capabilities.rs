@@ -252,13 +252,13 @@ mod tests {
                 &[&tags, &[GenerateVmObjectAllocEvents]],
             ),
             (
-                "events=free", // weak references are looked at after collections
+                "events=free", // ages are counted in collections
                 &[&naming, &[GenerateGarbageCollectionEvents], &threads],
                 &[&tags, &[GenerateSampledObjectAllocEvents]],
             ),
             (
                 "events=free,server=enabled",
-                &[&naming, &threads],
+                &[&naming, &[GenerateGarbageCollectionEvents], &threads],
                 &[&tags, &[GenerateSampledObjectAllocEvents]],
             ),
             (

@@ -1,7 +1,7 @@
 //! Garbage collections. These callbacks run while the program is stopped, on a thread of the JVM's own; they may
 //! call neither JNI nor most of JVMTI. What they tell beyond the time is read from the JVM's counters.
 
-use super::{heap, record, sweep};
+use super::{heap, record};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::guard;
@@ -46,9 +46,12 @@ impl Collections {
 
 /// Whether these kinds of events need to know of collections.
 pub(super) fn are_wanted(options: &Options, kinds: Events) -> bool {
-    kinds.contains(Events::GC)
-        || heap::wanted(options, kinds, HeapMoments::GC)
-        || sweep::is_wanted(options, kinds)
+    are_counted(kinds) || heap::wanted(options, kinds, HeapMoments::GC)
+}
+
+/// Whether their starts are recorded: also without [`Events::GC`], as an object's age is told in collections.
+fn are_counted(kinds: Events) -> bool {
+    kinds.contains(Events::GC) || kinds.contains(Events::FREE)
 }
 
 /// The JVM is ready, or collections are asked for later.
@@ -64,7 +67,7 @@ pub(super) fn begin(agent: &Agent, kinds: Events) {
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv) {
     guard::run("a collection's start", || {
         let Some(agent) = agent::get() else { return };
-        if !agent.kinds().contains(Events::GC) {
+        if !are_counted(agent.kinds()) {
             return;
         }
         if let Some(counters) = agent.collections.counters.get() {

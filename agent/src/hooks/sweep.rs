@@ -5,14 +5,7 @@ use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
 use crate::log;
-use crate::objects::are_only_freed;
 use jni::sys::JNIEnv;
-use jtrail_options::{Events, Options};
-
-/// Whether these kinds of events need to know of collections for it.
-pub(super) fn is_wanted(options: &Options, kinds: Events) -> bool {
-    kinds.contains(Events::FREE) && are_only_freed(options)
-}
 
 /// The JVM is ready: dead objects can be told of from now on.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {

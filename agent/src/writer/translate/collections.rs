@@ -2,6 +2,7 @@
 
 use super::Translator;
 use jtrail_model::{Event, GcDetail, GcFinish, GcStart, Generation, Timestamp};
+use jtrail_options::Events;
 
 /// Reverses `as`.
 fn generation(number: u64) -> Generation {
@@ -19,11 +20,16 @@ fn generation(number: u64) -> Generation {
 impl Translator {
     /// `made`: how many objects had a number by then.
     pub(super) fn collection_started(&mut self, ticks: u64, made: u64) {
-        let time = Timestamp(self.timeline.at(ticks));
-        if !std::mem::replace(&mut self.collecting, true) {
-            self.objects.collection(made);
-            self.event(&Event::GcStart(GcStart { time }));
+        if self.collecting {
+            return;
         }
+        self.objects.collection(made);
+        if self.is_off(Events::GC) {
+            return; // it is counted for ages only, and its finish is not told
+        }
+        self.collecting = true;
+        let time = Timestamp(self.timeline.at(ticks));
+        self.event(&Event::GcStart(GcStart { time }));
     }
 
     /// `texts`: the numbers of the collector's and the cause's names.
@@ -51,6 +57,7 @@ impl Translator {
                 used_space: used as i64,
                 used_objects: 0,
             }));
+            self.tell_dying(time);
         }
     }
 }

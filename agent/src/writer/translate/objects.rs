@@ -18,6 +18,8 @@ pub(super) struct Objects {
     /// For each collection, how many objects had numbers when it began: numbers grow with time, so this tells an
     /// object's age.
     collections: Vec<u64>,
+    /// Found dead by the collection under way: 11 says so before it says that the collection is over.
+    pub(super) dying: NumberSet,
     /// The heap dump being written.
     pub(super) dump: HeapDumpId,
 }
@@ -102,18 +104,8 @@ impl Translator {
         let time = Timestamp(self.timeline.at(ticks));
         match code {
             Code::ObjectDef => self.define_object(object, class, payload[1], time),
-            Code::ObjectFree => {
-                // Nobody was told of an object that there was no room for.
-                if self.objects.is_defined(payload[0]) {
-                    self.totals.frees += 1;
-                    let event = Event::ObjectFree(ObjectFree {
-                        time,
-                        object: ObjectId(payload[0]),
-                        age: self.objects.age(payload[0]),
-                    });
-                    self.event(&event);
-                }
-            }
+            Code::ObjectFree if self.collecting => _ = self.objects.dying.insert(payload[0]),
+            Code::ObjectFree => self.freed(payload[0], time),
             _ => {
                 let object = match object {
                     0 => self.totals.objects + 1, // one without identity, as those of sites
@@ -124,6 +116,25 @@ impl Translator {
                 let frame = payload.get(2).map(|frame| record::frame_parts(*frame));
                 self.allocated(number, ticks, object, (class, payload[1]), frame);
             }
+        }
+    }
+
+    /// Nobody was told of an object that there was no room for.
+    fn freed(&mut self, object: u64, time: Timestamp) {
+        if self.objects.is_defined(object) {
+            self.totals.frees += 1;
+            self.event(&Event::ObjectFree(ObjectFree {
+                time,
+                object: ObjectId(object),
+                age: self.objects.age(object),
+            }));
+        }
+    }
+
+    /// Writes the ends of objects that waited for the end of a collection.
+    pub(crate) fn tell_dying(&mut self, time: Timestamp) {
+        for object in std::mem::take(&mut self.objects.dying).iter() {
+            self.freed(object, time);
         }
     }
 

@@ -267,6 +267,7 @@ impl super::objects::Objects {
     /// Another trace begins.
     fn forget_definitions(&mut self) {
         self.defined = Default::default();
+        self.dying = Default::default();
         self.dump = HeapDumpId::NONE;
     }
 }

@@ -129,6 +129,7 @@ impl Work {
                 let told = losses::without(told.clone(), &trace.opening);
                 translator.left_out(options.no_place, &told);
             }
+            translator.tell_dying(time); // in the middle of a collection
             translator.totals(time);
             translator.event(&Event::TraceEnd(TraceEnd {
                 trace_id: "".into(),
