@@ -19,7 +19,7 @@ pub(crate) struct Classes {
     sources: HashMap<String, String>,
     details: Vec<(String, ClassDetail<'static>)>,
     unloaded: BTreeMap<String, u64>,
-    redefined: Vec<(String, i64)>,
+    pub(crate) redefined: Vec<(String, i64)>,
 }
 
 fn own(member: &Member<'_>) -> Member<'static> {

@@ -63,7 +63,7 @@ pub(crate) fn java_agent(folder: &Path) -> PathBuf {
     compiled_agent(folder, "Neighbour", JAVA_AGENT)
 }
 
-/// The jar of a Java agent that may retransform classes, made in `folder`.
+/// The jar of a Java agent that may retransform and redefine classes, made in `folder`.
 pub(crate) fn compiled_agent(folder: &Path, class: &str, source_text: &str) -> PathBuf {
     let home = Jdk::all()
         .into_iter()
@@ -75,7 +75,9 @@ pub(crate) fn compiled_agent(folder: &Path, class: &str, source_text: &str) -> P
     let manifest = folder.join("manifest");
     fs::write(
         &manifest,
-        format!("Premain-Class: {class}\nCan-Retransform-Classes: true\n"),
+        format!(
+            "Premain-Class: {class}\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n"
+        ),
     )
     .expect("written");
     let classes = folder.join("classes");
