@@ -30,6 +30,7 @@ mod live_engines;
 mod live_everything;
 mod live_failures;
 mod live_faults;
+mod live_flags;
 mod live_formats;
 mod live_formats_ends;
 mod live_formats_runs;
