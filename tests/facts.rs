@@ -52,6 +52,7 @@ pub(crate) struct Facts {
     thrown: Counts,
     thrown_at: Counts<Site>,
     caught: Counts,
+    caught_at: Counts<Site>,
     /// By method and thread.
     left: Counts<(String, String)>,
     lines: Counts<Site>,
@@ -241,6 +242,7 @@ impl Facts {
             }
             Event::ExceptionCatch(e) if is_in_program(&e.frame) => {
                 *self.caught.entry(self.class(e.class.0)).or_default() += 1;
+                *self.caught_at.entry(site(&e.frame)).or_default() += 1;
             }
             Event::LineCounts(e) => {
                 let key = self.methods[&e.method.0].clone();
@@ -326,6 +328,11 @@ impl Facts {
         ));
         all.extend(differences("throws at", &truth.thrown_at, &self.thrown_at));
         all.extend(differences("catches", &truth.caught, &self.caught));
+        all.extend(differences("catches at", &truth.caught_at, &self.caught_at));
+        let is_told =
+            |site: &Site| truth.caught_at.is_empty() || truth.caught_at.contains_key(site);
+        let untold = self.caught_at.iter().filter(|(site, _)| !is_told(site));
+        all.extend(untold.map(|(site, seen)| format!("catches at {site:?}: {seen}, not told")));
         all.extend(differences("hits of", &truth.lines, &self.lines));
         all.extend(differences("parks", &truth.parks, &self.parks));
         all.extend(differences_in_range(

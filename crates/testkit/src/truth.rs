@@ -20,6 +20,7 @@
 //! THROWN-RANGE java.lang.StackOverflowError 0 100
 //! THROWN-AT harness.Throws.near()V 75 50      throws at a source line
 //! CAUGHT harness.Throws$Near 50               catches in methods of the program
+//! CAUGHT-AT harness.Throws.near()V 76 50      catches at a source line
 //! LEFT-BY-EXCEPTION harness.A.f(I)I main 50   calls of a thread that an exception leaves
 //! LEFT-BY-EXCEPTION-RANGE harness.A.g()V main 900 901
 //! STATE sleeper sleeping java.lang.Thread.sleep
@@ -121,6 +122,9 @@ pub struct Truth {
     pub thrown_at: BTreeMap<Site, u64>,
     /// Catches in methods of the program, by class of the exception (`CAUGHT`).
     pub caught: BTreeMap<String, u64>,
+    /// Catches by place, the line of the handler's first instruction (`CAUGHT-AT`); [`Truth::caught`] holds them too. A program that tells
+    /// some tells all.
+    pub caught_at: BTreeMap<Site, u64>,
     /// Calls that an exception leaves, by method and name of the thread (`LEFT-BY-EXCEPTION`). A program that tells some tells
     /// all, here or in [`Truth::left_ranges`].
     pub left: BTreeMap<(String, String), u64>,
@@ -212,6 +216,12 @@ fn site(rest: &str) -> Option<Site> {
     Some((named(key)?, line))
 }
 
+/// `key line n`
+fn places(map: &mut BTreeMap<Site, u64>, rest: &str) -> Option<()> {
+    let (place, n) = cut(rest)?;
+    put(map, site(place)?, n)
+}
+
 fn named(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -271,11 +281,9 @@ impl Truth {
             }
             "THROWN" => number(&mut self.thrown, rest),
             "THROWN-RANGE" => range(&mut self.thrown_ranges, rest),
-            "THROWN-AT" => {
-                let (place, n) = cut(rest)?;
-                put(&mut self.thrown_at, site(place)?, n)
-            }
+            "THROWN-AT" => places(&mut self.thrown_at, rest),
             "CAUGHT" => number(&mut self.caught, rest),
+            "CAUGHT-AT" => places(&mut self.caught_at, rest),
             "LEFT-BY-EXCEPTION" => pair(&mut self.left, rest),
             "LEFT-BY-EXCEPTION-RANGE" => {
                 let (rest, range) = bounds(rest)?;
@@ -287,10 +295,7 @@ impl Truth {
                 let stays = (named(state)?, named(method)?);
                 put(&mut self.states, named(thread)?, stays)
             }
-            "LINES" => {
-                let (place, n) = cut(rest)?;
-                put(&mut self.lines, site(place)?, n)
-            }
+            "LINES" => places(&mut self.lines, rest),
             "CPU" => cpu(&mut self.cpu, rest),
             "CPU-THREAD" => cpu(&mut self.cpu_threads, rest),
             "PARKS" => number(&mut self.parks, rest),

@@ -138,6 +138,14 @@ public final class ExpectEvents {
     }
 
     /**
+     * Catches at a marked place: the line of the handler's first instruction. Part of {@link #caught}. A program that tells some tells all.
+     */
+    public static void caughtAt(String mark, long n) {
+        Site site = site(mark);
+        add("CAUGHT-AT", site.key + " " + site.line, n);
+    }
+
+    /**
      * The caller is about to throw an exception, or to let one through: it leaves the calls of the program on the stack, from
      * the caller's up to the method of this name, which catches it; all of them if null. Together with {@link #left} these
      * are all calls that end so.

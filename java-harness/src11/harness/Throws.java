@@ -67,6 +67,7 @@ public final class Throws {
             ExpectEvents.mark("near", 1);
             throw new Near();
         } catch (Near e) {
+            ExpectEvents.mark("near caught", -1);
             done++;
         }
     }
@@ -90,6 +91,7 @@ public final class Throws {
             ExpectEvents.mark("first", 1);
             throw new Again();
         } catch (Again e) {
+            ExpectEvents.mark("first caught", -1);
             ExpectEvents.leaves("caught");
             ExpectEvents.mark("again", 1);
             throw e;
@@ -100,6 +102,7 @@ public final class Throws {
         try {
             throw new Cause();
         } catch (Cause e) {
+            ExpectEvents.mark("cause caught", -1);
             Wrapper wrapper = new Wrapper();
             wrapper.initCause(e);
             ExpectEvents.leaves("caught");
@@ -114,6 +117,7 @@ public final class Throws {
             ExpectEvents.mark("finally", 1);
             throw new Finally();
         } finally {
+            ExpectEvents.mark("finally caught", 0);
             done++;
         }
     }
@@ -123,6 +127,7 @@ public final class Throws {
         try {
             throw new Swallowed();
         } finally {
+            ExpectEvents.mark("swallowed caught", 0);
             return;
         }
     }
@@ -130,6 +135,7 @@ public final class Throws {
     static void block(Object lock) throws Failure {
         synchronized (lock) {
             ExpectEvents.leaves("caught");
+            ExpectEvents.mark("block caught", 3); // where the block ends
             ExpectEvents.mark("block", 1);
             throw new Block();
         }
@@ -159,6 +165,7 @@ public final class Throws {
     static void resource(boolean failing) throws Failure {
         try (Resource resource = new Resource(failing)) {
             object = resource;
+            ExpectEvents.mark("resource caught", -2); // what its body throws, and what close() does
             ExpectEvents.leaves("caught");
             throw new Body();
         }
@@ -221,6 +228,7 @@ public final class Throws {
         try {
             method.invoke(null, (Object[]) null);
         } catch (InvocationTargetException e) {
+            ExpectEvents.mark("reflected caught", -1);
             Expect.same(Target.class, e.getCause().getClass());
             done++;
         }
@@ -235,6 +243,7 @@ public final class Throws {
         try {
             task.get();
         } catch (ExecutionException e) {
+            ExpectEvents.mark("task caught", -1);
             done++;
         }
     }
@@ -246,6 +255,7 @@ public final class Throws {
                 throw new Passing();
             });
         } catch (Passing e) {
+            ExpectEvents.mark("passing caught", -1);
             done++;
         }
     }
@@ -254,12 +264,14 @@ public final class Throws {
         try {
             Class.forName("harness.NoSuchClass");
         } catch (ClassNotFoundException e) {
+            ExpectEvents.mark("no class caught", -1);
             done++;
         }
         Thread.currentThread().interrupt();
         try {
             Thread.sleep(1);
         } catch (InterruptedException e) {
+            ExpectEvents.mark("interruption caught", -1);
             done++;
         }
     }
@@ -288,11 +300,13 @@ public final class Throws {
             ExpectEvents.mark("initializer", 1);
             done += Broken.value;
         } catch (ExceptionInInitializerError e) {
+            ExpectEvents.mark("initializer caught", -1);
             done++;
         }
         try {
             done += Broken.value;
         } catch (NoClassDefFoundError e) {
+            ExpectEvents.mark("no definition caught", -1);
             done++;
         }
     }
@@ -369,6 +383,7 @@ public final class Throws {
             action.run();
             throw new AssertionError("no exception");
         } catch (Throwable t) {
+            ExpectEvents.mark("caught", -1);
             Expect.same(type, t.getClass());
             done++;
         }
@@ -481,5 +496,14 @@ public final class Throws {
         for (String mark : List.of("uncaught", "initializer", "memory")) {
             ExpectEvents.thrownAt(mark, 1);
         }
+        for (String mark : List.of("near", "first", "cause", "finally", "swallowed", "block", "reflected",
+                "task", "passing")) {
+            ExpectEvents.caughtAt(mark + " caught", n);
+        }
+        ExpectEvents.caughtAt("resource caught", 3 * n);
+        for (String mark : List.of("no class", "interruption", "initializer", "no definition")) {
+            ExpectEvents.caughtAt(mark + " caught", 1);
+        }
+        ExpectEvents.caughtAt("caught", 25 * n + 2);
     }
 }

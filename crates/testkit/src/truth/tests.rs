@@ -20,6 +20,7 @@ const TEXT: &str = "done 42\n\
     THROWN-RANGE java.lang.StackOverflowError 0 100\n\
     THROWN-AT a.A.f(I)I 75 50\n\
     CAUGHT a.A$E 0\n\
+    CAUGHT-AT a.A.f(I)I 76 0\n\
     LEFT-BY-EXCEPTION a.A.f(I)I some thread 50\n\
     LEFT-BY-EXCEPTION-RANGE a.A.f(I)I main 3 4\n\
     STATE some thread sleeping java.lang.Thread.sleep\n\
@@ -98,6 +99,7 @@ fn every_kind_of_line_is_read() {
         thrown: one(text("a.A$E"), 50),
         thrown_ranges: BTreeMap::from([(text("java.lang.StackOverflowError"), (0, 100))]),
         thrown_at: one((f(), 75), 50),
+        caught_at: one((f(), 76), 0),
         caught: one(text("a.A$E"), 0),
         left: one(pair("a.A.f(I)I", "some thread"), 50),
         left_ranges: BTreeMap::from([(pair("a.A.f(I)I", "main"), (3, 4))]),
@@ -160,6 +162,7 @@ fn malformed_lines_are_errors() {
         "WAITS a 1 2",
         "THROWN-RANGE a 2 1",
         "THROWN-AT a.f()V 3",
+        "CAUGHT-AT a.f()V 3",
         "LEFT-BY-EXCEPTION a 1",
         "LEFT-BY-EXCEPTION-RANGE a main 2 1",
         "STATE main sleeping",
