@@ -113,6 +113,11 @@ impl Facts {
         Ok(facts)
     }
 
+    /// Whether a thread of this name is in the trace.
+    pub(crate) fn has_thread(&self, name: &str) -> bool {
+        self.groups.contains_key(name)
+    }
+
     fn class(&self, id: u64) -> String {
         self.classes.get(&id).cloned().unwrap_or_default()
     }

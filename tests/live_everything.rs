@@ -86,15 +86,17 @@ fn threads_classes_collections_and_all_the_rest() {
     }
 }
 
+/// With eight threads in its pool, on two processors.
 #[test]
 fn the_sample_application() {
     for jdk in Jdk::require(&VERSIONS) {
         let facts = same(
             &jdk,
             "org.example.shop.Main",
-            |run| run.arg("5"),
+            |run| run.jvm_arg("-XX:ActiveProcessorCount=2").arg("5").arg("8"),
             "format=binary,include=org.*",
         );
+        assert!(facts.has_thread("checkout-8"), "JDK {}", jdk.feature);
         assert_has(
             &facts,
             &["MethodEnter", "ObjectAlloc", "ExceptionThrow", "ThreadPark"],
