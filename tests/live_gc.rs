@@ -35,15 +35,15 @@ public class Churn {
 
 /// What a trace says of one collection.
 #[derive(Clone, Debug, Default)]
-struct Collection {
+pub(crate) struct Collection {
     collector: String,
     cause: String,
-    generation: Generation,
-    heap: i64,
-    used: i64,
+    pub(crate) generation: Generation,
+    pub(crate) heap: i64,
+    pub(crate) used: i64,
 }
 
-fn collections(file: &Path) -> Vec<Collection> {
+pub(crate) fn collections(file: &Path) -> Vec<Collection> {
     let mut detail = Collection::default();
     let mut collections = Vec::new();
     let mut reader = Reader::new(File::open(file).expect("a trace")).expect("a trace");

@@ -35,6 +35,7 @@ mod live_formats;
 mod live_formats_ends;
 mod live_formats_runs;
 mod live_gc;
+mod live_gc_sizes;
 mod live_heap;
 mod live_jinsight;
 mod live_jit;
