@@ -2,6 +2,7 @@
 
 use crate::common::{Trace, VERSIONS, agent};
 use crate::live_control::Bench;
+use crate::source;
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{ClassId, Event, MethodId};
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -54,12 +55,32 @@ fn compile(folder: &Path) {
     assert!(status.expect("javac starts").success());
 }
 
-/// `1 3 0 java.lang.String.hashCode()I [0x01, 0x02 - 0x03]`: the second address is where the code begins.
-fn entry(line: &str) -> Option<(u64, String)> {
+/// `1 3 0 java.lang.String.hashCode()I [0x01, 0x02 - 0x03]`: the second address is where the code begins, the third where it ends, with
+/// the stubs behind its instructions. Method and size by address.
+fn entry(line: &str) -> Option<(u64, (String, i64))> {
     let (head, addresses) = line.split_once(" [0x")?;
-    let begin = addresses.split_once(", 0x")?.1.split(' ').next()?;
+    let (begin, end) = addresses.split_once(", 0x")?.1.split_once(" - 0x")?;
     let method = head.splitn(4, ' ').nth(3)?;
-    Some((u64::from_str_radix(begin, 16).ok()?, method.to_owned()))
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    let (begin, end) = (number(begin)?, number(end.strip_suffix(']')?)?);
+    Some((begin, (method.to_owned(), (end - begin) as i64)))
+}
+
+/// Bytes of instructions by address, as the JVM's log of its compilers has them: `<nmethod entry='0x01' insts_offset='2' stub_offset='3' />`.
+/// Code without stubs behind its instructions is not among them.
+fn instructions(log: &str) -> HashMap<u64, i64> {
+    let attribute = |line: &'_ str, name: &str| {
+        let (_, rest) = line.split_once(&format!(" {name}='"))?;
+        Some(rest.split_once('\'')?.0.to_owned())
+    };
+    let entry = |line: &str| {
+        let number = |name| attribute(line, name)?.parse::<i64>().ok();
+        let entry = attribute(line, "entry")?;
+        let address = u64::from_str_radix(entry.strip_prefix("0x")?, 16).ok()?;
+        Some((address, number("stub_offset")? - number("insts_offset")?))
+    };
+    let lines = log.lines().filter(|line| line.starts_with("<nmethod "));
+    lines.filter_map(entry).collect()
 }
 
 /// Live code by address: method, and when it was told; and the keys of methods that were inlined.
@@ -69,7 +90,10 @@ struct Code {
     compiled: u64,
     /// Address and method of all code that was told of.
     all: BTreeSet<(u64, String)>,
+    /// Address and method of code that was told to be gone.
+    gone: Vec<(u64, String)>,
     inlined: BTreeSet<String>,
+    /// By address.
     sizes: BTreeMap<u64, i64>,
 }
 
@@ -110,6 +134,7 @@ fn read(file: &Path) -> Code {
                 Event::MethodUncompile(e) => {
                     // The address may have been taken again before.
                     let method = &methods[&e.method];
+                    code.gone.push((e.address, method.clone()));
                     if code.live.get(&e.address).is_some_and(|l| l.0 == *method) {
                         code.live.remove(&e.address);
                     }
@@ -134,13 +159,18 @@ fn code_is_what_the_jvm_lists() {
     for jdk in Jdk::require(&VERSIONS) {
         let file = folder.path().join(format!("{}.trcbin", jdk.feature));
         let options = format!("format=binary,events=jit,file={}", file.display());
+        let log = folder.path().join(format!("{}.log", jdk.feature));
         let output = Run::new(&jdk, "CodeList")
             .class_path(folder.path())
+            .jvm_arg("-XX:+UnlockDiagnosticVMOptions")
+            .jvm_arg("-XX:+LogCompilation")
+            .jvm_arg(format!("-XX:LogFile={}", log.display()))
             .agent(agent(), options)
             .output();
         output.assert_exit(0);
         let code = read(&file);
-        let listed: BTreeMap<u64, String> = output.stdout.lines().filter_map(entry).collect();
+        let listed: BTreeMap<u64, (String, i64)> =
+            output.stdout.lines().filter_map(entry).collect();
         assert!(listed.len() > 20, "{output}");
         let mut times = output
             .stdout
@@ -152,7 +182,7 @@ fn code_is_what_the_jvm_lists() {
             .expect("printed");
         let mut wrong = Vec::new();
         for (address, (method, told)) in &code.live {
-            match listed.get(address) {
+            match listed.get(address).map(|(name, _)| name) {
                 Some(name) if name == method => {}
                 // The JVM has one id for all of its linkers, so their names can't be told apart.
                 Some(name) if is_linker(name) && is_linker(method) => {}
@@ -171,8 +201,99 @@ fn code_is_what_the_jvm_lists() {
             "{:?}",
             code.inlined
         );
-        assert!(code.sizes.values().all(|size| *size > 0));
+        // 11 leaves the stubs out of the size that it tells.
+        let log = fs::read_to_string(log).expect("a log");
+        let without_stubs = match jdk.feature {
+            11 => instructions(&log),
+            _ => HashMap::new(),
+        };
+        for (address, (method, size)) in &listed {
+            let size = without_stubs.get(address).unwrap_or(size);
+            assert_eq!(
+                code.sizes.get(address),
+                Some(size),
+                "{method}, JDK {}",
+                jdk.feature
+            );
+        }
         assert!(code.compiled >= code.live.len() as u64);
+    }
+}
+
+/// A class with compiled methods is unloaded: their code must be thrown away. Says so when it has happened.
+const DISCARDED: &str = r#"
+import java.io.InputStream;
+import java.lang.ref.WeakReference;
+import java.util.function.LongUnaryOperator;
+
+public class Discarded {
+    public static class Guest implements LongUnaryOperator {
+        public long applyAsLong(long n) { return twice(n) + 1; }
+        static long twice(long n) { return 2 * n; }
+    }
+
+    static final class Loader extends ClassLoader {
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (!name.equals("Discarded$Guest")) return super.loadClass(name, resolve);
+            try (InputStream in = Discarded.class.getResourceAsStream(name + ".class")) {
+                byte[] bytes = in.readAllBytes();
+                return defineClass(name, bytes, 0, bytes.length);
+            } catch (java.io.IOException e) {
+                throw new ClassNotFoundException(name, e);
+            }
+        }
+    }
+
+    static long sink;
+
+    static WeakReference<ClassLoader> load() throws Exception {
+        ClassLoader loader = new Loader();
+        Object guest = loader.loadClass("Discarded$Guest").getDeclaredConstructor().newInstance();
+        for (int i = 0; i < 200_000; i++) sink += ((LongUnaryOperator) guest).applyAsLong(i);
+        return new WeakReference<>(loader);
+    }
+
+    public static void main(String[] args) throws Exception {
+        WeakReference<ClassLoader> loader = load();
+        for (int i = 0; i < 100 && loader.get() != null; i++) {
+            System.gc();
+            Thread.sleep(20);
+        }
+        System.gc();
+        Thread.sleep(500); // the JVM tells on a thread of its own
+        System.out.println("gone " + (loader.get() == null));
+    }
+}
+"#;
+
+/// All code of an unloaded class is told to be gone, where it was; and nothing that nobody was told of.
+#[test]
+fn code_of_unloaded_classes_is_gone() {
+    let folder = temp_dir();
+    source::compile("Discarded", DISCARDED, folder.path());
+    for jdk in Jdk::require(&VERSIONS) {
+        for collector in ["Serial", "G1"] {
+            let file = folder.path().join("trace");
+            let options = format!("format=binary,events=jit,file={}", file.display());
+            let output = Run::new(&jdk, "Discarded")
+                .class_path(folder.path())
+                .jvm_arg("-Xbatch")
+                .jvm_arg(format!("-XX:+Use{collector}GC"))
+                .agent(agent(), options)
+                .output();
+            output.assert_exit(0);
+            assert_eq!(output.stdout, "gone true\n", "{output}");
+            let code = read(&file);
+            let what = format!("{collector}, JDK {}, {:?}", jdk.feature, code.gone);
+            let is_guest = |(_, key): &&(u64, String)| key.starts_with("Discarded$Guest.");
+            let made: BTreeSet<_> = code.all.iter().filter(is_guest).collect();
+            let gone: BTreeSet<_> = code.gone.iter().filter(is_guest).collect();
+            assert!(made.len() >= 2, "{what}"); // at least one of each method
+            assert_eq!(gone, made, "{what}");
+            let is_told = |gone| code.all.contains(gone);
+            assert!(code.gone.iter().all(is_told), "{what}");
+        }
     }
 }
 
