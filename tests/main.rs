@@ -54,6 +54,7 @@ mod live_report;
 mod live_samples;
 mod live_sites;
 mod live_socket;
+mod live_stacks;
 mod live_states;
 mod live_stream;
 mod live_stuck;

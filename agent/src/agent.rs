@@ -23,7 +23,7 @@ use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
 use parking_lot::{Mutex, RwLock};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 static AGENT: AtomicPtr<Agent> = AtomicPtr::new(ptr::null_mut());
@@ -56,6 +56,8 @@ pub(crate) struct Agent {
     pub(crate) channel: OnceLock<Channel>,
     /// Where samples are taken.
     pub(crate) sampler: OnceLock<Sampler>,
+    stack_frames: AtomicU16,
+    keeps_roots: AtomicBool,
     /// HotSpot's `GetCarrierThread`, where it has that.
     pub(crate) get_carrier: OnceLock<Option<ExtensionFunction>>,
     pub(crate) now: fn() -> u64,
@@ -131,6 +133,8 @@ impl Agent {
             channel: OnceLock::new(),
             filter: RwLock::new(Arc::new(options.filter.clone())),
             sampler: OnceLock::new(),
+            stack_frames: AtomicU16::new(options.stack_frames()),
+            keeps_roots: AtomicBool::new(options.format.keeps_roots()),
             get_carrier: OnceLock::new(),
             options,
             jvmti,
@@ -186,6 +190,23 @@ impl Agent {
     /// Whether calls are recorded: outside of bursts none is, where only these are.
     pub(crate) fn is_gate_open(&self) -> bool {
         self.bursts.is_none() || is_gate_open()
+    }
+
+    /// Most frames of a stack in the trace under way.
+    pub(crate) fn stack_frames(&self) -> u16 {
+        self.stack_frames.load(Ordering::Relaxed)
+    }
+
+    /// Whether samples that are too deep lose their innermost frames in the trace under way, and not the outermost ones.
+    pub(crate) fn keeps_roots(&self) -> bool {
+        self.keeps_roots.load(Ordering::Relaxed)
+    }
+
+    /// From now on, stacks are as the format of a trace with these options has them.
+    pub(crate) fn set_stacks(&self, options: &Options) {
+        let (frames, roots) = (options.stack_frames(), options.format.keeps_roots());
+        self.stack_frames.store(frames, Ordering::Relaxed);
+        self.keeps_roots.store(roots, Ordering::Relaxed);
     }
 
     /// Which methods are traced now.

@@ -130,7 +130,7 @@ codes! {
     Throw Stack, true;
     /// Stack of one frame; class of the exception.
     Catch Stack, true;
-    /// Stack, with the sampled thread in place of the object; its state.
+    /// Stack, with the sampled thread in place of the object; its state, with [`CUT`] if innermost frames are left out.
     Sample Stack, true;
     /// Class. It was unloaded.
     ClassUnload Words(1), true;
@@ -177,6 +177,8 @@ impl Code {
 
 /// Most frames of one record: it has to fit into the smallest chunk.
 pub(crate) const MOST_FRAMES: usize = 1024;
+/// Beside the state of a sampled thread.
+pub(crate) const CUT: u64 = 1 << 32;
 
 /// An object word.
 pub(crate) const fn object(number: u64, low: u32) -> u64 {

@@ -87,19 +87,7 @@ impl Jvmti {
 
     /// The running thread's innermost frames, into `frames`; the answer is how many there were.
     pub(crate) fn own_stack(self, skip: i32, frames: &mut [jvmtiFrameInfo]) -> Result<usize> {
-        let most = jint::try_from(frames.len()).unwrap_or(jint::MAX);
-        let mut count = 0;
-        // SAFETY: a null thread is the running one; the array has room for `most`.
-        check("GetStackTrace", unsafe {
-            abi::get_stack_trace(
-                self.0,
-                ptr::null_mut(),
-                skip,
-                most,
-                frames.as_mut_ptr(),
-                &mut count,
-            )
-        })?;
-        Ok(usize::try_from(count).unwrap_or_default())
+        // SAFETY: a null thread is the running one.
+        unsafe { self.stack_of(ptr::null_mut(), skip, frames) }
     }
 }

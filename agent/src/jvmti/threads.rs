@@ -102,6 +102,26 @@ impl Jvmti {
         })
     }
 
+    /// A thread's frames from `start` on, innermost first, into `frames`; the answer is how many there were. A negative `start` counts
+    /// from the outermost frame, and is refused where there are not so many.
+    ///
+    /// # Safety
+    /// As for [`Self::thread_name`].
+    pub(crate) unsafe fn stack_of(
+        self,
+        thread: jobject,
+        start: jint,
+        frames: &mut [jvmtiFrameInfo],
+    ) -> Result<usize> {
+        let most = jint::try_from(frames.len()).unwrap_or(jint::MAX);
+        let mut count = 0;
+        // SAFETY: the caller's promise; the array has room for `most`.
+        check("GetStackTrace", unsafe {
+            abi::get_stack_trace(self.0, thread, start, most, frames.as_mut_ptr(), &mut count)
+        })?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
     /// The states and innermost `depth` frames of all platform threads, as they were at one moment, for `f` to look at. The threads are
     /// local references.
     pub(crate) fn with_all_stacks<T>(

@@ -59,6 +59,11 @@ impl OutputFormat {
         }
     }
 
+    /// Whether samples are told from their outermost frame on, so that a stack that is too deep loses its innermost frames.
+    pub const fn keeps_roots(self) -> bool {
+        matches!(self, Self::TraceLog | Self::ProfilerJ)
+    }
+
     /// Whether the format has a place for calls that are added up.
     pub(crate) const fn has_sums_of_calls(self) -> bool {
         !matches!(self, Self::Jinsight | Self::Mlpd | Self::TraceLog)

@@ -9,8 +9,8 @@ use crate::keys::{KEYS, LATER_KEYS, find, help};
 use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
-    AllocMode, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow, Server,
-    Trivial, duration_text, interval_text, parse_boolean, parse_buffer, parse_duration,
+    AllocMode, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
+    Server, Trivial, duration_text, interval_text, parse_boolean, parse_buffer, parse_duration,
     parse_interval, parse_stack_depth, size_text,
 };
 use std::io;
@@ -40,8 +40,9 @@ pub struct Options {
     pub events: Events,
     /// What was asked for by name, and is not recorded because the format has no place for it.
     pub no_place: Events,
-    /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024.
-    pub stack_depth: u16,
+    /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024. Without it, the format
+    /// decides: [`Options::stack_frames`].
+    pub stack_depth: Option<u16>,
     /// How allocations are seen, if [`Events::ALLOC`] is recorded. [`AllocMode::Sites`] comes neither with [`Engine::Jvmti`] nor
     /// with events that name objects, but for [`Events::FREE`].
     pub alloc: AllocMode,
@@ -127,7 +128,7 @@ impl Options {
             buffer_bytes: 64 << 20,
             events: Events::default(),
             no_place: Events::NONE,
-            stack_depth: 16,
+            stack_depth: None,
             alloc: AllocMode::default(),
             alloc_sites: false,
             interval: Duration::from_millis(10),
@@ -152,6 +153,14 @@ impl Options {
             options_file: None,
             file_options: Vec::new(),
         }
+    }
+
+    /// Most frames of a stack in a trace of this format.
+    pub fn stack_frames(&self) -> u16 {
+        self.stack_depth.unwrap_or(match self.format.keeps_roots() {
+            true => DEEPEST_STACK,
+            false => 16,
+        })
     }
 
     /// Whether allocations are seen by hooks where code creates objects.
@@ -201,7 +210,7 @@ impl Options {
             add("options", path);
         }
         add("events", &self.events.to_string());
-        add("stackdepth", &self.stack_depth.to_string());
+        add("stackdepth", &self.stack_frames().to_string());
         add("alloc", self.alloc.word());
         add("allocsites", &self.alloc_sites.to_string());
         add("interval", &interval_text(self.interval));
@@ -287,7 +296,9 @@ pub(crate) fn parse(
                 Events::parse(value, Events::default()).map_err(wrong)?;
                 events = Some((value.to_owned(), item.value_at));
             }
-            "stackdepth" => options.stack_depth = parse_stack_depth(value).map_err(wrong)?,
+            "stackdepth" => {
+                options.stack_depth = Some(parse_stack_depth(value).map_err(wrong)?);
+            }
             "alloc" => {
                 options.alloc = AllocMode::parse(value).map_err(wrong)?;
                 alloc_at = item.value_at;

@@ -193,18 +193,18 @@ pub(crate) fn parse_boolean(word: &str) -> Result<bool, String> {
 }
 
 /// Largest `stackdepth`, in frames.
-const DEEPEST: u16 = 1024;
+pub(crate) const DEEPEST_STACK: u16 = 1024;
 
 pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
     if text.is_empty() {
         return Err(format!(
-            "the value is missing; write a number from 0 to {DEEPEST}"
+            "the value is missing; write a number from 0 to {DEEPEST_STACK}"
         ));
     }
     let number: Option<u16> = number(text);
     number
-        .filter(|n| *n <= DEEPEST)
-        .ok_or_else(|| format!("{} is not a number from 0 to {DEEPEST}", quoted(text)))
+        .filter(|n| *n <= DEEPEST_STACK)
+        .ok_or_else(|| format!("{} is not a number from 0 to {DEEPEST_STACK}", quoted(text)))
 }
 
 /// Of digits only: `parse` alone takes a sign too.

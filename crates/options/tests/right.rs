@@ -80,7 +80,7 @@ fn every_key_is_taken() {
     assert_eq!(options.overflow, Overflow::Drop);
     assert_eq!(options.buffer_bytes, 2 << 30);
     assert_eq!(options.events, Events::METHODS.union(Events::GC));
-    assert_eq!(options.stack_depth, 0);
+    assert_eq!(options.stack_depth, Some(0));
     assert_eq!(options.alloc, AllocMode::Sites);
     assert!(options.alloc_sites && !options.exec_details);
     assert_eq!(options.interval, Duration::from_secs(2));
@@ -155,6 +155,9 @@ fn values_are_taken_as_written() {
         ("events=lines,engine=bytecode", "events=lines"),
         ("stackdepth=1024", "stackdepth=1024"),
         ("stackdepth=007", "stackdepth=7"),
+        ("format=tracelog", "stackdepth=1024"),
+        ("format=profilerj", "stackdepth=1024"),
+        ("format=profilerj,stackdepth=16", "stackdepth=16"),
         ("alloc=sites", "alloc=sites"),
         ("alloc=sites,events=monitors", "alloc=sites"), // without alloc, it has no effect
         ("alloc=sites,events=+alloc+lines+cpu", "alloc=sites"),

@@ -3,22 +3,51 @@
 use super::super::{GET_VIRTUAL_THREAD, record_at, stack};
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
-use crate::buffer::record::{self, Code, MOST_FRAMES};
+use crate::buffer::record::{self, CUT, Code, MOST_FRAMES};
 use crate::jni::HOOK_NAME;
 use crate::jvmti::{ExtensionFunction, Jvmti, Result, frames};
 use jni::sys::{JNIEnv, jmethodID, jobject};
-use jvmti_sys::jvmtiStackInfo;
+use jvmti_sys::{jvmtiFrameInfo, jvmtiStackInfo};
 use rustc_hash::FxHashMap;
 
 /// Looks at all threads. Kept from tick to tick for its memory.
+#[derive(Default)]
 pub(super) struct Tick {
-    depth: u16,
+    cut: Cut,
+    /// Outermost frames of a stack.
+    roots: Vec<jvmtiFrameInfo>,
     /// Payloads of records, one behind the other.
     words: Vec<u64>,
     /// None where the JVM has no virtual threads.
     mounted_on: Option<ExtensionFunction>,
     /// Of methods seen innermost.
     kinds: FxHashMap<usize, Kind>,
+}
+
+/// What of a stack is recorded.
+#[derive(Clone, Copy, Default)]
+struct Cut {
+    /// Most frames.
+    most: u16,
+    /// It is the outermost ones that stay.
+    keeps_roots: bool,
+}
+
+impl Cut {
+    fn of(agent: &Agent) -> Self {
+        Self {
+            most: agent.stack_frames().clamp(1, MOST_FRAMES as u16),
+            keeps_roots: agent.keeps_roots(),
+        }
+    }
+
+    /// How many frames the JVM is asked for, of all threads at once: one for a method of the hook and, where a cut is told, one more.
+    fn asked(self) -> u16 {
+        match self.keeps_roots {
+            true => MOST_FRAMES as u16 + 2,
+            false => self.most + 1,
+        }
+    }
 }
 
 /// What it means that a method is innermost on a stack.
@@ -35,13 +64,11 @@ enum Kind {
 impl Tick {
     pub(super) fn new(agent: &Agent) -> Self {
         Self {
-            depth: agent.options.stack_depth.clamp(1, MOST_FRAMES as u16),
-            words: Vec::new(),
             mounted_on: agent
                 .jvmti
                 .extension_function(GET_VIRTUAL_THREAD)
                 .unwrap_or_default(),
-            kinds: FxHashMap::default(),
+            ..Self::default()
         }
     }
 
@@ -55,7 +82,8 @@ impl Tick {
         look: impl FnOnce(&[jvmtiStackInfo]),
     ) -> Result<()> {
         self.words.clear();
-        let depth = self.depth + 1; // for a method of the hook
+        self.cut = Cut::of(agent);
+        let depth = self.cut.asked();
         let mut mounted = Vec::new();
         agent.jvmti.with_all_stacks(depth, |stacks| {
             for stack in stacks {
@@ -89,17 +117,42 @@ impl Tick {
         if outer.any(|f| self.kind(agent.jvmti, f.method) == Kind::Carries) {
             return;
         }
+        let all = &frames(stack)[usize::from(hook)..];
+        let most = usize::from(self.cut.most);
+        let beyond = all.len().saturating_sub(most);
+        if beyond == 0 || !self.cut.keeps_roots {
+            let kept = &all[..all.len() - beyond];
+            self.record(agent, env, stack, kept, 0);
+        } else if frames(stack).len() < self.cut.asked().into() {
+            self.record(agent, env, stack, &all[beyond..], CUT);
+        } else {
+            let mut roots = std::mem::take(&mut self.roots);
+            roots.resize(most, jvmtiFrameInfo::default());
+            // SAFETY: a local reference that the JVM just gave us.
+            let (count, cut) = unsafe { outermost(agent.jvmti, stack.thread, &mut roots) };
+            self.record(agent, env, stack, &roots[..count], cut);
+            self.roots = roots;
+        }
+    }
+
+    /// Records a thread's frames, innermost first, and whether they are all.
+    fn record(
+        &mut self,
+        agent: &Agent,
+        env: *mut JNIEnv,
+        stack: &jvmtiStackInfo,
+        frames: &[jvmtiFrameInfo],
+        cut: u64,
+    ) {
         // SAFETY: a local reference that the JVM just gave us.
         let Some(number) = (unsafe { agent.name_thread(env, stack.thread) }) else {
             return; // it has ended, or is the sampler
         };
         let first = self.words.len();
-        self.words.extend([0, u64::from(stack.state as u32)]);
+        self.words.extend([0, u64::from(stack.state as u32) | cut]);
         self.words.extend(
-            frames(stack)
+            frames
                 .iter()
-                .skip(usize::from(hook))
-                .take(self.depth.into())
                 // SAFETY: the JVM just told us of these methods, and knows those that are gone since.
                 .filter_map(|f| unsafe { stack::frame(agent, f.method, f.location) }),
         );
@@ -136,6 +189,25 @@ impl Tick {
             rest = behind;
         }
     }
+}
+
+/// The outermost frames of a thread whose stack was deeper at the tick: how many there are, and [`CUT`] if they are not all.
+///
+/// # Safety
+/// `thread` is a live reference to a thread.
+unsafe fn outermost(jvmti: Jvmti, thread: jobject, frames: &mut [jvmtiFrameInfo]) -> (usize, u64) {
+    let most = i32::try_from(frames.len()).unwrap_or(i32::MAX);
+    // SAFETY: the caller's promise.
+    let (found, cut) = match unsafe { jvmti.stack_of(thread, -most, frames) } {
+        Ok(found) => (found, CUT),
+        // The stack is no longer so deep.
+        // SAFETY: the caller's promise.
+        Err(_) => (
+            unsafe { jvmti.stack_of(thread, 0, frames) }.unwrap_or_default(),
+            0,
+        ),
+    };
+    (found.min(frames.len()), cut)
 }
 
 /// What a method is innermost on a stack for.

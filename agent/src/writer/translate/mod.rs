@@ -93,6 +93,8 @@ pub(crate) struct Translator {
     cut_off: Option<Box<dyn Encode>>,
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
+    /// Samples of this trace whose stacks lack innermost frames.
+    cut_samples: u64,
     /// Events that no totals count: calls that are added up, and those of earlier traces.
     told_beside: u64,
 }
@@ -209,6 +211,7 @@ impl Translator {
             is_cut: false,
             cut_off: None,
             lines_before: Vec::new(),
+            cut_samples: 0,
             told_beside: 0,
         }
     }
@@ -307,9 +310,15 @@ impl Translator {
         self.encoder.flush(&mut self.out);
     }
 
-    /// What the format has no place for so far.
+    /// What the trace lacks so far: what its format has no place for, and what is beyond a bound.
     pub(crate) fn losses(&self) -> Vec<Loss> {
-        self.encoder.losses()
+        let cut = Loss {
+            what: "innermost ends of sampled stacks beyond stackdepth",
+            count: self.cut_samples,
+        };
+        let mut losses = self.encoder.losses();
+        losses.extend((cut.count > 0).then_some(cut));
+        losses
     }
 
     /// What is to be written over earlier bytes, once all is written.

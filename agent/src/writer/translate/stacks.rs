@@ -1,7 +1,7 @@
 //! Events with a stack: monitors, parking, exceptions, samples.
 
 use super::{Method, Translator, slot};
-use crate::buffer::record::{self, Code};
+use crate::buffer::record::{self, CUT, Code};
 use jtrail_model::{
     Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter, MonitorContendedEntered,
     MonitorWait, MonitorWaited, Sample, ThreadPark, ThreadState, ThreadUnpark, Ticks,
@@ -85,7 +85,10 @@ impl Translator {
             Code::Park => totals.parks += 1,
             Code::Throw => totals.throws += 1,
             Code::Catch => totals.catches += 1,
-            Code::Sample => totals.samples += 1,
+            Code::Sample => {
+                totals.samples += 1;
+                self.cut_samples += u64::from(value & CUT != 0);
+            }
             _ => totals.monitors += 1,
         }
         let mut stack = stack(&self.methods, frames);
