@@ -1,9 +1,9 @@
 //! Calls added up (`execdetails=false`): against what the programs know themselves, and against a trace of each single call.
 
-use crate::common::{FILTER, VERSIONS, harness, program};
+use crate::common::{FILTER, VERSIONS, agent, harness, program, traced};
 use crate::observe::{Names, observed};
 use crate::source::compile;
-use jtrail_model::{Event, ThreadId};
+use jtrail_model::{Event, LeftOut, Note, ThreadId};
 use jtrail_testkit::{Jdk, Run};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -200,5 +200,42 @@ fn times_are_those_of_the_program() {
         let caller = by_method[&("added-0", "Added$Work.timedBurn(I)V")];
         let callee = by_method[&("added-0", "Added$Work.burn(I)V")];
         assert!(caller.base < callee.base / 4, "{caller:?}, {callee:?}");
+    }
+}
+
+/// Calls within more than 1,024 of their own method stand elsewhere in the tree. The trace says how many these are, or the agent does.
+#[test]
+fn folded_calls_are_told() {
+    const DEPTH: u64 = 3000;
+    const MOST: u64 = 1024;
+    // `down` and `unwind` alone, and two that call each other.
+    let folded = 2 * (DEPTH + 1 - MOST) + (DEPTH + 1 - 2 * MOST);
+    let what = "callers of calls, beyond the bounds of the tree";
+    let run = |jdk: &Jdk, depth: u64| program(jdk, "harness.DeepRecursion").arg(depth.to_string());
+    for jdk in Jdk::require(&VERSIONS) {
+        for format in ["binary", "xml", "trail"] {
+            let options = format!("format={format},execdetails=false,{FILTER}");
+            let notes = |depth| traced(run(&jdk, depth), &options).trace.notes;
+            let told = Note::LeftOut(LeftOut {
+                what: what.into(),
+                count: folded,
+            });
+            let told_in = |notes: &[Note<'_>]| notes.iter().filter(|n| **n == told).count();
+            assert_eq!(told_in(&notes(DEPTH)), 1, "{format}, JDK {}", jdk.feature);
+            let any = |note: &Note<'_>| matches!(note, Note::LeftOut(_));
+            assert!(!notes(MOST - 1).iter().any(any), "JDK {}", jdk.feature);
+        }
+        for (depth, line) in [(DEPTH, Some(folded)), (MOST - 1, None)] {
+            let folder = jtrail_testkit::temp_dir();
+            let file = folder.path().join("trace");
+            let options = format!("format=profilerj,{FILTER},file={}", file.display());
+            let output = run(&jdk, depth).agent(agent(), options).output();
+            output.assert_exit(0);
+            let told = line.map(|folded| format!("{folded} {what}"));
+            match told {
+                Some(told) => assert!(output.stderr.contains(&told), "{output}"),
+                None => assert!(!output.stderr.contains(what), "{output}"),
+            }
+        }
     }
 }

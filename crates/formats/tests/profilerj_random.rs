@@ -577,7 +577,10 @@ fn deep_recursion_makes_a_small_document() {
             ..Default::default()
         }));
     }
-    let document = written(&events);
+    let mut encoder = profilerj::Encoder::default();
+    let document = String::from_utf8(written_by(&mut encoder, &events)).unwrap();
+    let folded = told(&encoder, "callers of calls, beyond the bounds of the tree");
+    assert_eq!(folded, u64::from(depth) - 2048);
     comes_back(&document, document.len());
     let sum = |attribute: &str| -> u64 {
         let begin = format!(" {attribute}=\"");
@@ -589,4 +592,102 @@ fn deep_recursion_makes_a_small_document() {
     assert_eq!(sum("count"), u64::from(depth));
     assert_eq!(sum("methodElapsed"), u64::from(2 * depth - 2));
     assert_eq!(document.matches("<profile name").count(), 2048);
+}
+
+fn told(encoder: &profilerj::Encoder, what: &str) -> u64 {
+    let losses = encoder.losses();
+    let loss = losses.iter().find(|loss| loss.what == what);
+    loss.map_or(0, |loss| loss.count)
+}
+
+/// Numbers of methods, outermost first, of so many paths of three.
+fn paths(outer: u64, middle: u64, inner: u64) -> impl Iterator<Item = [u64; 3]> {
+    let pairs = (1..=outer).flat_map(move |o| (1..=middle).map(move |m| (o, 100 + m)));
+    pairs.flat_map(move |(o, m)| (1..=inner).map(move |i| [o, m, 200 + i]))
+}
+
+/// A table that is full folds new paths, and the losses tell how many calls stand there.
+#[test]
+fn folded_calls_are_told() {
+    let mut encoder = profilerj::Encoder::default();
+    let mut open: Vec<u64> = Vec::new();
+    let mut calls = 0;
+    let mut out = Vec::new();
+    let of = |method: u64| (ThreadId(1), MethodId(method));
+    for path in paths(80, 80, 81) {
+        let same = open.iter().zip(&path).take_while(|(a, b)| a == b).count();
+        for ticket in (same..open.len()).rev() {
+            let (thread, method) = of(open[ticket]);
+            let leave = MethodLeave {
+                thread,
+                method,
+                ticket: ticket as u32,
+                ..Default::default()
+            };
+            encoder.event(&Event::MethodLeave(leave), &mut out);
+        }
+        for (ticket, method) in (0..).zip(path).skip(same) {
+            let (thread, method) = of(method);
+            let enter = MethodEnter {
+                thread,
+                method,
+                ticket,
+                ..Default::default()
+            };
+            encoder.event(&Event::MethodEnter(enter), &mut out);
+            calls += 1;
+        }
+        open = path.to_vec();
+    }
+    // Each path has one call. Of the nodes two stand for no path: the first one, and the root of the thread.
+    let folded = calls - (profilerj::MOST_CALL_NODES as u64 - 2);
+    assert!(folded > 100, "{folded}");
+    let what = "callers of calls, beyond the bounds of the tree";
+    assert_eq!(told(&encoder, what), folded);
+    encoder.end(&mut out);
+    let document = String::from_utf8(out).unwrap();
+    let counts = document.split(" count=\"").skip(1);
+    let counts = counts.map(|part| part.split('"').next().unwrap().parse::<u64>().unwrap());
+    assert_eq!(counts.sum::<u64>(), calls);
+}
+
+/// The same for samples, each of which counts with its ticks, whether they come one by one or added up.
+#[test]
+fn folded_samples_are_told() {
+    const MOST_SAMPLE_NODES: u64 = 1 << 18;
+    let mut encoder = profilerj::Encoder::default();
+    let frame = |method: &u64| Frame {
+        method: format!("a.B.m{method}()V").into(),
+        line: 1,
+    };
+    for path in paths(64, 64, 64) {
+        let sample = Sample {
+            thread: ThreadId(1),
+            ticks: Ticks::new(3).unwrap(),
+            stack: path.iter().rev().map(frame).collect(),
+            ..Default::default()
+        };
+        encoder.event(&Event::Sample(sample), &mut Vec::new());
+    }
+    // A path of one frame is at the top, and never folded; each outer frame has 64 below it, and 64 below each of these.
+    let whole = (MOST_SAMPLE_NODES - 2) / (1 + 64 + 64 * 64);
+    let rest = (MOST_SAMPLE_NODES - 2) % (1 + 64 + 64 * 64);
+    assert_eq!((whole, rest), (62, 4160));
+    let what = "callers of samples, beyond the bounds of the tree";
+    assert_eq!(told(&encoder, what), 3 * (64 * 64 + 1));
+
+    // What is added up has more room, and is folded by its depth alone.
+    let mut encoder = profilerj::Encoder::default();
+    for depth in 1..=2000 {
+        let sum = SampleSum {
+            thread: ThreadId(1),
+            depth,
+            frame: frame(&7),
+            runnable: 0,
+            all: 5,
+            ..Default::default()
+        };
+        encoder.event(&Event::SampleSum(sum), &mut Vec::new());
+    }
+    assert_eq!(told(&encoder, what), 5 * (2000 - 1024));
 }

@@ -18,6 +18,8 @@ pub(super) struct Tree {
     /// The first one is the root, which stands for no call.
     nodes: Vec<Node>,
     open: Vec<Open>,
+    /// Calls whose path is folded.
+    folded: u64,
 }
 
 #[derive(Default)]
@@ -39,6 +41,8 @@ struct Node {
 /// A call that has not ended.
 struct Open {
     node: u32,
+    /// Here or further out, its path is folded.
+    folded: bool,
     began: Timestamp,
     began_cpu: Duration,
     /// Time of its callees.
@@ -51,6 +55,7 @@ impl Default for Tree {
         Self {
             nodes: vec![Node::default()],
             open: Vec::new(),
+            folded: 0,
         }
     }
 }
@@ -59,9 +64,13 @@ impl Tree {
     pub(super) fn enter(&mut self, method: u32, time: Timestamp, cpu: Duration) {
         let parent = self.open.last().map_or(ROOT, |open| open.node);
         let node = self.child(parent, method);
-        self.nodes[node as usize].calls += 1;
+        let at = &mut self.nodes[node as usize];
+        at.calls += 1;
+        let folded = self.open.last().is_some_and(|open| open.folded) || at.parent != parent;
+        self.folded += u64::from(folded);
         self.open.push(Open {
             node,
+            folded,
             began: time,
             began_cpu: cpu,
             callees: 0,
@@ -152,6 +161,7 @@ impl Translator {
         while !tree.open.is_empty() {
             tree.leave(time, cpu);
         }
+        self.folded_calls += tree.folded;
         let mut at = tree.nodes[0].first_child;
         while at != ROOT {
             let node = &tree.nodes[at as usize];
@@ -229,6 +239,7 @@ mod tests {
             leave(&mut tree, at);
         }
         assert_eq!(tree.nodes.len() as u32, MOST_RECURSION + 1);
+        assert_eq!(tree.folded, 2 * u64::from(MOST_RECURSION));
         assert_eq!(
             tree.nodes.iter().map(|n| n.calls).sum::<u64>(),
             depth as u64
@@ -252,10 +263,37 @@ mod tests {
             }
         }
         assert_eq!(tree.nodes.len(), 1 + 10 + 20);
+        assert_eq!(tree.folded, 0);
         assert!(tree.open.is_empty());
         let sum = |of: fn(&Node) -> i64| tree.nodes.iter().map(of).sum::<i64>();
         assert_eq!(sum(|node| node.calls as i64), 4_000_000);
         assert_eq!(sum(|node| node.own), 3 * 2_000_000);
+    }
+
+    #[test]
+    fn a_full_tree_folds_and_counts() {
+        let mut tree = Tree::default();
+        let mut paths = 0;
+        for outer in 1..=100 {
+            enter(&mut tree, outer, 0);
+            for middle in 101..=200 {
+                enter(&mut tree, middle, 0);
+                for inner in 201..=306 {
+                    enter(&mut tree, inner, 0);
+                    leave(&mut tree, 0);
+                }
+                leave(&mut tree, 0);
+            }
+            leave(&mut tree, 0);
+            paths += 1 + 100 + 100 * 106;
+        }
+        let at_the_top = tree.nodes.iter().skip(1).filter(|n| n.parent == ROOT);
+        let more = at_the_top.filter(|n| n.method > 100).count();
+        assert_eq!(tree.nodes.len(), MOST_NODES + more);
+        // What stands at the top in place of another one is not counted twice.
+        assert_eq!(tree.folded as usize, paths - (MOST_NODES - 1));
+        let calls: u64 = tree.nodes.iter().map(|n| n.calls).sum();
+        assert_eq!(calls as usize, paths);
     }
 
     #[test]

@@ -95,6 +95,8 @@ pub(crate) struct Translator {
     lines_before: Vec<u64>,
     /// Samples of this trace whose stacks lack innermost frames.
     cut_samples: u64,
+    /// Calls of this trace that are added up in other places of the tree than they were.
+    folded_calls: u64,
     /// Events that no totals count: calls that are added up, and those of earlier traces.
     told_beside: u64,
 }
@@ -212,6 +214,7 @@ impl Translator {
             cut_off: None,
             lines_before: Vec::new(),
             cut_samples: 0,
+            folded_calls: 0,
             told_beside: 0,
         }
     }
@@ -286,6 +289,12 @@ impl Translator {
                 let (id, time) = (thread.id, thread.last.max(time));
                 self.write_tree(id, *tree, time);
             }
+        }
+        if self.folded_calls > 0 {
+            self.note(&Note::LeftOut(LeftOut {
+                what: "callers of calls, beyond the bounds of the tree".into(),
+                count: self.folded_calls,
+            }));
         }
         // Where calls are added up, none is in the trace by itself.
         let calls = match self.settings.aggregate {

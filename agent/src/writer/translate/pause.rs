@@ -196,7 +196,7 @@ impl Translator {
         self.ids = Ids::default();
         self.told_beside = self.told();
         self.totals = Totals::default();
-        self.cut_samples = 0;
+        (self.cut_samples, self.folded_calls) = (0, 0);
         // What is hidden may be gone, or shown later: without hooks and behind a gate, nobody saw it end.
         let forgets = had_gate || self.settings.has_gate || self.settings.shows_calls_under_way;
         if forgets && calls == OpenCalls::Hide {

@@ -8,7 +8,7 @@ use super::objects::Objects;
 use super::registry::Names;
 use super::text::legal;
 use super::threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
-use super::tree::{NONE, Place, Tree};
+use super::tree::{NONE, Place, Spot, Tree};
 use crate::{Encode, Loss};
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Event, MethodEnter, ObjectAlloc, Sample, SampleSum,
@@ -176,7 +176,8 @@ impl Encoder {
         let name = self.names.call_number(e.method);
         let trees = (&mut self.threads, &mut self.calls);
         let thread = calling(trees, &mut self.calling, e.thread, e.time);
-        thread.enter(e, name, &mut self.calls);
+        let folded = thread.enter(e, name, &mut self.calls);
+        self.losses.folded_calls += u64::from(folded);
         self.losses.calls += 1;
     }
 
@@ -185,25 +186,29 @@ impl Encoder {
         let now = self.last();
         let trees = (&mut self.threads, &mut self.calls);
         let thread = calling(trees, &mut self.calling, e.thread, now);
-        let parent = thread.aggregated.last().copied().unwrap_or(thread.calls);
-        let at = self.calls.child(parent, name, ROOM_FOR_SUMS);
-        thread.aggregated.push(at);
-        let sums = self.calls.sums(at);
+        let parent = thread.aggregated.last().copied();
+        let parent = parent.unwrap_or(thread.calls.into());
+        let spot = self.calls.step(parent, name, ROOM_FOR_SUMS);
+        thread.aggregated.push(spot);
+        let sums = self.calls.sums(spot.at);
         let count = u64::try_from(e.calls).unwrap_or(0);
         sums.count = sums.count.saturating_add(count);
         sums.elapsed += self.rooms.elapsed.take(nanoseconds(e.base_time));
         sums.cpu += self.rooms.cpu.take(nanoseconds(e.base_cpu_time));
+        if spot.folded {
+            self.losses.folded_calls = self.losses.folded_calls.saturating_add(count);
+        }
         self.losses.bounds += u64::from((e.min_time.0, e.max_time.0) != (0, 0));
     }
 
     fn aggregated_detail(&mut self, e: &AggregatedDetail) {
         let now = self.last();
         let thread = self.threads.get_mut(e.thread, now);
-        let Some(at) = thread.aggregated.last() else {
+        let Some(spot) = thread.aggregated.last() else {
             self.losses.leaves_alone += 1;
             return;
         };
-        let sums = self.calls.sums(*at);
+        let sums = self.calls.sums(spot.at);
         sums.exceptions = sums.exceptions.saturating_add(e.exceptions);
         sums.overhead += self.rooms.overhead.take(nanoseconds(e.overhead));
     }
@@ -216,16 +221,16 @@ impl Encoder {
         }
         let trees = (&mut self.threads, &mut self.samples);
         let thread = sampled(trees, &mut self.sampled, e.thread, e.time);
-        let mut at = thread.samples;
+        let mut spot = Spot::from(thread.samples);
         for frame in e.stack.iter().rev() {
             let name = self.names.frame_number(&frame.method, frame.line == NATIVE);
-            at = self.samples.child(at, name, 1);
+            spot = self.samples.step(spot, name, 1);
         }
         let runnable = match e.state {
             ThreadState::Runnable => ticks,
             _ => 0,
         };
-        self.hit(at, runnable, ticks);
+        self.hit(spot, runnable, ticks);
         self.losses.samples = self.losses.samples.saturating_add(ticks);
     }
 
@@ -235,17 +240,21 @@ impl Encoder {
         thread.sampled_until = thread.sampled_until.max(Some(e.time));
         let depth = usize::try_from(e.depth).unwrap_or(usize::MAX);
         thread.sampled.truncate(depth.saturating_sub(1));
-        let parent = thread.sampled.last().copied().unwrap_or(thread.samples);
+        let parent = thread.sampled.last().copied();
+        let parent = parent.unwrap_or(thread.samples.into());
         let name = self
             .names
             .frame_number(&e.frame.method, e.frame.line == NATIVE);
-        let at = self.samples.child(parent, name, ROOM_FOR_SUMS);
-        thread.sampled.push(at);
-        self.hit(at, e.runnable, e.all);
+        let spot = self.samples.step(parent, name, ROOM_FOR_SUMS);
+        thread.sampled.push(spot);
+        self.hit(spot, e.runnable, e.all);
     }
 
-    fn hit(&mut self, at: u32, runnable: u64, all: u64) {
-        let sums = self.samples.sums(at);
+    fn hit(&mut self, spot: Spot, runnable: u64, all: u64) {
+        if spot.folded {
+            self.losses.folded_samples = self.losses.folded_samples.saturating_add(all);
+        }
+        let sums = self.samples.sums(spot.at);
         let all = self.hits.take(all);
         for (sum, hits) in [runnable.min(all), all].into_iter().enumerate() {
             sums.own[sum] += hits;

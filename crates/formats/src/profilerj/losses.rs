@@ -17,6 +17,9 @@ pub(super) struct Losses {
     empty_samples: u64,
     /// Events of such samples.
     empty_sample_events: u64,
+    /// Calls and samples whose path is folded.
+    pub(super) folded_calls: u64,
+    pub(super) folded_samples: u64,
     /// Of events that are in the sums, what is not.
     pub(super) calls: u64,
     pub(super) samples: u64,
@@ -54,6 +57,14 @@ impl Losses {
                 self.frees_alone,
             ),
             ("samples without a stack", self.empty_samples),
+            (
+                "callers of calls, beyond the bounds of the tree",
+                self.folded_calls,
+            ),
+            (
+                "callers of samples, beyond the bounds of the tree",
+                self.folded_samples,
+            ),
             ("times of single calls", self.calls),
             ("times, lines and waits of single samples", self.samples),
             (

@@ -106,7 +106,7 @@
 //!
 //! Bounds: 2¹⁹ nodes of calls and 2¹⁸ of samples in the document, 2¹⁰ of one name and 2¹⁴ of any inside of each
 //! other. Behind them a path is folded: it goes on at the innermost node of its name, or at the top. So counts
-//! and own times of each method stay exact. Sums of aggregated calls and samples get four times the nodes. All
+//! and own times of each method stay exact, and the losses tell how many calls and samples have other callers than they had. Sums of aggregated calls and samples get four times the nodes. All
 //! sums of one kind together stay below 2⁶³.
 //!
 //! At a pause calls count up to there, in CPU time up to what was told last; their leaves, before collection goes on

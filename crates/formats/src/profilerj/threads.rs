@@ -1,6 +1,6 @@
 //! What is known of threads, and their open calls.
 
-use super::tree::{NONE, Place, Tree};
+use super::tree::{NONE, Place, Spot, Tree};
 use crate::check::table::Table;
 use jtrail_model::{Duration, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp};
 
@@ -85,15 +85,15 @@ pub(super) struct Thread {
     /// Calls that a pause ended for good, and whose leaves may still come.
     cut_off: Vec<(u32, MethodId)>,
     /// Aggregated calls that did not end.
-    pub(super) aggregated: Vec<Place>,
+    pub(super) aggregated: Vec<Spot>,
     /// Sampled frames that the next one may be called by.
-    pub(super) sampled: Vec<Place>,
+    pub(super) sampled: Vec<Spot>,
 }
 
 /// A call that has not ended.
 #[derive(Clone, Debug)]
 struct Open {
-    at: Place,
+    spot: Spot,
     method: MethodId,
     ticket: u32,
     began: Timestamp,
@@ -114,14 +114,15 @@ impl Thread {
         self.cpu = self.cpu.max(nanoseconds(cpu));
     }
 
-    pub(super) fn enter(&mut self, e: &MethodEnter, name: u32, tree: &mut Tree<Calls>) {
+    /// Begins a call. Answers whether its path is folded.
+    pub(super) fn enter(&mut self, e: &MethodEnter, name: u32, tree: &mut Tree<Calls>) -> bool {
         self.uses_cpu(e.cpu_time);
-        let parent = self.open.last().map_or(self.calls, |open| open.at);
-        let at = tree.child(parent, name, 1);
-        let sums = tree.sums(at);
+        let parent = self.open.last().map_or(self.calls.into(), |open| open.spot);
+        let spot = tree.step(parent, name, 1);
+        let sums = tree.sums(spot.at);
         sums.count = sums.count.saturating_add(1);
         self.open.push(Open {
-            at,
+            spot,
             method: e.method,
             ticket: e.ticket,
             began: e.time,
@@ -129,6 +130,7 @@ impl Thread {
             callees: 0,
             callees_cpu: 0,
         });
+        spot.folded
     }
 
     /// Ends the call, and those that it called and that have no leave. `false` when there is none.
@@ -148,7 +150,7 @@ impl Thread {
         match self.open.get(depth) {
             Some(open) if fits(open) => {
                 if e.by_exception {
-                    tree.sums(open.at).exceptions += 1;
+                    tree.sums(open.spot.at).exceptions += 1;
                 }
                 self.close(depth, e.time, tree, rooms);
                 true
@@ -196,7 +198,7 @@ impl Thread {
                 0 => 0,
                 began => self.cpu.saturating_sub(began),
             };
-            let sums = tree.sums(call.at);
+            let sums = tree.sums(call.spot.at);
             sums.elapsed += rooms.elapsed.take(all.saturating_sub(call.callees));
             sums.cpu += rooms.cpu.take(all_cpu.saturating_sub(call.callees_cpu));
             if let Some(caller) = self.open.last_mut() {

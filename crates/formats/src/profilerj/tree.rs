@@ -17,6 +17,24 @@ pub(super) type Place = u32;
 /// No node: the parent of a thread's root, and the child of a leaf.
 pub(super) const NONE: Place = 0;
 
+/// Where a path has come to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    pub(super) at: Place,
+    /// Here or further out, the path is folded.
+    pub(super) folded: bool,
+}
+
+/// The begin of a path.
+impl From<Place> for Spot {
+    fn from(root: Place) -> Self {
+        Self {
+            at: root,
+            folded: false,
+        }
+    }
+}
+
 /// The trees of all threads.
 #[derive(Clone, Debug)]
 pub(super) struct Tree<S> {
@@ -63,8 +81,17 @@ impl<S: Default> Tree<S> {
         &mut self.nodes[at as usize].sums
     }
 
-    /// The node of that name below `parent`. `room` is how many times the usual number of nodes there may be.
-    pub(super) fn child(&mut self, parent: Place, name: u32, room: usize) -> Place {
+    /// One step further along a path, to that name. `room` is how many times the usual number of nodes there may be.
+    pub(super) fn step(&mut self, from: Spot, name: u32, room: usize) -> Spot {
+        let at = self.child(from.at, name, room);
+        Spot {
+            at,
+            folded: from.folded || self.node(at).parent != from.at,
+        }
+    }
+
+    /// The node of that name below `parent`, or the one to which its path is folded.
+    fn child(&mut self, parent: Place, name: u32, room: usize) -> Place {
         let hint = self.node(parent).child;
         if hint != NONE && self.node(hint).name == name {
             return hint;
@@ -232,11 +259,13 @@ mod tests {
     fn recursion_is_folded() {
         let mut tree: Tree<u64> = Tree::new(1 << 20);
         let root = tree.root();
-        let mut at = root;
+        let (mut spot, mut folded) = (Spot::from(root), 0);
         for _ in 0..3 * MOST_RECURSION {
-            at = tree.child(at, 1, 1);
-            *tree.sums(at) += 1;
+            spot = tree.step(spot, 1, 1);
+            folded += u32::from(spot.folded);
+            *tree.sums(spot.at) += 1;
         }
+        assert_eq!(folded, 2 * MOST_RECURSION);
         assert_eq!(tree.nodes.len() as u32, MOST_RECURSION + 2);
         tree.finish(|parent, child| *parent += child);
         assert_eq!(*tree.sums(root), u64::from(3 * MOST_RECURSION));
@@ -269,6 +298,15 @@ mod tests {
         ] {
             add(&mut tree, root, path);
         }
+        // What stands behind a folded part of a path is folded, too.
+        let folded = |tree: &mut Tree<u64>, path: &[u32]| {
+            let step = |spot, name: &u32| tree.step(spot, *name, 1);
+            path.iter().fold(Spot::from(root), step).folded
+        };
+        assert!(!folded(&mut tree, &[1, 2, 3, 4]));
+        assert!(!folded(&mut tree, &[9]));
+        assert!(folded(&mut tree, &[1, 2, 3, 2]));
+        assert!(folded(&mut tree, &[1, 2, 3, 2, 3]));
         let expected = "(1:3(2:2(3:2(4:1))))(5:1)(9:1)(2:0)";
         assert_eq!(shown(&mut tree, root), expected);
     }
