@@ -213,7 +213,11 @@ enum Act {
     Alloc(u64),
     Free(prop::sample::Index),
     Sample(Vec<u64>, ThreadState, Ticks),
+    /// Method, calls, and lines with their hits.
+    Lines(u64, u64, BTreeMap<u32, u64>),
     Cpu,
+    /// Collection pauses, or goes on.
+    Turn,
     End,
 }
 
@@ -225,20 +229,74 @@ fn act() -> impl Strategy<Value = Act> {
         2 => any::<prop::sample::Index>().prop_map(Act::Free),
         3 => (prop::collection::vec(0..METHODS, 0..5), prop::sample::select(&ThreadState::ALL[..]), 0_u64..8)
             .prop_map(|(stack, state, more)| Act::Sample(stack, state, Ticks::new(more.saturating_sub(5) + 1).expect("a tick"))),
+        1 => (0..METHODS, 0_u64..9, prop::collection::btree_map(1_u32..40, 0_u64..1000, 0..6))
+            .prop_map(|(method, calls, lines)| Act::Lines(method, calls, lines)),
         1 => Just(Act::Cpu),
+        1 => Just(Act::Turn),
         1 => Just(Act::End),
     ]
+}
+
+/// Calls of a path: how many, by exception, and how long with callees, in time and CPU time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Calls {
+    count: u64,
+    exceptions: u64,
+    elapsed: u64,
+    cpu: u64,
 }
 
 /// What a naive count makes of a trace.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Expected {
-    /// Calls and exceptions by method and thread.
-    calls: BTreeMap<(u64, u64), (u64, u64)>,
-    /// Microseconds within outermost calls of each thread, and within calls of it.
-    busy: BTreeMap<u64, u64>,
-    samples: BTreeMap<u64, (u64, u64)>,
+    /// By thread and methods, outermost first.
+    calls: BTreeMap<(u64, Vec<u64>), Calls>,
+    /// CPU time of threads with calls, and whether they are alive.
+    threads: BTreeMap<u64, (u64, bool)>,
+    /// Samples that end there while the thread was runnable, and all, by thread and frames, outermost first.
+    samples: BTreeMap<(u64, Vec<String>), (u64, u64)>,
     objects: BTreeMap<(u64, u64), (u64, u64)>,
+    /// Calls, and hits by line.
+    lines: BTreeMap<u64, (u64, BTreeMap<u32, u64>)>,
+}
+
+/// A call under way.
+struct Open {
+    method: u64,
+    ticket: u32,
+    began: i64,
+    began_cpu: i64,
+    /// Collection paused since, which was its end.
+    is_over: bool,
+}
+
+/// What a thread is at.
+struct Running {
+    stack: Vec<Open>,
+    /// CPU time that it has used, and that the trace told last.
+    cpu: i64,
+    told: i64,
+    alive: bool,
+}
+
+impl Running {
+    /// The methods whose calls are not over.
+    fn path(&self) -> Vec<u64> {
+        let open = self.stack.iter().filter(|open| !open.is_over);
+        open.map(|open| open.method).collect()
+    }
+
+    /// Ends the calls, outermost first, but for those that are over.
+    fn end_calls(&mut self, id: u64, time: i64, expected: &mut Expected) {
+        let mut path = Vec::new();
+        for open in self.stack.iter_mut().filter(|open| !open.is_over) {
+            path.push(open.method);
+            let calls = expected.calls.entry((id, path.clone())).or_default();
+            calls.elapsed += (time - open.began) as u64;
+            calls.cpu += (self.told - open.began_cpu) as u64;
+            open.is_over = true;
+        }
+    }
 }
 
 fn thread_name(thread: u64) -> String {
@@ -263,6 +321,13 @@ fn profile_name(method: u64) -> &'static str {
         "a.C1.get()",
         "a.C2.odd (name)(boolean)",
     ][method as usize]
+}
+
+fn sampler_name(method: u64) -> String {
+    match method {
+        0 => "a.C.m0(native)".to_owned(),
+        _ => format!("a.C.m{method}()"),
+    }
 }
 
 /// A sound trace of these acts, and what its sums are.
@@ -294,28 +359,52 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
             ..Default::default()
         }));
     }
-    let mut stacks: Vec<Vec<(u64, u32, i64)>> = vec![Vec::new(); THREADS as usize + 1];
-    let mut cpu = [1_i64; THREADS as usize + 1];
-    let mut alive = [true; THREADS as usize + 1];
+    let begin = || Running {
+        stack: Vec::new(),
+        cpu: 1,
+        told: 0,
+        alive: true,
+    };
+    let mut threads: Vec<Running> = (0..=THREADS).map(|_| begin()).collect();
     let mut live = Vec::new();
     let (mut objects, mut ticket) = (0, 0);
-    let mut busy = BTreeMap::<u64, i64>::new();
-    for (thread, pause, act) in acts {
-        let (id, at) = (*thread, *thread as usize);
+    let mut paused = false;
+    for (id, passed, act) in acts {
+        let id = *id;
         let thread = ThreadId(id);
-        time += pause;
+        time += passed;
         let now = Timestamp(time);
-        if !alive[at] {
+        if matches!(act, Act::Turn) {
+            paused = !paused;
+            events.push(match paused {
+                true => Event::TracePause(TracePause { time: now }),
+                false => Event::TraceResume(TraceResume { time: now }),
+            });
+            for (id, running) in (0..).zip(&mut threads) {
+                running.end_calls(id, time, &mut expected);
+            }
             continue;
         }
-        cpu[at] += pause / 2;
-        let cpu_time = Duration(cpu[at]);
-        let stack = &mut stacks[at];
+        let running = &mut threads[id as usize];
+        if !running.alive {
+            continue;
+        }
+        running.cpu += passed / 2;
+        let cpu_time = Duration(running.cpu);
         match act {
+            Act::Enter(_) if paused => {}
             Act::Enter(method) => {
                 ticket += 1;
-                stack.push((*method, ticket, time));
-                expected.calls.entry((id, *method)).or_default().0 += 1;
+                running.told = running.cpu;
+                running.stack.push(Open {
+                    method: *method,
+                    ticket,
+                    began: time,
+                    began_cpu: running.cpu,
+                    is_over: false,
+                });
+                let path = (id, running.path());
+                expected.calls.entry(path).or_default().count += 1;
                 events.push(Event::MethodEnter(MethodEnter {
                     thread,
                     time: now,
@@ -323,24 +412,27 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
                     class: ClassId(10 + method % CLASSES),
                     ticket,
                     cpu_time,
-                    stack_depth: stack.len() as i64,
+                    stack_depth: running.stack.len() as i64,
                 }));
             }
             Act::Leave(by_exception) => {
-                let Some((method, ticket, began)) = stack.pop() else {
+                let path = (id, running.path());
+                let Some(open) = running.stack.pop() else {
                     continue;
                 };
-                if stack.is_empty() {
-                    *busy.entry(id).or_default() += time - began;
+                running.told = running.cpu;
+                if !open.is_over {
+                    let calls = expected.calls.entry(path).or_default();
+                    calls.exceptions += u64::from(*by_exception);
+                    calls.elapsed += (time - open.began) as u64;
+                    calls.cpu += (running.cpu - open.began_cpu) as u64;
                 }
-                let entry = expected.calls.entry((id, method)).or_default();
-                entry.1 += u64::from(*by_exception);
                 events.push(Event::MethodLeave(MethodLeave {
                     thread,
                     time: now,
-                    method: MethodId(20 + method),
-                    class: ClassId(10 + method % CLASSES),
-                    ticket,
+                    method: MethodId(20 + open.method),
+                    class: ClassId(10 + open.method % CLASSES),
+                    ticket: open.ticket,
                     cpu_time,
                     by_exception: *by_exception,
                 }));
@@ -375,11 +467,13 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
             }
             Act::Sample(stack, state, ticks) => {
                 if !stack.is_empty() {
-                    let entry = expected.samples.entry(id).or_default();
+                    let name = |method: &u64| sampler_name(*method);
+                    let path = stack.iter().rev().map(name).collect();
+                    let (runnable, all) = expected.samples.entry((id, path)).or_default();
                     if *state == ThreadState::Runnable {
-                        entry.0 += ticks.get();
+                        *runnable += ticks.get();
                     }
-                    entry.1 += ticks.get();
+                    *all += ticks.get();
                 }
                 let frame = |method: &u64| Frame {
                     method: format!("a.C.m{method}(I)V").into(),
@@ -393,19 +487,33 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
                     stack: stack.iter().map(frame).collect(),
                 }));
             }
-            Act::Cpu => events.push(Event::ThreadCpu(ThreadCpu {
-                thread,
-                time: now,
-                cpu_time,
-            })),
+            Act::Lines(method, calls, lines) => {
+                expected.lines.insert(*method, (*calls, lines.clone()));
+                let line = |(line, count): (&u32, &u64)| LineCount {
+                    line: *line,
+                    count: *count,
+                };
+                events.push(Event::LineCounts(LineCounts {
+                    method: MethodId(20 + method),
+                    time: now,
+                    calls: *calls,
+                    lines: lines.iter().map(line).collect(),
+                }));
+            }
+            Act::Cpu => {
+                running.told = running.cpu;
+                events.push(Event::ThreadCpu(ThreadCpu {
+                    thread,
+                    time: now,
+                    cpu_time,
+                }));
+            }
             Act::End => {
-                alive[at] = false;
-                if let Some((_, _, began)) = stack.first() {
-                    *busy.entry(id).or_default() += time - began;
-                }
-                stack.clear();
+                running.end_calls(id, time, &mut expected);
+                running.alive = false;
                 events.push(Event::ThreadEnd(ThreadEnd { thread, time: now }));
             }
+            Act::Turn => {}
         }
     }
     time += 12_345;
@@ -413,22 +521,37 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
         trace_id: "".into(),
         time: Timestamp(time),
     }));
-    for (id, stack) in (0..).zip(&stacks) {
-        if let Some((_, _, began)) = stack.first() {
-            *busy.entry(id).or_default() += time - began;
+    for (id, running) in (0..).zip(&mut threads) {
+        if running.alive {
+            running.end_calls(id, time, &mut expected);
+        }
+        if expected.calls.keys().any(|(thread, _)| *thread == id) {
+            let told = (running.told as u64, running.alive);
+            expected.threads.insert(id, told);
         }
     }
-    expected.busy = busy
-        .into_iter()
-        .map(|(id, ns)| (id, ns as u64 / 1000))
-        .collect();
+    // Nanoseconds are added up, and rounded down once.
+    for calls in expected.calls.values_mut() {
+        calls.elapsed /= 1000;
+        calls.cpu /= 1000;
+    }
     for (_, thread, class) in live {
         expected.objects.entry((thread, class)).or_default().0 += 1;
     }
     (events, expected)
 }
 
-/// The same sums from the document. Busy times lose up to a microsecond for each outermost method.
+/// Does something with each nested element, and the elements that it stands in, outermost first, itself included.
+fn walk<'e>(parent: &'e Element, path: &mut Vec<&'e Element>, f: &mut impl FnMut(&[&Element])) {
+    for child in &parent.children {
+        path.push(child);
+        f(path);
+        walk(child, path, f);
+        path.pop();
+    }
+}
+
+/// The same sums from the document.
 fn found(doc: &Element) -> Expected {
     let mut found = Expected::default();
     let thread = |e: &Element| {
@@ -436,26 +559,52 @@ fn found(doc: &Element) -> Expected {
             .find(|t| thread_name(*t) == e.text("name"))
             .unwrap()
     };
+    let method = |node: &&Element| {
+        let fits = |m: &u64| {
+            profile_name(*m) == node.text("name")
+                && METHOD_NAMES[*m as usize].1 == node.text("signature")
+        };
+        (0..METHODS).find(fits).unwrap()
+    };
     for t in &doc.children[0].children {
-        let mut nodes = Vec::new();
-        t.all(&mut nodes);
-        for node in nodes.into_iter().filter(|node| node.name == "profile") {
-            let fits = |m: &u64| {
-                profile_name(*m) == node.text("name")
-                    && METHOD_NAMES[*m as usize].1 == node.text("signature")
+        let told = (t.number("cpuTime"), t.text("isAlive") == "true");
+        found.threads.insert(thread(t), told);
+        walk(t, &mut Vec::new(), &mut |path| {
+            let node = path[path.len() - 1];
+            let calls = Calls {
+                count: node.number("count"),
+                exceptions: node.number("exceptions"),
+                elapsed: node.number("cumulatedElapsed"),
+                cpu: node.number("cumulated"),
             };
-            let method = (0..METHODS).find(fits).unwrap();
-            let entry = found.calls.entry((thread(t), method)).or_default();
-            entry.0 += node.number("count");
-            entry.1 += node.number("exceptions");
-        }
-        found.busy.insert(thread(t), t.sum("cumulatedElapsed"));
+            let key = (thread(t), path.iter().map(method).collect());
+            found.calls.insert(key, calls);
+        });
     }
     for t in &doc.children[1].children {
-        found.samples.insert(
-            thread(t),
-            (t.number("cumulated"), t.number("cumulatedElapsed")),
-        );
+        walk(t, &mut Vec::new(), &mut |path| {
+            let node = path[path.len() - 1];
+            let names = path.iter().map(|node| node.text("name").to_owned());
+            let hits = (node.number("hits"), node.number("elapsed"));
+            if hits.1 > 0 {
+                found.samples.insert((thread(t), names.collect()), hits);
+            }
+        });
+    }
+    for class in &doc.children[3].children {
+        for row in &class.children {
+            let fits = |m: &u64| {
+                METHOD_NAMES[*m as usize] == (row.text("name"), row.text("signature"))
+                    && format!("a.C{}", m % CLASSES) == class.text("name")
+            };
+            let method = (0..METHODS).find(fits).unwrap();
+            let counts = row.children[0].text.split_whitespace();
+            let lines = (row.number("firstline") as u32..).zip(counts);
+            let reached = lines.filter(|(_, count)| *count != "-1");
+            let reached = reached.map(|(line, count)| (line, count.parse().unwrap()));
+            let told = (row.number("count"), reached.collect());
+            found.lines.insert(method, told);
+        }
     }
     for t in &doc.children[2].children {
         for row in &t.children {
@@ -481,17 +630,11 @@ proptest! {
         acts in prop::collection::vec((1..=THREADS, 0_i64..5000, act()), 0..200),
         piece in 1_usize..400,
     ) {
-        let (events, mut expected) = trace(&acts);
+        let (events, expected) = trace(&acts);
         let document = written(&events);
         let doc = parsed(&document);
         keeps_the_rules(&doc);
-        let mut found = found(&doc);
-        for (thread, busy) in std::mem::take(&mut expected.busy) {
-            let told = found.busy.remove(&thread).unwrap_or_default();
-            prop_assert!(told <= busy && busy <= told + METHODS, "{} {}", told, busy);
-        }
-        found.busy.retain(|_, busy| *busy > 0);
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(found(&doc), expected);
         comes_back(&document, piece);
     }
 
