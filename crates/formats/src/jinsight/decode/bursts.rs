@@ -3,7 +3,8 @@
 use super::{Decoder, Passed, State, event, nothing};
 use crate::Decoded;
 use crate::jinsight::record::{
-    CLASS_DEFINE, CLASS_LOAD, HEAD, OBJECT_RECLAIMED, THREAD_DEFINE, THREAD_EXIT, WIDE_METHOD_ENTER,
+    CLASS_DEFINE, CLASS_LOAD, HEAD, OBJECT_RECLAIMED, THREAD_DEFINE, THREAD_EXIT, THREAD_START,
+    WIDE_METHOD_ENTER,
 };
 use crate::jinsight::{EVENTS_AT, HEADER_SIZE};
 use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd, TracePause, TraceResume};
@@ -44,6 +45,7 @@ impl Decoder {
             kind,
             WIDE_METHOD_ENTER
                 | THREAD_DEFINE
+                | THREAD_START
                 | THREAD_EXIT
                 | CLASS_DEFINE
                 | CLASS_LOAD
