@@ -68,7 +68,7 @@ fn run(jdk: &Jdk, options: &str) -> (Output, Samples) {
     let output = tool_program(jdk, "Deep", include_str!("java/Deep.java"), folder.path())
         .arg(main)
         .arg(deeper)
-        .arg("300")
+        .arg("1000")
         .agent(agent(), options)
         .output();
     output.assert_exit(0);
