@@ -98,29 +98,40 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let (iid, ms, depth) = (thread.iid, thread.ms, thread.depth);
-        thread.depth -= pops.min(depth);
+        let keep = depth.saturating_sub(pops);
+        thread.depth = keep;
+        self.pop((e.thread, iid), ms, (keep, depth), out);
+        self.line_at(e.thread, ms);
+        self.call_cpu(e.thread, ms, e.cpu_time, out);
+    }
+
+    /// Of so many frames the first stay. Leaves of one moment are one line.
+    #[inline]
+    fn pop(
+        &mut self,
+        (id, iid): (ThreadId, u32),
+        ms: u64,
+        (same, size): (u64, u64),
+        out: &mut Vec<u8>,
+    ) {
         match &mut self.pending {
             Pending::Stack {
                 thread,
                 ms: at,
                 keep,
                 ..
-            } if *thread == e.thread && *at == ms && self.frames.is_empty() => {
-                *keep = keep.saturating_sub(pops);
-            }
+            } if *thread == id && *at == ms && self.frames.is_empty() => *keep = same,
             _ => {
                 self.flush(out);
                 self.pending = Pending::Stack {
-                    thread: e.thread,
+                    thread: id,
                     iid,
                     ms,
-                    size: depth,
-                    keep: depth - pops.min(depth),
+                    size,
+                    keep: same,
                 };
             }
         }
-        self.line_at(e.thread, ms);
-        self.call_cpu(e.thread, ms, e.cpu_time, out);
     }
 
     /// What [`Encoder::settle`] does, the short way.
@@ -146,7 +157,6 @@ impl Encoder {
 
     /// Writes that all calls of a thread are left.
     pub(super) fn empty_stack(&mut self, id: ThreadId, ms: u64, out: &mut Vec<u8>) {
-        self.flush(out);
         let Some(thread) = self.threads.get(id) else {
             return;
         };
@@ -158,7 +168,8 @@ impl Encoder {
                 .for_each(|call| call.written = false);
             thread.ms = thread.ms.max(ms);
             thread.line_ms = thread.ms;
-            record(thread.iid, thread.ms, 0, (0, size), &[], out);
+            let (iid, ms) = (thread.iid, thread.ms);
+            self.pop((id, iid), ms, (0, size), out);
         }
     }
 
