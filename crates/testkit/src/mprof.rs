@@ -153,6 +153,35 @@ pub fn told(figures: &mut Figures, what: String) {
     figures.insert(what, 1);
 }
 
+/// The summaries of what log profiles of ours hold. `Context` is a heading with nothing below it.
+const SECTIONS: [&str; 11] = [
+    "JIT",
+    "GC",
+    "Allocation",
+    "Method call",
+    "Metadata",
+    "Exception",
+    "Monitor lock",
+    "Thread",
+    "Domain",
+    "Context",
+    "Heap shot",
+];
+
+/// Whether a line tells no figure, or none that is compared.
+fn is_heading(section: &str, words: &[&str]) -> bool {
+    match (section, words) {
+        (_, []) => true,
+        ("", ["Mono", "log", "profiler", "data"]) => true,
+        ("", ["Profiler" | "Data", "version:", _]) => true,
+        ("", ["Arguments:" | "Architecture:", ..] | ["Operating", "system:", ..]) => true,
+        ("Allocation", ["Bytes", "Count", "Average", "Type", "name"]) => true,
+        ("Method call", ["Total(ms)", "Self(ms)", "Calls", "Method", "name"]) => true,
+        ("Heap shot", ["Bytes", "Count", "Average", "Class", "name"]) => true,
+        _ => false,
+    }
+}
+
 /// Times of methods: of each name how many methods there are, and their times in ms, with what they call and without.
 pub type Times = BTreeMap<String, (u64, [u64; 2])>;
 
@@ -166,6 +195,7 @@ pub fn figures(text: &str) -> (Figures, Times) {
     let mut waiting: Option<u64> = None;
     for line in text.lines() {
         if let Some(name) = line.strip_suffix(" summary") {
+            assert!(SECTIONS.contains(&name), "unexpected: {line}");
             (section, waiting) = (name, None);
             continue;
         }
@@ -173,13 +203,11 @@ pub fn figures(text: &str) -> (Figures, Times) {
         let number = |at: usize| words[at].trim_end_matches([',', 's', 'u']).parse::<u64>();
         let rest = |from: usize| words[from..].join(" ");
         match (section, &words[..]) {
-            ("" | "Mono log profiler data", ["Program", "ID:", id]) => {
-                told(&mut f, format!("process {id}"))
-            }
-            ("" | "Mono log profiler data", ["Mean", "timer", "overhead:", ns, _]) => {
+            ("", ["Program", "ID:", id]) => told(&mut f, format!("process {id}")),
+            ("", ["Mean", "timer", "overhead:", ns, _]) => {
                 told(&mut f, format!("timerOverhead={ns}"));
             }
-            ("" | "Mono log profiler data", ["Program", "startup:", _, month, day, time, year]) => {
+            ("", ["Program", "startup:", _, month, day, time, year]) => {
                 told(&mut f, format!("started {year} {month} {day} {time}"));
             }
             ("JIT", _) if words.len() > 1 && number(words.len() - 1).is_ok() => {
@@ -223,7 +251,9 @@ pub fn figures(text: &str) -> (Figures, Times) {
                 add(&mut f, "catches", n.parse().unwrap());
             }
             // `123 bytes from:`, and behind it the one frame that is asked for.
-            (_, [count, "bytes" | "calls" | "throws", "from:"]) => waiting = count.parse().ok(),
+            (_, [count, "bytes" | "calls" | "throws" | "contentions", "from:"]) => {
+                waiting = count.parse().ok();
+            }
             ("Allocation" | "Method call" | "Exception", _) if line.starts_with("\t\t") => {
                 let count = waiting.take().expect("a count above the frame");
                 let what = if section == "Exception" {
@@ -317,10 +347,11 @@ pub fn figures(text: &str) -> (Figures, Times) {
                     number(0).unwrap(),
                 );
             }
+            // Contentions by stack are not compared.
+            ("Monitor lock", _) if line.starts_with("\t\t") && waiting.take().is_some() => {}
             // A head without a summary, which stands there also when nothing follows.
             (_, ["Counters:"]) => section = "Counters",
-            ("Sample" | "Counters" | "Context", [_, ..]) => panic!("unexpected: {line}"),
-            _ => {}
+            (section, words) => assert!(is_heading(section, words), "unexpected: {line}"),
         }
     }
     f.retain(|_, count| *count > 0);
