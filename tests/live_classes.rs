@@ -3,7 +3,7 @@
 use crate::common::{VERSIONS, agent, harness, program};
 use crate::live_neighbours;
 use jtrail_formats::{Item, Reader};
-use jtrail_model::{ClassDetail, ClassId, Event, Member};
+use jtrail_model::{ClassDetail, ClassId, Event, Member, MethodId};
 use jtrail_testkit::{Jdk, Run, temp_dir};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -18,6 +18,9 @@ pub(crate) struct Classes {
     /// Source files.
     sources: HashMap<String, String>,
     details: Vec<(String, ClassDetail<'static>)>,
+    /// Class, name and descriptor of methods, and the lengths of their bytecode.
+    methods: HashMap<MethodId, (String, String)>,
+    lengths: BTreeMap<(String, String), i64>,
     unloaded: BTreeMap<String, u64>,
     pub(crate) redefined: Vec<(String, i64)>,
 }
@@ -75,6 +78,14 @@ impl Classes {
                     methods: e.methods.iter().map(own).collect(),
                 };
                 self.details.push((self.name(e.class), detail));
+            }
+            Event::MethodDef(e) => {
+                let method = (self.name(e.class), format!("{}{}", e.name, e.signature));
+                self.methods.insert(e.method, method);
+            }
+            Event::MethodDetail(e) => {
+                let told = self.lengths.insert(self.methods[&e.method].clone(), e.size);
+                assert_eq!(told, None, "{:?} once more", self.methods[&e.method]);
             }
             Event::ClassUnload(e) => *self.unloaded.entry(self.name(e.class)).or_default() += 1,
             Event::ClassRedefine(e) => self.redefined.push((self.name(e.class), e.size)),
@@ -181,6 +192,36 @@ fn details_are_what_the_class_file_says() {
                 "java.io.Serializable"
             ]
         );
+    }
+}
+
+/// By the class file, and by what the JVM says of its code.
+#[test]
+fn methods_are_as_long_as_in_the_class_file() {
+    let folder = harness().root().join("11");
+    for jdk in Jdk::require(&VERSIONS) {
+        for engine in ["bytecode", "jvmti"] {
+            let events = format!("methods+details,engine={engine},include=harness.*");
+            let classes = run(program(&jdk, "harness.Nested"), &events, &[]);
+            assert!(classes.lengths.len() > 5, "{:?}", classes.lengths);
+            for method in classes.methods.values() {
+                let (class, name) = method;
+                let file = folder.join(format!("{}.class", class.replace('.', "/")));
+                let Ok(bytes) = fs::read(&file) else { continue };
+                let class = jtrail_classfile::Class::parse(&bytes).expect("a class file");
+                let declared = class.methods().iter();
+                let mut declared =
+                    declared.filter(|m| format!("{}{}", m.name(), m.descriptor()) == *name);
+                let length = declared.next().expect("the method").code_len() as i64;
+                let told = classes.lengths.get(method).copied();
+                assert_eq!(
+                    told,
+                    (length > 0).then_some(length),
+                    "{method:?}, {engine}, JDK {}",
+                    jdk.feature
+                );
+            }
+        }
     }
 }
 

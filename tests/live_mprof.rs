@@ -127,9 +127,12 @@ fn reported(json: &Value) -> (Figures, Times) {
         ),
     );
     add(&mut f, "Compiled methods", n(trace, "methods_defined"));
+    // Of a method that is compiled, its latest code, and else its bytecode.
+    let mut code = n(trace, "bytecode_bytes");
     for row in rows("code") {
-        add(&mut f, "Generated code size", n(&row, "size_bytes"));
+        code = code + n(&row, "size_bytes") - n(&row, "bytecode_bytes");
     }
+    add(&mut f, "Generated code size", code);
     add(&mut f, "GC resizes", n(trace, "heap_resizes"));
     add(&mut f, "Max heap size", n(trace, "largest_heap_bytes"));
     for row in rows("gc_kinds") {

@@ -429,6 +429,8 @@ impl Classes {
                     name: method_name.into(),
                     descriptor: descriptor.into(),
                     lines: lines.range(),
+                    // SAFETY: the caller's promise.
+                    code_length: unsafe { jvmti.code_length(method) },
                     marks: SuperMarks::None, // the JVM's own events tell every exit
                 }],
             });

@@ -135,6 +135,7 @@ impl Plan {
                     name: method.name().into(),
                     descriptor: method.descriptor().into(),
                     lines: (first.into(), last.into()),
+                    code_length: u32::try_from(method.code_len()).unwrap_or_default(),
                     marks: SuperMarks::None,
                 };
                 new_methods.push((at, info));

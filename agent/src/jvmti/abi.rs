@@ -224,6 +224,7 @@ functions! {
     65 get_method_declaring_class(method: jmethodID, class: *mut jclass);
     66 get_method_modifiers(method: jmethodID, modifiers: *mut jint);
     70 get_line_number_table(method: jmethodID, count: *mut jint, table: *mut *mut jvmtiLineNumberEntry);
+    71 get_method_location(method: jmethodID, start: *mut jlong, end: *mut jlong);
     78 get_loaded_classes(count: *mut jint, classes: *mut *mut jclass);
     100 get_all_stack_traces(depth: jint, stacks: *mut *mut jvmtiStackInfo, count: *mut jint);
     101 get_thread_list_stack_traces(count: jint, threads: *const jobject, depth: jint, stacks: *mut *mut jvmtiStackInfo);
@@ -418,6 +419,7 @@ mod tests {
             "get_method_declaring_class" = GetMethodDeclaringClass,
             "get_method_modifiers" = GetMethodModifiers,
             "get_line_number_table" = GetLineNumberTable,
+            "get_method_location" = GetMethodLocation,
             "get_loaded_classes" = GetLoadedClasses,
             "get_thread_local_storage" = GetThreadLocalStorage,
             "set_thread_local_storage" = SetThreadLocalStorage,

@@ -406,6 +406,19 @@ impl Jvmti {
         Lines(lines.into())
     }
 
+    /// Bytes of a method's code; 0 if it has none.
+    ///
+    /// # Safety
+    /// `method` is alive.
+    pub(crate) unsafe fn code_length(self, method: jmethodID) -> u32 {
+        let (mut first, mut last) = (-1, -1);
+        // SAFETY: the caller's promise; they take the answers.
+        match unsafe { abi::get_method_location(self.0, method, &mut first, &mut last) } {
+            Error::NONE => u32::try_from(last + 1).unwrap_or_default(),
+            _ => 0,
+        }
+    }
+
     /// Has classes pass the load hook again.
     ///
     /// # Safety

@@ -152,6 +152,8 @@ pub(crate) struct MethodInfo {
     pub(crate) descriptor: Box<str>,
     /// Smallest and largest source line; zeros if unknown.
     pub(crate) lines: (u32, u32),
+    /// Bytes of its code in the class file; 0 if unknown.
+    pub(crate) code_length: u32,
     /// What it records around its call of `this(...)` or `super(...)`.
     pub(crate) marks: SuperMarks,
 }

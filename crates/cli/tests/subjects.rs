@@ -112,7 +112,7 @@ const TABLES: &[(&str, &str, &[&str])] = &[
     (
         "--code",
         "code",
-        &["1\t1\t416\t416\t1\tcom.acme.Main.run()V"],
+        &["1\t1\t416\t416\t1\t47\tcom.acme.Main.run()V"],
     ),
     (
         "--classes",
@@ -343,6 +343,7 @@ const DUMP: &str = "\
 0.010000000 - class-detail class=com.acme.Main flags=0x21 super=java.lang.Object interfaces=java.lang.Runnable,a.I loader=app size=900 fields=count:[I:0x2 methods=run:()V:0x1
 0.010000010 - class-redefine class=com.acme.Main size=950
 0.010000020 - class-unload class=com.acme.Node
+- - method-detail com.acme.Main.run()V size=47
 0.010000030 - compile com.acme.Main.run()V address=0x7f00 size=416 ranges=0:a.B.get()I:7<com.acme.Main.run()V:12
 0.010000040 - uncompile com.acme.Main.run()V address=0x7f00
 0.010000050 #1 sample state=runnable stack=STACK

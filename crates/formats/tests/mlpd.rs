@@ -246,6 +246,55 @@ fn classes_of_one_name_stay_apart() {
 }
 
 #[test]
+fn the_length_of_bytecode_stands_with_the_name_of_its_method() {
+    let method = |name: &'static str| {
+        Event::MethodDef(MethodDef {
+            method: MethodId(name.len() as u64),
+            name: name.into(),
+            ..Default::default()
+        })
+    };
+    let length = |method: u64, size| {
+        let method = MethodId(method);
+        Event::MethodDetail(MethodDetail { method, size })
+    };
+    let (told, longest) = (length(3, 300), i64::from(i32::MAX));
+    let events = [
+        method("one"),
+        told.clone(),
+        told,            // once more
+        method("four"),  // with none
+        method("named"), // with that of another one
+        length(3, 1),
+        method("native"), // with none that can be
+        length(6, 0),
+        method("alarmed"),
+        length(7, longest + 1),
+    ];
+    let mut encoder = mlpd::Encoder::default();
+    let bytes = written_by(&mut encoder, &events);
+    let decoding = decode(Format::Mlpd, &bytes);
+    let lengths = decoding
+        .events
+        .iter()
+        .filter(|e| e.starts_with("MethodDetail("));
+    let detail = |method, size| {
+        let method = MethodId(method);
+        format!("MethodDetail({:?})", MethodDetail { method, size })
+    };
+    // The fifth method of the file.
+    assert_eq!(
+        lengths.collect::<Vec<_>>(),
+        [&detail(1, 300), &detail(5, longest)]
+    );
+    let losses = encoder.losses();
+    let lost = |what: &str| losses.iter().find(|l| l.what == what).map(|l| l.count);
+    let late = "lengths of bytecode told when the method had its name";
+    assert_eq!(lost(late), Some(2));
+    assert_eq!(lost("sizes that can't be"), Some(2));
+}
+
+#[test]
 fn the_reader_finds_and_reads_it() {
     let bytes = written(DataVersion::V17);
     let mut reader = Reader::new(&bytes[..]).unwrap();
@@ -290,7 +339,7 @@ fn a_flush_changes_no_event() {
         assert!(flushed.is_clean(), "{:?}", flushed.remarks);
         // Definitions stand first in their batch; all else stays in order.
         let is_definition = |event: &&String| {
-            ["ClassDef(", "ClassDetail(", "MethodDef("]
+            ["ClassDef(", "ClassDetail(", "MethodDef(", "MethodDetail("]
                 .iter()
                 .any(|kind| event.starts_with(kind))
         };

@@ -351,7 +351,7 @@ fn read_17(events: &[&[u8]]) -> Decoding {
 fn what_no_event_has_a_place_for_is_counted() {
     let text: &[u8] = b"\x22\x00\x01\x08\x00\x00\xff\xfe\0";
     let large: &[u8] = b"\x00\x00\x08\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01";
-    let first: [(&[&[u8]], &[&str]); 18] = [
+    let first: [(&[&[u8]], &[&str]); 17] = [
         (
             &[b"\x22\x00\x02\x00\x00m\0", b"\x42\x00\x03\x00\x00m\0"],
             &["domains and contexts (2 times"],
@@ -363,10 +363,6 @@ fn what_no_event_has_a_place_for_is_counted() {
         (
             &[b"\x23\x00\x00", JIT],
             &["defined behind their use (1 times"],
-        ),
-        (
-            &[BYTECODE, BYTECODE],
-            &["sizes of methods without code (2 times"],
         ),
         (
             &[CLASS, JIT, b"\x10\x00\x08\x01\x20\x00\x02\x00\x00"],
@@ -490,6 +486,18 @@ fn what_no_event_has_a_place_for_is_counted() {
     }
     let decodings: Vec<_> = all.into_iter().map(|(decoding, _)| decoding).collect();
     tells_everything(Format::Mlpd, &decodings);
+}
+
+#[test]
+fn a_size_of_no_code_is_that_of_the_bytecode() {
+    let decoding = read(&[buffer(7, 0, &[BYTECODE])]);
+    assert!(decoding.is_clean(), "{decoding:?}");
+    let detail = "MethodDetail(MethodDetail { method: MethodId(1), size: 64 })";
+    let behind = decoding
+        .events
+        .iter()
+        .skip_while(|e| !e.starts_with("MethodDef("));
+    assert_eq!(behind.skip(1).collect::<Vec<_>>(), [detail]);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn owned(event: Event<'_>) -> Event<'static> {
 }
 
 fn is_definition(event: &str) -> bool {
-    ["ClassDef(", "MethodDef(", "ClassDetail("]
+    ["ClassDef(", "MethodDef(", "MethodDetail(", "ClassDetail("]
         .iter()
         .any(|kind| event.starts_with(kind))
 }

@@ -25,8 +25,9 @@ use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    BurstNote, ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef, MethodId, Note,
-    ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
+    BurstNote, ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef, MethodDetail,
+    MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals,
+    Uncovered,
 };
 use jtrail_options::Events;
 use objects::Objects;
@@ -422,7 +423,11 @@ impl Translator {
             start_line: method.info.lines.0.into(),
             end_line: method.info.lines.1.into(),
         });
+        let size = i64::from(method.info.code_length);
         self.encoder.event(&event, &mut self.out);
+        if size > 0 && !self.is_off(Events::DETAILS) {
+            self.event(&Event::MethodDetail(MethodDetail { method: id, size }));
+        }
         (id, class_id)
     }
 

@@ -16,12 +16,14 @@ pub struct CodeStat {
     pub bytes: i64,
     /// Other methods whose code is in the latest.
     pub inlined: u64,
+    /// Bytes of its bytecode.
+    pub bytecode: i64,
 }
 
 /// All compilations.
 #[derive(Debug, Default)]
 pub struct Code {
-    /// By method.
+    /// By method, those that were compiled.
     pub methods: FxHashMap<MethodId, CodeStat>,
     /// Compilations.
     pub compiled: u64,
@@ -29,6 +31,10 @@ pub struct Code {
     pub uncompiled: u64,
     /// Bytes of all code.
     pub bytes: i64,
+    /// Bytes of bytecode of all methods of which it is told.
+    pub bytecode: i64,
+    /// By method.
+    bytecodes: FxHashMap<MethodId, i64>,
     /// Code that was not thrown away, by address.
     live: FxHashMap<u64, i64>,
     /// Bytes of it.
@@ -41,9 +47,14 @@ impl Code {
     /// Takes compilations and their ends; other events are passed over.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::MethodDetail(e) => {
+                let old = self.bytecodes.insert(e.method, e.size).unwrap_or_default();
+                self.bytecode = self.bytecode.saturating_sub(old).saturating_add(e.size);
+            }
             Event::MethodCompile(e) => {
                 let size = e.size.max(0);
                 let stat = self.methods.entry(e.method).or_default();
+                stat.bytecode = self.bytecodes.get(&e.method).copied().unwrap_or_default();
                 stat.compiled += 1;
                 stat.size = size;
                 stat.bytes = stat.bytes.saturating_add(size);

@@ -241,7 +241,9 @@ impl Analysis {
             Event::ClassDetail(_) | Event::ClassUnload(_) | Event::ClassRedefine(_) => {
                 self.classes.event(event);
             }
-            Event::MethodCompile(_) | Event::MethodUncompile(_) => self.code.event(event),
+            Event::MethodDetail(_) | Event::MethodCompile(_) | Event::MethodUncompile(_) => {
+                self.code.event(event)
+            }
             Event::LineCounts(_) => self.coverage.event(event),
             Event::HeapDump(_)
             | Event::GcRoot(_)

@@ -221,6 +221,10 @@ pub(crate) fn code() -> Vec<Event<'static>> {
             class: ClassId(10),
             time: at(20),
         }),
+        Event::MethodDetail(MethodDetail {
+            method: MethodId(6),
+            size: 47,
+        }),
         Event::MethodCompile(MethodCompile {
             method: MethodId(6),
             time: at(30),

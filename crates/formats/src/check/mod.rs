@@ -157,6 +157,7 @@ impl Checker {
                 self.known_class(e.class);
             }
             Event::ClassSource(e) => self.known_class(e.class),
+            Event::MethodDetail(e) => self.known_method(e.method),
             Event::AggregatedDetail(e) => {
                 self.known_thread(e.thread);
                 self.known_method(e.method);

@@ -29,6 +29,9 @@ struct Method {
     defined: bool,
 }
 
+/// Bytes of the longest code that readers take.
+const LONGEST_CODE: i64 = i32::MAX as i64;
+
 /// The loader of every class until another is told.
 const FIRST_LOADER: usize = 0;
 
@@ -207,11 +210,11 @@ impl Definitions {
         self.classes.get(class).map_or("", |class| &class.name)
     }
 
-    /// Writes the definition of a new method.
+    /// Writes the definition of a new method, whose bytecode is that long, or 0.
     fn new_method(
         &mut self,
-        class: usize,
-        full: &str,
+        (class, full): (usize, &str),
+        length: u32,
         defined: bool,
         output: &mut Output,
     ) -> usize {
@@ -230,7 +233,7 @@ impl Definitions {
         let buffer = output.buffer(DEFINING);
         // An address that says: no code yet.
         buffer.pointer(id);
-        buffer.uleb(0);
+        buffer.uleb(length.into());
         buffer.text(full);
         method
     }
@@ -238,9 +241,12 @@ impl Definitions {
     pub(super) fn method_def(
         &mut self,
         e: &MethodDef<'_>,
+        length: i64,
         output: &mut Output,
         losses: &mut Losses,
     ) {
+        let (told, length) = (length, length.clamp(0, LONGEST_CODE));
+        losses.one_if(told != length, Lack::Sizes);
         losses.one_if(e.start_line != 0 || e.end_line != 0, Lack::MethodLines);
         let parameters = without_result(&e.signature);
         let only_void = e.name.starts_with('<') && e.signature.ends_with(")V");
@@ -255,12 +261,13 @@ impl Definitions {
             // A frame was the first to mention it.
             Some(&method) if self.methods.get(method).is_some_and(|m| !m.defined) => {
                 self.methods[method].defined = true;
+                losses.one_if(length > 0, Lack::LateLengths);
                 method
             }
             known => {
                 let is_new = known.is_none();
                 let full = method_shown(self.class_name(class), name, parameters);
-                let method = self.new_method(class, &full, true, output);
+                let method = self.new_method((class, &full), length as u32, true, output);
                 if is_new {
                     self.frames.insert(key, method);
                 }
@@ -287,7 +294,7 @@ impl Definitions {
     fn unknown_method(&mut self, id: MethodId, class: ClassId, output: &mut Output) -> usize {
         let class = self.class(class, output);
         let full = format!("{}:unknown method {:#x}", self.class_name(class), id.0);
-        let method = self.new_method(class, &full, true, output);
+        let method = self.new_method((class, &full), 0, true, output);
         self.method_ids.set(id.0, method);
         method
     }
@@ -321,7 +328,7 @@ impl Definitions {
             Some(&method) => method,
             None => {
                 let full = method_shown(self.class_name(class), name, parameters);
-                self.new_method(class, &full, false, output)
+                self.new_method((class, &full), 0, false, output)
             }
         };
         self.frames.insert(key.into(), method);

@@ -4,7 +4,8 @@ use super::UNRESOLVED;
 use super::index::Index;
 use super::names::{class_read, frame_shown, method_read};
 use jtrail_model::{
-    ClassDef, ClassDetail, ClassId, Event, Frame, MethodCompile, MethodDef, MethodId, Timestamp,
+    ClassDef, ClassDetail, ClassId, Event, Frame, MethodCompile, MethodDef, MethodDetail, MethodId,
+    Timestamp,
 };
 use std::collections::HashMap;
 
@@ -200,7 +201,12 @@ impl Known {
             None => self.define_method(raw, full, time, emit),
         };
         // That address says: no code yet.
-        if address != raw {
+        if address == raw {
+            if size > 0 {
+                let method = of.method;
+                emit(Event::MethodDetail(MethodDetail { method, size }));
+            }
+        } else {
             emit(Event::MethodCompile(MethodCompile {
                 method: of.method,
                 time,

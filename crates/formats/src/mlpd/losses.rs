@@ -36,6 +36,7 @@ lacks! {
     ClassRedefinitions = "class redefinitions"
     MethodLines = "line ranges of methods"
     MethodResults = "result types of methods"
+    LateLengths = "lengths of bytecode told when the method had its name"
     CodeLines = "lines of compiled code"
     Compiles = "compilations without an address of their own"
     Uncompiles = "compiled code thrown away"

@@ -182,8 +182,8 @@
 //!   There is one image for a loader, not for each jar or module *(choice)*: events tell the loader only.
 //! - **Names** are those of Java sources: `java.lang.String[]`; `demo.Main:main (java.lang.String[])`. A method
 //!   belongs to the class of its name that was told last; the class is repeated where it must be.
-//! - **Methods** are named by an event 43 whose address is the method's id and whose size is 0: no code yet. It is not the length
-//!   of the bytecode *(choice)*, which no event tells.
+//! - **Methods** are named by an event 43 whose address is the method's id and whose size is the length of the
+//!   bytecode, or 0 where none is told right behind the method: no code yet. It is told with the details of classes.
 //!   Any other address is that of compiled code. Methods and classes that only stand in frames are defined too.
 //!   What names no class belongs to `unresolved class 0x0`, whose name frames do not show.
 //! - **Exceptions**: before throw and clause, in the thread's own buffer, the class of the exception is

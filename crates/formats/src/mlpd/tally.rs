@@ -11,7 +11,6 @@ unkept! {
     TableDomains = "metadata: loaded" "domains of tables"
     FailedClasses = "metadata: failed" "classes that could not be loaded"
     LateMethods = "code" "methods defined behind their use"
-    BytecodeSizes = "code" "sizes of methods without code"
     Synchronizations = "synchronization" "synchronization points"
     Callers = "allocation" "callers of allocating methods"
     Moves = "moves" "moves of objects whose ids stay"

@@ -105,6 +105,7 @@ fn kind(event: &Event<'_>) -> &'static str {
         Event::ExceptionThrow(_) => "throws",
         Event::ExceptionCatch(_) => "catches",
         Event::ClassDetail(_) => "details of classes",
+        Event::MethodDetail(_) => "lengths of bytecode",
         Event::ClassUnload(_) | Event::ClassRedefine(_) => "changes of classes",
         Event::MethodCompile(_) | Event::MethodUncompile(_) => "events of compiled code",
         Event::HeapDump(_)

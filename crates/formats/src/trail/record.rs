@@ -119,6 +119,7 @@ records! {
     57 SampleSum(SampleSum) { thread time depth frame runnable all }
     58 ObjectCounts(ObjectCounts) { thread time class live peak }
     59 ClassSource(ClassSource) { class source_name }
+    60 MethodDetail(MethodDetail) { method size }
 }
 
 /// Codes of calls.

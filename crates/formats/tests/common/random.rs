@@ -178,6 +178,7 @@ events! {
         SampleSum(SampleSum) { thread, time, depth = prop_oneof![0_u64..5, any::<u64>()], frame, runnable, all }
         ObjectCounts(ObjectCounts) { thread, time, class, live, peak }
         ClassSource(ClassSource) { class, source_name }
+        MethodDetail(MethodDetail) { method, size }
         ThreadOsId(ThreadOsId) { thread, time, os_id }
         ProcessCpu(ProcessCpu) { time, cpu_time }
         AllocationSum(AllocationSum) { thread, time, class, objects, bytes }

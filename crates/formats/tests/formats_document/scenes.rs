@@ -159,6 +159,7 @@ impl Scene {
             (NEW, "<init>", "(I)V", 5),
         ] {
             untimed!(s, MethodDef(MethodDef) { method: method, class: CLASS, name: name.into(), signature: signature.into(), start_line: line, end_line: line + 2, });
+            untimed!(s, MethodDetail(MethodDetail) { method: method, size: line + 7 });
         }
         s
     }

@@ -71,6 +71,15 @@ pub struct ClassDetail<'a> {
     pub methods: Vec<Member<'a>>,
 }
 
+/// See [`crate::Event::MethodDetail`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MethodDetail {
+    /// The method.
+    pub method: MethodId,
+    /// Bytes of its code in the class file.
+    pub size: i64,
+}
+
 /// See [`crate::Event::ClassUnload`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassUnload {

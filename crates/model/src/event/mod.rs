@@ -156,6 +156,8 @@ pub enum Event<'a> {
     ObjectCounts(ObjectCounts),
     /// The source file of a class, where it is known only behind its [`ClassDef`].
     ClassSource(ClassSource<'a>),
+    /// What the class file says of a method besides, right behind its [`MethodDef`].
+    MethodDetail(MethodDetail),
 }
 
 impl Event<'_> {
@@ -217,6 +219,7 @@ impl Event<'_> {
             | Event::AggregatedLeave(_)
             | Event::AggregatedDetail(_)
             | Event::ClassSource(_)
+            | Event::MethodDetail(_)
             | Event::GcRoot(_)
             | Event::ObjectReference(_)
             | Event::HeapObject(_)

@@ -56,9 +56,9 @@ use crate::grammar::{PREFIX, Pairs};
 use crate::{
     AggregatedDetail, AllocationSum, ClassDetail, ClassRedefine, ClassSource, ClassUnload, Event,
     ExceptionCatch, ExceptionThrow, GcDetail, HeapDumpEnd, HeapObject, LineCounts, LiveObjects,
-    MethodCompile, MethodUncompile, ObjectCounts, ObjectDef, ProcessCpu, Sample, SampleSum, Text,
-    ThreadCpu, ThreadMount, ThreadName, ThreadOsId, ThreadPark, ThreadUnmount, ThreadUnpark,
-    TracePause, TraceResume,
+    MethodCompile, MethodDetail, MethodUncompile, ObjectCounts, ObjectDef, ProcessCpu, Sample,
+    SampleSum, Text, ThreadCpu, ThreadMount, ThreadName, ThreadOsId, ThreadPark, ThreadUnmount,
+    ThreadUnpark, TracePause, TraceResume,
 };
 use std::borrow::Cow;
 use value::{Source, Value};
@@ -150,6 +150,7 @@ texts! {
     "allocation-sum" AllocationSum(AllocationSum) {
         "thread" = thread "time" = time "class" = class "objects" = objects "bytes" = bytes
     }
+    "method-detail" MethodDetail(MethodDetail) { "method" = method "size" = size }
     "live-objects" LiveObjects(LiveObjects) { "time" = time "class" = classes }
 }
 

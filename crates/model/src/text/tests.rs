@@ -184,6 +184,10 @@ fn events(text: &str) -> Vec<Event<'_>> {
             class,
             source_name: text.into(),
         }),
+        Event::MethodDetail(MethodDetail {
+            method: MethodId(5),
+            size: i64::MAX,
+        }),
         Event::ThreadOsId(ThreadOsId {
             thread,
             time,

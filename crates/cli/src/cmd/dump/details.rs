@@ -60,6 +60,11 @@ pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io
                 e.size
             )
         }
+        Event::MethodDetail(e) => {
+            write!(out, "method-detail ")?;
+            method(out, names, e.method)?;
+            write!(out, " size={}", e.size)
+        }
         Event::MethodCompile(e) => {
             write!(out, "compile ")?;
             method(out, names, e.method)?;

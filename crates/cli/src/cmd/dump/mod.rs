@@ -118,6 +118,7 @@ fn class_of(names: &Names, event: &Event<'_>) -> Option<ClassId> {
         Event::ClassRedefine(e) => Some(e.class),
         Event::HeapObject(e) => Some(e.class),
         Event::MethodCompile(e) => of(e.method),
+        Event::MethodDetail(e) => of(e.method),
         Event::MethodUncompile(e) => of(e.method),
         Event::LineCounts(e) => of(e.method),
         _ => None,

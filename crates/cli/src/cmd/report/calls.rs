@@ -2,7 +2,9 @@
 
 use super::args::Sort;
 use super::tables::Table;
-use super::{Content, Report, column, optional, share, share_of_count, some, some_time};
+use super::{
+    Content, Report, column, optional, share, share_of_count, some, some_bytes, some_time,
+};
 use crate::analysis::{MethodStat, STATES};
 use crate::output::{Cell, Column};
 use crate::select::selected;
@@ -53,6 +55,7 @@ const CODE: &[Column] = &[
     column("size_bytes", "latest"),
     column("bytes", "all"),
     optional("inlined", "inlined methods"),
+    optional("bytecode_bytes", "bytecode"),
     column("method", "method"),
 ];
 
@@ -210,6 +213,7 @@ impl Report<'_> {
                 Cell::Bytes(code.size),
                 Cell::Bytes(code.bytes),
                 some(code.inlined),
+                some_bytes(code.bytecode),
                 self.method(*method),
             ]
         })

@@ -33,6 +33,7 @@ losses! {
     GcTurn = "collections that do not begin and end in turn",
     GcCut = "collections cut by the end or a pause of the trace",
     Code = "compiled methods",
+    Bytecode = "lengths of bytecode",
     Lines = "line counts",
     ClassChange = "unloads and redefinitions of classes",
     ClassDetail = "access flags, loaders and sizes of classes",

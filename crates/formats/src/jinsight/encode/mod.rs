@@ -197,6 +197,7 @@ impl Encoder {
             | Event::HeapObject(_)
             | Event::HeapDumpEnd(_) => self.losses.event(Lost::Heap),
             Event::MethodCompile(_) | Event::MethodUncompile(_) => self.losses.event(Lost::Code),
+            Event::MethodDetail(_) => self.losses.event(Lost::Bytecode),
             Event::LineCounts(_) => self.losses.event(Lost::Lines),
             Event::ClassUnload(_) | Event::ClassRedefine(_) => {
                 self.losses.event(Lost::ClassChange);

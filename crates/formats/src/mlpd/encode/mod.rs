@@ -16,8 +16,8 @@ use crate::mlpd::{
 use crate::{Encode, Loss};
 use jtrail_model::{
     ClassDetail, ClassId, ClassUnload, Event, ExceptionCatch, ExceptionThrow, Frame, GcDetail,
-    GcFinish, Generation, MethodCompile, MethodEnter, MethodLeave, ObjectAlloc, ObjectId, Text,
-    ThreadId, ThreadStart, Timestamp,
+    GcFinish, Generation, MethodCompile, MethodDef, MethodEnter, MethodLeave, ObjectAlloc,
+    ObjectId, Text, ThreadId, ThreadStart, Timestamp,
 };
 
 /// Writes a log profile.
@@ -32,6 +32,8 @@ pub struct Encoder {
     /// Batches that ended before the event that is being written.
     ended: Vec<u8>,
     pub(super) definitions: Definitions,
+    /// A method whose name waits for the event behind it, which may say how long its bytecode is.
+    unnamed: Option<MethodDef<'static>>,
     collection: Option<Collection>,
     /// The last collection that ended, as long as nothing was told of it.
     untold: Option<Collection>,
@@ -75,20 +77,22 @@ impl Encode for Encoder {
 
     #[inline]
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        if self.unnamed.is_some() {
+            let is_used = self.name_method(Some(event));
+            self.written(DEFINING, out);
+            if is_used {
+                return;
+            }
+        }
         let place = match event {
             Event::MethodEnter(e) => self.enter(e),
             Event::MethodLeave(e) => self.leave(e),
             _ => self.any(event),
         };
-        if !self.ended.is_empty() {
-            out.append(&mut self.ended);
-        }
-        if self.output.grown(place) && !self.is_held(place) {
-            self.full(place, out);
-        }
+        self.written(place, out);
     }
 
-    /// Ends a batch, as one that is full would.
+    /// Ends a batch, as one that is full would. A method that waits for its name has no use so far, and waits on.
     fn flush(&mut self, out: &mut Vec<u8>) {
         if self.origin.is_some() && self.output.waits() {
             self.flush_batch(out);
@@ -100,6 +104,7 @@ impl Encode for Encoder {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
+        self.name_method(None);
         self.settle(None);
         self.dump_end(None);
         self.output.grown(THREADLESS);
@@ -119,6 +124,17 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
+    /// Something was written into the buffer of that place: hands out what is full.
+    #[inline]
+    fn written(&mut self, place: usize, out: &mut Vec<u8>) {
+        if !self.ended.is_empty() {
+            out.append(&mut self.ended);
+        }
+        if self.output.grown(place) && !self.is_held(place) {
+            self.full(place, out);
+        }
+    }
+
     /// Whether a full batch waits for the end of a collection, whose generation is not told before.
     #[cold]
     fn is_held(&self, place: usize) -> bool {
@@ -331,10 +347,14 @@ impl Encoder {
             Event::ClassDetail(e) => return self.class_detail(e),
             Event::ClassUnload(e) => return self.class_unload(e),
             Event::MethodDef(e) => {
-                self.definitions
-                    .method_def(e, &mut self.output, &mut self.losses);
+                self.unnamed = Some(MethodDef {
+                    name: e.name.clone().into_owned().into(),
+                    signature: e.signature.clone().into_owned().into(),
+                    ..*e
+                });
                 return DEFINING;
             }
+            Event::MethodDetail(_) => Lack::LateLengths,
             Event::MethodCompile(e) => return self.compile(e),
             Event::ObjectAlloc(e) => return self.alloc(e),
             Event::GcStart(e) => return self.gc_start(e.time),
@@ -385,6 +405,26 @@ impl Encoder {
         };
         self.losses.one(lack);
         DEFINING
+    }
+
+    /// Names the method that waits for it. Whether the event behind it was of its bytecode, and is used up.
+    #[cold]
+    fn name_method(&mut self, next: Option<&Event<'_>>) -> bool {
+        let Some(method) = self.unnamed.take() else {
+            return false;
+        };
+        let length = match next {
+            Some(Event::MethodDetail(e)) if e.method == method.method => Some(e.size),
+            _ => None,
+        };
+        self.definitions.method_def(
+            &method,
+            length.unwrap_or_default(),
+            &mut self.output,
+            &mut self.losses,
+        );
+        self.losses.one_if(length == Some(0), Lack::Sizes);
+        length.is_some()
     }
 
     fn thread_metadata(&mut self, place: usize, time: u64, first: u8, id: u64, name: Option<&str>) {

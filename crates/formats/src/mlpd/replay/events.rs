@@ -104,10 +104,6 @@ impl Replay {
     /// The name of a method, and its code if it has some.
     fn code(&mut self, at: At, (method, address, size): (u64, u64, u64), name: &[u8]) {
         let (name, size) = (self.text(name, at), self.size(size, at));
-        // That address says: no code yet.
-        let is_bytecode = address == method && size != 0;
-        self.tally
-            .passed_if(is_bytecode, Passed::BytecodeSizes, at.offset);
         let queue = &mut self.queue;
         let emit = &mut |event| queue.push_back(event);
         let code = (method, address, size);

@@ -101,6 +101,7 @@ impl Losses {
             | Event::HeapDumpEnd(_) => "heap dumps: objects, roots and references",
             Event::ClassUnload(_) => "unloaded classes",
             Event::ClassRedefine(_) => "redefined classes",
+            Event::MethodDetail(_) => "lengths of bytecode",
             Event::MethodUncompile(_) => "discarded code",
             Event::LineCounts(_) => "line counts",
             Event::Custom(_) => "notes and other free text",
