@@ -47,6 +47,7 @@ fn trace_log(options: &Options) -> tracelog::Settings {
         memory: has(Events::ALLOC),
         gc: has(Events::GC) || live_tables,
         live_tables,
+        code_maps: has(Events::JIT),
         os_thread_ids: options.visual_studio,
     }
 }

@@ -12,10 +12,27 @@ const USUAL: &str = "prf stm 2026-01-02 03:04:05.678\n\
     cls ldf 0x1 0x0 0x1 0x02000001 0x0\ncls nam 0x0 \"A\"\n\
     fun inf 0x0 0x40 0x1 0x1 0x06000001\nfun nam 0x0 \"A.b\" \"void\" \"()\"\n\
     thr crt 0x2 0x1\n";
+/// Code maps have source lines.
+const LINES: &str = "prf cfg CodeMapUnit SourceLine\n";
 const CODE: &str = "fun inf 0x0 0x40 0x1 0x1 0x06000001 0x7f00:0x10";
 
 fn read(log: &[u8]) -> Decoding {
     decode(Format::TraceLog, log)
+}
+
+/// With a map of source lines.
+fn read_map(lines: &[u8]) -> Decoding {
+    let (start, rest) = USUAL.split_once('\n').expect("a start time");
+    read(
+        &[
+            start.as_bytes(),
+            b"\n",
+            LINES.as_bytes(),
+            rest.as_bytes(),
+            lines,
+        ]
+        .concat(),
+    )
 }
 
 fn read_behind(lines: &[u8]) -> Decoding {
@@ -119,13 +136,9 @@ fn what_no_event_has_a_place_for_is_counted() {
             &["fun inf: a code map without code; passed over (1 times"],
         ),
         (
-            backwards.as_bytes(),
-            &["fun inf: a range of code that ends before it starts (1 times"],
-        ),
-        (
             beyond.as_bytes(),
             &[
-                "fun inf: a range of code that goes on where the next one starts; read up to there (1 times",
+                "fun inf: code maps of offsets in bytecode, which tell no lines; passed over (1 times",
             ],
         ),
         (
@@ -177,6 +190,20 @@ fn what_no_event_has_a_place_for_is_counted() {
         tells(&decoding, expected);
         decodings.push(decoding);
     }
+    for (lines, expected) in [
+        (
+            backwards,
+            "fun inf: a range of code that ends before it starts (1 times",
+        ),
+        (
+            beyond,
+            "fun inf: a range of code that goes on where the next one starts; read up to there (1 times",
+        ),
+    ] {
+        let decoding = read_map(lines.as_bytes());
+        tells(&decoding, &[expected]);
+        decodings.push(decoding);
+    }
     let large = USUAL.replace("0x4d", "0x100000000");
     let decoding = read(large.as_bytes());
     tells(
@@ -191,9 +218,32 @@ fn what_no_event_has_a_place_for_is_counted() {
 }
 
 #[test]
+fn maps_of_offsets_tell_no_lines() {
+    let map = format!("{CODE} 0x1:0x0:0x4 0x2:0x4:0x10\njit cmf ? 1 0x40 0x0\n");
+    let told =
+        "fun inf: code maps of offsets in bytecode, which tell no lines; passed over (1 times";
+    let decoding = read_behind(map.as_bytes());
+    tells(&decoding, &[told]);
+    let code = decoding
+        .events
+        .iter()
+        .find(|e| e.starts_with("MethodCompile("));
+    let code = code.expect("compiled code");
+    assert!(
+        code.contains("address: 32512, size: 16, ranges: [] }"),
+        "{code}"
+    );
+    assert!(read_map(map.as_bytes()).is_clean());
+    // Another unit is none that we know.
+    let other = USUAL.replacen('\n', "\nprf cfg CodeMapUnit Offset\n", 1);
+    tells(&read((other + &map).as_bytes()), &[told]);
+}
+
+#[test]
 fn gaps_between_ranges_of_code_stay() {
     let map = "0x7f00:0x10 0x1:0x0:0x4 0x2:0x8:0xc 0x3:0xc:0xf\n";
-    let log = format!("{USUAL}fun inf 0x0 0x40 0x1 0x1 0x06000001 {map}jit cmf ? 1 0x40 0x0\n");
+    let log = USUAL.replacen('\n', &format!("\n{LINES}"), 1);
+    let log = format!("{log}fun inf 0x0 0x40 0x1 0x1 0x06000001 {map}jit cmf ? 1 0x40 0x0\n");
     let decoding = read(log.as_bytes());
     assert!(decoding.is_clean(), "{decoding:?}");
     let code = decoding.events.iter().find(|e| e.contains("CodeRange"));

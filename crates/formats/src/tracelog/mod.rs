@@ -51,7 +51,8 @@
 //!
 //! The map of a method's code has source lines where .NET has offsets of its bytecode, for that is what
 //! events tell *(choice)*: line, first byte, first byte behind, of the method itself and not of what
-//! is inlined.
+//! is inlined. A trace with such maps says so in its configuration: `CodeMapUnit SourceLine`. In one that does not say so, maps have
+//! offsets, of which no line can be made: readers pass over them.
 //!
 //! A class, a parameter or a result that is called as a primitive type is has its first character as
 //! `\uXXXX`, and so have blank, dot, comma and brackets inside of class names in signatures, dots in
@@ -94,8 +95,8 @@
 //! SamplingTimeoutMs, HighGranularityEnabled, TracingSuspendedOnStart, LineTraceEnabled (always `F` *(choice)*: places in frames are
 //! addresses here, and events tell lines),
 //! CpuTraceProcessEnabled, CpuTraceThreadEnabled, CpuTraceTimeoutMs, ExecutionTraceEnabled,
-//! MemoryTraceEnabled, StackTrackingEnabled (`T` with calls), GcTraceEnabled, GcAllocTableEnabled; then
-//! options of the trace whose names are letters and digits *(choice)*. What is switched off is not
+//! MemoryTraceEnabled, StackTrackingEnabled (`T` with calls), GcTraceEnabled, GcAllocTableEnabled; CodeMapUnit where compilations
+//! are told *(choice)*; then options of the trace whose names are letters and digits *(choice)*. What is switched off is not
 //! written.
 //!
 //! An encoder that is not told by [`Settings`] learns *(choice)*:
@@ -125,6 +126,7 @@
 //! | instruction pointers, threads of `jit` and `gch` lines, `jit cms`, `css`, `csf`, `gch gen`, `lin src`, `fil src`, and all else that no event has a place for | passed over, told once by kind. `docs/formats.md` has the list |
 //! | ids, tokens, base addresses and names of modules | the same, where they are not as we write them: made of internal ids, 0, that of the assembly |
 //! | assemblies of no class, classes and functions without a name | the same |
+//! | a code map in a trace without `CodeMapUnit SourceLine` | passed over, told once |
 //! | a range of code that ends before the next one starts | read, with a range without frames behind it |
 //! | `fun nam` without `fun inf` | a method of class `?` |
 //! | code without `jit cmf` in the next line | compiled at the latest time so far |

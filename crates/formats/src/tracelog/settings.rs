@@ -55,6 +55,8 @@ pub struct Settings {
     pub gc: bool,
     /// `gch alt` lines.
     pub live_tables: bool,
+    /// Code maps, of source lines.
+    pub code_maps: bool,
     /// Threads of `jit` and `gch` lines are told by the number of the process, in decimal: the Visual
     /// Studio tools read nothing else.
     pub os_thread_ids: bool,
@@ -74,9 +76,18 @@ impl Default for Settings {
             memory: true,
             gc: true,
             live_tables: true,
+            code_maps: true,
             os_thread_ids: false,
         }
     }
+}
+
+/// The configuration line that tells our code maps from those of the format's other writers, and what it says.
+const MAP_UNIT: (&str, &str) = ("CodeMapUnit", "SourceLine");
+
+/// Whether a configuration line says that code maps have source lines, and not offsets of bytecode.
+pub(super) fn has_line_maps(name: &str, value: &str) -> bool {
+    (name, value) == MAP_UNIT
 }
 
 const DEFAULT_EVENTS: &str = "methods+threads+classes+gc";
@@ -109,6 +120,7 @@ impl Settings {
         self.gc = has("gc") || self.live_tables;
         self.thread_cpu = has("cpu");
         self.process_cpu = has("cpu");
+        self.code_maps = has("jit");
     }
 
     /// Takes the time between two samples, as an option of jtrail has it (`10ms`, `2s`, `1m`).
@@ -140,6 +152,7 @@ impl Settings {
             "MemoryTraceEnabled" => self.memory = switch,
             "GcTraceEnabled" => self.gc = switch,
             "GcAllocTableEnabled" => self.live_tables = switch,
+            name if name == MAP_UNIT.0 => self.code_maps = has_line_maps(name, value),
             "LineTraceEnabled" | "ExecutionTraceEnabled" | "StackTrackingEnabled" => {}
             _ => return false,
         }
@@ -173,6 +186,9 @@ impl Settings {
             ("GcAllocTableEnabled", switch(self.live_tables)),
         ] {
             line(name, value, out);
+        }
+        if self.code_maps {
+            line(MAP_UNIT.0, MAP_UNIT.1, out);
         }
     }
 }
@@ -209,6 +225,7 @@ mod tests {
             memory: false,
             gc: true,
             live_tables: false,
+            code_maps: true,
             os_thread_ids: false,
         };
         for settings in [settings, Settings::default()] {
@@ -223,7 +240,7 @@ mod tests {
                 let (name, value) = line[8..].split_once(' ').unwrap();
                 assert!(is_name(name) && read.line(name, value), "{line}");
             }
-            assert_eq!(lines.lines().count(), 13);
+            assert_eq!(lines.lines().count(), 14);
             assert_eq!(read, settings);
         }
         assert!(!is_name("") && !is_name("1a") && !is_name("CPU_TIME"));
@@ -246,6 +263,7 @@ mod tests {
         assert!(s.memory && s.live_tables && s.gc);
         assert_eq!(s.sampling_interval_ms, 10);
         assert_eq!(learned("gc").collection, Collection::None);
+        assert!(learned("+jit").code_maps && !learned("gc").code_maps);
         assert_eq!(learned("all"), Settings::default());
         let mut s = Settings::default();
         for (text, ms) in [("20ms", 20), ("2s", 2000), ("1m", 60_000), ("x", 60_000)] {

@@ -22,6 +22,7 @@ unkept! {
     FunctionModules = "fun inf" "modules that are not those of their classes; passed over"
     NamelessFunctions = "fun inf" "of functions that get no name; passed over"
     MapsAlone = "fun inf" "a code map without code; passed over"
+    BytecodeMaps = "fun inf" "code maps of offsets in bytecode, which tell no lines; passed over"
     Backwards = "fun inf" "a range of code that ends before it starts"
     RangeEnds = "fun inf" "a range of code that goes on where the next one starts; read up to there"
     FailedCompilations = "jit cmf" "a compilation that failed; passed over"

@@ -172,6 +172,7 @@ impl Decoder {
             self.threads.collection =
                 Collection::by_name(&value).filter(|collection| *collection != Collection::None);
         }
+        self.tables.has_line_maps |= settings::has_line_maps(name, &value);
         self.option(name.to_owned(), value);
         Some(())
     }

@@ -31,6 +31,8 @@ pub(super) struct Tables {
     replaced_assemblies: usize,
     /// The assembly of each module.
     pub(super) modules: HashMap<u64, u64>,
+    /// Code maps have source lines: those that we write.
+    pub(super) has_line_maps: bool,
     /// Code that was told, whose compilation may be in the next line.
     code: Option<Code>,
     no_class: bool,
@@ -315,10 +317,14 @@ impl Decoder {
         &mut self,
         function: u32,
         blocks: Vec<(u64, u64)>,
-        map: Vec<(u64, u64, u64)>,
+        mut map: Vec<(u64, u64, u64)>,
     ) {
         if blocks.is_empty() {
             return self.passed_if(!map.is_empty(), "fun inf", Passed::MapsAlone);
+        }
+        if !self.tables.has_line_maps && !map.is_empty() {
+            map.clear();
+            self.passed("fun inf", Passed::BytecodeMaps);
         }
         self.tables.code = Some(Code {
             function,

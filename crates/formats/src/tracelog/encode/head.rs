@@ -83,6 +83,8 @@ impl Head {
 
     fn option(&mut self, e: &TraceOption<'_>, settings: &mut Settings, losses: &mut Losses) {
         let mut ours = settings.clone();
+        // A trace that was a trace log says of its maps what they hold.
+        ours.code_maps &= self.recoded;
         if ours.line(&e.key, &e.value) {
             self.recoded = true;
             if !self.fixed {

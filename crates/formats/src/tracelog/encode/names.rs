@@ -247,6 +247,7 @@ impl Names {
     pub(super) fn code(
         &mut self,
         e: &MethodCompile<'_>,
+        with_map: bool,
         losses: &mut Losses,
         out: &mut Vec<u8>,
     ) -> Option<u64> {
@@ -259,7 +260,9 @@ impl Names {
         text::hex(size, out);
         let starts = e.ranges.iter().map(|range| u64::try_from(range.offset));
         let starts = Starts::new(starts.flatten());
-        for range in &e.ranges {
+        let map = if with_map { &e.ranges[..] } else { &[] };
+        losses.field_if(!with_map && !e.ranges.is_empty(), "code maps");
+        for range in map {
             losses.field_if(range.frames.len() > 1, "inlined frames of compiled code");
             let start = u64::try_from(range.offset).unwrap_or(u64::MAX);
             let end = starts.behind(start).unwrap_or(size);

@@ -63,7 +63,10 @@ impl Encoder {
     pub(super) fn compiled(&mut self, e: &MethodCompile<'_>, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
         self.flush(out);
-        let Some(function) = self.names.code(e, &mut self.losses, out) else {
+        let Some(function) = self
+            .names
+            .code(e, self.settings.code_maps, &mut self.losses, out)
+        else {
             self.losses.add("compiled methods that were not announced");
             return;
         };
