@@ -170,16 +170,22 @@ const SECTIONS: [&str; 11] = [
 
 /// Whether a line tells no figure, or none that is compared.
 fn is_heading(section: &str, words: &[&str]) -> bool {
-    match (section, words) {
-        (_, []) => true,
-        ("", ["Mono", "log", "profiler", "data"]) => true,
-        ("", ["Profiler" | "Data", "version:", _]) => true,
-        ("", ["Arguments:" | "Architecture:", ..] | ["Operating", "system:", ..]) => true,
-        ("Allocation", ["Bytes", "Count", "Average", "Type", "name"]) => true,
-        ("Method call", ["Total(ms)", "Self(ms)", "Calls", "Method", "name"]) => true,
-        ("Heap shot", ["Bytes", "Count", "Average", "Class", "name"]) => true,
-        _ => false,
-    }
+    matches!(
+        (section, words),
+        (_, [])
+            | ("", ["Mono", "log", "profiler", "data"])
+            | ("", ["Profiler" | "Data", "version:", _])
+            | (
+                "",
+                ["Arguments:" | "Architecture:", ..] | ["Operating", "system:", ..]
+            )
+            | ("Allocation", ["Bytes", "Count", "Average", "Type", "name"])
+            | (
+                "Method call",
+                ["Total(ms)", "Self(ms)", "Calls", "Method", "name"]
+            )
+            | ("Heap shot", ["Bytes", "Count", "Average", "Class", "name"])
+    )
 }
 
 /// Times of methods: of each name how many methods there are, and their times in ms, with what they call and without.

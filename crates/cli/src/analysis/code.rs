@@ -92,7 +92,7 @@ impl Code {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jtrail_model::{CodeRange, Frame, MethodCompile, MethodUncompile};
+    use jtrail_model::{CodeRange, Frame, MethodCompile, MethodDetail, MethodUncompile};
 
     fn compile(method: u64, address: u64, size: i64, frames: &[&'static str]) -> Event<'static> {
         let frame = |m: &&'static str| Frame {
@@ -122,7 +122,12 @@ mod tests {
             address: 0x100,
             ..MethodUncompile::default()
         });
+        let detail = Event::MethodDetail(MethodDetail {
+            method: MethodId(1),
+            size: 17,
+        });
         for event in [
+            detail,
             compile(1, 0x100, 50, &["m"]),
             compile(2, 0x200, 70, &[]),
             uncompile,
@@ -139,6 +144,7 @@ mod tests {
             size: 80,
             bytes: 130,
             inlined: 2,
+            bytecode: 17,
         };
         assert_eq!(code.methods[&MethodId(1)], stat);
         assert_eq!(code.methods[&MethodId(2)].uncompiled, 0);

@@ -128,7 +128,7 @@ impl Legal {
                 signature: signature.into(),
                 ..Default::default()
             }));
-            if number % 3 > 0 {
+            if !number.is_multiple_of(3) {
                 self.events.push(Event::MethodDetail(MethodDetail {
                     method: MethodId(self.methods.len() as u64),
                     size: (number % 70_000) as i64 + 1,
