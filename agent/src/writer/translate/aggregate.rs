@@ -287,11 +287,12 @@ mod tests {
             leave(&mut tree, 0);
             paths += 1 + 100 + 100 * 106;
         }
-        let at_the_top = tree.nodes.iter().skip(1).filter(|n| n.parent == ROOT);
-        let more = at_the_top.filter(|n| n.method > 100).count();
-        assert_eq!(tree.nodes.len(), MOST_NODES + more);
-        // What stands at the top in place of another one is not counted twice.
-        assert_eq!(tree.folded as usize, paths - (MOST_NODES - 1));
+        // Once it is full, there is room at the top only: for what is there anyway, and for what is folded to there.
+        let beyond = &tree.nodes[MOST_NODES..];
+        assert!(beyond.iter().all(|node| node.parent == ROOT));
+        let unfolded = beyond.iter().filter(|node| node.method <= 100).count();
+        assert_eq!(unfolded, 2);
+        assert_eq!(tree.folded as usize, paths - (MOST_NODES - 1) - unfolded);
         let calls: u64 = tree.nodes.iter().map(|n| n.calls).sum();
         assert_eq!(calls as usize, paths);
     }
