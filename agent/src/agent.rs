@@ -56,7 +56,7 @@ pub(crate) struct Agent {
     pub(crate) channel: OnceLock<Channel>,
     /// Where samples are taken.
     pub(crate) sampler: OnceLock<Sampler>,
-    stack_frames: AtomicU16,
+    sample_frames: AtomicU16,
     keeps_roots: AtomicBool,
     /// HotSpot's `GetCarrierThread`, where it has that.
     pub(crate) get_carrier: OnceLock<Option<ExtensionFunction>>,
@@ -133,7 +133,7 @@ impl Agent {
             channel: OnceLock::new(),
             filter: RwLock::new(Arc::new(options.filter.clone())),
             sampler: OnceLock::new(),
-            stack_frames: AtomicU16::new(options.stack_frames()),
+            sample_frames: AtomicU16::new(options.sample_frames()),
             keeps_roots: AtomicBool::new(options.format.keeps_roots()),
             get_carrier: OnceLock::new(),
             options,
@@ -192,9 +192,9 @@ impl Agent {
         self.bursts.is_none() || is_gate_open()
     }
 
-    /// Most frames of a stack in the trace under way.
-    pub(crate) fn stack_frames(&self) -> u16 {
-        self.stack_frames.load(Ordering::Relaxed)
+    /// Most frames of a sample in the trace under way.
+    pub(crate) fn sample_frames(&self) -> u16 {
+        self.sample_frames.load(Ordering::Relaxed)
     }
 
     /// Whether samples that are too deep lose their innermost frames in the trace under way, and not the outermost ones.
@@ -202,10 +202,10 @@ impl Agent {
         self.keeps_roots.load(Ordering::Relaxed)
     }
 
-    /// From now on, stacks are as the format of a trace with these options has them.
-    pub(crate) fn set_stacks(&self, options: &Options) {
-        let (frames, roots) = (options.stack_frames(), options.format.keeps_roots());
-        self.stack_frames.store(frames, Ordering::Relaxed);
+    /// From now on, samples are as the format of a trace with these options has them.
+    pub(crate) fn set_samples(&self, options: &Options) {
+        let (frames, roots) = (options.sample_frames(), options.format.keeps_roots());
+        self.sample_frames.store(frames, Ordering::Relaxed);
         self.keeps_roots.store(roots, Ordering::Relaxed);
     }
 

@@ -209,7 +209,7 @@ impl Commander {
         if let Some(bursts) = &self.agent.bursts {
             bursts.keep_stacks(options.format);
         }
-        self.agent.set_stacks(&options);
+        self.agent.set_samples(&options);
         self.switch(options.events, has_filters)?;
         self.begin_objects();
         let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);

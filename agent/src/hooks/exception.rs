@@ -80,7 +80,7 @@ pub(super) unsafe extern "system" fn thrown(
             unsafe { trigger::thrown(agent, env, (method, location), exception) };
         }
         let payload = |agent: &Agent, Happening { number, class, .. }| {
-            let depth = agent.stack_frames().max(1);
+            let depth = agent.options.event_frames().max(1);
             Some(stack::payload(agent, number, class, 0, depth))
         };
         // SAFETY: the callback's own.

@@ -20,7 +20,7 @@ fn monitor(env: *mut JNIEnv, object: jobject, code: Code, value: impl FnOnce() -
         };
         // SAFETY: the callback's own reference and environment.
         let number = unsafe { objects.mention(agent, env, buffer, object) };
-        let depth = agent.stack_frames();
+        let depth = agent.options.event_frames();
         let payload = stack::payload(agent, number, value(), 0, depth);
         record(agent, Some(buffer), code, &payload);
     });

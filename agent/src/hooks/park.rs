@@ -29,7 +29,7 @@ pub(super) unsafe fn park(env: *mut JNIEnv, _class: jclass, has_blocker: jint) {
             },
             _ => 0,
         };
-        let depth = agent.stack_frames();
+        let depth = agent.options.event_frames();
         let payload = stack::payload(agent, number, 0, HOOK_FRAMES, depth);
         record(agent, Some(buffer), Code::Park, &payload);
     });

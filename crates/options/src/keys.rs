@@ -91,8 +91,8 @@ pub const KEYS: &[KeyInfo] = &[
     KeyInfo {
         key: "stackdepth",
         values: "number of frames, from 0 to 1024",
-        default: "16; 1024 for tracelog and profilerj",
-        help: "Frames of a stack taken with monitor events, parks, exceptions and samples: the innermost; the outermost for tracelog and profilerj",
+        default: "16; 1024 for samples in tracelog and profilerj",
+        help: "Frames of a stack taken with monitor events, parks, exceptions and samples: the innermost; of samples in tracelog and profilerj the outermost",
         ..KEY
     },
     KeyInfo {

@@ -10,8 +10,8 @@ use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
     AllocMode, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
-    Server, Trivial, duration_text, interval_text, parse_boolean, parse_buffer, parse_duration,
-    parse_interval, parse_stack_depth, size_text,
+    Server, Trivial, USUAL_STACK, duration_text, interval_text, parse_boolean, parse_buffer,
+    parse_duration, parse_interval, parse_stack_depth, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -40,8 +40,8 @@ pub struct Options {
     pub events: Events,
     /// What was asked for by name, and is not recorded because the format has no place for it.
     pub no_place: Events,
-    /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024. Without it, the format
-    /// decides: [`Options::stack_frames`].
+    /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024. Without it, they are those of
+    /// [`Options::event_frames`] and [`Options::sample_frames`].
     pub stack_depth: Option<u16>,
     /// How allocations are seen, if [`Events::ALLOC`] is recorded. [`AllocMode::Sites`] comes neither with [`Engine::Jvmti`] nor
     /// with events that name objects, but for [`Events::FREE`].
@@ -155,12 +155,19 @@ impl Options {
         }
     }
 
-    /// Most frames of a stack in a trace of this format.
-    pub fn stack_frames(&self) -> u16 {
-        self.stack_depth.unwrap_or(match self.format.keeps_roots() {
-            true => DEEPEST_STACK,
-            false => 16,
-        })
+    /// Most frames of a sample in a trace of this format.
+    pub fn sample_frames(&self) -> u16 {
+        let usual = if self.format.keeps_roots() {
+            DEEPEST_STACK
+        } else {
+            USUAL_STACK
+        };
+        self.stack_depth.unwrap_or(usual)
+    }
+
+    /// Most frames of a stack that is taken with another event.
+    pub fn event_frames(&self) -> u16 {
+        self.stack_depth.unwrap_or(USUAL_STACK)
     }
 
     /// Whether allocations are seen by hooks where code creates objects.
@@ -210,7 +217,7 @@ impl Options {
             add("options", path);
         }
         add("events", &self.events.to_string());
-        add("stackdepth", &self.stack_frames().to_string());
+        add("stackdepth", &self.sample_frames().to_string());
         add("alloc", self.alloc.word());
         add("allocsites", &self.alloc_sites.to_string());
         add("interval", &interval_text(self.interval));

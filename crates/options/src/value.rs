@@ -194,6 +194,8 @@ pub(crate) fn parse_boolean(word: &str) -> Result<bool, String> {
 
 /// Largest `stackdepth`, in frames.
 pub(crate) const DEEPEST_STACK: u16 = 1024;
+/// `stackdepth` where it is not given, but for formats that add samples up from their outermost frames.
+pub(crate) const USUAL_STACK: u16 = 16;
 
 pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
     if text.is_empty() {

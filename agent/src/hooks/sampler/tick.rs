@@ -36,7 +36,7 @@ struct Cut {
 impl Cut {
     fn of(agent: &Agent) -> Self {
         Self {
-            most: agent.stack_frames().clamp(1, MOST_FRAMES as u16),
+            most: agent.sample_frames().clamp(1, MOST_FRAMES as u16),
             keeps_roots: agent.keeps_roots(),
         }
     }
