@@ -6,7 +6,8 @@
 //!
 //! One has every kind of event. The others are excerpts of the traces that are given, with a few events
 //! of each kind, their definitions, and the ends of what they begin. Each is written in every spelling
-//! that its format has.
+//! that its format has. Those in `fuzz/real`, of a trace with all kinds of events (`harness.Everything`), are for fuzzing only: the tests read each
+//! file of `fuzz/seeds` cut at every byte.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +35,7 @@ use std::path::{Path, PathBuf};
 /// Events of each kind in an excerpt.
 const OF_EACH_KIND: u32 = 2;
 /// Events of a trace that an excerpt is made of.
-const READ: usize = 200_000;
+const READ: usize = 1_000_000;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
