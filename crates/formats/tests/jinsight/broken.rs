@@ -42,8 +42,8 @@ fn each_rule_finds_its_fault() {
         ("J9", OBJECT, 0, 5),
         // A collection that ends behind its burst.
         ("J11", GC_STOP, 1, 100),
-        // A call that is made up in the middle of a burst.
-        ("J12", ENTER, 3, -3),
+        // A call that is made up where none was open before.
+        ("J12", ENTER, 0, -10),
         // Calls that are made up behind a burst that left none open: their leaves are not its last.
         ("J12", END_BURST, 0, 5),
     ] {
