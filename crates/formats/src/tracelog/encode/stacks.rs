@@ -98,40 +98,29 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let (iid, ms, depth) = (thread.iid, thread.ms, thread.depth);
-        let keep = depth.saturating_sub(pops);
-        thread.depth = keep;
-        self.pop((e.thread, iid), ms, (keep, depth), out);
-        self.line_at(e.thread, ms);
-        self.call_cpu(e.thread, ms, e.cpu_time, out);
-    }
-
-    /// Of so many frames the first stay. Leaves of one moment are one line.
-    #[inline]
-    fn pop(
-        &mut self,
-        (id, iid): (ThreadId, u32),
-        ms: u64,
-        (same, size): (u64, u64),
-        out: &mut Vec<u8>,
-    ) {
+        thread.depth -= pops.min(depth);
         match &mut self.pending {
             Pending::Stack {
                 thread,
                 ms: at,
                 keep,
                 ..
-            } if *thread == id && *at == ms && self.frames.is_empty() => *keep = same,
+            } if *thread == e.thread && *at == ms && self.frames.is_empty() => {
+                *keep = keep.saturating_sub(pops);
+            }
             _ => {
                 self.flush(out);
                 self.pending = Pending::Stack {
-                    thread: id,
+                    thread: e.thread,
                     iid,
                     ms,
-                    size,
-                    keep: same,
+                    size: depth,
+                    keep: depth - pops.min(depth),
                 };
             }
         }
+        self.line_at(e.thread, ms);
+        self.call_cpu(e.thread, ms, e.cpu_time, out);
     }
 
     /// What [`Encoder::settle`] does, the short way.
@@ -157,6 +146,7 @@ impl Encoder {
 
     /// Writes that all calls of a thread are left.
     pub(super) fn empty_stack(&mut self, id: ThreadId, ms: u64, out: &mut Vec<u8>) {
+        self.flush(out);
         let Some(thread) = self.threads.get(id) else {
             return;
         };
@@ -168,8 +158,7 @@ impl Encoder {
                 .for_each(|call| call.written = false);
             thread.ms = thread.ms.max(ms);
             thread.line_ms = thread.ms;
-            let (iid, ms) = (thread.iid, thread.ms);
-            self.pop((id, iid), ms, (0, size), out);
+            record(thread.iid, thread.ms, 0, (0, size), &[], out);
         }
     }
 
