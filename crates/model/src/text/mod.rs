@@ -32,6 +32,7 @@
 //! jtrail sample-sum thread=1 time=1700000000000000025 depth=1 frame="-1 a.B.run()" runnable=8 all=28
 //! jtrail object-counts thread=1 time=1700000000000000026 class=3 live=61 peak=1446
 //! jtrail class-source class=3 source=B.java
+//! jtrail method-detail method=5 size=47
 //! jtrail thread-os thread=1 time=1700000000000000027 os=4243
 //! jtrail process-cpu time=1700000000000000028 cpu=7500000
 //! jtrail allocation-sum thread=1 time=1700000000000000029 class=3 objects=3 bytes=72
