@@ -8,7 +8,6 @@ use crate::buffer::record::METHOD_LIMIT;
 use crate::clock::{Clock, System};
 use crate::memory::Zeros;
 use crate::pending;
-use crate::writer::keeps_stacks;
 use jtrail_options::{Burst, Options, OutputFormat, Pattern, Trigger};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -98,7 +97,7 @@ impl Bursts {
             begun: AtomicU64::new(0),
         };
         let gate = Gate {
-            stacks: keeps_stacks(options.format),
+            stacks: options.format.keeps_stacks(),
             ..Gate::default()
         };
         gate.set();
@@ -314,7 +313,7 @@ impl Bursts {
     /// A trace of that format is about to begin.
     pub(crate) fn keep_stacks(&self, format: OutputFormat) {
         let mut gate = self.gate.lock();
-        gate.stacks = keeps_stacks(format);
+        gate.stacks = format.keeps_stacks();
         gate.set();
     }
 

@@ -52,11 +52,6 @@ fn trace_log(options: &Options) -> tracelog::Settings {
     }
 }
 
-/// Whether the format has the calls that are under way where a burst begins, so that stacks are kept up while collection pauses.
-pub(crate) fn keeps_stacks(format: OutputFormat) -> bool {
-    format == OutputFormat::Jinsight
-}
-
 /// Whether the format was made for all that the agent tells: what it has no place for is a field here and there.
 pub(super) fn is_ours(format: OutputFormat) -> bool {
     matches!(

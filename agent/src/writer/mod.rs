@@ -21,7 +21,7 @@ pub(crate) use announce::{
     Announcement, BufferHandle, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo,
     MethodInfo, ThreadInfo,
 };
-pub(crate) use format::{has_notes, keeps_stacks};
+pub(crate) use format::has_notes;
 pub(crate) use output::{FileId, Output, beside, part};
 pub(crate) use preamble::hostname;
 

@@ -59,6 +59,11 @@ impl OutputFormat {
         }
     }
 
+    /// Whether a burst begins with the calls that are under way, so that stacks are kept up while collection pauses.
+    pub const fn keeps_stacks(self) -> bool {
+        matches!(self, Self::Jinsight)
+    }
+
     /// Whether samples are told from their outermost frame on, so that a stack that is too deep loses its innermost frames.
     pub const fn keeps_roots(self) -> bool {
         matches!(self, Self::TraceLog | Self::ProfilerJ)

@@ -27,15 +27,14 @@ impl Work {
         self.setup.options = Arc::clone(&next.options);
         (self.setup.output, self.setup.target) = (Some(next.output), next.target);
         let started = Timestamp(trace.timeline.at(at));
-        let has_gate = self.setup.bursts.is_some() && !format::keeps_stacks(next.options.format);
+        let settings = settings(&next.options, started, self.setup.bursts.is_some());
         let is_paused = !self.goes_on && self.windows.is_empty();
         // Behind a gate, what is open is only known while it is recorded.
-        let calls = if is_paused && has_gate {
+        let calls = if is_paused && settings.has_gate {
             OpenCalls::Hide
         } else {
             calls
         };
-        let settings = settings(&next.options, started, self.setup.bursts.is_some());
         trace.translator.restart(encoder, settings, calls);
         self.merge.tell_lost(); // or there was no trace for it
         trace.begin(&self.setup, at);
@@ -184,7 +183,7 @@ impl Work {
 
 /// What a translator has to know of a trace, with bursts that begin by themselves or without.
 fn settings(options: &Options, started: Timestamp, has_bursts: bool) -> Settings {
-    let keeps_stacks = format::keeps_stacks(options.format);
+    let keeps_stacks = options.format.keeps_stacks();
     Settings {
         tell_threads: options.events.contains(Events::THREADS),
         // This format adds them up itself.
