@@ -98,6 +98,18 @@ public final class Parks {
         }
     }
 
+    /** Signals when so many wait: one that sleeps may still be at the lock, and would miss the signal. */
+    static void signal(int n) throws InterruptedException {
+        LOCK.lock();
+        while (LOCK.getWaitQueueLength(CONDITION) < n) {
+            LOCK.unlock();
+            Thread.sleep(1);
+            LOCK.lock();
+        }
+        CONDITION.signalAll();
+        LOCK.unlock();
+    }
+
     static void latch() throws InterruptedException {
         LATCH.await();
     }
@@ -162,11 +174,7 @@ public final class Parks {
         }
         LOCK.lock();
         released(3, Parks::lock, LOCK::unlock);
-        released(2, Parks::condition, () -> {
-            LOCK.lock();
-            CONDITION.signalAll();
-            LOCK.unlock();
-        });
+        released(2, Parks::condition, () -> signal(2));
         released(3, Parks::latch, LATCH::countDown);
         released(1, Parks::handOver, () -> HAND_OVER.put(1));
         released(1, Parks::queue, () -> QUEUE.put(2));

@@ -4,7 +4,7 @@ use super::super::{GET_VIRTUAL_THREAD, record_at, stack};
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{self, CUT, Code, MOST_FRAMES};
-use crate::jni::HOOK_NAME;
+use crate::jni::{HOOK_NAME, class_of};
 use crate::jvmti::{ExtensionFunction, Jvmti, Result, frames};
 use jni::sys::{JNIEnv, jmethodID, jobject};
 use jvmti_sys::{jvmtiFrameInfo, jvmtiStackInfo};
@@ -20,8 +20,10 @@ pub(super) struct Tick {
     words: Vec<u64>,
     /// None where the JVM has no virtual threads.
     mounted_on: Option<ExtensionFunction>,
-    /// Of methods seen innermost.
+    /// Of methods seen innermost or outermost.
     kinds: FxHashMap<usize, Kind>,
+    /// Whether virtual threads run on a thread, by its number.
+    carriers: FxHashMap<u32, bool>,
 }
 
 /// What of a stack is recorded.
@@ -50,11 +52,13 @@ impl Cut {
     }
 }
 
-/// What it means that a method is innermost on a stack.
+/// What it means that a method is innermost or outermost on a stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A virtual thread runs on this one: `Continuation.run`.
     Carries,
+    /// A carrier's stack begins here: `ForkJoinWorkerThread.run`.
+    Works,
     /// The agent is recording something: a method of the hook class.
     Records,
     /// The program or the library is where it says.
@@ -112,9 +116,7 @@ impl Tick {
             return;
         };
         let hook = self.kind(agent.jvmti, innermost.method) == Kind::Records;
-        // While a virtual thread mounts or unmounts, its frames may show on the carrier: nobody can say whose time that is.
-        let mut outer = frames(stack).iter().skip(1);
-        if outer.any(|f| self.kind(agent.jvmti, f.method) == Kind::Carries) {
+        if self.shows_mounting(agent, env, stack) {
             return;
         }
         let all = &frames(stack)[usize::from(hook)..];
@@ -133,6 +135,40 @@ impl Tick {
             self.record(agent, env, stack, &roots[..count], cut);
             self.roots = roots;
         }
+    }
+
+    /// Whether the frames are those of a virtual thread that mounts or unmounts, on its carrier: nobody can say whose time that is.
+    fn shows_mounting(&mut self, agent: &Agent, env: *mut JNIEnv, stack: &jvmtiStackInfo) -> bool {
+        let all = frames(stack);
+        let mut outer = all.iter().skip(1);
+        if outer.any(|f| self.kind(agent.jvmti, f.method) == Kind::Carries) {
+            return true;
+        }
+        // The JVM brings them back a few at a time, and shows none outside of those that are there.
+        let is_whole = all.len() < self.cut.asked().into();
+        is_whole
+            && self.mounted_on.is_some()
+            && all
+                .last()
+                .is_some_and(|root| self.kind(agent.jvmti, root.method) != Kind::Works)
+            // SAFETY: a local reference that the JVM just gave us.
+            && unsafe { self.is_carrier(agent, env, stack.thread) }
+    }
+
+    /// Whether it is a thread that virtual threads run on.
+    ///
+    /// # Safety
+    /// `thread` is a live reference to a thread.
+    unsafe fn is_carrier(&mut self, agent: &Agent, env: *mut JNIEnv, thread: jobject) -> bool {
+        // SAFETY: the caller's promise.
+        let Some(number) = (unsafe { agent.name_thread(env, thread) }) else {
+            return false;
+        };
+        *self.carriers.entry(number).or_insert_with(|| {
+            // SAFETY: the caller's promise; the class is a local reference.
+            let class = unsafe { agent.jvmti.class_signature(class_of(env, thread)) };
+            class.is_ok_and(|class| class.as_str() == "Ljdk/internal/misc/CarrierThread;")
+        })
     }
 
     /// Records a thread's frames, innermost first, and whether they are all.
@@ -210,7 +246,7 @@ unsafe fn outermost(jvmti: Jvmti, thread: jobject, frames: &mut [jvmtiFrameInfo]
     (found.min(frames.len()), cut)
 }
 
-/// What a method is innermost on a stack for.
+/// What a method is innermost or outermost on a stack for.
 ///
 /// # Safety
 /// `method` is alive, or was.
@@ -230,6 +266,7 @@ unsafe fn kind(jvmti: Jvmti, method: jmethodID) -> Result<Kind> {
             Kind::Records
         }
         "Ljdk/internal/vm/Continuation;" if name()?.0 == "run" => Kind::Carries,
+        "Ljava/util/concurrent/ForkJoinWorkerThread;" if name()?.0 == "run" => Kind::Works,
         _ => Kind::Runs,
     })
 }
