@@ -15,37 +15,63 @@ spec.loader.exec_module(stress)
 Jdk = collections.namedtuple("Jdk", "feature")
 
 
+PLAIN = ["request", "exit"]
+
+
 def full():
-    return collections.Counter(stress.COMMANDS), collections.Counter(stress.KINDS + stress.KINDS_FROM_21)
+    kinds = collections.Counter(stress.KINDS + stress.KINDS_FROM_21)
+    kinds["HeapDump"] = 100
+    return collections.Counter(stress.commands(stress.MOMENTS)), kinds
+
+
+def missing(feature, seconds, answered, kinds, heap=PLAIN):
+    return stress.missing(Jdk(feature), seconds, heap, answered, kinds)
 
 
 class Missing(unittest.TestCase):
     def test_nothing(self):
         for feature in (11, 25):
-            self.assertEqual(stress.missing(Jdk(feature), 600, *full()), [])
+            self.assertEqual(missing(feature, 600, *full()), [])
 
     def test_no_answer_at_all_is_told_however_short_the_run(self):
         for seconds in (1, 600):
-            wrong = stress.missing(Jdk(17), seconds, collections.Counter(), full()[1])
-            self.assertEqual(wrong, ["no jcmd command was answered"])
+            wrong = missing(17, seconds, collections.Counter(), full()[1])
+            self.assertEqual(wrong, ["no command was answered"])
 
     def test_each_command_is_asked_for_in_a_long_run(self):
         answered, kinds = full()
         del answered["GC.run"]
-        self.assertEqual(stress.missing(Jdk(17), 15, answered, kinds), [])
-        self.assertEqual(stress.missing(Jdk(17), 600, answered, kinds), ["jcmd GC.run was never answered"])
+        self.assertEqual(missing(17, 15, answered, kinds), [])
+        self.assertEqual(missing(17, 600, answered, kinds), ["GC.run was never answered"])
 
     def test_each_kind_of_events_is_asked_for(self):
         for kind in stress.KINDS:
             answered, kinds = full()
             del kinds[kind]
-            self.assertEqual(stress.missing(Jdk(17), 15, answered, kinds), [f"nothing in the trace of {kind}"])
+            self.assertEqual(missing(17, 15, answered, kinds), [f"nothing in the trace of {kind}"])
 
     def test_mounts_are_asked_for_where_there_are_virtual_threads(self):
         answered, kinds = full()
         del kinds["ThreadMount"]
-        self.assertEqual(stress.missing(Jdk(17), 15, answered, kinds), [])
-        self.assertEqual(len(stress.missing(Jdk(21), 15, answered, kinds)), 1)
+        self.assertEqual(missing(17, 15, answered, kinds), [])
+        self.assertEqual(len(missing(21, 15, answered, kinds)), 1)
+
+    def test_collections_between_snapshots_are_asked_for_in_any_run_that_has_them(self):
+        answered, kinds = full()
+        del answered[stress.FORCED]
+        for seconds in (15, 600):
+            self.assertEqual(missing(17, seconds, answered, kinds), [])
+            wrong = missing(17, seconds, answered, kinds, stress.MOMENTS)
+            self.assertEqual(wrong, ["ctl gc was never answered"])
+
+    def test_each_snapshot_that_was_asked_for_must_be_there(self):
+        answered, kinds = full()
+        answered.update({"JVMTI.data_dump": 5 - answered["JVMTI.data_dump"], stress.FORCED: 3 - answered[stress.FORCED]})
+        for heap, least in ((["exit"], 1), (PLAIN, 6), (["gc"], 1), (["forced"], 6), (stress.MOMENTS, 13)):
+            kinds["HeapDump"] = least
+            self.assertEqual(missing(17, 15, answered, kinds, heap), [])
+            kinds["HeapDump"] = least - 1
+            self.assertEqual(len(missing(17, 15, answered, kinds, heap)), 1, heap)
 
 
 if __name__ == "__main__":
