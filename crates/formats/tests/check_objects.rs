@@ -103,6 +103,107 @@ fn objects_die_once_and_are_not_used_afterwards() {
     sound(vec![alloc(9), free(9), throw(9, 50)]);
 }
 
+/// What a trace says of its own recording.
+fn recorded(events: &'static str, alloc: &'static str) -> Vec<Event<'static>> {
+    [("events", events), ("alloc", alloc)]
+        .map(|(key, value)| {
+            Event::Option(TraceOption {
+                key: key.into(),
+                value: value.into(),
+            })
+        })
+        .into()
+}
+
+/// A trace of ours, which begins with its options, and those findings that are about collections.
+fn found_in(agent: &'static str, options: &[Event<'static>], events: &[Event<'static>]) -> String {
+    let mut all = trace_by(agent, events.to_vec());
+    all.splice(4..4, options.to_vec());
+    let findings = check(&all).findings;
+    let texts = findings.iter().filter(|f| f.rule == Rule::Collections);
+    texts.map(|f| &*f.message).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn frees_stand_behind_the_finish_of_their_collection() {
+    let all = recorded("methods+gc+alloc+free", "jvm");
+    let inside = "the collection ends behind 2 frees inside of it, that of object 8 first";
+    let early = [
+        alloc(8),
+        alloc(9),
+        gc_start(),
+        free(8),
+        free(9),
+        gc_finish(),
+    ];
+    // This is so in every format, also in those that don't say what was recorded. Other agents promise nothing.
+    for options in [&all[..], &[]] {
+        assert_eq!(found_in("jtrail", options, &early), inside);
+        assert_eq!(found_in("other", options, &early), "");
+    }
+    let good = [
+        alloc(8),
+        alloc(9),
+        gc_start(),
+        gc_finish(),
+        free(8),
+        free(9),
+    ];
+    assert_eq!(found_in("jtrail", &all, &good), "");
+    // Where the trace ends with the collection under way, there is no finish to wait for.
+    let ended = [alloc(9), gc_start(), free(9)];
+    let text = "the last collection does not end";
+    assert_eq!(found_in("jtrail", &all, &ended), text);
+}
+
+#[test]
+fn what_is_freed_is_older_than_a_collection() {
+    let text = "object 9 is freed, and no collection ended since it was made";
+    let all = recorded("methods+gc+alloc+free", "jvm");
+    let never = [alloc(9), free(9)];
+    let before = [
+        alloc(8),
+        gc_start(),
+        gc_finish(),
+        alloc(9),
+        free(8),
+        free(9),
+    ];
+    for events in [&never[..], &before] {
+        assert_eq!(found_in("jtrail", &all, events), text);
+        assert_eq!(found_in("other", &all, events), "");
+        // Collections are not recorded; objects end without one; nobody knows.
+        for options in [
+            &recorded("alloc+free", "jvm")[..],
+            &recorded("gc+alloc+free", "sites"),
+            &[],
+        ] {
+            assert_eq!(found_in("jtrail", options, events), "");
+        }
+    }
+    let pause = || Event::TracePause(TracePause::default());
+    let resume = || Event::TraceResume(TraceResume::default());
+    for sound in [
+        // Threads write their allocations in another order than that of the numbers.
+        vec![
+            alloc(9),
+            alloc(8),
+            gc_start(),
+            gc_finish(),
+            free(9),
+            free(8),
+        ],
+        // A collection may have been while nothing was recorded.
+        vec![alloc(9), pause(), resume(), free(9)],
+        // It was there before it was mentioned.
+        vec![gc_start(), gc_finish(), object(9), free(9)],
+    ] {
+        assert_eq!(found_in("jtrail", &all, &sound), "");
+    }
+    let behind_pause = [pause(), resume(), alloc(9), free(9)];
+    assert_eq!(found_in("jtrail", &all, &behind_pause), text);
+}
+
 #[test]
 fn objects_in_any_order_are_told_apart() {
     let mut checker = Checker::default();

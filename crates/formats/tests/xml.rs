@@ -33,8 +33,8 @@ fn every_element_is_as_specified() {
 <monContendedEntered threadIdRef="2" time="1700000000.000012007" objIdRef="9"><annotation key="stackFrame" value="java.lang.Object.wait(J)V" line="-2"/><annotation key="stackFrame" value="a.B.-init-([Ljava/lang/String;)V" line="14"/><annotation key="stackFrame" value="a.B.-clinit-()V" line="-1"/></monContendedEntered>
 <methodExit threadIdRef="1" methodIdRef="5" classIdRef="3" ticket="1" time="1700000000.000013007" threadCPUTime="0.000024000"/>
 <gcStart time="1700000000.000014007"/>
-<objFree time="1700000000.000015007" objIdRef="9" objAge="3"/>
 <gcFinish time="1700000000.000015007" totalObjSpace="1073741824" usedObjSpace="12345" usedObjects="99"/>
+<objFree time="1700000000.000015007" objIdRef="9" objAge="3"/>
 <heapDumpDef heapDumpId="10" time="1700000000.000016007" name="dump" baseTime="1700000000.000003007"/>
 <gcRoot classIdRef="3" objIdRef="8" type="SYSTEM_CLASS"/>
 <objReference sourceIdRef="8" targetIdRef="7" heapDumpIdRef="10"/>

@@ -59,7 +59,7 @@ impl Checker {
                 "the trace does not say that collection ended".into()
             });
         }
-        if self.collecting {
+        if self.collections.is_under_way() {
             report.info(Rule::Collections, || {
                 "the last collection does not end".into()
             });

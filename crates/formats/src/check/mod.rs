@@ -9,8 +9,8 @@
 //! Some things are legal that one would not expect of a trace:
 //!
 //! - An event whose thread was never announced names none, and takes part in nothing along threads.
-//! - Frees are written later than the collection that found them. An event behind a free may have come
-//!   before it.
+//! - Frees are written later than the collection that found them; those of our own agent behind its finish. An event
+//!   behind a free may have come before it.
 //! - Objects have ids of their own, which may be those of threads, classes or methods as well.
 //! - The object of a thread or a class needs no other definition, and may have one.
 //! - Where a trace says that it lost events of all threads, what needs them is found missing, and is no fault.
@@ -19,6 +19,7 @@
 //!   (for another thread that initialises a class).
 
 mod code;
+mod collections;
 mod ending;
 mod findings;
 mod heap;
@@ -33,12 +34,13 @@ pub use findings::{Counts, Finding, Findings, MOST_FINDINGS, Rule, Total};
 
 use crate::{Format, Severity};
 use code::Code;
+use collections::Collections;
 use findings::Report;
 use heap::Dumps;
 use jtrail_model::{
     AgentCreate, ClassDef, ClassId, ClassUnload, Custom, Event, ExceptionCatch, ExceptionThrow,
     Frame, GcRoot, Kind, MethodDef, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter,
-    Note, ObjectAlloc, ObjectDef, ObjectId, ThreadId, ThreadStart, Timestamp, Totals,
+    Note, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ThreadId, ThreadStart, Timestamp, Totals,
 };
 use kinds::Kinds;
 use objects::Objects;
@@ -68,9 +70,7 @@ pub struct Checker {
     code: Code,
     /// With those that share an event.
     samples: u64,
-    collecting: bool,
-    /// Collections that began, less those that the JVM has told of.
-    untold_collections: u64,
+    collections: Collections,
     /// Calls and aggregated calls in one trace were told already.
     mixed: bool,
     /// Calls left open by threads that ended.
@@ -104,6 +104,7 @@ impl Checker {
             Event::MethodEnter(e) => self.enter(e),
             Event::MethodLeave(e) => self.leave(e),
             Event::AgentCreate(e) => self.agent(e),
+            Event::Option(e) => self.collections.option(e),
             Event::ThreadStart(e) => self.thread_start(e),
             Event::ThreadEnd(e) => self.thread_end(e.thread, e.time),
             Event::ThreadName(e) => self.along(e.thread, e.time, |_, _, _| {}),
@@ -133,10 +134,11 @@ impl Checker {
             }
             Event::ObjectAlloc(e) => self.alloc(e),
             Event::ObjectDef(e) => self.object(e),
-            Event::ObjectFree(e) => self.objects.free(e.object, e.time, &mut self.report),
-            Event::GcStart(_) => self.collection(true),
-            Event::GcFinish(_) => self.collection(false),
-            Event::GcDetail(_) => self.collection_detail(),
+            Event::ObjectFree(e) => self.free(e),
+            Event::GcStart(_) => self.collections.begin(&mut self.report),
+            Event::GcFinish(_) => self.collections.finish(&mut self.report),
+            Event::GcDetail(_) => self.collections.detail(&mut self.report),
+            Event::TracePause(_) | Event::TraceResume(_) => self.collections.may_be_left_out(),
             Event::RuntimeInitDone(e) => self.bystander(e.thread, e.time),
             Event::RuntimeShutdown(e) => self.bystander(e.thread, e.time),
             Event::MonitorWait(e) => self.begin(Pair::Wait, e.thread, e.time, e.object),
@@ -396,6 +398,17 @@ impl Checker {
             self.known_method(e.method);
         }
         self.objects.define(e.object, &mut self.report);
+        self.objects.allocated(e.object);
+        self.collections.allocated(e.object);
+    }
+
+    fn free(&mut self, e: &ObjectFree) {
+        self.objects.free(e.object, e.time, &mut self.report);
+        if self.ours {
+            let is_allocated = self.objects.is_allocated(e.object);
+            self.collections
+                .freed(e.object, is_allocated, &mut self.report);
+        }
     }
 
     fn object(&mut self, e: &ObjectDef) {
@@ -407,30 +420,6 @@ impl Checker {
     fn used(&mut self, object: ObjectId, time: Timestamp) {
         let unknown = self.promised();
         self.objects.used(object, time, unknown, &mut self.report);
-    }
-
-    fn collection(&mut self, begins: bool) {
-        if self.collecting == begins {
-            let what = if begins {
-                "begins inside of another"
-            } else {
-                "ends, and did not begin"
-            };
-            self.report
-                .fault(Rule::Collections, || format!("a collection {what}"));
-        }
-        self.collecting = begins;
-        self.untold_collections += u64::from(begins);
-    }
-
-    /// What the JVM says of a collection may come late, but once for each.
-    fn collection_detail(&mut self) {
-        match self.untold_collections.checked_sub(1) {
-            Some(left) => self.untold_collections = left,
-            None => self.report.fault(Rule::Collections, || {
-                "a detail of a collection that did not begin, or was told already".into()
-            }),
-        }
     }
 
     fn root(&mut self, e: &GcRoot<'_>) {

@@ -26,6 +26,8 @@ const DEAD: u8 = 1 << 2;
 const LISTED: u8 = 1 << 3;
 /// The heap dump at hand refers to it.
 const REFERRED: u8 = 1 << 4;
+/// Its allocation is told.
+const ALLOCATED: u8 = 1 << 5;
 
 impl Objects {
     fn flags(&self, id: ObjectId) -> u8 {
@@ -52,6 +54,17 @@ impl Objects {
         } else {
             self.set(id, flag(DEFINED));
         }
+    }
+
+    /// An object's definition is its allocation.
+    pub(super) fn allocated(&mut self, id: ObjectId) {
+        if !id.is_none() {
+            self.set(id, flag(ALLOCATED));
+        }
+    }
+
+    pub(super) fn is_allocated(&self, id: ObjectId) -> bool {
+        self.flags(id) & ALLOCATED != 0
     }
 
     /// Takes note of an object that something else is known by: that is as good as a definition.

@@ -177,7 +177,7 @@
 //! - **Time** never falls along a thread, definitions aside. Between threads it may.
 //! - **Objects** are announced once, by allocation, by definition, or by the thread or class that they
 //!   stand for, before anything else names them. They are freed once. Frees are written later than the
-//!   collection that found them; nothing that happened after the free names the object.
+//!   collection that found them, ours behind its finish; nothing that happened after the free names the object.
 //! - **Collections** begin and end in turn. What the JVM says of one comes at or behind it, once.
 //! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object; park and
 //!   unpark pair up by thread. A wait of a thread that does not own the monitor has no end; one of

@@ -160,16 +160,16 @@ pub fn every_message() -> Vec<Event<'static>> {
             by_exception: false,
         }),
         Event::GcStart(GcStart { time: t(14) }),
-        Event::ObjectFree(ObjectFree {
-            time: t(15),
-            object: ObjectId(9),
-            age: 3,
-        }),
         Event::GcFinish(GcFinish {
             time: t(15),
             total_space: 1 << 30,
             used_space: 12_345,
             used_objects: 99,
+        }),
+        Event::ObjectFree(ObjectFree {
+            time: t(15),
+            object: ObjectId(9),
+            age: 3,
         }),
         Event::HeapDump(HeapDump {
             dump: HeapDumpId(10),
