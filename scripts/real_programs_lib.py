@@ -2,6 +2,7 @@
 
 import collections
 import hashlib
+import html
 import os
 import re
 import shutil
@@ -13,6 +14,18 @@ import zipfile
 from pathlib import Path
 
 MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+
+# TPTP's messages, by the kinds of events that `jtrail verify --counts` tells. In one run calls are told one by one, or added up.
+MESSAGES = {
+    1001: "Node", 1002: "ProcessCreate", 1003: "AgentCreate", 1004: "AgentDestroy", 1005: "TraceStart", 1006: "TraceEnd",
+    1007: "Filter", 1008: "Option", 1009: "ThreadStart", 1010: "ThreadEnd", 1011: "ClassDef", 1012: "MethodDef",
+    1014: "ObjectAlloc", 1015: "MethodEnter", 1016: "MethodLeave", 1023: "GcStart", 1024: "ObjectFree", 1027: "GcFinish",
+    1030: "RuntimeInitDone", 1031: "RuntimeShutdown", 1032: "MonitorWait", 1033: "MonitorWaited",
+    1034: "MonitorContendedEnter", 1035: "MonitorContendedEntered", 1036: "AggregatedEnter", 1037: "AggregatedLeave",
+    1038: "HeapDump", 1039: "GcRoot", 1040: "ObjectReference", 1041: "Custom",
+}
+SPELLINGS = ("binary", "xml")
 
 
 class Jdk:
@@ -230,7 +243,7 @@ class TraceReader:
 
     NOTE = re.compile(rb"jtrail (totals|uncovered|lost) ([^\0\n<]*)")
     COUNT = re.compile(r"^  (\w+): ([\d,]+)\n", re.MULTILINE)
-    FIELD = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S+))')
+    FIELD = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))')
 
     def __init__(self, path, jtrail):
         """`jtrail` is the program; tests put another one in its place."""
@@ -269,7 +282,9 @@ class TraceReader:
         if b"jtrail " not in text:
             return
         for kind, rest in self.NOTE.findall(text):
-            fields = {k: quoted or plain for k, quoted, plain in self.FIELD.findall(rest.decode(errors="replace"))}
+            # In XML, quotation marks are entities.
+            text = html.unescape(rest.decode(errors="replace"))
+            fields = {k: quoted or plain for k, quoted, plain in self.FIELD.findall(text)}
             if kind == b"totals":
                 self.totals = {k: int(v) for k, v in fields.items() if v.isdigit()}
             elif kind == b"uncovered" and "reason" in fields:
@@ -298,6 +313,30 @@ class TraceReader:
         counted = re.search(r"([\d,]+) events,", self.output)
         self.events = int(counted[1].replace(",", "")) if counted else None
         return self
+
+
+def messages(rows):
+    """How often each of TPTP's messages occurs in the runs of each spelling, in all, by spelling and kind."""
+    found = {}
+    for row in rows:
+        spelling = row.get("format", "").partition("-")[0]
+        if spelling in SPELLINGS:
+            found.setdefault(spelling, collections.Counter()).update(row.get("kinds", {}))
+    return {spelling: {kind: kinds[kind] for kind in MESSAGES.values()} for spelling, kinds in found.items()}
+
+
+def print_messages(rows):
+    """Prints how many there are of each message; returns what is wrong: those that are nowhere in a spelling."""
+    found = messages(rows)
+    print()
+    for number, kind in MESSAGES.items():
+        counts = "".join(f"{spelling} {kinds[kind]:>12,}  " for spelling, kinds in found.items())
+        print(f"{number} {kind:<24}{counts}".rstrip())
+    missing = {spelling: [kind for kind, count in kinds.items() if not count] for spelling, kinds in found.items()}
+    wrong = [f"no {', '.join(kinds)} in {spelling}" for spelling, kinds in missing.items() if kinds]
+    for text in wrong:
+        print(text)
+    return wrong if found else ["no run in TPTP's formats"]
 
 
 def scaled(number):

@@ -19,7 +19,7 @@ COLUMNS = [("Program", "program"), ("JDK", "jdk"), ("Include", "include"), ("Cla
 # With events=all there is more in the trace than calls.
 ALL_EVENTS_COLUMNS = [("Program", "program"), ("JDK", "jdk"), ("Calls", "enters"), ("Events", "events"),
                       ("Trace, MB", "megabytes"), ("Lost", "lost"), ("Not covered", None), ("Verdict", None)]
-TEXTS = ("Program", "Include", "Collector", "Verdict")
+TEXTS = ("Program", "Include", "Collector", "Snapshots", "Verdict")
 
 
 def include(text):

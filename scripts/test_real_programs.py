@@ -1,6 +1,8 @@
 """Tests of what scripts/real-programs is made of: python3 -m unittest discover scripts"""
 
 import collections
+import contextlib
+import io
 import os
 import sys
 import tempfile
@@ -77,6 +79,25 @@ class Sources(unittest.TestCase):
             self.assertEqual(lib.jdk_source(jdk), homes[2] / "lib/src.zip")
 
 
+class Messages(unittest.TestCase):
+    ROWS = [{"format": "binary", "kinds": {kind: 2 for kind in lib.MESSAGES.values() if not kind.startswith("Agg")}},
+            {"format": "binary-sums", "kinds": {"AggregatedEnter": 1, "AggregatedLeave": 1, "Node": 1}}]
+
+    def wrong(self, rows):
+        with contextlib.redirect_stdout(io.StringIO()):
+            return lib.print_messages(rows)
+
+    def test_runs_of_a_spelling_have_all_thirty_together(self):
+        self.assertEqual(len(lib.MESSAGES), 30)
+        self.assertEqual(lib.messages(self.ROWS)["binary"]["Node"], 3)
+        self.assertEqual(self.wrong(self.ROWS), [])
+
+    def test_what_is_in_none_of_them_is_told(self):
+        self.assertEqual(self.wrong(self.ROWS[:1]), ["no AggregatedEnter, AggregatedLeave in binary"])
+        self.assertEqual(len(self.wrong([*self.ROWS, {"format": "xml", "kinds": {"Node": 1}}])), 1)
+        self.assertEqual(self.wrong([{"format": "trail", "kinds": {"Node": 1}}]), ["no run in TPTP's formats"])
+
+
 class Page(unittest.TestCase):
     def test_figures_take_the_place_of_the_old_ones(self):
         row = {"program": "x", "jdk": 17, "include": "a.*+b.*", "wrong": [], "methods": 12345,
@@ -147,6 +168,10 @@ class Notes(unittest.TestCase):
 
     def test_notes_are_found(self):
         self.check(self.read(b"x" * 9000 + self.UNCOVERED + b"\0" + b"y" * 9000 + self.TOTALS + b"\0"))
+
+    def test_notes_are_found_in_xml(self):
+        body = b'<custom body="%s"/>\n'
+        self.check(self.read(*(body % note.replace(b'"', b"&quot;") for note in (self.UNCOVERED, self.TOTALS))))
 
     def test_notes_are_found_across_chunks(self):
         text = b"xxxx" + self.UNCOVERED + b"\0" + b"y" * 100 + self.TOTALS + b"\0end"

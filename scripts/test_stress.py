@@ -24,8 +24,8 @@ def full():
     return collections.Counter(stress.commands(stress.MOMENTS)), kinds
 
 
-def missing(feature, seconds, answered, kinds, heap=PLAIN):
-    return stress.missing(Jdk(feature), seconds, heap, answered, kinds)
+def missing(feature, seconds, answered, kinds, heap=PLAIN, collector=None):
+    return stress.missing(Jdk(feature), seconds, heap, answered, kinds, collector)
 
 
 class Missing(unittest.TestCase):
@@ -49,6 +49,13 @@ class Missing(unittest.TestCase):
             answered, kinds = full()
             del kinds[kind]
             self.assertEqual(missing(17, 15, answered, kinds), [f"nothing in the trace of {kind}"])
+
+    def test_walks_in_the_middle_of_marking_excuse_classes_that_stay(self):
+        answered, kinds = full()
+        del kinds["ClassUnload"]
+        self.assertEqual(missing(17, 15, answered, kinds, stress.MOMENTS, "z"), [])
+        for heap, collector in ((PLAIN, "z"), (stress.MOMENTS, "g1"), (stress.MOMENTS, None)):
+            self.assertEqual(len(missing(17, 15, answered, kinds, heap, collector)), 1)
 
     def test_mounts_are_asked_for_where_there_are_virtual_threads(self):
         answered, kinds = full()
