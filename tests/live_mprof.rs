@@ -196,7 +196,9 @@ fn reported(json: &Value) -> (Figures, Times) {
         callers.push(callee);
     }
     add(&mut f, "throws", n(trace, "thrown"));
-    add(&mut f, "catches", n(trace, "caught"));
+    let finally = n(trace, "caught_by_all");
+    add(&mut f, "catches", n(trace, "caught") - finally);
+    add(&mut f, "finally", finally);
     for row in rows("exceptions") {
         add(
             &mut f,
@@ -394,13 +396,14 @@ fn agree(
 }
 
 /// What must have been there to compare.
-const SOME: [&str; 9] = [
+const SOME: [&str; 10] = [
     "Generated code size",
     "Gen",
     "allocated harness",
     "bytes of ",
     "calls of ",
     "throws from ",
+    "finally",
     "shot 0 objects of ",
     "thread ",
     "domain ",

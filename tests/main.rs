@@ -36,6 +36,7 @@ mod live_formats_ends;
 mod live_formats_runs;
 mod live_gc;
 mod live_gc_sizes;
+mod live_handlers;
 mod live_heap;
 mod live_jinsight;
 mod live_jit;

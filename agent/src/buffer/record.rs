@@ -15,6 +15,8 @@
 //! In payloads, an *object* word is `object number << 24 | low`, where `low` is a class number or a count, and a *frame* word
 //! is `method number << 32 | line`, with the line as in [`jtrail_model::Frame`].
 
+use jtrail_classfile::Handler;
+
 /// Bits of the time in a record.
 pub(crate) const TIME_BITS: u32 = 39;
 const TIME_SHIFT: u32 = 64 - TIME_BITS;
@@ -128,7 +130,7 @@ codes! {
     Unpark Words(1), true;
     /// Stack; class of the exception.
     Throw Stack, true;
-    /// Stack of one frame; class of the exception.
+    /// Stack of one frame; class of the exception, with its [`handler`].
     Catch Stack, true;
     /// Stack, with the sampled thread in place of the object; its state, with [`CUT`] if innermost frames are left out.
     Sample Stack, true;
@@ -198,6 +200,23 @@ pub(crate) const fn frame(method: u32, line: i32) -> u64 {
 /// Reverses [`frame`].
 pub(crate) const fn frame_parts(word: u64) -> (u32, i32) {
     ((word >> 32) as u32, word as u32 as i32)
+}
+
+/// Beside the class of an exception: what is known of the handler that caught it.
+pub(crate) fn handler(known: Option<Handler>) -> u64 {
+    let bits = known.map_or(0, |handler| {
+        1 << 17 | u64::from(handler.takes_all) << 16 | u64::from(handler.entry)
+    });
+    bits << 32
+}
+
+/// Reverses [`handler`]: its first entry in the exception table, and whether it takes all.
+pub(crate) const fn handler_parts(word: u64) -> Option<(u16, bool)> {
+    let bits = word >> 32;
+    if bits & 1 << 17 == 0 {
+        return None;
+    }
+    Some((bits as u16, bits & 1 << 16 != 0))
 }
 
 /// The first word of [`Code::AllocSite`] and the like.
@@ -325,6 +344,25 @@ mod tests {
         for line in [0, 1, -1, -2, i32::MAX] {
             assert_eq!(frame_parts(frame(u32::MAX, line)), (u32::MAX, line));
         }
+    }
+
+    #[test]
+    fn handlers_read_back() {
+        let class = u64::from(u32::MAX);
+        for entry in [0, 7, u16::MAX] {
+            for takes_all in [false, true] {
+                let pc = 12;
+                let word = class
+                    | handler(Some(Handler {
+                        pc,
+                        entry,
+                        takes_all,
+                    }));
+                assert_eq!(handler_parts(word), Some((entry, takes_all)));
+                assert_eq!(word as u32, u32::MAX);
+            }
+        }
+        assert_eq!(handler_parts(class | handler(None)), None);
     }
 
     #[test]

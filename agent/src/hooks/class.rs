@@ -58,18 +58,22 @@ pub(super) unsafe extern "system" fn file_load_hook(
                 true => unsafe { detail::redefined(agent, env, redefined, bytes.len()) },
             }
         }
-        if !agent.classes.is_open() {
-            if again && let Some(name) = &name {
-                agent.classes.note_hooks(loader, name, false);
+        let rewritten = match agent.classes.is_open() {
+            true => agent
+                .classes
+                .rewrite(agent, loader, name.as_deref(), bytes, again),
+            false => {
+                if again && let Some(name) = &name {
+                    agent.classes.note_hooks(loader, name, false);
+                }
+                None
             }
-            return;
-        }
-        let Some(rewritten) = agent
-            .classes
-            .rewrite(agent, loader, name.as_deref(), bytes, again)
-        else {
-            return;
         };
+        if agent.held().contains(Events::EXCEPTIONS) {
+            let file = rewritten.as_deref().unwrap_or(bytes);
+            agent.classes.note_handlers(loader, file, again);
+        }
+        let Some(rewritten) = rewritten else { return };
         let Ok(size) = jint::try_from(rewritten.len()) else {
             return;
         };

@@ -5,10 +5,11 @@
 
 use super::{buffer, record, stack, trigger};
 use crate::agent::{self, Agent};
-use crate::buffer::record::{Code, frame, object};
+use crate::buffer::record::{Code, frame, handler, object};
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jlong, jmethodID, jobject};
+use jtrail_classfile::Handler;
 use jtrail_options::Events;
 
 /// What is told of a throw or a catch.
@@ -18,6 +19,8 @@ struct Happening {
     class: u64,
     /// Where; none if the method is not known.
     frame: Option<u64>,
+    /// The handler that begins there, if one is known to.
+    handler: Option<Handler>,
 }
 
 /// Records an exception at a place, unless that is in a handler of ours. No record without a payload.
@@ -57,6 +60,7 @@ unsafe fn tell(
     let happening = Happening {
         number,
         class: class.into(),
+        handler: place.as_ref().and_then(|place| place.handler(location)),
         frame: place.map(|place| frame(place.number, place.lines.at(location))),
     };
     if let Some(payload) = payload(agent, happening) {
@@ -99,7 +103,8 @@ pub(super) unsafe extern "system" fn caught(
     guard::run("a catch", || {
         let payload = |_: &Agent, happening: Happening| {
             let number = object(happening.number, 1);
-            Some(vec![number, happening.class, happening.frame?])
+            let class = happening.class | handler(happening.handler);
+            Some(vec![number, class, happening.frame?])
         };
         // SAFETY: the callback's own.
         unsafe { tell(env, method, location, exception, Code::Catch, payload) };

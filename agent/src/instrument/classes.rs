@@ -4,6 +4,7 @@
 //! retransforms it), its methods keep their numbers.
 
 use super::changes::Changes;
+use super::handlers::{FrameMethod, Handlers};
 use super::known::Known;
 use super::lines::LineCounters;
 use super::loader::{Loader, Loaders};
@@ -14,7 +15,7 @@ use super::special;
 use crate::agent::Agent;
 use crate::bursts::Bursts;
 use crate::jni::HOOK_NAME;
-use crate::jvmti::{Jvmti, Lines};
+use crate::jvmti::Jvmti;
 use crate::writer::{Announcement, ClassInfo, MethodInfo};
 use jni::sys::{JNIEnv, jclass, jmethodID, jobject};
 use jtrail_classfile::{Class, Hooks, LargeNumbers, Method, SuperMarks, instrument};
@@ -43,23 +44,8 @@ pub(crate) struct Classes {
     by_jmethod: RwLock<FxHashMap<usize, Option<u32>>>,
     /// For stacks: what is known of each method seen there.
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
+    handlers: Handlers,
     pub(crate) changes: Changes,
-}
-
-/// A method as stacks need it.
-pub(crate) struct FrameMethod {
-    pub(crate) number: u32,
-    pub(crate) lines: Lines,
-    /// Where in its code our own handlers begin.
-    added_handlers: Option<u16>,
-}
-
-impl FrameMethod {
-    /// Whether the place in its code is in a handler of ours, which catches and throws on what leaves the method.
-    pub(crate) fn is_ours(&self, location: i64) -> bool {
-        self.added_handlers
-            .is_some_and(|handlers| location >= handlers.into())
-    }
 }
 
 impl Classes {
@@ -135,6 +121,14 @@ impl Classes {
             true => hooked.insert((loader, name.into())),
             false => hooked.remove(&(loader, name.into())),
         };
+    }
+
+    /// A class is about to get this code, with our hooks or without; `again`: it exists.
+    pub(crate) fn note_handlers(&self, loader: Loader, file: &[u8], again: bool) {
+        self.handlers.note(loader, file);
+        if again {
+            self.forget_jmethods();
+        }
     }
 
     /// The class file with hooks in the methods that the filters include, and where objects are created; `None` to leave
@@ -416,6 +410,8 @@ impl Classes {
         }
         // SAFETY: the caller's promise.
         let lines = unsafe { jvmti.lines(method) };
+        // SAFETY: the caller's promise.
+        let code_length = unsafe { jvmti.code_length(method) };
         // SAFETY: a local reference that the JVM just gave us.
         let number = unsafe { self.number_of(agent, class) }?;
         let mut known = self.known.lock();
@@ -429,8 +425,7 @@ impl Classes {
                     name: method_name.into(),
                     descriptor: descriptor.into(),
                     lines: lines.range(),
-                    // SAFETY: the caller's promise.
-                    code_length: unsafe { jvmti.code_length(method) },
+                    code_length,
                     marks: SuperMarks::None, // the JVM's own events tell every exit
                 }],
             });
@@ -440,10 +435,12 @@ impl Classes {
             .get(&(loader, name.into()))
             .and_then(|class| class.methods.get(&*full_name))
             .and_then(|method| method.added_handlers);
+        let handlers = self.handlers.of(loader, name, &full_name);
         Some(FrameMethod {
             number: method_number,
             lines,
             added_handlers,
+            handlers: handlers.filter(|handlers| handlers.are_of(code_length)),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod changes;
 mod classes;
+mod handlers;
 mod known;
 pub(crate) mod lines;
 mod loader;
@@ -10,5 +11,6 @@ mod plan;
 pub(crate) mod sites;
 pub(crate) mod special;
 
-pub(crate) use classes::{Classes, FrameMethod, class_name, has_triggers};
+pub(crate) use classes::{Classes, class_name, has_triggers};
+pub(crate) use handlers::FrameMethod;
 pub(crate) use loader::Loader;

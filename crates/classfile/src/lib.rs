@@ -51,6 +51,7 @@
 
 mod allocations;
 mod attributes;
+mod catches;
 mod class;
 mod frames;
 mod handlers;
@@ -68,6 +69,7 @@ mod tables;
 mod trivial;
 
 pub use allocations::{Allocation, AllocationSite};
+pub use catches::Handler;
 pub use class::{Class, Method};
 pub use lines::LineEntry;
 pub use probes::{

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jtrail_classfile::{Allocation, Class, LeftOut, LineProbe, Method, Probes, instrument};
+use jtrail_classfile::{
+    Allocation, Class, Handler, LeftOut, LineProbe, Method, Probes, instrument,
+};
 use support::{Jdk, RECORDER, class_files, java_sources, run};
 
 /// An instruction of a listing; jump targets are kept apart from the text.
@@ -431,6 +433,7 @@ struct Numbers {
     lines: Vec<LineProbe>,
     /// Text and comment of each allocation as javap prints them, its pc and its line.
     sites: Vec<(String, usize, u16)>,
+    handlers: Vec<Handler>,
 }
 
 impl Numbers {
@@ -463,6 +466,7 @@ impl Numbers {
         let sites = class.allocation_sites(method).into_iter();
         Numbers {
             is_trivial: method.is_trivial(),
+            handlers: method.handlers(),
             lines,
             sites: sites
                 .map(|site| (text(site.kind), site.pc.into(), site.line))
@@ -584,6 +588,21 @@ fn check(old: &Listing, new: &Listing, numbers: &Numbers) {
         )
     };
     let (old_entries, new_entries) = (of(old, "Exception table"), of(new, "Exception table"));
+    let mut handlers: BTreeMap<u16, Handler> = BTreeMap::new();
+    for (number, (pcs, class)) in old_entries.iter().skip(1).map(entry).enumerate() {
+        let pc = pcs[2] as u16;
+        let handler = handlers.entry(pc).or_insert(Handler {
+            pc,
+            entry: number as u16,
+            takes_all: true,
+        });
+        handler.takes_all &= class == "any";
+    }
+    assert_eq!(
+        numbers.handlers,
+        handlers.into_values().collect::<Vec<_>>(),
+        "{context}"
+    );
     let mut ours = new_entries.iter().skip(1).map(entry);
     for (pcs, class) in old_entries.iter().skip(1).map(entry) {
         let mut start = m.place(pcs[0]).target;

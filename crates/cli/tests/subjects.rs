@@ -335,6 +335,7 @@ const DUMP: &str = "\
 0.006000000 #2 park object=20 stack=STACK
 0.007000000 #2 unpark
 0.009000000 #1 throw object=21 class=com.acme.Oops stack=STACK
+0.009000001 #1 catch-detail entry=3 all=true
 0.009000001 #1 catch object=21 class=com.acme.Oops frame=com.acme.Main.main([Ljava/lang/String;)V:33
 0.009000002 #1 thread-name name=boss
 0.009000003 #1 thread-cpu cpu=0.007000000

@@ -23,7 +23,7 @@ fn a_trace_with_everything_is_sound_but_for_the_mixture() {
         (counts.enters, counts.leaves, counts.open_calls, counts.lost),
         (1, 1, 0, 0)
     );
-    assert_eq!(counts.kinds.len(), 51);
+    assert_eq!(counts.kinds.len(), 53);
     assert!(counts.kinds.contains(&("ThreadStart", 2)));
 }
 

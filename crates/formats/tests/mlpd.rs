@@ -462,6 +462,48 @@ fn a_trace_of_ours_has_an_end() {
     }
 }
 
+/// A handler that is told for another catch, or for none, is lost and does no harm.
+#[test]
+fn handlers_without_their_catches_are_lost() {
+    let at = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
+    let detail = |thread, ns| {
+        Event::CatchDetail(CatchDetail {
+            thread: ThreadId(thread),
+            time: at(ns),
+            entry: 3,
+            takes_all: true,
+        })
+    };
+    let catch = |thread, ns| {
+        Event::ExceptionCatch(ExceptionCatch {
+            thread: ThreadId(thread),
+            time: at(ns),
+            ..Default::default()
+        })
+    };
+    for version in [DataVersion::V1, DataVersion::V17] {
+        for (events, lost, told) in [
+            (vec![detail(1, 5), catch(1, 5)], 0, 1),
+            (vec![detail(2, 5), catch(1, 5)], 1, 0),
+            (vec![detail(1, 4), catch(1, 5)], 1, 0),
+            (vec![detail(1, 5), detail(1, 5), catch(1, 5)], 1, 1),
+            (vec![catch(1, 5), detail(1, 5)], 1, 0),
+        ] {
+            let mut encoder = mlpd::Encoder::new(version);
+            let bytes = written_by(&mut encoder, &events);
+            let losses = encoder.losses();
+            let handlers = losses.iter().find(|loss| loss.what.contains("handlers"));
+            assert_eq!(handlers.map_or(0, |loss| loss.count), lost, "{events:?}");
+            let decoding = decode(Format::Mlpd, &bytes);
+            let details = decoding
+                .events
+                .iter()
+                .filter(|e| e.starts_with("CatchDetail("));
+            assert_eq!(details.count(), told, "{events:?}");
+        }
+    }
+}
+
 /// What the trace uses and does not define is written such that it is read back as it was, and stays so.
 #[test]
 fn what_nobody_defined_comes_back_at_once() {

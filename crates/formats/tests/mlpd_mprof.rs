@@ -26,6 +26,7 @@ fn expected(events: &[Event<'_>]) -> Figures {
     let (mut heap, mut largest, mut start) = (0, 0, 0);
     let (mut sizes, mut has_compiler) = (HashMap::new(), false);
     let mut dumps = 0;
+    let mut takes_all = false;
     for event in events {
         match event {
             Event::ClassDef(e) => drop(classes.insert(e.class, shown_class(&e.name))),
@@ -64,7 +65,14 @@ fn expected(events: &[Event<'_>]) -> Figures {
                 }
             }
             Event::ExceptionThrow(_) => add(&mut f, "throws", 1),
-            Event::ExceptionCatch(_) => add(&mut f, "catches", 1),
+            Event::CatchDetail(e) => takes_all = e.takes_all,
+            Event::ExceptionCatch(_) => {
+                let clause = match std::mem::take(&mut takes_all) {
+                    true => "finally",
+                    false => "catches",
+                };
+                add(&mut f, clause, 1);
+            }
             Event::MonitorContendedEnter(e) => {
                 add(&mut f, "monitors contentions:", 1);
                 add(&mut f, format!("object {} contentions", e.object.0), 1);

@@ -256,6 +256,9 @@ pub fn figures(text: &str) -> (Figures, Times) {
             ("Exception", ["Executed", "catch", "clauses:", n]) => {
                 add(&mut f, "catches", n.parse().unwrap());
             }
+            ("Exception", ["Executed", "finally", "clauses:", n]) => {
+                add(&mut f, "finally", n.parse().unwrap());
+            }
             // `123 bytes from:`, and behind it the one frame that is asked for.
             (_, [count, "bytes" | "calls" | "throws" | "contentions", "from:"]) => {
                 waiting = count.parse().ok();

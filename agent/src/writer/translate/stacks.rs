@@ -3,8 +3,9 @@
 use super::{Method, Translator, slot};
 use crate::buffer::record::{self, CUT, Code};
 use jtrail_model::{
-    Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter, MonitorContendedEntered,
-    MonitorWait, MonitorWaited, Sample, ThreadPark, ThreadState, ThreadUnpark, Ticks,
+    CatchDetail, Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter,
+    MonitorContendedEntered, MonitorWait, MonitorWaited, Sample, ThreadPark, ThreadState,
+    ThreadUnpark, Ticks,
 };
 
 impl Translator {
@@ -90,6 +91,16 @@ impl Translator {
                 self.cut_samples += u64::from(value & CUT != 0);
             }
             _ => totals.monitors += 1,
+        }
+        if code == Code::Catch
+            && let Some((entry, takes_all)) = record::handler_parts(value)
+        {
+            self.event(&Event::CatchDetail(CatchDetail {
+                thread,
+                time,
+                entry: entry.into(),
+                takes_all,
+            }));
         }
         let mut stack = stack(&self.methods, frames);
         let event = match code {

@@ -41,6 +41,8 @@ pub struct Exceptions {
     pub thrown: u64,
     /// Catches.
     pub caught: u64,
+    /// Handlers that take all, among those that are told.
+    pub taken_by_all: u64,
     /// Throws by class and place.
     pub throws: FxHashMap<(ClassId, Site), ThrowStat>,
     /// Catches by class and place.
@@ -58,11 +60,12 @@ pub struct Exceptions {
 const MOST_FLYING: usize = 64;
 
 impl Exceptions {
-    /// Takes throws, catches and ends of threads; other events are passed over.
+    /// Takes throws, catches with their handlers, and ends of threads; other events are passed over.
     pub fn event(&mut self, event: &Event<'_>, frames: &mut Frames) {
         match event {
             Event::ExceptionThrow(e) => self.throw(e, frames),
             Event::ExceptionCatch(e) => self.catch(e, frames),
+            Event::CatchDetail(e) => self.taken_by_all += u64::from(e.takes_all),
             Event::ThreadEnd(e) => {
                 for throw in self.flying.remove(&e.thread).unwrap_or_default() {
                     self.never_caught(throw);

@@ -217,6 +217,7 @@ impl Analysis {
             | Event::ThreadUnpark(_)
             | Event::ExceptionThrow(_)
             | Event::ExceptionCatch(_)
+            | Event::CatchDetail(_)
             | Event::Sample(_)
             | Event::SampleSum(_) => {
                 if self.is_wanted(event.thread().unwrap_or_default(), wanted) {

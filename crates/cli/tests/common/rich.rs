@@ -143,6 +143,12 @@ pub(crate) fn threads() -> Vec<Event<'static>> {
     };
     vec![
         throw(21),
+        Event::CatchDetail(CatchDetail {
+            thread,
+            time: time(9 * MS + 1),
+            entry: 3,
+            takes_all: true,
+        }),
         Event::ExceptionCatch(ExceptionCatch {
             thread,
             time: time(9 * MS + 1),

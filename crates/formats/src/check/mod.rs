@@ -160,6 +160,7 @@ impl Checker {
             }
             Event::ClassSource(e) => self.known_class(e.class),
             Event::MethodDetail(e) => self.known_method(e.method),
+            Event::CatchDetail(e) => self.bystander(e.thread, e.time),
             Event::AggregatedDetail(e) => {
                 self.known_thread(e.thread);
                 self.known_method(e.method);

@@ -57,6 +57,7 @@ lacks! {
     Owners = "owners of monitors"
     EnteredStacks = "stacks of entered monitors"
     FrameLines = "lines of frames"
+    Handlers = "handlers without a catch right behind"
     CaughtObjects = "objects of caught exceptions"
     DumpNames = "names of heap dumps"
     DumpObjects = "objects that a heap dump repeats or lists outside of it"

@@ -187,8 +187,11 @@
 //!   Any other address is that of compiled code. Methods and classes that only stand in frames are defined too.
 //!   What names no class belongs to `unresolved class 0x0`, whose name frames do not show.
 //! - **Exceptions**: before throw and clause, in the thread's own buffer, the class of the exception is
-//!   repeated *(choice)*: neither event tells it. Clauses are of type 0 and number 0 *(choice)*: what else a handler catches, and its
-//!   place in the table of its method, no event tells.
+//!   repeated *(choice)*: neither event tells it.
+//! - **Clauses** are of type 2 where the handler takes all, as `finally` and `synchronized` are made, and else of type 0. Their number
+//!   is that of the first entry of the method's exception table that leads to the handler. Of a handler of which nothing is told both are 0:
+//!   in our files, readers take zeros for that, though they may be a first handler *(choice)*. The agent knows the handlers of classes that passed its load
+//!   hook, which is there when classes are rewritten, and with `details`.
 //! - **Allocations** have a backtrace of one frame where the allocating method is known.
 //! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1, unknown ones 0. The
 //!   generation is set when it is told, unless the batch was written by then: a full one waits for the end of a
@@ -216,7 +219,7 @@
 //! | parts of heap dumps or ends of collections without a begin | fault; passed over |
 //! | a reference to an object that its dump does not list, neither before nor behind it | kept: what is behind is not known yet. It is a fault of the check that `jtrail verify` makes when the dump ends *(choice)* |
 //! | what no event has a place for: images and domains, phases of collections, contentions given up, filter and fault clauses, callers of allocations … | counted where it says something, and told once by kind at the end. `docs/formats.md` has the list |
-//! | module ids, domains of tables, numbers of clauses, offsets and generations in heap dumps, addresses of roots | the same, where they are not 0 or empty. Ours are, but for the domains of tables and the images: those stand for loaders, and are not counted in our files |
+//! | module ids, domains of tables, offsets and generations in heap dumps, addresses of roots | the same, where they are not 0 or empty. Ours are, but for the domains of tables and the images: those stand for loaders, and are not counted in our files |
 //!
 //! Files that are not ours: buffers are read in the order of the file, so that times go back and forth between threads.
 //! Threads and objects get ids from 1 in the order of appearance; an allocation at an address begins a new object, and
@@ -335,6 +338,9 @@ const DOMAIN: u8 = 4;
 const THREAD: u8 = 5;
 const CONTEXT: u8 = 6;
 const VTABLE: u8 = 7;
+
+const CLAUSE_CATCH: u64 = 0;
+const CLAUSE_FINALLY: u64 = 2;
 
 const GC_START: u64 = 0;
 const GC_END: u64 = 5;

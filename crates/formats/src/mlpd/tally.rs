@@ -20,8 +20,6 @@ unkept! {
     HeapSizes = "heap size" "heap sizes without an end of a collection behind them"
     ThreadEnds = "metadata: unloaded" "ends of threads that others tell of"
     OtherClauses = "clause" "filter and fault clauses"
-    FinallyClauses = "clause" "finally clauses, read as catches"
-    ClauseNumbers = "clause" "numbers of exception clauses"
     GivenUp = "monitor" "contentions given up"
     ObjectGenerations = "object of a dump" "generations of objects in heap dumps"
     FieldOffsets = "object of a dump" "offsets of references in heap dumps"

@@ -104,6 +104,7 @@ fn kind(event: &Event<'_>) -> &'static str {
         Event::ObjectDef(_) => "objects that were not seen allocated",
         Event::ExceptionThrow(_) => "throws",
         Event::ExceptionCatch(_) => "catches",
+        Event::CatchDetail(_) => "handlers of catches",
         Event::ClassDetail(_) => "details of classes",
         Event::MethodDetail(_) => "lengths of bytecode",
         Event::ClassUnload(_) | Event::ClassRedefine(_) => "changes of classes",

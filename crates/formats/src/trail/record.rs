@@ -120,6 +120,7 @@ records! {
     58 ObjectCounts(ObjectCounts) { thread time class live peak }
     59 ClassSource(ClassSource) { class source_name }
     60 MethodDetail(MethodDetail) { method size }
+    61 CatchDetail(CatchDetail) { thread time entry takes_all }
 }
 
 /// Codes of calls.

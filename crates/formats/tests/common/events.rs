@@ -230,6 +230,15 @@ pub fn every_event() -> Vec<Event<'static>> {
         .position(|event| matches!(event, Event::Custom(_)))
         .expect("free text behind the heap dump");
     events.splice(inside_of_dump..inside_of_dump, events_without_message());
+    let behind_method = 1 + events
+        .iter()
+        .rposition(|event| matches!(event, Event::MethodDef(_)))
+        .expect("a method");
+    let detail = Event::MethodDetail(MethodDetail {
+        method: MethodId(5),
+        size: 47,
+    });
+    events.insert(behind_method, detail);
     events
 }
 
@@ -282,6 +291,12 @@ fn events_without_message() -> Vec<Event<'static>> {
             object: ObjectId(11),
             class,
             stack: stack.clone(),
+        }),
+        Event::CatchDetail(CatchDetail {
+            thread,
+            time,
+            entry: 2,
+            takes_all: true,
         }),
         Event::ExceptionCatch(ExceptionCatch {
             thread,

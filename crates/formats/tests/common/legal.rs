@@ -212,6 +212,15 @@ impl Legal {
             }
             10 => {
                 let frame = self.frame(number);
+                // The first handler, unless it takes all, is written as an unknown one.
+                if !number.is_multiple_of(4) {
+                    self.events.push(Event::CatchDetail(CatchDetail {
+                        thread,
+                        time,
+                        entry: (number % 4 - 1) as u64 * 200,
+                        takes_all: number % 4 == 1 || number % 8 > 4,
+                    }));
+                }
                 self.events.push(Event::ExceptionCatch(ExceptionCatch {
                     thread,
                     time,

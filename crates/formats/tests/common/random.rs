@@ -179,6 +179,7 @@ events! {
         ObjectCounts(ObjectCounts) { thread, time, class, live, peak }
         ClassSource(ClassSource) { class, source_name }
         MethodDetail(MethodDetail) { method, size }
+        CatchDetail(CatchDetail) { thread, time, entry, takes_all = any::<bool>() }
         ThreadOsId(ThreadOsId) { thread, time, os_id }
         ProcessCpu(ProcessCpu) { time, cpu_time }
         AllocationSum(AllocationSum) { thread, time, class, objects, bytes }

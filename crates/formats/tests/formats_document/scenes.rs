@@ -270,6 +270,7 @@ fn events() -> Trace {
         }
     );
     s.leave(MAIN, GO, 2, 4, true);
+    untimed!(s, CatchDetail(CatchDetail) { thread: MAIN, time: Timestamp(s.time + 2_000_003), entry: 2, takes_all: true });
     timed!(
         s,
         ExceptionCatch {

@@ -32,3 +32,16 @@ pub struct ExceptionCatch<'a> {
     /// The catching method, and the line of its handler.
     pub frame: Frame<'a>,
 }
+
+/// See [`crate::Event::CatchDetail`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CatchDetail {
+    /// The catching thread.
+    pub thread: ThreadId,
+    /// When: the time of the [`ExceptionCatch`].
+    pub time: Timestamp,
+    /// The first entry of the method's exception table, from 0, that leads to this handler.
+    pub entry: u64,
+    /// Whether it takes whatever is thrown: so compilers make `finally` and `synchronized`.
+    pub takes_all: bool,
+}

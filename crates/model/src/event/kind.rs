@@ -43,5 +43,5 @@ kinds! {
     ObjectDef ExceptionThrow ExceptionCatch ThreadName ThreadCpu ThreadMount ThreadUnmount ThreadPark
     ThreadUnpark ClassDetail ClassUnload ClassRedefine MethodCompile MethodUncompile Sample GcDetail
     HeapObject HeapDumpEnd LineCounts TracePause TraceResume AggregatedDetail SampleSum ObjectCounts
-    ClassSource ThreadOsId ProcessCpu AllocationSum LiveObjects MethodDetail
+    ClassSource ThreadOsId ProcessCpu AllocationSum LiveObjects MethodDetail CatchDetail
 }

@@ -158,6 +158,8 @@ pub enum Event<'a> {
     ClassSource(ClassSource<'a>),
     /// What the class file says of a method besides, right behind its [`MethodDef`].
     MethodDetail(MethodDetail),
+    /// What the class file says of a handler, right before the [`ExceptionCatch`] in it.
+    CatchDetail(CatchDetail),
 }
 
 impl Event<'_> {
@@ -191,6 +193,7 @@ impl Event<'_> {
             Event::ObjectDef(e) => e.time,
             Event::ExceptionThrow(e) => e.time,
             Event::ExceptionCatch(e) => e.time,
+            Event::CatchDetail(e) => e.time,
             Event::ThreadName(e) => e.time,
             Event::ThreadCpu(e) => e.time,
             Event::ThreadOsId(e) => e.time,
@@ -246,6 +249,7 @@ impl Event<'_> {
             Event::AggregatedLeave(e) => e.thread,
             Event::ExceptionThrow(e) => e.thread,
             Event::ExceptionCatch(e) => e.thread,
+            Event::CatchDetail(e) => e.thread,
             Event::ThreadName(e) => e.thread,
             Event::ThreadCpu(e) => e.thread,
             Event::ThreadOsId(e) => e.thread,

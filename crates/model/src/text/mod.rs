@@ -33,6 +33,7 @@
 //! jtrail object-counts thread=1 time=1700000000000000026 class=3 live=61 peak=1446
 //! jtrail class-source class=3 source=B.java
 //! jtrail method-detail method=5 size=47
+//! jtrail catch-detail thread=1 time=1700000000000000009 entry=2 all=1
 //! jtrail thread-os thread=1 time=1700000000000000027 os=4243
 //! jtrail process-cpu time=1700000000000000028 cpu=7500000
 //! jtrail allocation-sum thread=1 time=1700000000000000029 class=3 objects=3 bytes=72
@@ -44,6 +45,7 @@
 //! - `code=` begins a range of compiled code at that offset; its frames follow.
 //! - `line=` is a line, a colon, and how often it was reached.
 //! - `class=3:1:24` says that one object of class 3 is alive, of 24 bytes.
+//! - `all=1` says that a handler takes whatever is thrown, `all=0` that it does not.
 //! - `ticks=3`, behind the state of a sample, says that it stands for three; with none, it is one.
 //! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind` the
 //!   number of an [`ObjectKind`](crate::ObjectKind).
@@ -55,11 +57,11 @@ mod value;
 
 use crate::grammar::{PREFIX, Pairs};
 use crate::{
-    AggregatedDetail, AllocationSum, ClassDetail, ClassRedefine, ClassSource, ClassUnload, Event,
-    ExceptionCatch, ExceptionThrow, GcDetail, HeapDumpEnd, HeapObject, LineCounts, LiveObjects,
-    MethodCompile, MethodDetail, MethodUncompile, ObjectCounts, ObjectDef, ProcessCpu, Sample,
-    SampleSum, Text, ThreadCpu, ThreadMount, ThreadName, ThreadOsId, ThreadPark, ThreadUnmount,
-    ThreadUnpark, TracePause, TraceResume,
+    AggregatedDetail, AllocationSum, CatchDetail, ClassDetail, ClassRedefine, ClassSource,
+    ClassUnload, Event, ExceptionCatch, ExceptionThrow, GcDetail, HeapDumpEnd, HeapObject,
+    LineCounts, LiveObjects, MethodCompile, MethodDetail, MethodUncompile, ObjectCounts, ObjectDef,
+    ProcessCpu, Sample, SampleSum, Text, ThreadCpu, ThreadMount, ThreadName, ThreadOsId,
+    ThreadPark, ThreadUnmount, ThreadUnpark, TracePause, TraceResume,
 };
 use std::borrow::Cow;
 use value::{Source, Value};
@@ -152,6 +154,9 @@ texts! {
         "thread" = thread "time" = time "class" = class "objects" = objects "bytes" = bytes
     }
     "method-detail" MethodDetail(MethodDetail) { "method" = method "size" = size }
+    "catch-detail" CatchDetail(CatchDetail) {
+        "thread" = thread "time" = time "entry" = entry "all" = takes_all
+    }
     "live-objects" LiveObjects(LiveObjects) { "time" = time "class" = classes }
 }
 

@@ -188,6 +188,12 @@ fn events(text: &str) -> Vec<Event<'_>> {
             method: MethodId(5),
             size: i64::MAX,
         }),
+        Event::CatchDetail(CatchDetail {
+            thread,
+            time,
+            entry: 65_535,
+            takes_all: text.is_empty(),
+        }),
         Event::ThreadOsId(ThreadOsId {
             thread,
             time,

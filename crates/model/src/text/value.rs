@@ -37,6 +37,21 @@ macro_rules! numbers {
 
 numbers!(u16 u64 i64);
 
+/// 0 or 1.
+impl Value<'_> for bool {
+    fn write(&self, key: &str, out: &mut String) {
+        grammar::number(key, u16::from(*self), out);
+    }
+
+    fn read(key: &str, source: &mut Source<'_, '_>) -> Option<Self> {
+        match source.pairs.number::<u16>(key)? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
+
 macro_rules! wrapped_numbers {
     ($($type:ident)*) => {$(
         impl Value<'_> for $type {

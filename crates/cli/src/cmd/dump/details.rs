@@ -30,6 +30,7 @@ pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io
             class(e.class),
             Quoted(frame(&e.frame))
         ),
+        Event::CatchDetail(e) => write!(out, "catch-detail entry={} all={}", e.entry, e.takes_all),
         Event::ThreadName(e) => write!(out, "thread-name name={}", Quoted(&e.name)),
         Event::ThreadCpu(e) => write!(out, "thread-cpu cpu={}", e.cpu_time),
         Event::ThreadMount(e) => write!(out, "mount carrier=#{}", e.carrier),

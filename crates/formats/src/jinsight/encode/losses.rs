@@ -24,6 +24,7 @@ losses! {
     ByException = "exceptions that ended calls",
     Mount = "changes of carriers",
     Exception = "throws and catches",
+    Handler = "handlers of catches",
     Frames = "stacks of monitor events and parks",
     Sample = "samples",
     Aggregated = "aggregated calls",

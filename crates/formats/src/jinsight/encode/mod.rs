@@ -184,6 +184,7 @@ impl Encoder {
             | Event::ThreadPark(_)
             | Event::ThreadUnpark(_) => self.monitor(event, out),
             Event::Custom(e) => self.custom(e, out),
+            Event::CatchDetail(_) => self.losses.event(Lost::Handler),
             Event::ExceptionThrow(_) | Event::ExceptionCatch(_) => {
                 self.losses.event(Lost::Exception);
             }

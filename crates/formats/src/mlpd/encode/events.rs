@@ -235,8 +235,20 @@ impl Encoder {
         place
     }
 
+    /// Keeps what is said of the handler for the catch that follows.
+    pub(super) fn catch_detail(&mut self, e: &CatchDetail) -> usize {
+        let unused = self.handler.replace(*e);
+        self.losses.one_if(unused.is_some(), Lack::Handlers);
+        DEFINING
+    }
+
     pub(super) fn catch(&mut self, e: &ExceptionCatch<'_>) -> usize {
         let v17 = self.version == DataVersion::V17;
+        let is_of = |handler: &CatchDetail| (handler.thread, handler.time) == (e.thread, e.time);
+        let handler = self.handler.take();
+        self.losses
+            .one_if(handler.is_some_and(|h| !is_of(&h)), Lack::Handlers);
+        let handler = handler.filter(is_of).unwrap_or_default();
         self.losses
             .one_if(!v17 && !e.object.is_none(), Lack::CaughtObjects);
         self.set_frames(std::slice::from_ref(&e.frame));
@@ -246,9 +258,12 @@ impl Encoder {
             return DEFINING;
         };
         let buffer = self.output.buffer(place);
-        // A catch, of unknown place in the method's table.
-        buffer.uleb(0);
-        buffer.uleb(0);
+        buffer.uleb(if handler.takes_all {
+            CLAUSE_FINALLY
+        } else {
+            CLAUSE_CATCH
+        });
+        buffer.uleb(handler.entry);
         buffer.method(method);
         if v17 {
             buffer.object(e.object.0);

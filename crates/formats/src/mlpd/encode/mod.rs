@@ -8,16 +8,16 @@ use crate::mlpd::heap::Dump;
 use crate::mlpd::losses::{Lack, Losses};
 use crate::mlpd::output::{Buffer, COMPILED, DEFINING, Output, THREADLESS};
 use crate::mlpd::{
-    ALLOC, ALLOC_BACKTRACE, CLAUSE, CLOCK_START, COMPILER, CONTENTION, DEFINITIONS, DONE,
-    DataVersion, ENTER, EXC_LEAVE, FARTHEST, FARTHEST_LEAVE, GC_END, GC_EVENT, GC_RESIZE, GC_START,
-    JIT, LEAVE, METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD, MONITOR, MONITOR_BACKTRACE, THREAD,
-    THROW, THROW_BACKTRACE, VM, kind_of,
+    ALLOC, ALLOC_BACKTRACE, CLAUSE, CLAUSE_CATCH, CLAUSE_FINALLY, CLOCK_START, COMPILER,
+    CONTENTION, DEFINITIONS, DONE, DataVersion, ENTER, EXC_LEAVE, FARTHEST, FARTHEST_LEAVE, GC_END,
+    GC_EVENT, GC_RESIZE, GC_START, JIT, LEAVE, METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD,
+    MONITOR, MONITOR_BACKTRACE, THREAD, THROW, THROW_BACKTRACE, VM, kind_of,
 };
 use crate::{Encode, Loss};
 use jtrail_model::{
-    ClassDetail, ClassId, ClassUnload, Event, ExceptionCatch, ExceptionThrow, Frame, GcDetail,
-    GcFinish, Generation, MethodCompile, MethodDef, MethodEnter, MethodLeave, ObjectAlloc,
-    ObjectId, Text, ThreadId, ThreadStart, Timestamp,
+    CatchDetail, ClassDetail, ClassId, ClassUnload, Event, ExceptionCatch, ExceptionThrow, Frame,
+    GcDetail, GcFinish, Generation, MethodCompile, MethodDef, MethodEnter, MethodLeave,
+    ObjectAlloc, ObjectId, Text, ThreadId, ThreadStart, Timestamp,
 };
 
 /// Writes a log profile.
@@ -34,6 +34,8 @@ pub struct Encoder {
     pub(super) definitions: Definitions,
     /// A method whose name waits for the event behind it, which may say how long its bytecode is.
     unnamed: Option<MethodDef<'static>>,
+    /// What was told of the handler whose catch is next.
+    handler: Option<CatchDetail>,
     collection: Option<Collection>,
     /// The last collection that ended, as long as nothing was told of it.
     untold: Option<Collection>,
@@ -105,6 +107,8 @@ impl Encode for Encoder {
 
     fn end(&mut self, out: &mut Vec<u8>) {
         self.name_method(None);
+        self.losses
+            .one_if(self.handler.take().is_some(), Lack::Handlers);
         self.settle(None);
         self.dump_end(None);
         self.output.grown(THREADLESS);
@@ -368,6 +372,7 @@ impl Encoder {
                 return self.monitor(DONE, (e.thread, e.time, e.object), &e.stack);
             }
             Event::ExceptionThrow(e) => return self.throw(e),
+            Event::CatchDetail(e) => return self.catch_detail(e),
             Event::ExceptionCatch(e) => return self.catch(e),
             Event::HeapDump(e) => return self.dump_start(e),
             Event::HeapObject(e) => return self.dump_object(e),

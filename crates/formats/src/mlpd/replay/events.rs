@@ -59,11 +59,7 @@ impl Replay {
                 number,
                 method,
                 object,
-            } => {
-                self.tally
-                    .passed_if(number != 0, Passed::ClauseNumbers, offset);
-                return self.catch(at, kind, method, object);
-            }
+            } => return self.catch(at, (kind, number), method, object),
             Raw::Monitor {
                 event,
                 object,
@@ -332,19 +328,30 @@ impl Replay {
     pub(super) fn catch(
         &mut self,
         at: At,
-        kind: u64,
+        (kind, entry): (u64, u64),
         method: u64,
         address: u64,
     ) -> Option<Event<'static>> {
-        if kind != 0 && kind != 2 {
-            self.tally.passed(Passed::OtherClauses, at.offset);
-            return None;
-        }
-        self.tally
-            .passed_if(kind != 0, Passed::FinallyClauses, at.offset);
+        let takes_all = match kind {
+            CLAUSE_CATCH => false,
+            CLAUSE_FINALLY => true,
+            _ => {
+                self.tally.passed(Passed::OtherClauses, at.offset);
+                return None;
+            }
+        };
         let of = self.method(method, at);
         let object = self.object(address);
         let class = self.exception_class(at)?;
+        // Zeros of ours may stand for a handler of which nothing was told.
+        if takes_all || entry != 0 || !self.own {
+            self.queue.push_back(Event::CatchDetail(CatchDetail {
+                thread: self.id(at),
+                time: at.time,
+                entry,
+                takes_all,
+            }));
+        }
         Some(Event::ExceptionCatch(ExceptionCatch {
             thread: self.id(at),
             time: at.time,

@@ -9,11 +9,12 @@ use crate::mlpd::merge::Next;
 use crate::mlpd::raw::Raw;
 use crate::mlpd::tally::{Passed, Tally};
 use crate::mlpd::{
-    COMPILER, CONTENTION, DEFINITIONS, DONE, DataVersion, FARTHEST_LEAVE, GC_END, GC_START,
-    METADATA_FAILED, METADATA_LOAD, METADATA_UNLOAD, ROOT_KINDS, VM, kind_of,
+    CLAUSE_CATCH, CLAUSE_FINALLY, COMPILER, CONTENTION, DEFINITIONS, DONE, DataVersion,
+    FARTHEST_LEAVE, GC_END, GC_START, METADATA_FAILED, METADATA_LOAD, METADATA_UNLOAD, ROOT_KINDS,
+    VM, kind_of,
 };
 use jtrail_model::{
-    AgentCreate, AgentDestroy, ClassId, ClassUnload, Duration, Event, ExceptionCatch,
+    AgentCreate, AgentDestroy, CatchDetail, ClassId, ClassUnload, Duration, Event, ExceptionCatch,
     ExceptionThrow, Frame, GcDetail, GcFinish, GcRoot, GcStart, Generation, HeapDump, HeapDumpEnd,
     HeapDumpId, HeapObject, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter,
     MonitorContendedEntered, Node, ObjectAlloc, ObjectId, ObjectReference, ProcessCreate,

@@ -93,6 +93,7 @@ impl Losses {
             }
             Event::ExceptionThrow(_) => "throws",
             Event::ExceptionCatch(_) => "catches",
+            Event::CatchDetail(_) => "handlers of catches",
             Event::AggregatedEnter(_) | Event::AggregatedLeave(_) => "sums of calls",
             Event::HeapDump(_)
             | Event::GcRoot(_)

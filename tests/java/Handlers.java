@@ -1,0 +1,204 @@
+/** Handlers of all kinds. Prints which ones ran: method, first entry in its exception table, whether it takes all. */
+public class Handlers {
+    private static int calls;
+    private static final Object LOCK = new Object();
+
+    private static final class Resource implements AutoCloseable {
+        @Override
+        public void close() {
+            throw new ArithmeticException("close");
+        }
+    }
+
+    public static void main(String[] args) {
+        // More than once, also compiled.
+        for (int round = 0; round < 3; round++) {
+            typed();
+            second();
+            either();
+            behindEither();
+            anything();
+            quietly(Handlers::last);
+            quietly(Handlers::between);
+            quietly(Handlers::guarded);
+            quietly(Handlers::nested);
+            quietly(Handlers::around);
+            quietly(() -> new Handlers(round()));
+            resource();
+            wide();
+        }
+    }
+
+    private static int round() {
+        return calls;
+    }
+
+    private static void fail() {
+        calls++;
+        throw new IllegalStateException();
+    }
+
+    private static void told(String method, int entry, boolean takesAll) {
+        System.out.println("handler " + method + " " + entry + " " + takesAll);
+    }
+
+    private static void quietly(Runnable code) {
+        try {
+            code.run();
+        } catch (IllegalStateException e) {
+            told("quietly", 0, false);
+        }
+    }
+
+    /** With code in front of the call of `super`. */
+    private Handlers(int number) {
+        super();
+        try {
+            if (number > 0) {
+                fail();
+            }
+        } finally {
+            told("<init>", 0, true);
+        }
+    }
+
+    private static void typed() {
+        try {
+            fail();
+        } catch (IllegalStateException e) {
+            told("typed", 0, false);
+        }
+    }
+
+    private static void second() {
+        try {
+            fail();
+        } catch (ArithmeticException e) {
+            throw new AssertionError(e);
+        } catch (IllegalStateException e) {
+            told("second", 1, false);
+        }
+    }
+
+    private static void either() {
+        try {
+            fail();
+        } catch (ArithmeticException | IllegalStateException e) {
+            told("either", 0, false);
+        }
+    }
+
+    private static void behindEither() {
+        try {
+            fail();
+        } catch (ArithmeticException | ClassCastException e) {
+            throw new AssertionError(e);
+        } catch (RuntimeException e) {
+            told("behindEither", 2, false);
+        }
+    }
+
+    private static void anything() {
+        try {
+            fail();
+        } catch (Throwable e) {
+            told("anything", 0, false);
+        }
+    }
+
+    private static void last() {
+        try {
+            fail();
+        } finally {
+            told("last", 0, true);
+        }
+    }
+
+    /** Neither the first handler nor what it does is in the way. */
+    private static void between() {
+        try {
+            fail();
+        } catch (ArithmeticException e) {
+            throw new AssertionError(e);
+        } finally {
+            told("between", 1, true);
+        }
+    }
+
+    private static void guarded() {
+        try {
+            lock();
+        } catch (IllegalStateException e) {
+            told("lock", 0, true);
+            told("guarded", 0, false);
+        }
+    }
+
+    private static void lock() {
+        synchronized (LOCK) {
+            fail();
+        }
+    }
+
+    private static void nested() {
+        try {
+            try {
+                fail();
+            } catch (IllegalStateException e) {
+                told("nested", 0, false);
+                fail();
+            }
+        } finally {
+            told("nested", 1, true);
+        }
+    }
+
+    private static void around() {
+        for (int i = 0; i < 2; i++) {
+            try {
+                fail();
+            } catch (IllegalStateException e) {
+                told("around", 0, false);
+            }
+        }
+        try {
+            fail();
+        } catch (IllegalStateException e) {
+            told("around", 1, false);
+        }
+    }
+
+    private static void resource() {
+        try (Resource resource = new Resource()) {
+            fail();
+        } catch (IllegalStateException e) {
+            told("resource", 0, false); // closes it
+            told("resource", 1, false); // adds what that throws
+            told("resource", 2, false);
+        }
+    }
+
+    /** Its handler is far from the start of its code. */
+    private static void wide() {
+        int sum = 0;
+        for (int i = 0; i < 3; i++) {
+            switch (i) {
+                case 0:
+                    sum += calls;
+                    break;
+                case 1:
+                    sum -= calls * 3;
+                    break;
+                default:
+                    int[] numbers = {sum, calls, i, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
+                    sum += numbers[i];
+            }
+        }
+        try {
+            calls += sum;
+            fail();
+        } catch (IllegalStateException e) {
+            told("wide", 0, false);
+        }
+    }
+}
