@@ -252,6 +252,8 @@ fn retransform(agent: &Agent, classes: &[jclass]) -> usize {
     // SAFETY: local references that the JVM gave us.
     let result = unsafe { agent.jvmti.retransform(classes) };
     OURS.set(false);
+    // What was looked up meanwhile may be of the old code.
+    agent.classes.forget_jmethods();
     let Err(error) = result else { return 0 };
     match classes {
         [class] => {

@@ -321,7 +321,7 @@ impl Classes {
     }
 
     /// The JVM's names of methods may stand for others from now on, and lines may have moved: a class was redefined or unloaded.
-    fn forget_jmethods(&self) {
+    pub(crate) fn forget_jmethods(&self) {
         self.by_jmethod.write().clear();
         self.in_stacks.write().clear();
     }

@@ -105,3 +105,54 @@ impl Handlers {
         classes.get(&(loader, class.into()))?.get(method).cloned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The class of that name with a method `m()V`, which has that many instructions and a handler at each of these places.
+    fn class(name: &str, length: u8, handlers: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\xca\xfe\xba\xbe\0\0\0\x31\0\x06\x01\0".to_vec();
+        bytes.push(name.len() as u8);
+        bytes.extend(name.as_bytes());
+        bytes.extend(b"\x07\0\x01\x01\0\x01m\x01\0\x03()V\x01\0\x04Code");
+        bytes.extend(b"\0\x21\0\x02\0\0\0\0\0\0\0\x01\0\x08\0\x03\0\x04\0\x01\0\x05\0\0\0");
+        bytes.push(12 + length + 8 * handlers.len() as u8);
+        bytes.extend([0, 1, 0, 0, 0, 0, 0, length]);
+        bytes.resize(bytes.len() + usize::from(length) - 1, 0);
+        bytes.extend([0xb1, 0, handlers.len() as u8]);
+        for handler in handlers {
+            bytes.extend([0, 0, 0, 1, 0, *handler, 0, 0]);
+        }
+        bytes.extend([0; 4]);
+        bytes
+    }
+
+    #[test]
+    fn handlers_are_those_of_the_last_class_file() {
+        let handlers = Handlers::default();
+        let of = |class| handlers.of(Loader::BOOT, class, "m()V");
+        handlers.note(Loader::BOOT, &class("a/B", 9, &[7, 3, 7]));
+        let first = of("a/B").expect("handlers");
+        assert!(first.are_of(9) && !first.are_of(10));
+        let entry = |at| first.at(at).map(|handler| handler.entry);
+        assert_eq!([3, 7].map(entry), [Some(1), Some(0)]);
+        assert_eq!([-1, 0, 5, 65_536 + 3].map(entry), [None; 4]);
+        assert!(handlers.of(Loader::PLATFORM, "a/B", "m()V").is_none());
+        assert!(handlers.of(Loader::BOOT, "a/B", "n()V").is_none());
+
+        handlers.note(Loader::BOOT, b"no class");
+        assert!(of("a/B").is_some());
+        handlers.note(Loader::BOOT, &class("a/B", 9, &[]));
+        assert!(of("a/B").is_none());
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_kept() {
+        let handlers = Handlers::default();
+        for n in 0..=MOST_CLASSES {
+            handlers.note(Loader::BOOT, &class(&n.to_string(), 4, &[1]));
+        }
+        assert_eq!(handlers.0.lock().len(), 1);
+    }
+}

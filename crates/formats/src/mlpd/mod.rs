@@ -179,7 +179,8 @@
 //! - **Classes, methods, loaders** are numbered in the order of their definitions; number *n*, from 1, has the id 4·*n*.
 //!   A loader is a domain, an image and an assembly of its name; a class whose loader is not told yet is in that named
 //!   `unknown`, and is repeated in its own when it is told. In version 17 each class has one table, of the class's id.
-//!   There is one image for a loader, not for each jar or module *(choice)*: events tell the loader only.
+//!   There is one image for a loader, not for each jar or module *(choice)*: events tell the loader only. From which jar a class comes, its
+//!   protection domain says, by Java code that the agent must not run while the class loads.
 //! - **Names** are those of Java sources: `java.lang.String[]`; `demo.Main:main (java.lang.String[])`. A method
 //!   belongs to the class of its name that was told last; the class is repeated where it must be.
 //! - **Methods** are named by an event 43 whose address is the method's id and whose size is the length of the
