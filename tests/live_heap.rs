@@ -112,7 +112,12 @@ impl Dump {
         classes
     }
 
-    fn count(&self, class: &str) -> u64 {
+    /// Whether its end was told.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    pub(crate) fn count(&self, class: &str) -> u64 {
         self.histogram().get(class).map_or(0, |(count, _)| *count)
     }
 

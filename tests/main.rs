@@ -64,6 +64,7 @@ mod live_threads;
 mod live_top;
 mod live_trivial;
 mod live_truth;
+mod live_unborn;
 mod live_waiting;
 mod observe;
 mod source;

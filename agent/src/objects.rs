@@ -32,6 +32,8 @@ use std::time::Duration;
 
 const CLASS_SHIFT: u32 = 40;
 const OBJECT_MASK: i64 = (1 << CLASS_SHIFT) - 1;
+/// In the tag of a virtual thread: walks over the heap may go into it.
+const MADE: i64 = i64::MIN;
 
 /// How long a walk over the heap waits for threads that give an object its number: a debugger may have stopped one.
 const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
@@ -190,8 +192,10 @@ impl Objects {
         object: jobject,
         class: NewClass,
     ) -> Option<u64> {
-        // SAFETY: the caller's promise.
-        if self.walks.is_some() && unsafe { self.jvmti.tag(object) }.unwrap_or_default() != 0 {
+        if self.walks.is_some()
+            // SAFETY: the caller's promise.
+            && number_in(unsafe { self.jvmti.tag(object) }.unwrap_or_default()) != 0
+        {
             return None;
         }
         let number = next_number();
@@ -589,5 +593,18 @@ pub(crate) fn number_in(tag: i64) -> u64 {
 
 /// The number of the class that the object stands for.
 pub(crate) fn class_in(tag: i64) -> Option<u32> {
-    ((tag >> CLASS_SHIFT) as u32).checked_sub(1)
+    (((tag & !MADE) >> CLASS_SHIFT) as u32).checked_sub(1)
+}
+
+/// Whether walks over the heap may go into the virtual thread that has this tag.
+pub(crate) fn is_made(tag: i64) -> bool {
+    tag & MADE != 0
+}
+
+/// The tag, with that said.
+pub(crate) fn with_made(tag: i64, is_made: bool) -> i64 {
+    match is_made {
+        true => tag | MADE,
+        false => tag & !MADE,
+    }
 }

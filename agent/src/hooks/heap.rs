@@ -18,11 +18,12 @@
 
 use super::follower::Follower;
 use super::last_frees::while_walking;
+use super::made_threads::{MadeThreads, VIRTUAL_THREAD};
 use super::record;
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{Code, object};
-use crate::jvmti::{Passed, Reference};
+use crate::jvmti::{Onward, Passed, Reference};
 use crate::numbers::NumberSet;
 use crate::objects::{Objects, class_in, number_in};
 use crate::{guard, jni, log};
@@ -146,20 +147,19 @@ fn walk(
     buffer: &ThreadBuffer,
     (number, moment): (u64, Moment),
 ) {
-    let mut fillers = Vec::new();
+    let (mut fillers, mut virtual_threads) = (Vec::new(), None);
     for class in objects.jvmti.loaded_classes().unwrap_or_default() {
         // SAFETY: a local reference that the JVM just gave us.
-        let (class, name) = unsafe {
-            let name = || objects.jvmti.class_signature(class);
+        let (number, name) = unsafe {
             (
                 objects.class(agent, class),
-                (moment != Moment::Any).then(name),
+                objects.jvmti.class_signature(class),
             )
         };
-        if let Some(Ok(name)) = name
-            && FILLERS.contains(&&*name)
-        {
-            fillers.extend(class);
+        match name.as_deref() {
+            Ok(VIRTUAL_THREAD) => virtual_threads = number.map(|number| (class, number)),
+            Ok(name) if FILLERS.contains(&name) => fillers.extend(number),
+            _ => {}
         }
     }
     let Some(still) = objects.keep_numbers() else {
@@ -174,6 +174,9 @@ fn walk(
         objects,
         buffer,
         fillers,
+        // SAFETY: the running thread's environment, a local reference, and the lock is held.
+        virtual_threads: virtual_threads
+            .map(|(class, number)| unsafe { MadeThreads::find(env, objects, class, number) }),
         seen: NumberSet::default(),
         unknown: Unknown::default(),
     };
@@ -187,6 +190,7 @@ fn walk(
     });
     drop(still);
     let left_out = walk.tell_unknown(env);
+    let passed = walk.virtual_threads.map_or(0, MadeThreads::passed);
     match result {
         Err(error) => log::say(&format!(
             "snapshot {number} of the heap is incomplete: {error}"
@@ -196,6 +200,11 @@ fn walk(
             if left_out > 0 {
                 log::say(&format!(
                     "snapshot {number} of the heap leaves {left_out} objects out, whose classes loaded and which died meanwhile"
+                ));
+            }
+            if passed > 0 {
+                log::say(&format!(
+                    "snapshot {number} of the heap leaves out what virtual threads refer to that were being made: {passed}"
                 ));
             }
             record(agent, Some(buffer), Code::HeapDumpEnd, &[number]);
@@ -209,6 +218,8 @@ struct Walk<'a> {
     buffer: &'a ThreadBuffer,
     /// Numbers of the classes that [`FILLERS`] names.
     fillers: Vec<u32>,
+    /// None where the JVM has no virtual threads.
+    virtual_threads: Option<MadeThreads>,
     seen: NumberSet,
     unknown: Unknown,
 }
@@ -260,7 +271,7 @@ impl Walk<'_> {
     }
 
     /// Tells of a reference, or a root. Calls nothing of the JVM.
-    fn visit(&mut self, reference: Reference<'_>) -> bool {
+    fn visit(&mut self, reference: Reference<'_>) -> Onward {
         let class = class_in(reference.class_tag);
         let number = self.mention(reference.tag, class, reference.size);
         match reference.referrer.map(number_in) {
@@ -276,7 +287,15 @@ impl Walk<'_> {
                 }
             }
         }
-        !guard::is_off()
+        let passes = self
+            .virtual_threads
+            .as_mut()
+            .is_some_and(|threads| threads.passes(class, *reference.tag));
+        match passes {
+            _ if guard::is_off() => Onward::Stop,
+            true => Onward::Past,
+            false => Onward::Into,
+        }
     }
 
     fn tell(&self, code: Code, payload: [u64; 2]) {

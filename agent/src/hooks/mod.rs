@@ -18,6 +18,7 @@ mod last_frees;
 mod late;
 pub(crate) mod leaving;
 mod lifecycle;
+mod made_threads;
 mod method;
 mod monitor;
 mod object;

@@ -8,8 +8,8 @@ mod threads;
 pub(crate) use api::{ApiFunctions, bind_api, new_text, text_of, unbind_api};
 pub(crate) use hook::{HOOKS, Hook, HookFunctions, NAME as HOOK_NAME, bind_functions, is_present};
 pub(crate) use objects::{
-    address, allocate, array_length, element, forget, is_instance, named_class, new_array,
-    object_class, with_garbage,
+    address, allocate, array_length, element, field, forget, is_instance, is_set, named_class,
+    new_array, object_class, with_garbage,
 };
 pub(crate) use threads::{new_thread, park_blocker, with_local_frame};
 

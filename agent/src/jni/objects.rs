@@ -2,8 +2,9 @@
 
 use super::with;
 use jni::objects::{JClass, JObject, JValue};
-use jni::sys::{JNIEnv, jclass, jint, jobject};
+use jni::sys::{JNIEnv, jclass, jfieldID, jint, jobject};
 use jni::{jni_sig, jni_str};
+use std::ffi::CStr;
 use std::ptr;
 
 /// Where an object is at the moment: HotSpot's local references point to places that hold it.
@@ -110,6 +111,40 @@ pub(crate) unsafe fn object_class(env: *mut JNIEnv) -> Option<jclass> {
 pub(crate) unsafe fn is_instance(env: *mut JNIEnv, object: jobject, class: jclass) -> bool {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.IsInstanceOf)(env, object, class) }
+}
+
+/// A field of a class; `None` if it has none of that name and descriptor.
+///
+/// # Safety
+/// `env` is the running thread's, and `class` a live reference to an initialised class.
+pub(crate) unsafe fn field(
+    env: *mut JNIEnv,
+    class: jclass,
+    name: &CStr,
+    descriptor: &CStr,
+) -> Option<jfieldID> {
+    // SAFETY: the caller's promise; the functions are there since the first version.
+    unsafe {
+        let functions = &(**env).v1_1;
+        let field = (functions.GetFieldID)(env, class, name.as_ptr(), descriptor.as_ptr());
+        if field.is_null() {
+            (functions.ExceptionClear)(env);
+        }
+        (!field.is_null()).then_some(field)
+    }
+}
+
+/// Whether a field of an object holds a reference that is not null.
+///
+/// # Safety
+/// `env` is the running thread's, `object` a live reference, and `field` one of references, of the object's class.
+pub(crate) unsafe fn is_set(env: *mut JNIEnv, object: jobject, field: jfieldID) -> bool {
+    // SAFETY: the caller's promise; the functions are there since the first version.
+    unsafe {
+        let value = ((**env).v1_1.GetObjectField)(env, object, field);
+        forget(env, value);
+        !value.is_null()
+    }
 }
 
 /// Elements of an array.

@@ -2,7 +2,7 @@
 
 use super::abi::{self, HeapCallbacks};
 use super::env::{Jvmti, Result, check};
-use jni::sys::{jint, jlong, jobject};
+use jni::sys::{jclass, jint, jlong, jobject};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -30,17 +30,39 @@ pub(crate) struct Passed<'a> {
     pub(crate) tag: &'a mut i64,
 }
 
-/// Goes on into the object, unless it was there before.
-const VISIT_OBJECTS: jint = 0x100;
+/// How a walk goes on behind a reference.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum Onward {
+    /// Into the object, unless the walk was there before.
+    Into,
+    /// To what else there is.
+    Past,
+    /// Not at all.
+    #[default]
+    Stop,
+}
+
+impl Onward {
+    /// The header's `JVMTI_VISIT_OBJECTS` and `JVMTI_VISIT_ABORT`.
+    fn answer(self) -> jint {
+        match self {
+            Self::Into => 0x100,
+            Self::Past => 0,
+            Self::Stop => ABORT,
+        }
+    }
+}
+
 const ABORT: jint = 0x8000;
 
 impl Jvmti {
     /// Shows `visit` every reference between the objects that can be reached, and every root. An object's first mention comes
-    /// before the references that it holds. The program stands still meanwhile; `visit` runs on any thread, and must not call the JVM;
-    /// when it answers `false`, the walk is over.
+    /// before the references that it holds. The program stands still meanwhile; `visit` runs on any thread, and must not call the JVM.
+    ///
+    /// HotSpot crashes where it goes into a virtual thread without a continuation.
     pub(crate) fn follow_references<F>(self, mut visit: F) -> Result<()>
     where
-        F: FnMut(Reference<'_>) -> bool,
+        F: FnMut(Reference<'_>) -> Onward,
     {
         // SAFETY: a null object stands for all roots.
         unsafe { self.follow_from(ptr::null_mut(), &mut visit) }
@@ -52,14 +74,14 @@ impl Jvmti {
     /// `object` is a live reference.
     pub(crate) unsafe fn look_at(self, object: jobject) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.follow_from(object, &mut |_| false) }
+        unsafe { self.follow_from(object, &mut |_| Onward::Stop) }
     }
 
     /// # Safety
     /// `object` is null, or a live reference.
     unsafe fn follow_from<F>(self, object: jobject, visit: &mut F) -> Result<()>
     where
-        F: FnMut(Reference<'_>) -> bool,
+        F: FnMut(Reference<'_>) -> Onward,
     {
         let callbacks = HeapCallbacks::references(visited::<F>);
         // SAFETY: the caller's promise; a null class stands for all; callbacks and `visit` live during the call, and
@@ -77,12 +99,26 @@ impl Jvmti {
     }
 
     /// Shows `visit` every object in the heap, which may be dead but not collected yet; with some collectors only those that can be reached. Among them are
-    /// what the JVM fills gaps with, where the next object may be made. Otherwise as [`Self::follow_references`].
+    /// what the JVM fills gaps with, where the next object may be made. The program stands still meanwhile; `visit` runs on any thread, and must not call
+    /// the JVM; when it answers `false`, the walk is over.
     pub(crate) fn pass_objects<F>(self, mut visit: F) -> Result<()>
     where
         F: FnMut(Passed<'_>) -> bool,
     {
-        self.iterate(0, &mut visit)
+        // SAFETY: null stands for all classes.
+        unsafe { self.iterate(0, ptr::null_mut(), &mut visit) }
+    }
+
+    /// Shows `visit` every object of just that class; otherwise as [`Self::pass_objects`].
+    ///
+    /// # Safety
+    /// `class` is a live reference to a class.
+    pub(crate) unsafe fn pass_instances<F>(self, class: jclass, mut visit: F) -> Result<()>
+    where
+        F: FnMut(Passed<'_>) -> bool,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { self.iterate(0, class, &mut visit) }
     }
 
     /// Takes the tags of all objects away, which may be dead but not collected yet. The program stands still meanwhile. Some collectors only find
@@ -90,23 +126,27 @@ impl Jvmti {
     pub(crate) fn untag_all(self) -> Result<()> {
         /// Leaves objects without a tag out.
         const FILTER_UNTAGGED: jint = 0x8;
-        self.iterate(FILTER_UNTAGGED, &mut |object: Passed<'_>| {
+        let untag = &mut |object: Passed<'_>| {
             *object.tag = 0;
             true
-        })
+        };
+        // SAFETY: null stands for all classes.
+        unsafe { self.iterate(FILTER_UNTAGGED, ptr::null_mut(), untag) }
     }
 
-    fn iterate<F>(self, filter: jint, visit: &mut F) -> Result<()>
+    /// # Safety
+    /// `class` is null, for all, or a live reference to a class.
+    unsafe fn iterate<F>(self, filter: jint, class: jclass, visit: &mut F) -> Result<()>
     where
         F: FnMut(Passed<'_>) -> bool,
     {
         let callbacks = HeapCallbacks::objects(passed::<F>);
-        // SAFETY: a null class stands for all; callbacks and `visit` live during the call, and `passed` has the type of `visit`.
+        // SAFETY: the caller's promise; callbacks and `visit` live during the call, and `passed` has the type of `visit`.
         check("IterateThroughHeap", unsafe {
             abi::iterate_through_heap(
                 self.0,
                 filter,
-                ptr::null_mut(),
+                class,
                 &callbacks,
                 ptr::from_mut(visit).cast(),
             )
@@ -186,9 +226,9 @@ unsafe extern "system" fn visited<F>(
     visit: *mut c_void,
 ) -> jint
 where
-    F: FnMut(Reference<'_>) -> bool,
+    F: FnMut(Reference<'_>) -> Onward,
 {
-    let goes_on = crate::guard::run("a walk over the heap", || {
+    let onward = crate::guard::run("a walk over the heap", || {
         // SAFETY: the caller's promise; nobody else has it now.
         let visit = unsafe { &mut *visit.cast::<F>() };
         // SAFETY: null, or the JVM's place for the tag; read before the other one is borrowed, which may be the same.
@@ -202,5 +242,5 @@ where
             tag: unsafe { &mut *tag },
         })
     });
-    if goes_on { VISIT_OBJECTS } else { ABORT }
+    onward.answer()
 }
