@@ -172,8 +172,11 @@ const SIGNATURES: [&str; 6] = [
     "",
 ];
 
-/// An open call: method, class, ticket.
-type Call = (MethodId, ClassId, u32);
+/// An open call: method, class, ticket, and whether the log has it.
+type Call = (MethodId, ClassId, u32, bool);
+
+/// CPU time of a thread that was told: thread, millisecond, microseconds so far.
+type Cpu = (u64, i64, i64);
 
 /// A sound trace, and what its log must give back: calls by thread, and counts.
 #[derive(Default)]
@@ -192,9 +195,43 @@ struct Machine {
     sites: HashMap<String, (u64, u64)>,
     collections: usize,
     paused: bool,
+    /// Lines of CPU time, the last one of each thread, and what was told at moments when the log has no line.
+    cpu_lines: Vec<Cpu>,
+    cpu_told: HashMap<ThreadId, (i64, i64)>,
+    /// Method, millisecond, address and size.
+    compiled: Vec<(String, i64, u64, i64)>,
 }
 
 impl Machine {
+    fn ms(&self) -> i64 {
+        self.time / 1_000_000
+    }
+
+    /// The log has a line, if one is due: a call tells its time at the interval's end only.
+    fn cpu_line(&mut self, thread: ThreadId, cpu: i64, of_call: bool) {
+        let ms = self.ms();
+        let last = self.cpu_told.get(&thread).copied();
+        if self.paused || of_call && last.is_some_and(|(at, _)| ms < at + 10) {
+            return;
+        }
+        let used = last.map_or(0, |(_, us)| us).max(cpu / 1000);
+        self.cpu_told.insert(thread, (ms, used));
+        self.cpu_lines.push((thread.0 + 1, ms, used));
+    }
+
+    /// A pause leaves all calls; what of them is still to come, the log does not have.
+    fn leave_all(&mut self) {
+        let ms = self.ms();
+        for (thread, stack, _) in &mut self.stacks {
+            for (method, .., written) in stack.iter_mut().rev() {
+                if std::mem::take(written) {
+                    let calls = self.calls.entry(*thread).or_default();
+                    calls.push(format!("-m{} {ms}", method.0 - 100));
+                }
+            }
+        }
+    }
+
     fn run(choices: &[Choice], events: Option<&'static str>) -> Self {
         let mut machine = Self {
             time: START,
@@ -267,7 +304,8 @@ impl Machine {
         match c.what {
             1..40 => {
                 *ticket += 1;
-                stack.push((method, of, *ticket));
+                stack.push((method, of, *ticket, !self.paused));
+                let cpu = if c.which == 5 { self.time - START } else { 0 };
                 self.events.push(Event::MethodEnter(MethodEnter {
                     thread,
                     time,
@@ -275,16 +313,18 @@ impl Machine {
                     class: of,
                     ticket: *ticket,
                     stack_depth: stack.len() as i64,
-                    cpu_time: Duration(if c.which == 5 { self.time - START } else { 0 }),
+                    cpu_time: Duration(cpu),
                 }));
-                self.calls.entry(thread).or_default().push(format!(
-                    "+m{} {}",
-                    c.which,
-                    self.time / 1_000_000
-                ));
+                if !self.paused {
+                    let call = format!("+m{} {}", c.which, self.ms());
+                    self.calls.entry(thread).or_default().push(call);
+                }
+                if cpu != 0 {
+                    self.cpu_line(thread, cpu, true);
+                }
             }
             40..70 => {
-                if let Some((method, class, ticket)) = stack.pop() {
+                if let Some((method, class, ticket, written)) = stack.pop() {
                     self.events.push(Event::MethodLeave(MethodLeave {
                         thread,
                         time,
@@ -294,11 +334,10 @@ impl Machine {
                         by_exception: c.which == 0,
                         ..Default::default()
                     }));
-                    self.calls.entry(thread).or_default().push(format!(
-                        "-m{} {}",
-                        method.0 - 100,
-                        self.time / 1_000_000
-                    ));
+                    if written {
+                        let call = format!("-m{} {}", method.0 - 100, self.ms());
+                        self.calls.entry(thread).or_default().push(call);
+                    }
                 }
             }
             70..80 => {
@@ -313,9 +352,13 @@ impl Machine {
                     class,
                     ..Default::default()
                 }));
+                if self.paused {
+                    return;
+                }
                 let class = CLASS_NAMES[usize::from(c.which)];
                 let calls: Vec<_> = stack
                     .iter()
+                    .filter(|(.., written)| *written)
                     .map(|(m, ..)| format!("m{}", m.0 - 100))
                     .collect();
                 let site = site(thread.0 + 1, &calls, class);
@@ -325,7 +368,7 @@ impl Machine {
                 }
             }
             80..84 => {
-                self.collections += 1;
+                self.collections += usize::from(!self.paused);
                 self.events.push(Event::GcStart(GcStart { time }));
                 self.events.push(Event::GcFinish(GcFinish {
                     time,
@@ -354,8 +397,10 @@ impl Machine {
                     1 => 3,
                     _ => 1,
                 };
-                self.samples
-                    .push((format!("{} {stack:?}", thread.0), ticks.into()));
+                if !self.paused {
+                    self.samples
+                        .push((format!("{} {stack:?}", thread.0), ticks.into()));
+                }
                 self.events.push(Event::Sample(Sample {
                     thread,
                     time,
@@ -372,6 +417,7 @@ impl Machine {
                     time,
                     cpu_time,
                 }));
+                self.cpu_line(thread, cpu_time.0, false);
             }
             96 => {
                 let compile = MethodCompile {
@@ -387,6 +433,9 @@ impl Machine {
                         }],
                     }],
                 };
+                let name = format!("m{}", c.which);
+                self.compiled
+                    .push((name, self.ms(), compile.address, compile.size));
                 self.events.push(Event::MethodCompile(compile));
             }
             97 if stack.is_empty() => {
@@ -394,9 +443,14 @@ impl Machine {
                 self.events
                     .push(Event::ThreadEnd(ThreadEnd { thread, time }));
             }
-            98 if self.paused || self.stacks.iter().all(|(_, stack, _)| stack.is_empty()) => {
-                self.events.push(Event::TracePause(TracePause { time }));
+            98 | 99 if self.paused => {
+                self.paused = false;
                 self.events.push(Event::TraceResume(TraceResume { time }));
+            }
+            98 => {
+                self.leave_all();
+                self.paused = true;
+                self.events.push(Event::TracePause(TracePause { time }));
             }
             _ => {}
         }
@@ -442,6 +496,50 @@ fn calls_of(events: &[Event<'_>]) -> HashMap<u64, Vec<String>> {
         calls.entry(thread.0).or_default().push(call);
     }
     calls
+}
+
+/// The CPU times that the log tells of threads.
+fn cpu_of(events: &[Event<'_>]) -> Vec<Cpu> {
+    let line = |e: &Event<'_>| match e {
+        Event::ThreadCpu(e) => Some((e.thread.0, e.time.0 / 1_000_000, e.cpu_time.0 / 1000)),
+        _ => None,
+    };
+    events.iter().filter_map(line).collect()
+}
+
+/// The compilations that the log tells.
+fn compiled(events: &[Event<'_>]) -> Vec<(String, i64, u64, i64)> {
+    let mut names = HashMap::new();
+    let mut compiled = Vec::new();
+    for event in events {
+        match event {
+            Event::MethodDef(e) => drop(names.insert(e.method, e.name.clone().into_owned())),
+            Event::MethodCompile(e) => {
+                let name = names[&e.method].clone();
+                compiled.push((name, e.time.0 / 1_000_000, e.address, e.size));
+            }
+            _ => {}
+        }
+    }
+    compiled
+}
+
+/// The last table of live objects: objects and bytes by class.
+fn last_table(events: &[Event<'_>]) -> Option<HashMap<String, (u64, u64)>> {
+    let mut names = HashMap::new();
+    let mut last = None;
+    for event in events {
+        match event {
+            Event::ClassDef(e) => drop(names.insert(e.class, e.name.clone().into_owned())),
+            Event::LiveObjects(e) => {
+                let rows = e.classes.iter();
+                let row = |c: &LiveClass| (names[&c.class].clone(), (c.objects, c.bytes));
+                last = Some(rows.map(row).collect());
+            }
+            _ => {}
+        }
+    }
+    last
 }
 
 fn count(events: &[Event<'_>], kind: fn(&Event<'_>) -> bool) -> usize {
@@ -528,6 +626,9 @@ proptest! {
             prop_assert_eq!(count(&events, |e| matches!(e, Event::Sample(_))), 0);
             // T9: a sum belongs to the calls that were open.
             prop_assert_eq!(sites(&events), machine.sites);
+            if log.contains("CpuTraceThreadEnabled T") {
+                prop_assert_eq!(cpu_of(&events), machine.cpu_lines);
+            }
         } else if log.contains("CollectionMethod Sampling") {
             prop_assert!(calls_of(&events).is_empty());
             let ticks = |e: &Event<'_>| match e {
@@ -539,13 +640,15 @@ proptest! {
         prop_assert_eq!(allocated(&events), machine.allocated);
         prop_assert_eq!(count(&events, |e| matches!(e, Event::GcStart(_))), machine.collections);
         prop_assert_eq!(count(&events, |e| matches!(e, Event::ThreadStart(_))) as u64, machine.threads);
+        prop_assert_eq!(compiled(&events), machine.compiled);
         // The last table tells what is alive.
-        let last = events.iter().rev().find_map(|e| match e {
-            Event::LiveObjects(e) => Some(e.classes.iter().map(|c| c.objects).sum::<u64>()),
-            _ => None,
-        });
-        if let (Some(last), Some(Event::ObjectFree(_))) = (last, machine.events.last()) {
-            prop_assert_eq!(last, machine.objects.len() as u64);
+        if let (Some(last), Some(Event::ObjectFree(_)), false) = (last_table(&events), machine.events.last(), machine.paused) {
+            let mut live: HashMap<String, (u64, u64)> = HashMap::new();
+            for (_, class, size) in &machine.objects {
+                let sum = live.entry(CLASS_NAMES[class.0 as usize - 1].into()).or_default();
+                *sum = (sum.0 + 1, sum.1 + *size as u64);
+            }
+            prop_assert_eq!(last, live);
         }
         // Sound for the checker, too.
         let found = check(&events);

@@ -299,6 +299,13 @@ impl Names {
         self.classes.get(id.0).is_some()
     }
 
+    /// Whether a method of a known class was announced.
+    #[inline]
+    pub(super) fn has_method(&self, id: MethodId) -> bool {
+        let method = self.methods.get(id.0);
+        method.is_some_and(|method| method.iid.is_some() || self.has_class(method.class))
+    }
+
     /// The method that a frame names.
     pub(super) fn frame(&mut self, frame: &str) -> Option<MethodId> {
         match self.by_frame.get(frame) {

@@ -12,7 +12,6 @@ const FARTHEST_LEAVE: usize = 1000;
 impl Encoder {
     #[inline]
     pub(super) fn enter(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
-        self.settle_for_call(e.thread, out);
         if self.settings.collection != Collection::Instrumentation {
             self.losses.add("calls");
             return;
@@ -22,26 +21,25 @@ impl Encoder {
             self.iid(e.thread);
             return;
         };
-        if !thread.sums.is_empty() {
-            self.end_sums(e.thread, out);
-        }
-        let function = if self.paused {
-            self.losses.add("calls while the trace paused");
-            None
-        } else {
-            self.names.function(e.method, out)
-        };
-        let Some(thread) = self.threads.get(e.thread) else {
-            return;
-        };
+        let written = !self.paused && self.names.has_method(e.method);
         thread.calls.push(Call {
             ticket: e.ticket,
             method: e.method,
-            written: function.is_some(),
+            written,
         });
-        let Some(function) = function else {
-            self.losses
-                .add_if(!self.paused, "calls of methods that were not announced");
+        if !written {
+            self.losses.add(if self.paused {
+                "calls while the trace paused"
+            } else {
+                "calls of methods that were not announced"
+            });
+            return;
+        }
+        self.settle_for_call(e.thread, out);
+        let Some(function) = self.names.function(e.method, out) else {
+            return self.unnameable(e.thread);
+        };
+        let Some(thread) = self.threads.get(e.thread) else {
             return;
         };
         thread.ms = thread.ms.max(ms);
@@ -66,7 +64,6 @@ impl Encoder {
 
     #[inline]
     pub(super) fn leave(&mut self, e: &MethodLeave, out: &mut Vec<u8>) {
-        self.settle_for_call(e.thread, out);
         if self.settings.collection != Collection::Instrumentation {
             return;
         }
@@ -90,51 +87,70 @@ impl Encoder {
                 .add("leaves of calls that were left at a pause, or not written");
             return;
         }
-        if !thread.sums.is_empty() {
-            self.end_sums(e.thread, out);
-        }
+        self.settle_for_call(e.thread, out);
         let Some(thread) = self.threads.get(e.thread) else {
             return;
         };
         thread.ms = thread.ms.max(ms);
         let (iid, ms, depth) = (thread.iid, thread.ms, thread.depth);
-        thread.depth -= pops.min(depth);
+        let keep = depth.saturating_sub(pops);
+        thread.depth = keep;
+        self.pop((e.thread, iid), ms, (keep, depth), out);
+        self.line_at(e.thread, ms);
+        self.call_cpu(e.thread, ms, e.cpu_time, out);
+    }
+
+    /// Of so many frames the first stay. Leaves of one moment are one line.
+    #[inline]
+    fn pop(
+        &mut self,
+        (id, iid): (ThreadId, u32),
+        ms: u64,
+        (same, size): (u64, u64),
+        out: &mut Vec<u8>,
+    ) {
         match &mut self.pending {
             Pending::Stack {
                 thread,
                 ms: at,
                 keep,
                 ..
-            } if *thread == e.thread && *at == ms && self.frames.is_empty() => {
-                *keep = keep.saturating_sub(pops);
-            }
+            } if *thread == id && *at == ms && self.frames.is_empty() => *keep = same,
             _ => {
                 self.flush(out);
                 self.pending = Pending::Stack {
-                    thread: e.thread,
+                    thread: id,
                     iid,
                     ms,
-                    size: depth,
-                    keep: depth - pops.min(depth),
+                    size,
+                    keep: same,
                 };
             }
         }
-        self.line_at(e.thread, ms);
-        self.call_cpu(e.thread, ms, e.cpu_time, out);
     }
 
-    /// What [`Encoder::settle`] does, the short way.
+    /// What [`Encoder::settle`] does, the short way, and what the thread allocated before the call. Only a call
+    /// that is written may end what waits: one that is not is missing when the log is read.
     #[inline]
     fn settle_for_call(&mut self, id: ThreadId, out: &mut Vec<u8>) {
         if self.told.is_some() {
             self.end_told(out);
         }
-        match &self.pending {
-            Pending::None => {}
-            Pending::Stack { thread, .. } if *thread == id => {}
-            _ => self.flush(out),
+        if !matches!(self.pending, Pending::None | Pending::Stack { .. }) {
+            self.flush(out);
         }
         self.table_behind_frees(out);
+        self.end_sums(id, out);
+    }
+
+    /// The last call of a thread is one of more methods than there are internal ids.
+    #[cold]
+    fn unnameable(&mut self, id: ThreadId) {
+        self.losses.add("calls of methods that were not announced");
+        let thread = self.threads.get(id);
+        if let Some(call) = thread.and_then(|thread| thread.calls.last_mut()) {
+            call.written = false;
+        }
     }
 
     #[inline]
@@ -146,7 +162,6 @@ impl Encoder {
 
     /// Writes that all calls of a thread are left.
     pub(super) fn empty_stack(&mut self, id: ThreadId, ms: u64, out: &mut Vec<u8>) {
-        self.flush(out);
         let Some(thread) = self.threads.get(id) else {
             return;
         };
@@ -158,7 +173,8 @@ impl Encoder {
                 .for_each(|call| call.written = false);
             thread.ms = thread.ms.max(ms);
             thread.line_ms = thread.ms;
-            record(thread.iid, thread.ms, 0, (0, size), &[], out);
+            let (iid, ms) = (thread.iid, thread.ms);
+            self.pop((id, iid), ms, (0, size), out);
         }
     }
 
