@@ -5,7 +5,7 @@ mod common;
 mod log;
 
 use common::check::check;
-use common::random::trace;
+use common::random::event;
 use common::{decode, decode_pieces, every_event, shown};
 use jtrail_formats::tracelog::{Collection, Decoder, Encoder, Settings};
 use jtrail_formats::{Decode, Encode, Format, Severity, Step};
@@ -680,22 +680,24 @@ proptest! {
 
     /// Whatever comes, what is written keeps the grammar and the rules.
     #[test]
-    fn what_is_written_is_sound_whatever_comes(events in trace(), choices in choices()) {
+    fn what_is_written_is_sound_whatever_comes(events in prop::collection::vec(event(), 0..60), choices in choices()) {
         let machine = Machine::run(&choices, None).events;
         // Nonsense between, with ids that now and then mean something.
-        let mut mixed = Vec::new();
-        let mut nonsense = events.into_iter().map(near);
+        let (mut mixed, mut now) = (Vec::new(), Timestamp(START));
+        let mut nonsense = events.into_iter();
         for event in machine {
+            now = event.time().unwrap_or(now);
             mixed.push(event);
-            if mixed.len() % 5 == 3 {
-                mixed.extend(nonsense.next());
+            // The opening comes first.
+            if mixed.len() > 15 && mixed.len() % 3 != 0 {
+                mixed.extend(nonsense.next().map(|event| near(event, now)));
             }
         }
-        mixed.extend(nonsense);
+        mixed.extend(nonsense.map(|event| near(event, now)));
         for encoder in [Encoder::default(), Encoder::new(Settings { collection: Collection::Sampling, ..Settings::default() })] {
             let log = encoded(encoder, &mixed);
             check_log(&log);
-            strictly(&log);
+            prop_assert_eq!(encoded(Encoder::default(), &strictly(&log)), log);
         }
     }
 
@@ -715,33 +717,65 @@ proptest! {
     }
 }
 
-/// The event with ids that are near those of the machine.
-fn near(mut event: Event<'static>) -> Event<'static> {
+/// The event with ids and times that are near those of the machine.
+fn near(mut event: Event<'static>, now: Timestamp) -> Event<'static> {
     let small = |id: u64| id % 7;
+    let thread = |id: &mut ThreadId| *id = ThreadId(small(id.0));
+    let class = |id: &mut ClassId| *id = ClassId(small(id.0));
+    let method = |id: &mut MethodId| *id = MethodId(100 + small(id.0));
+    let time = |time: &mut Timestamp| {
+        if time.0 % 4 != 0 {
+            *time = now;
+        }
+    };
+    // The sum over all threads is a duration, too.
+    let cpu = |cpu: &mut Duration| cpu.0 %= 1 << 50;
     match &mut event {
-        Event::ThreadStart(e) => e.thread = ThreadId(small(e.thread.0)),
-        Event::ThreadEnd(e) => e.thread = ThreadId(small(e.thread.0)),
-        Event::ThreadCpu(e) => e.thread = ThreadId(small(e.thread.0)),
-        Event::Sample(e) => e.thread = ThreadId(small(e.thread.0)),
+        Event::ThreadStart(e) => thread(&mut e.thread),
+        Event::ThreadEnd(e) => thread(&mut e.thread),
+        Event::ThreadOsId(e) => thread(&mut e.thread),
+        Event::ThreadCpu(e) => {
+            thread(&mut e.thread);
+            time(&mut e.time);
+            cpu(&mut e.cpu_time);
+        }
+        Event::ProcessCpu(e) => (cpu(&mut e.cpu_time), time(&mut e.time)).1,
+        Event::Sample(e) => (thread(&mut e.thread), time(&mut e.time)).1,
         Event::MethodEnter(e) => {
-            e.thread = ThreadId(small(e.thread.0));
-            e.method = MethodId(100 + small(e.method.0));
+            thread(&mut e.thread);
+            method(&mut e.method);
+            time(&mut e.time);
+            cpu(&mut e.cpu_time);
         }
         Event::MethodLeave(e) => {
-            e.thread = ThreadId(small(e.thread.0));
-            e.method = MethodId(100 + small(e.method.0));
+            thread(&mut e.thread);
+            method(&mut e.method);
+            time(&mut e.time);
+            cpu(&mut e.cpu_time);
             e.ticket %= 5;
         }
-        Event::ClassDef(e) => e.class = ClassId(small(e.class.0)),
-        Event::ClassDetail(e) => e.class = ClassId(small(e.class.0)),
-        Event::MethodDef(e) => e.class = ClassId(small(e.class.0)),
-        Event::MethodCompile(e) => e.method = MethodId(100 + small(e.method.0)),
+        Event::ClassDef(e) => class(&mut e.class),
+        Event::ClassDetail(e) => class(&mut e.class),
+        Event::MethodDef(e) => class(&mut e.class),
+        Event::MethodCompile(e) => (method(&mut e.method), time(&mut e.time)).1,
         Event::ObjectAlloc(e) => {
-            e.thread = ThreadId(small(e.thread.0));
-            e.class = ClassId(small(e.class.0));
+            thread(&mut e.thread);
+            class(&mut e.class);
+            time(&mut e.time);
         }
-        Event::ObjectDef(e) => e.class = ClassId(small(e.class.0)),
+        Event::AllocationSum(e) => {
+            thread(&mut e.thread);
+            class(&mut e.class);
+            time(&mut e.time);
+            e.objects %= 3;
+        }
+        Event::ObjectDef(e) => class(&mut e.class),
         Event::ObjectFree(e) => e.object = ObjectId(small(e.object.0)),
+        Event::GcStart(e) => time(&mut e.time),
+        Event::GcFinish(e) => time(&mut e.time),
+        Event::LiveObjects(e) => e.classes.iter_mut().for_each(|e| class(&mut e.class)),
+        Event::TracePause(e) => time(&mut e.time),
+        Event::TraceResume(e) => time(&mut e.time),
         _ => {}
     }
     event

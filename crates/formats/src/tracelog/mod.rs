@@ -68,7 +68,9 @@
 //!
 //! - **Instrumentation.** A record tells leaves and then enters of one millisecond, never an enter
 //!   followed by its leave: each call pushes one frame. Ticks are 0. Calls that are open at the end stay
-//!   open.
+//!   open. The record ends where a line of anything but a definition follows, another millisecond, or a leave
+//!   behind an enter, and nowhere else: leaves that a pause makes are leaves like others, and an event that is
+//!   not written ends nothing. So a log of ours is the same when it is read and written again.
 //! - **Sampling.** Samples of one stack that follow each other on a thread are one record, at the time
 //!   of the last; with HighGranularityEnabled each is a record of its own.
 //!
@@ -80,7 +82,8 @@
 //!   behind its `cls ldf`, `fun nam` right behind the first `fun inf`.
 //! - Times do not fall among the `sam` lines of a thread, its `thr cpu` lines, all `gch` lines, all `prc
 //!   cpu` lines, and all pauses. A time that would is the last one.
-//! - A `sam mem` ends where its calls change, and at multiples of CpuTraceTimeoutMs *(choice)*.
+//! - A `sam mem` ends where its calls change, and at multiples of CpuTraceTimeoutMs *(choice)*. Sums that the trace
+//!   tells keep their times; those of one thread and millisecond that no line parts are one line.
 //! - `gch alt` comes behind the frees of a collection; when more of them follow, again before the next
 //!   collection *(choice)*. It is written only if frees are told.
 //! - `thr cpu` comes from CPU times of threads, and from those of calls every CpuTraceTimeoutMs. `prc

@@ -52,6 +52,7 @@ impl Encoder {
         }
         let size = e.size.try_into().unwrap_or_default();
         if self.settings.live_tables {
+            self.table_behind_frees(out);
             self.objects.add(e.object, e.class, size, ms);
         }
         if self.paused || !self.settings.memory {
@@ -68,6 +69,13 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let ms = thread.ms;
+        // A sum that the trace tells keeps its time.
+        if matches!(self.told, Some((Told::Sums, id, at)) if id == e.thread && at != ms) {
+            self.end_told(out);
+        }
+        let Some(thread) = self.threads.get(e.thread) else {
+            return;
+        };
         if !thread.sums.is_empty() && thread.sums_ms / interval != ms / interval {
             let run_goes_on = thread
                 .run
@@ -86,8 +94,9 @@ impl Encoder {
         self.threads.soil(e.thread);
     }
 
-    pub(super) fn object(&mut self, e: &ObjectDef) {
+    pub(super) fn object(&mut self, e: &ObjectDef, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
+        self.table_behind_frees(out);
         if self.settings.live_tables && self.names.has_class(e.class) {
             let size = e.size.try_into().unwrap_or_default();
             self.objects.add(e.object, e.class, size, ms);
@@ -119,14 +128,22 @@ impl Encoder {
             return;
         }
         let ms = self.ms(e.time);
-        if self.told.is_none() {
+        let Some(thread) = self.threads.get(e.thread) else {
+            return;
+        };
+        thread.ms = thread.ms.max(ms);
+        let ms = thread.ms;
+        // What a thread allocated in one millisecond is one line, however it was told.
+        let goes_on = !thread.sums.is_empty() && thread.sums_ms == ms;
+        let told = (Told::Sums, e.thread, ms);
+        self.settle_unless(told, out);
+        if !goes_on {
             self.end_interval(e.thread, out);
-            self.told = Some((Told::Sums, e.thread, e.time));
         }
+        self.told = Some(told);
         if let Some(thread) = self.threads.get(e.thread) {
             thread.add_sum(e.class, e.objects, e.bytes);
-            thread.ms = thread.ms.max(ms);
-            thread.sums_ms = thread.ms;
+            thread.sums_ms = ms;
         }
         self.threads.soil(e.thread);
     }
@@ -139,6 +156,10 @@ impl Encoder {
         if thread.sums.is_empty() {
             return;
         }
+        self.end_told(out);
+        let Some(thread) = self.threads.get(id) else {
+            return;
+        };
         let (iid, sums) = (thread.iid, std::mem::take(&mut thread.sums));
         thread.line_ms = thread.line_ms.max(thread.sums_ms);
         let ms = thread.line_ms;
@@ -182,6 +203,7 @@ impl Encoder {
             self.losses.add("starts of collections");
             return;
         }
+        self.settle(out);
         self.table_at_last(out);
         self.flush(out);
         self.gc.open = true;
@@ -228,6 +250,7 @@ impl Encoder {
             self.losses.add("ends of collections");
             return;
         }
+        self.settle(out);
         self.write_gc_finish(ms, out);
         self.objects.ms = self.objects.ms.max(ms);
         self.gc.table = Table::Due;
@@ -280,6 +303,7 @@ impl Encoder {
         live: impl IntoIterator<Item = (ClassId, (u64, u64))>,
         out: &mut Vec<u8>,
     ) {
+        self.end_told(out);
         self.flush(out);
         let items = self.items(live, out);
         self.gc.line_ms = self.gc.line_ms.max(ms);
@@ -294,6 +318,7 @@ impl Encoder {
             self.losses.add("tables of live objects");
             return;
         }
+        self.settle(out);
         self.objects.told = true;
         let live = e.classes.iter().filter(|live| live.objects > 0);
         let live = live.map(|live| (live.class, (live.objects, live.bytes)));

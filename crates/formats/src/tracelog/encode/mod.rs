@@ -42,8 +42,8 @@ pub struct Encoder {
     pending: Pending,
     /// Frames that the pending record pushes.
     frames: Vec<u32>,
-    /// The thread whose samples or sums of allocations came last, already merged, and their time.
-    told: Option<(Told, ThreadId, Timestamp)>,
+    /// The thread whose samples or sums of allocations came last, already merged, and their millisecond.
+    told: Option<(Told, ThreadId, u64)>,
     paused: bool,
     pause_ms: u64,
     losses: Losses,
@@ -140,9 +140,6 @@ impl Encoder {
 
     #[inline]
     fn line(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
-        if !matches!(event, Event::MethodEnter(_) | Event::MethodLeave(_)) {
-            self.settle(event, out);
-        }
         match event {
             Event::MethodEnter(e) => self.enter(e, out),
             Event::MethodLeave(e) => self.leave(e, out),
@@ -157,7 +154,7 @@ impl Encoder {
             Event::MethodDef(e) => self.names.method_def(e, &mut self.losses),
             Event::MethodCompile(e) => self.compiled(e, out),
             Event::ObjectAlloc(e) => self.alloc(e, out),
-            Event::ObjectDef(e) => self.object(e),
+            Event::ObjectDef(e) => self.object(e, out),
             Event::ObjectFree(e) => self.free(e),
             Event::AllocationSum(e) => self.allocation_sum(e, out),
             Event::GcStart(e) => self.gc_start(e, out),
@@ -170,30 +167,28 @@ impl Encoder {
         }
     }
 
-    /// Writes what the event does not go on with, and what is due.
+    /// Writes what waits, but for a thread's stack: an event is to be written behind it.
     ///
-    /// All that is written late is written in one order: definitions, the pending record, the line. So
-    /// the lines are the same when they are read and written again.
-    fn settle(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
-        let same = match event {
-            Event::Sample(e) => Some((Told::Samples, e.thread, e.time)),
-            Event::AllocationSum(e) => Some((Told::Sums, e.thread, e.time)),
-            _ => None,
-        };
-        if self.told.is_some() && self.told != same {
-            self.end_told(out);
+    /// Only such an event may end what waits. One that is not written is missing when the log is read, and the
+    /// lines are to be the same when it is written again. For that, too, all that is written late is written
+    /// in one order: definitions, the pending record, the line.
+    #[inline]
+    fn settle(&mut self, out: &mut Vec<u8>) {
+        self.end_told(out);
+        if !matches!(self.pending, Pending::None | Pending::Stack { .. }) {
+            self.flush(out);
         }
-        match (&self.pending, event) {
-            (Pending::Gc { .. }, Event::GcDetail(_) | Event::ObjectFree(_))
-            | (Pending::ProcessCpu { .. }, Event::ProcessCpu(_))
-            | (Pending::Stack { .. } | Pending::None, _) => {}
-            _ => self.flush(out),
-        }
-        if !matches!(event, Event::ObjectFree(_) | Event::GcDetail(_)) {
-            self.table_behind_frees(out);
+        self.table_behind_frees(out);
+    }
+
+    /// The same for one more sample or sum, unless it goes on with the one that was told.
+    fn settle_unless(&mut self, told: (Told, ThreadId, u64), out: &mut Vec<u8>) {
+        if self.told != Some(told) {
+            self.settle(out);
         }
     }
 
+    #[inline]
     fn end_told(&mut self, out: &mut Vec<u8>) {
         if let Some((_, thread, _)) = self.told.take() {
             self.end_interval(thread, out);
@@ -226,6 +221,7 @@ impl Encoder {
         }
         let ms = self.ms(time).max(self.pause_ms);
         self.pause_ms = ms;
+        self.settle(out);
         for thread in self.threads.take_dirty() {
             self.end_interval(thread, out);
             self.empty_stack(thread, ms, out);
@@ -245,6 +241,7 @@ impl Encoder {
         }
         let ms = self.ms(time).max(self.pause_ms);
         self.pause_ms = ms;
+        self.settle(out);
         self.flush(out);
         out.extend_from_slice(b"prf trs ");
         text::dec(ms, out);

@@ -53,6 +53,7 @@ impl Encoder {
         if !std::mem::replace(&mut self.process.told, true) {
             self.process.used = 0;
         }
+        self.settle(out);
         self.flush(out);
         let ms = self.ms(e.time);
         self.losses.fractions += u64::from(e.cpu_time.0 % 1000 != 0);
@@ -62,11 +63,12 @@ impl Encoder {
 
     pub(super) fn compiled(&mut self, e: &MethodCompile<'_>, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
-        self.flush(out);
-        let Some(function) = self
-            .names
-            .code(e, self.settings.code_maps, &mut self.losses, out)
-        else {
+        if self.names.has_method(e.method) {
+            self.settle(out);
+            self.flush(out);
+        }
+        let maps = self.settings.code_maps;
+        let Some(function) = self.names.code(e, maps, &mut self.losses, out) else {
             self.losses.add("compiled methods that were not announced");
             return;
         };

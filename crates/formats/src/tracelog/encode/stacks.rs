@@ -129,17 +129,10 @@ impl Encoder {
         }
     }
 
-    /// What [`Encoder::settle`] does, the short way, and what the thread allocated before the call. Only a call
-    /// that is written may end what waits: one that is not is missing when the log is read.
+    /// Writes what waits, and what the thread allocated before the call.
     #[inline]
     fn settle_for_call(&mut self, id: ThreadId, out: &mut Vec<u8>) {
-        if self.told.is_some() {
-            self.end_told(out);
-        }
-        if !matches!(self.pending, Pending::None | Pending::Stack { .. }) {
-            self.flush(out);
-        }
-        self.table_behind_frees(out);
+        self.settle(out);
         self.end_sums(id, out);
     }
 
@@ -210,6 +203,13 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let at = thread.ms;
+        let told = (Told::Samples, e.thread, at);
+        if one_by_one || self.head.recoded {
+            self.settle_unless(told, out);
+        }
+        let Some(thread) = self.threads.get(e.thread) else {
+            return;
+        };
         let ticks = e.ticks.get();
         match &mut thread.run {
             Some(run)
@@ -234,12 +234,17 @@ impl Encoder {
         if one_by_one {
             self.end_run(e.thread, out);
         } else if self.head.recoded {
-            self.told = Some((Told::Samples, e.thread, e.time));
+            self.told = Some(told);
         }
     }
 
     /// Writes the samples of a thread that were not written.
     pub(super) fn end_run(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+        let thread = self.threads.get(id);
+        if thread.is_none_or(|thread| thread.run.is_none()) {
+            return;
+        }
+        self.end_told(out);
         let Some(thread) = self.threads.get(id) else {
             return;
         };

@@ -115,6 +115,7 @@ impl Encoder {
             return;
         }
         self.threads.written = iid;
+        self.settle(out);
         self.flush(out);
         out.extend_from_slice(b"thr crt ");
         text::h64(u64::from(iid) + 1, out);
@@ -128,6 +129,7 @@ impl Encoder {
             return;
         };
         self.losses.field("times of starts and ends of threads");
+        self.settle(out);
         if !self.paused {
             self.end_interval(e.thread, out);
         }
@@ -154,6 +156,7 @@ impl Encoder {
         let Some(iid) = self.iid(e.thread) else {
             return;
         };
+        self.settle(out);
         self.flush(out);
         out.extend_from_slice(b"thr aos ");
         text::h32(iid, out);
@@ -166,7 +169,7 @@ impl Encoder {
         if self.iid(e.thread).is_none() {
             return;
         }
-        if self.paused || !(self.settings.thread_cpu || self.settings.process_cpu) {
+        if !self.tells_cpu() {
             self.losses.add("CPU times of threads");
             return;
         }
@@ -177,7 +180,7 @@ impl Encoder {
     /// A call tells the CPU time of its thread. It is written when the last line is old enough.
     #[inline]
     pub(super) fn call_cpu(&mut self, id: ThreadId, ms: u64, cpu: Duration, out: &mut Vec<u8>) {
-        if cpu.0 == 0 || self.paused || !(self.settings.thread_cpu || self.settings.process_cpu) {
+        if cpu.0 == 0 || !self.tells_cpu() {
             return;
         }
         let interval = self.settings.cpu_interval_ms;
@@ -188,6 +191,14 @@ impl Encoder {
         {
             self.cpu(id, ms, cpu, out);
         }
+    }
+
+    /// Whether CPU times of threads are told, or make that of the process.
+    #[inline]
+    fn tells_cpu(&self) -> bool {
+        // A trace log that is written anew tells that of the process, or does not have it.
+        let of_process = self.settings.process_cpu && !self.head.recoded;
+        !self.paused && (self.settings.thread_cpu || of_process)
     }
 
     fn cpu(&mut self, id: ThreadId, ms: u64, cpu: Duration, out: &mut Vec<u8>) {
@@ -201,8 +212,9 @@ impl Encoder {
         let us = u64::try_from(cpu.0 / 1000).unwrap_or_default();
         let used = us.saturating_sub(thread.cpu_us);
         thread.cpu_us = thread.cpu_us.max(us);
-        self.flush(out);
         if self.settings.thread_cpu {
+            self.settle(out);
+            self.flush(out);
             out.extend_from_slice(b"thr cpu ");
             text::h32(iid, out);
             for number in [ms, used] {
@@ -211,11 +223,12 @@ impl Encoder {
             }
             out.push(b'\n');
         }
-        // A trace log that is written anew tells it, or does not have it.
         if self.settings.process_cpu
             && !self.head.recoded
             && let Some(ms) = self.process.used(used, ms, self.settings.cpu_interval_ms)
         {
+            self.settle(out);
+            self.flush(out);
             self.pending = Pending::ProcessCpu { ms };
         }
     }
