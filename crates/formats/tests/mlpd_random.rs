@@ -123,7 +123,33 @@ proptest! {
         }
     }
 
-    /// Events that make no sense together: what is read back once stays as it is.
+    /// A pause in the middle of calls: the format has none, and what happens in it is missing, leaves too.
+    #[test]
+    fn calls_of_a_pause_stay_as_they_are_written(steps in steps(200), pauses in prop::collection::vec(0_usize..60, 0..12)) {
+        for version in VERSIONS {
+            let mut events = trace(version, &steps).into_iter();
+            let mut cut = Vec::new();
+            for (at, length) in pauses.iter().enumerate() {
+                let part: Vec<_> = events.by_ref().take(length + 5).collect();
+                let paused = at % 2 == 1;
+                if let Some(time) = cut.iter().rev().find_map(Event::time) {
+                    cut.push(match paused {
+                        true => Event::TracePause(TracePause { time }),
+                        false => Event::TraceResume(TraceResume { time }),
+                    });
+                }
+                let is_call = |event: &Event<'_>| matches!(event, Event::MethodEnter(_) | Event::MethodLeave(_));
+                cut.extend(part.into_iter().filter(|event| !paused || !is_call(event)));
+            }
+            cut.extend(events);
+            let bytes = write(version, &cut);
+            let decoding = decode(Format::Mlpd, &bytes);
+            prop_assert!(decoding.is_clean(), "{:?}", decoding);
+            prop_assert_eq!(write(version, &events_of(&bytes)), bytes);
+        }
+    }
+
+    /// Events that make no sense together.
     #[test]
     fn any_events_are_written_so_that_they_can_be_read(events in common::random::trace()) {
         for version in VERSIONS {

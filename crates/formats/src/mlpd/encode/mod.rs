@@ -139,6 +139,14 @@ impl Encoder {
         }
     }
 
+    /// The same for an event that the trace does not have: its batch ends where it does when it is read.
+    #[cold]
+    fn written_within(&mut self, place: usize) {
+        let mut ended = std::mem::take(&mut self.ended);
+        self.written(place, &mut ended);
+        self.ended = ended;
+    }
+
     /// Whether a full batch waits for the end of a collection, whose generation is not told before.
     #[cold]
     fn is_held(&self, place: usize) -> bool {
@@ -220,6 +228,7 @@ impl Encoder {
     fn announce(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
         if self.output.is_unannounced(place) {
             self.thread_begin(place, thread, time, "");
+            self.written_within(place);
         }
     }
 
@@ -315,6 +324,7 @@ impl Encoder {
         for &(_, method) in inner.iter().skip(1).rev() {
             self.event_at(place, time, LEAVE)
                 .method(file_id(method as usize));
+            self.written_within(place);
         }
         true
     }
