@@ -81,5 +81,12 @@ class Missing(unittest.TestCase):
             self.assertEqual(len(missing(17, 15, answered, kinds, heap)), 1, heap)
 
 
+class Errors(unittest.TestCase):
+    def test_only_what_is_said_of_virtual_threads_is_passed_over(self):
+        note = b"jtrail: snapshot 12 of the heap leaves out what virtual threads refer to that were being made: 3\n"
+        other = b"jtrail: snapshot 13 of the heap is incomplete: no memory\n"
+        self.assertEqual(stress.without_notes(note + other + note), other)
+
+
 if __name__ == "__main__":
     unittest.main()

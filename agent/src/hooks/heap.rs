@@ -174,13 +174,14 @@ fn walk(
         objects,
         buffer,
         fillers,
-        // SAFETY: the running thread's environment, a local reference, and the lock is held.
-        virtual_threads: virtual_threads
-            .map(|(class, number)| unsafe { MadeThreads::find(env, objects, class, number) }),
+        virtual_threads: None,
         seen: NumberSet::default(),
         unknown: Unknown::default(),
     };
     let (result, _) = while_walking(|| {
+        // SAFETY: the running thread's environment, a local reference, and the lock is held.
+        walk.virtual_threads = virtual_threads
+            .map(|(class, number)| unsafe { MadeThreads::find(env, objects, class, number) });
         if moment != Moment::Any {
             objects.jvmti.pass_objects(|object| walk.pass(object))?;
         }
