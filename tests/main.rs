@@ -65,6 +65,7 @@ mod live_top;
 mod live_trivial;
 mod live_truth;
 mod live_unborn;
+mod live_unmade;
 mod live_waiting;
 mod observe;
 mod source;

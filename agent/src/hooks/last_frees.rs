@@ -56,11 +56,6 @@ pub(super) fn while_walking<T>(walk: impl FnOnce() -> T) -> (T, u64) {
     (result, WALK.take().unwrap_or(0))
 }
 
-/// Whether the running thread walks over the heap.
-pub(super) fn is_walking() -> bool {
-    WALK.get().is_some()
-}
-
 /// The JVM is ready.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
     if let Some(objects) = agent.objects.get()

@@ -169,11 +169,6 @@ unsafe extern "system" fn allocated(
         if IS_WAKING.load(Ordering::Relaxed) && WAKING.get().is_some() {
             return WAKING.set(Some(true));
         }
-        // Before a walk over the heap, HotSpot (from 17 on) makes the objects that compiled code did without. The walk gives them
-        // their numbers, and keeps all others from giving any, this thread too.
-        if last_frees::is_walking() {
-            return;
-        }
         let Some(agent) = agent::get() else { return };
         let Some(objects) = agent.objects.get() else {
             return;

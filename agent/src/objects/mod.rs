@@ -1,17 +1,14 @@
 //! Objects: their numbers are tags, in an environment of their own, so that no other tag can be taken for one.
 //!
-//! ```text
-//! bit 62         40 39             0
-//!    +--------------+---------------+
-//!    | class number | object number |   both from 1; 0 if there is none yet
-//!    +--------------+---------------+
-//! ```
-//!
-//! The upper part is that of `java.lang.Class` objects: the number of the class that they stand for, plus one. So the class of an
-//! allocation is found with one look.
-//!
 //! Where the only thing ever asked of a number is when its object dies, objects have weak references instead ([`WeakObjects`]), save
 //! those that are asked for all the same: threads and classes.
+
+mod classes;
+mod tag;
+mod walks;
+
+pub(crate) use classes::NewClass;
+pub(crate) use tag::{class_in, is_made, number_in, with_made};
 
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
@@ -22,21 +19,14 @@ use crate::jvmti::Jvmti;
 use crate::numbers::NumberSet;
 use crate::pending::PendingElsewhere;
 use crate::weak::WeakObjects;
+use classes::ClassRefs;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::{Events, Options, Server};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::Mutex;
 use std::cell::Cell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
-
-const CLASS_SHIFT: u32 = 40;
-const OBJECT_MASK: i64 = (1 << CLASS_SHIFT) - 1;
-/// In the tag of a virtual thread: walks over the heap may go into it.
-const MADE: i64 = i64::MIN;
-
-/// How long a walk over the heap waits for threads that give an object its number: a debugger may have stopped one.
-const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tag::{CLASS_SHIFT, OBJECT_MASK};
+use walks::Walks;
 
 /// The number of the next object. Apart from the rest, because probes count it up without a look for the agent.
 static NEXT: Apart = Apart(AtomicU64::new(1));
@@ -71,7 +61,7 @@ pub(crate) struct Objects {
     classes: ClassRefs,
     /// Where the heap is walked over: shared by threads that give an object its number and tell of it, which the walk may not come
     /// between.
-    walks: Option<RwLock<()>>,
+    walks: Option<Walks>,
 }
 
 /// An object as a definition has it.
@@ -119,7 +109,7 @@ impl Objects {
             told: Mutex::default(),
             naming: Mutex::new(()),
             classes: ClassRefs::default(),
-            walks: events.contains(Events::HEAP).then(RwLock::default),
+            walks: events.contains(Events::HEAP).then(Walks::default),
         }
     }
 
@@ -164,14 +154,14 @@ impl Objects {
     }
 
     /// Keeps walks over the heap away, from before an object gets its number until a record tells of it. Not to
-    /// be held twice by one thread.
-    pub(crate) fn keep_walks_away(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        self.walks.as_ref().map(RwLock::read)
+    /// be held twice by one thread. Nothing where no walk may come, or the running thread is the one that walks.
+    pub(crate) fn keep_walks_away(&self) -> Option<impl Drop> {
+        self.walks.as_ref()?.keep_away()
     }
 
     /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an end with it.
-    pub(crate) fn keep_numbers(&self) -> Option<RwLockWriteGuard<'_, ()>> {
-        self.walks.as_ref()?.try_write_for(WAIT_FOR_NUMBERS)
+    pub(crate) fn keep_numbers(&self) -> Option<impl Drop> {
+        self.walks.as_ref()?.keep_numbers()
     }
 
     /// The number of an object that has none, for a walk, which keeps the others away ([`Self::keep_numbers`]).
@@ -442,40 +432,6 @@ impl Objects {
     }
 }
 
-/// The class of a new object: its number, and in the uppermost bit whether objects of it are asked for their numbers, whatever the kinds of
-/// events.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NewClass(u32);
-
-impl NewClass {
-    const NONE: Self = Self(u32::MAX);
-    const LOOKED_UP: u32 = 1 << 31;
-
-    /// The class with that number, which nobody has to know again.
-    pub(crate) fn unknown(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// As a word that is not 0.
-    pub(crate) fn to_word(self) -> u32 {
-        self.0.wrapping_add(1)
-    }
-
-    /// Reverses [`Self::to_word`]; none for 0.
-    #[inline(always)]
-    pub(crate) fn from_word(word: u32) -> Option<Self> {
-        Some(Self(word.checked_sub(1)?))
-    }
-
-    pub(crate) fn number(self) -> u32 {
-        self.0 & !Self::LOOKED_UP
-    }
-
-    fn is_looked_up(self) -> bool {
-        self.0 & Self::LOOKED_UP != 0
-    }
-}
-
 /// Sizes of new objects that a thread remembers classes for. It is little, for all of our thread-local memory is there from the start
 /// of each thread.
 const RECENT: usize = 64;
@@ -484,127 +440,4 @@ thread_local! {
     /// By size: the two classes that the thread made objects of last.
     static RECENT_CLASSES: [[Cell<NewClass>; 2]; RECENT] =
         const { [const { [const { Cell::new(NewClass::NONE) }; 2] }; RECENT] };
-}
-
-/// Weak references to classes, by number, found without a lock. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
-struct ClassRefs {
-    pages: Box<[OnceLock<Page>]>,
-    /// Classes whose objects are threads or classes.
-    looked_up: Mutex<NumberSet>,
-}
-
-const PAGE: usize = 1024;
-/// A reference each, 0 if there is none.
-type Page = Box<[AtomicUsize; PAGE]>;
-/// For all numbers that fit into a tag.
-const PAGES: usize = (1 << (63 - CLASS_SHIFT)) / PAGE;
-
-impl Default for ClassRefs {
-    fn default() -> Self {
-        Self {
-            pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
-            looked_up: Mutex::default(),
-        }
-    }
-}
-
-impl ClassRefs {
-    /// Whether it is that class, as far as it is known here.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and `class` a live reference to a class.
-    unsafe fn is(&self, env: *mut JNIEnv, class: jclass, known: NewClass) -> bool {
-        let number = known.number() as usize;
-        let page = self.pages.get(number / PAGE).and_then(OnceLock::get);
-        let weak = page.map_or(0, |page| page[number % PAGE].load(Ordering::Acquire));
-        let weak = std::ptr::with_exposed_provenance_mut(weak);
-        // SAFETY: the caller's promise, and a reference from `keep`, or null, which is no class.
-        unsafe { crate::jni::is_same(env, class, weak) }
-    }
-
-    /// # Safety
-    /// As for [`Self::is`].
-    unsafe fn keep(&self, jvmti: Jvmti, env: *mut JNIEnv, class: jclass, number: u32) -> NewClass {
-        let at = number as usize;
-        let Some(page) = self.pages.get(at / PAGE) else {
-            return NewClass(number);
-        };
-        let new_page = || Box::new([const { AtomicUsize::new(0) }; PAGE]);
-        let place = &page.get_or_init(new_page)[at % PAGE];
-        let mut looked_up = self.looked_up.lock();
-        if place.load(Ordering::Relaxed) == 0 {
-            // SAFETY: the caller's promise.
-            unsafe {
-                if is_looked_up_class(jvmti, env, class) {
-                    looked_up.insert(number.into());
-                }
-                let weak = crate::jni::weak_reference(env, class);
-                place.store(weak.expose_provenance(), Ordering::Release);
-            }
-        }
-        match looked_up.contains(number.into()) {
-            true => NewClass(number | NewClass::LOOKED_UP),
-            false => NewClass(number),
-        }
-    }
-
-    /// Gives all of them up.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and nobody asks any more.
-    unsafe fn forget(&self, env: *mut JNIEnv) {
-        let pages = self.pages.iter().filter_map(OnceLock::get);
-        for place in pages.flat_map(|page| page.iter()) {
-            let weak = std::ptr::with_exposed_provenance_mut(place.swap(0, Ordering::Relaxed));
-            // SAFETY: the caller's promise, and a reference from `keep`, or null.
-            unsafe { crate::jni::forget_weak(env, weak) };
-        }
-    }
-}
-
-/// Whether objects of the class are threads or classes.
-///
-/// # Safety
-/// `env` is the running thread's, and `class` a live reference to a class.
-unsafe fn is_looked_up_class(jvmti: Jvmti, env: *mut JNIEnv, class: jclass) -> bool {
-    const LOOKED_UP: [&str; 2] = ["Ljava/lang/Thread;", "Ljava/lang/Class;"];
-    // SAFETY: the caller's promise, and references that the JVM gives us here.
-    unsafe {
-        let is = |class| {
-            let name = jvmti.class_signature(class);
-            name.is_ok_and(|name| LOOKED_UP.contains(&&*name))
-        };
-        let mut found = is(class);
-        let mut above = crate::jni::superclass_of(env, class);
-        while !above.is_null() {
-            found = found || is(above);
-            let next = crate::jni::superclass_of(env, above);
-            crate::jni::forget(env, above);
-            above = next;
-        }
-        found
-    }
-}
-
-/// The object's number in a tag; 0 if it has none.
-pub(crate) fn number_in(tag: i64) -> u64 {
-    (tag & OBJECT_MASK) as u64
-}
-
-/// The number of the class that the object stands for.
-pub(crate) fn class_in(tag: i64) -> Option<u32> {
-    (((tag & !MADE) >> CLASS_SHIFT) as u32).checked_sub(1)
-}
-
-/// Whether walks over the heap may go into the virtual thread that has this tag.
-pub(crate) fn is_made(tag: i64) -> bool {
-    tag & MADE != 0
-}
-
-/// The tag, with that said.
-pub(crate) fn with_made(tag: i64, is_made: bool) -> i64 {
-    match is_made {
-        true => tag | MADE,
-        false => tag & !MADE,
-    }
 }

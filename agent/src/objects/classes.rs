@@ -1,0 +1,149 @@
+//! Classes of objects: known again without a look at their tags.
+
+use super::tag::CLASS_SHIFT;
+use crate::jvmti::Jvmti;
+use crate::numbers::NumberSet;
+use jni::sys::{JNIEnv, jclass};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The class of a new object: its number, and in the uppermost bit whether objects of it are asked for their numbers, whatever the kinds of
+/// events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NewClass(u32);
+
+impl NewClass {
+    pub(super) const NONE: Self = Self(u32::MAX);
+    const LOOKED_UP: u32 = 1 << 31;
+
+    /// The class with that number, which nobody has to know again.
+    pub(crate) fn unknown(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// As a word that is not 0.
+    pub(crate) fn to_word(self) -> u32 {
+        self.0.wrapping_add(1)
+    }
+
+    /// Reverses [`Self::to_word`]; none for 0.
+    #[inline(always)]
+    pub(crate) fn from_word(word: u32) -> Option<Self> {
+        Some(Self(word.checked_sub(1)?))
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        self.0 & !Self::LOOKED_UP
+    }
+
+    pub(super) fn is_looked_up(self) -> bool {
+        self.0 & Self::LOOKED_UP != 0
+    }
+}
+
+/// Weak references to classes, by number, found without a lock. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
+pub(super) struct ClassRefs {
+    pages: Box<[OnceLock<Page>]>,
+    /// Classes whose objects are threads or classes.
+    looked_up: Mutex<NumberSet>,
+}
+
+const PAGE: usize = 1024;
+/// A reference each, 0 if there is none.
+type Page = Box<[AtomicUsize; PAGE]>;
+/// For all numbers that fit into a tag.
+const PAGES: usize = (1 << (63 - CLASS_SHIFT)) / PAGE;
+
+impl Default for ClassRefs {
+    fn default() -> Self {
+        Self {
+            pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
+            looked_up: Mutex::default(),
+        }
+    }
+}
+
+impl ClassRefs {
+    /// Whether it is that class, as far as it is known here.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `class` a live reference to a class.
+    pub(super) unsafe fn is(&self, env: *mut JNIEnv, class: jclass, known: NewClass) -> bool {
+        let number = known.number() as usize;
+        let page = self.pages.get(number / PAGE).and_then(OnceLock::get);
+        let weak = page.map_or(0, |page| page[number % PAGE].load(Ordering::Acquire));
+        let weak = std::ptr::with_exposed_provenance_mut(weak);
+        // SAFETY: the caller's promise, and a reference from `keep`, or null, which is no class.
+        unsafe { crate::jni::is_same(env, class, weak) }
+    }
+
+    /// # Safety
+    /// As for [`Self::is`].
+    pub(super) unsafe fn keep(
+        &self,
+        jvmti: Jvmti,
+        env: *mut JNIEnv,
+        class: jclass,
+        number: u32,
+    ) -> NewClass {
+        let at = number as usize;
+        let Some(page) = self.pages.get(at / PAGE) else {
+            return NewClass(number);
+        };
+        let new_page = || Box::new([const { AtomicUsize::new(0) }; PAGE]);
+        let place = &page.get_or_init(new_page)[at % PAGE];
+        let mut looked_up = self.looked_up.lock();
+        if place.load(Ordering::Relaxed) == 0 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if is_looked_up_class(jvmti, env, class) {
+                    looked_up.insert(number.into());
+                }
+                let weak = crate::jni::weak_reference(env, class);
+                place.store(weak.expose_provenance(), Ordering::Release);
+            }
+        }
+        match looked_up.contains(number.into()) {
+            true => NewClass(number | NewClass::LOOKED_UP),
+            false => NewClass(number),
+        }
+    }
+
+    /// Gives all of them up.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody asks any more.
+    pub(super) unsafe fn forget(&self, env: *mut JNIEnv) {
+        let pages = self.pages.iter().filter_map(OnceLock::get);
+        for place in pages.flat_map(|page| page.iter()) {
+            let weak = std::ptr::with_exposed_provenance_mut(place.swap(0, Ordering::Relaxed));
+            // SAFETY: the caller's promise, and a reference from `keep`, or null.
+            unsafe { crate::jni::forget_weak(env, weak) };
+        }
+    }
+}
+
+/// Whether objects of the class are threads or classes.
+///
+/// # Safety
+/// `env` is the running thread's, and `class` a live reference to a class.
+unsafe fn is_looked_up_class(jvmti: Jvmti, env: *mut JNIEnv, class: jclass) -> bool {
+    const LOOKED_UP: [&str; 2] = ["Ljava/lang/Thread;", "Ljava/lang/Class;"];
+    // SAFETY: the caller's promise, and references that the JVM gives us here.
+    unsafe {
+        let is = |class| {
+            let name = jvmti.class_signature(class);
+            name.is_ok_and(|name| LOOKED_UP.contains(&&*name))
+        };
+        let mut found = is(class);
+        let mut above = crate::jni::superclass_of(env, class);
+        while !above.is_null() {
+            found = found || is(above);
+            let next = crate::jni::superclass_of(env, above);
+            crate::jni::forget(env, above);
+            above = next;
+        }
+        found
+    }
+}

@@ -1,0 +1,55 @@
+//! Snapshots of the heap where compiled code does without objects: HotSpot makes them on the thread that walks, and tells of them.
+
+use crate::common::{Trace, VERSIONS, agent, program};
+use crate::live_heap::dumps;
+use jtrail_testkit::{Jdk, temp_dir};
+
+/// How often the program collects.
+const COLLECTIONS: usize = 5;
+const PAIR: &str = "harness.Unmade$Pair";
+
+/// The objects are in the snapshots, and have an allocation where those are told. 11 leaves them as they are.
+#[test]
+fn objects_that_compiled_code_does_without() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for kinds in ["gc+heap", "gc+alloc+heap"] {
+            let folder = temp_dir();
+            let file = folder.path().join("trace");
+            let output = program(&jdk, "harness.Unmade")
+                .jvm_arg("-Xbatch") // compiled before it is called once more
+                .arg(COLLECTIONS.to_string())
+                .agent(
+                    agent(),
+                    format!(
+                        "format=binary,events={kinds},heap=gc,file={}",
+                        file.display()
+                    ),
+                )
+                .output();
+            output.assert_exit(0);
+            assert_eq!(output.stdout.trim(), "held");
+            Trace::read(&file).expect("sound").assert_sound(&output);
+            let (dumps, made) = dumps(&file);
+            // The end may come in the middle of the last ones.
+            let while_held: Vec<_> = dumps.iter().take(COLLECTIONS / 2).collect();
+            assert_eq!(while_held.len(), COLLECTIONS / 2);
+            for dump in while_held {
+                assert!(dump.is_complete());
+                let pairs: Vec<_> = dump
+                    .objects
+                    .iter()
+                    .filter_map(|(object, (class, _))| (class == PAIR).then_some(object))
+                    .collect();
+                let expected = if jdk.feature < 17 { 0 } else { 2 };
+                assert_eq!(pairs.len(), expected, "{kinds}, JDK {}", jdk.feature);
+                let have_allocations = pairs.iter().all(|pair| made.contains_key(pair));
+                assert_eq!(
+                    have_allocations,
+                    kinds.contains("alloc") || pairs.is_empty(),
+                    "{kinds}, JDK {}",
+                    jdk.feature
+                );
+            }
+        }
+    }
+}
