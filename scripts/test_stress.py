@@ -54,8 +54,8 @@ class Missing(unittest.TestCase):
         answered, kinds = full()
         del kinds["ClassUnload"]
         self.assertEqual(missing(17, 15, answered, kinds, stress.MOMENTS, "z"), [])
-        for heap, collector in ((PLAIN, "z"), (stress.MOMENTS, "g1"), (stress.MOMENTS, None)):
-            self.assertEqual(len(missing(17, 15, answered, kinds, heap, collector)), 1)
+        for feature, heap, collector in ((17, PLAIN, "z"), (17, stress.MOMENTS, "g1"), (17, stress.MOMENTS, None), (21, stress.MOMENTS, "z")):
+            self.assertEqual(len(missing(feature, 15, answered, kinds, heap, collector)), 1)
 
     def test_mounts_are_asked_for_where_there_are_virtual_threads(self):
         answered, kinds = full()

@@ -1,5 +1,6 @@
 //! Classes in full, their end and their redefinition, held against the class files, `javap` and the JVM's own log.
 
+use crate::collectors;
 use crate::common::{VERSIONS, agent, harness, program};
 use crate::live_neighbours;
 use jtrail_formats::{Item, Reader};
@@ -306,6 +307,32 @@ fn unloading_is_what_the_log_says() {
         assert_eq!(loaders.len(), 12, "{loaders:?}");
         assert!(loaders[0].starts_with("harness.Unloading$GuestLoader@"));
     }
+}
+
+/// Collectors that mark beside the program keep what agents ask for meanwhile. (On 17, HotSpot's own walk has them keep what weak references lead to.)
+#[test]
+fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
+    let mut runs = 0;
+    for jdk in Jdk::require(&VERSIONS) {
+        for collector in collectors::all(&jdk) {
+            let is_concurrent = collector.contains("UseZ") || collector.contains("UseShenandoah");
+            if is_concurrent && jdk.feature < 21 {
+                continue;
+            }
+            let folder = temp_dir();
+            let log = folder.path().join("log");
+            let run_it = program(&jdk, "harness.Unloading")
+                .jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                .jvm_arg(format!("-Xlog:class+unload:file={}", log.display()))
+                .jvm_arg(&collector);
+            run(run_it, "details+gc+heap,heap=gc", &[]);
+            let log = fs::read_to_string(&log).expect("a log");
+            let unloaded = log.matches("unloading class harness.Unloading$Guest ");
+            assert_eq!(unloaded.count(), 8, "{collector}, JDK {}", jdk.feature);
+            runs += 1;
+        }
+    }
+    assert!(runs >= 4 * 3 + 2, "{runs}");
 }
 
 #[test]

@@ -98,6 +98,10 @@ pub(super) unsafe extern "system" fn prepared(
         let Some(agent) = agent::get() else { return };
         // SAFETY: the callback's own references.
         unsafe { api::prepared(agent, env, class) };
+        if agent.held().contains(Events::HEAP) {
+            // SAFETY: likewise.
+            unsafe { agent.snapshots.classes.prepared(env, class) };
+        }
         if agent.held().contains(Events::DETAILS) {
             // SAFETY: likewise.
             unsafe { detail::prepared(agent, env, class) };

@@ -4,8 +4,8 @@
 //! their tags; those without one get a number on the way. What the walk tells goes into the buffer of the thread that asked for it,
 //! although another thread of the JVM's carries it out: the one that asked waits for it.
 //!
-//! Classes are known by the tags of their class objects, which are set before the walk. A class may load in between. Its
-//! objects are noted, and told when their class is known, after the walk; until then they are kept from the collector's
+//! Classes are known by the tags of their class objects, which are set before the walk ([`HeapClasses`]). A class may load in between, or be one of
+//! arrays that nobody told of. Its objects are noted, and told when their class is known, after the walk; until then they are kept from the collector's
 //! hands by references of ours. Only one that dies before that is left out, with its references.
 //!
 //! After a collection no walk may begin where the JVM tells of its finish. So a thread of our own does it, if it is asked for. It
@@ -17,8 +17,9 @@
 //! What is made in between is found by the second one, if it can be reached.
 
 use super::follower::Follower;
+use super::heap_classes::HeapClasses;
 use super::last_frees::while_walking;
-use super::made_threads::{MadeThreads, VIRTUAL_THREAD};
+use super::made_threads::MadeThreads;
 use super::record;
 use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
@@ -57,21 +58,13 @@ impl Moment {
     }
 }
 
-/// Classes of what the JVM fills gaps with: also the rest of a thread's area, where the thread goes on with its next object. That one
-/// would have the tag of what filled the gap.
-const FILLERS: [&str; 4] = [
-    "[I",
-    "Ljava/lang/Object;",
-    "Ljdk/internal/vm/FillerObject;",
-    "[Ljdk/internal/vm/FillerElement;",
-];
-
 /// What lasts from one snapshot to the next.
 #[derive(Default)]
 pub(crate) struct Snapshots {
     /// Held while a snapshot is taken.
     state: Mutex<State>,
     pub(super) vm: OnceLock<jni::Vm>,
+    pub(super) classes: HeapClasses,
     /// Takes snapshots after collections.
     pub(super) follower: Follower,
 }
@@ -147,21 +140,9 @@ fn walk(
     buffer: &ThreadBuffer,
     (number, moment): (u64, Moment),
 ) {
-    let (mut fillers, mut virtual_threads) = (Vec::new(), None);
-    for class in objects.jvmti.loaded_classes().unwrap_or_default() {
-        // SAFETY: a local reference that the JVM just gave us.
-        let (number, name) = unsafe {
-            (
-                objects.class(agent, class),
-                objects.jvmti.class_signature(class),
-            )
-        };
-        match name.as_deref() {
-            Ok(VIRTUAL_THREAD) => virtual_threads = number.map(|number| (class, number)),
-            Ok(name) if FILLERS.contains(&name) => fillers.extend(number),
-            _ => {}
-        }
-    }
+    let classes = &agent.snapshots.classes;
+    // SAFETY: the running thread's environment.
+    unsafe { classes.number(agent, env, objects) };
     let Some(still) = objects.keep_numbers() else {
         return log::say(&format!(
             "snapshot {number} of the heap is left out: a thread is stopped where it names an object"
@@ -173,14 +154,15 @@ fn walk(
         agent,
         objects,
         buffer,
-        fillers,
+        fillers: classes.fillers(),
         virtual_threads: None,
         seen: NumberSet::default(),
         unknown: Unknown::default(),
     };
     let (result, _) = while_walking(|| {
-        // SAFETY: the running thread's environment, a local reference, and the lock is held.
-        walk.virtual_threads = virtual_threads
+        // SAFETY: the running thread's environment, a live reference, and the lock is held.
+        walk.virtual_threads = classes
+            .virtual_threads()
             .map(|(class, number)| unsafe { MadeThreads::find(env, objects, class, number) });
         if moment != Moment::Any {
             objects.jvmti.pass_objects(|object| walk.pass(object))?;
@@ -217,7 +199,7 @@ struct Walk<'a> {
     agent: &'a Agent,
     objects: &'a Objects,
     buffer: &'a ThreadBuffer,
-    /// Numbers of the classes that [`FILLERS`] names.
+    /// Numbers of the classes of what the JVM fills gaps with.
     fillers: Vec<u32>,
     /// None where the JVM has no virtual threads.
     virtual_threads: Option<MadeThreads>,

@@ -163,6 +163,7 @@ unsafe fn forget_references(agent: &Agent, env: *mut JNIEnv) {
             objects.teller.forget(env);
         }
         agent.own_threads.forget(env);
+        agent.snapshots.classes.forget(env);
     }
 }
 

@@ -11,9 +11,6 @@ use crate::objects::{Objects, is_made, number_in, with_made};
 use ::jni::sys::{JNIEnv, jclass};
 use rustc_hash::FxHashSet;
 
-/// The class of virtual threads.
-pub(super) const VIRTUAL_THREAD: &str = "Ljava/lang/VirtualThread;";
-
 /// Which virtual threads a walk goes into.
 pub(super) struct MadeThreads {
     class: u32,

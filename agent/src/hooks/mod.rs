@@ -12,6 +12,7 @@ mod exception;
 mod follower;
 mod gc;
 mod heap;
+mod heap_classes;
 mod identity;
 mod jit;
 mod last_frees;

@@ -149,6 +149,50 @@ pub(crate) unsafe fn forget_weak(env: *mut JNIEnv, weak: jobject) {
     unsafe { ((**env).v1_2.DeleteWeakGlobalRef)(env, weak) }
 }
 
+/// A weak global reference, which lasts until it is given up; its object need not.
+pub(crate) struct Weak(jobject);
+
+// SAFETY: a global reference may be used on any thread.
+unsafe impl Send for Weak {}
+
+impl Weak {
+    /// One to that object; to nothing when there is no memory for it.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `object` a live reference.
+    pub(crate) unsafe fn new(env: *mut JNIEnv, object: jobject) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { weak_reference(env, object) })
+    }
+
+    /// Whether the object is gone. It is no use of it.
+    ///
+    /// # Safety
+    /// `env` is the running thread's.
+    pub(crate) unsafe fn is_cleared(&self, env: *mut JNIEnv) -> bool {
+        // SAFETY: the caller's promise, and a reference that was not given up.
+        unsafe { is_same(env, self.0, ptr::null_mut()) }
+    }
+
+    /// The object, as a local reference; null if it is gone.
+    ///
+    /// # Safety
+    /// `env` is the running thread's.
+    pub(crate) unsafe fn to_local(&self, env: *mut JNIEnv) -> jobject {
+        // SAFETY: the caller's promise, and a reference that was not given up; the function is there since version 1.2.
+        unsafe { ((**env).v1_2.NewLocalRef)(env, self.0) }
+    }
+
+    /// Gives it up.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and nobody uses the reference any more.
+    pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
+        // SAFETY: the caller's promise.
+        unsafe { forget_weak(env, self.0) }
+    }
+}
+
 /// A global reference, which lasts until it is given up.
 pub(crate) struct Lasting(jobject);
 
