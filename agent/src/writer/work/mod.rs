@@ -22,8 +22,13 @@ use trace::Trace;
 
 /// How long published records may wait when no chunk is full.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
-/// How long the end of the trace waits for chunks that threads are about to send.
-const LAST_CHUNKS: Duration = Duration::from_secs(1);
+/// How long a pass waits for a thread that hands a chunk over. The chunk's arrival wakes us before the thread is through with that, and it may
+/// have nothing more to send: it may wait for us.
+const HAND_OVER: Duration = Duration::from_micros(100);
+/// The same for the last pass: a thread hands a chunk over at once, unless it is kept from running.
+const LAST_HAND_OVER: Duration = Duration::from_secs(1);
+/// When the next pass comes, where a thread took longer.
+const HAND_OVER_INTERVAL: Duration = Duration::from_millis(1);
 /// How long records are waited for that happened before something that is to be done.
 const ACTION_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -66,12 +71,17 @@ impl Work {
 
     pub(super) fn run(mut self, commands: &Receiver<Command>) {
         let mut full = Vec::new();
+        let mut is_complete = true;
         loop {
             let interval = match self.actions.is_empty() {
                 true => DRAIN_INTERVAL,
                 false => ACTION_INTERVAL,
             };
             let interval = interval.min(self.begin_bursts());
+            let interval = match is_complete {
+                true => interval,
+                false => interval.min(HAND_OVER_INTERVAL),
+            };
             select! {
                 recv(commands) -> command => if self.take(command.unwrap_or(Command::Stop)) {
                     break;
@@ -83,7 +93,7 @@ impl Work {
             if commands.try_iter().any(|command| self.take(command)) {
                 break;
             }
-            self.pass(&mut full, false);
+            is_complete = self.pass(&mut full, false);
             if self.has_failed {
                 let progress = *self.progress.lock();
                 crate::control::failed(progress, "the output takes no more");
@@ -104,8 +114,8 @@ impl Work {
         false
     }
 
-    /// Reads what there is to read. The last pass leaves nothing.
-    fn pass(&mut self, full: &mut Vec<Full>, last: bool) {
+    /// Reads what there is to read; whether that is all, and no thread was in the middle of handing a chunk over. The last pass leaves nothing.
+    fn pass(&mut self, full: &mut Vec<Full>, last: bool) -> bool {
         // In this order: all that a thread stored before the first moment is published by the third, also by threads
         // that had no buffer before; and all that it published before is in the chunks that are in the channel by
         // the fourth.
@@ -117,21 +127,15 @@ impl Work {
         for message in full.drain(..) {
             self.merge.add_full(&message);
         }
+        let until = Instant::now() + if last { LAST_HAND_OVER } else { HAND_OVER };
         let mut published = self.merge.published();
+        while published.is_none() && Instant::now() < until {
+            std::thread::yield_now();
+            full.extend(self.setup.full.try_iter());
+            published = self.merge.published();
+        }
         full.extend(self.setup.full.try_iter());
         self.take_announcements();
-        if last {
-            // A thread that is about to send a chunk does so at once, unless it is kept from running.
-            let until = Instant::now() + LAST_CHUNKS;
-            while published.is_none() && Instant::now() < until {
-                std::thread::yield_now();
-                full.extend(self.setup.full.try_iter());
-                full.drain(..)
-                    .for_each(|message| self.merge.add_full(&message));
-                published = self.merge.published();
-            }
-            full.extend(self.setup.full.try_iter());
-        }
         for message in full.drain(..) {
             self.merge.add_full(&message);
         }
@@ -139,12 +143,12 @@ impl Work {
             if !self.setup.may_write() {
                 self.merge.discard();
             }
-            return;
+            return published.is_some();
         };
         match published {
             Some(published) => self.merge.add_published(published),
             None if last => {}
-            None => return, // its arrival wakes us
+            None => return false,
         }
         let window = match last || self.merge.is_short_of_chunks() {
             true => 0,
@@ -188,6 +192,7 @@ impl Work {
             trace.translator.go_silent();
         }
         self.note_progress();
+        true
     }
 
     /// Lets others see how far the trace has come.
