@@ -101,7 +101,8 @@ fn put_parameters(descriptor: &str, out: &mut String) -> bool {
         let mut characters = element.chars();
         match characters.next() {
             Some('L') => {
-                let Some((name, tail)) = characters.as_str().split_once(';') else {
+                let parts = characters.as_str().split_once(';');
+                let Some((name, tail)) = parts.filter(|(name, _)| !name.is_empty()) else {
                     return false;
                 };
                 out.extend(name.chars().map(|c| if c == '/' { '.' } else { c }));
@@ -122,11 +123,11 @@ fn put_parameters(descriptor: &str, out: &mut String) -> bool {
     true
 }
 
-/// Types of parameters (`int,java.lang.String[]`) as a descriptor without a result.
-fn parameters_read(shown: &str) -> String {
+/// Types of parameters (`int,java.lang.String[]`) as a descriptor without a result. None when they are no types.
+fn parameters_read(shown: &str) -> Option<String> {
     let mut descriptor = String::from("(");
-    for shown in shown.split(',').filter(|shown| !shown.is_empty()) {
-        let shown = shown.trim_start();
+    let types = shown.split(',').filter(|_| !shown.is_empty());
+    for shown in types.map(str::trim_start) {
         let element = shown.trim_end_matches("[]");
         (0..(shown.len() - element.len()) / 2).for_each(|_| descriptor.push('['));
         match letter(element) {
@@ -139,7 +140,7 @@ fn parameters_read(shown: &str) -> String {
         }
     }
     descriptor.push(')');
-    descriptor
+    put_parameters(&descriptor, &mut String::new()).then_some(descriptor)
 }
 
 /// The full name of a method: `class:name (types)`, its class as shown. Without a descriptor, no types.
@@ -149,10 +150,12 @@ pub(super) fn method_shown(class: &str, name: &str, descriptor: &str) -> String 
         let end = full.len();
         full.push(' ');
         if !put_parameters(descriptor, &mut full) {
-            full.truncate(end);
-            full.push_str(" (");
-            full.push_str(descriptor);
-            full.push(')');
+            // It stands as if it were a type, in the spelling that it would be read in.
+            full.truncate(end + 1);
+            match parameters_read(descriptor) {
+                Some(types) => _ = put_parameters(&types, &mut full),
+                None => full.extend(["(", descriptor, ")"]),
+            }
         }
     }
     full
@@ -190,13 +193,12 @@ pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Me
             descriptor: String::new(),
         };
     };
-    let mut descriptor = parameters_read(types);
-    if !put_parameters(&descriptor, &mut String::new()) {
-        // No types: it is what was no descriptor either.
-        types.clone_into(&mut descriptor);
-    } else if name == "<init>" || (name == "<clinit>" && descriptor == "()") {
-        descriptor.push('V');
-    }
+    let descriptor = match parameters_read(types) {
+        // It is what was no descriptor either.
+        None => types.to_owned(),
+        Some(read) if name == "<init>" || (name == "<clinit>" && read == "()") => read + "V",
+        Some(read) => read,
+    };
     Method {
         class,
         name,
@@ -275,8 +277,19 @@ mod tests {
             assert_eq!(read.descriptor, back);
             assert_eq!(method_shown(class, name, back), full);
         }
-        // What is no descriptor stands as if it were a type.
-        assert_eq!(method_shown("a", "b", "(X)V"), "a:b ((X)V)");
+        // What is no descriptor stands as if it were a type, and stays as it is from then on.
+        for (descriptor, full, back) in [
+            ("(X)V", "a:b ((X)V)", "(L(X)V;)"),
+            ("(L;I)V", "a:b ((L;I)V)", "(L;I)V"),
+            ("(a.C, ", "a:b ((a.C, )", "(a.C, "),
+            ("(a.C, d", "a:b ((a.C,d)", "(L(a/C;Ld;)"),
+            ("a,[]", "a:b (a,[])", "a,[]"),
+            (" ", "a:b ( )", " "),
+        ] {
+            assert_eq!(method_shown("a", "b", descriptor), full);
+            assert_eq!(method_read(full, |_| true).descriptor, back);
+            assert_eq!(method_shown("a", "b", back), full);
+        }
         assert_eq!(method_read("a:b (é)", |_| true).descriptor, "(Lé;)");
         assert_eq!(
             method_read("a:<init> ((Lint;;)V)", |_| true).descriptor,
