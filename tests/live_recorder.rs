@@ -2,7 +2,7 @@
 //! times, against those that the program asks for.
 
 use crate::common::{agent, harness};
-use crate::live_differential::{read, tool_program};
+use crate::live_differential::{SOURCES, read, tool_program};
 use crate::source::compile;
 use jtrail_model::{Event, ObjectId, ThreadId};
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -321,11 +321,12 @@ fn cpu_times_are_those_of_the_thread_bean() {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let options = format!(
-            "format=binary,events=+cpu,include=org.example.*,include=Clocks,file={}",
+            "format=binary,events=+cpu,include=org.example.*,include=Clocks,include=com.sun.tools.javac.comp.*,file={}",
             file.display()
         );
         let source = include_str!("java/Clocks.java");
         let output = tool_program(&jdk, "Clocks", source, folder.path())
+            .arg(SOURCES)
             .agent(agent(), options)
             .output();
         output.assert_exit(0);
@@ -345,7 +346,7 @@ fn cpu_times_are_those_of_the_thread_bean() {
             let name = names[&thread].clone();
             figures.entry(name).or_default().push((time.0, cpu.0));
         });
-        let mut compared = 0;
+        let (mut compared, mut of_compiler) = (0, 0);
         for line in output
             .stdout
             .lines()
@@ -374,9 +375,14 @@ fn cpu_times_are_those_of_the_thread_bean() {
                 jdk.feature
             );
             compared += i32::from(high - low < extra);
+            of_compiler += i32::from(high - low < extra && thread == "javac");
         }
-        eprintln!("JDK {}: {compared} questions compared", jdk.feature);
+        eprintln!(
+            "JDK {}: {compared} questions compared, {of_compiler} of the compiler's thread",
+            jdk.feature
+        );
         assert!(compared >= 20, "JDK {}: {compared}", jdk.feature);
+        assert_eq!(jdk.javac.is_some(), of_compiler > 0);
         assert!(harness().has(&jdk, "org.example.shop.Main"));
     }
 }

@@ -1,13 +1,23 @@
+import com.sun.source.util.JavacTask;
+import java.io.File;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
 
 /**
- * Runs the sample application, and asks every few milliseconds what CPU time its threads have used. Prints the answers: thread, the
- * moments before and after the question in nanoseconds since 1970, nanoseconds used.
+ * Runs the sample application, and beside it the JVM's compiler, if it has one, over a folder of sources, the argument. Asks every few milliseconds what CPU time their
+ * threads have used. Prints the answers: thread, the moments before and after the question in nanoseconds since 1970, nanoseconds used.
  */
 public final class Clocks {
     public static void main(String[] args) throws Exception {
@@ -20,10 +30,12 @@ public final class Clocks {
             }
         }, "shop");
         shop.start();
+        Thread javac = new Thread(() -> compile(args[0]), "javac");
+        javac.start();
         List<String> answers = new ArrayList<>();
-        while (shop.isAlive()) {
+        while (shop.isAlive() || javac.isAlive()) {
             for (ThreadInfo info : bean.getThreadInfo(bean.getAllThreadIds())) {
-                if (info == null || !info.getThreadName().matches("shop|checkout-\\d+")) {
+                if (info == null || !info.getThreadName().matches("shop|checkout-\\d+|javac")) {
                     continue;
                 }
                 long from = now();
@@ -36,6 +48,22 @@ public final class Clocks {
             Thread.sleep(5);
         }
         answers.forEach(System.out::println);
+    }
+
+    private static void compile(String folder) {
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        if (compiler == null) {
+            return; // a JVM without
+        }
+        try (Stream<Path> all = Files.walk(Path.of(folder));
+                StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
+            List<File> sources = all.filter(path -> path.toString().endsWith(".java")).map(Path::toFile).collect(Collectors.toList());
+            JavacTask task = (JavacTask) compiler.getTask(null, files, null, List.of("-proc:none"), null, files.getJavaFileObjectsFromFiles(sources));
+            task.parse();
+            task.analyze();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private static long now() {

@@ -1,5 +1,7 @@
 import com.sun.source.util.JavacTask;
+import java.io.File;
 import java.math.BigDecimal;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -13,6 +15,8 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.IntSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
@@ -21,7 +25,7 @@ import org.example.shop.orders.OrderGenerator;
 import org.example.shop.search.SearchIndex;
 
 /**
- * Works, keeps much of what it made, and holds still until its input ends. Arguments: a Java source, which the
+ * Works, keeps much of what it made, and holds still until its input ends. Arguments: a folder of Java sources, which the
  * JVM's compiler, if it has one, reads and attributes: its trees and symbols are kept too; and whatever, to make no virtual threads.
  */
 public final class Still {
@@ -93,14 +97,21 @@ public final class Still {
         KEPT.add(grid);
     }
 
-    private static void compiler(String source) throws Exception {
+    private static void compiler(String folder) throws Exception {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         if (compiler == null) {
             return; // a JVM without
         }
+        List<File> sources;
+        try (Stream<Path> all = Files.walk(Path.of(folder))) {
+            sources = all.filter(path -> path.toString().endsWith(".java")).map(Path::toFile).collect(Collectors.toList());
+        }
+        if (sources.size() < 50) {
+            throw new AssertionError(sources);
+        }
         StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null);
         JavacTask task = (JavacTask) compiler.getTask(null, files, null, List.of("-proc:none"), null,
-                files.getJavaFileObjects(Path.of(source).toFile()));
+                files.getJavaFileObjectsFromFiles(sources));
         KEPT.add(task.parse());
         KEPT.add(task.analyze());
         KEPT.add(task);

@@ -54,20 +54,28 @@ impl HeapClasses {
         if !self.is_begun.load(Ordering::Relaxed) {
             return;
         }
-        let mut noted = self.noted.lock();
-        if noted.classes.len() >= noted.many.max(FEW) {
+        // SAFETY: the caller's promise.
+        let class = unsafe { Weak::new(env, class) };
+        // A thread may be stopped in any call of the JVM, which has no place under the lock.
+        let many = {
+            let mut noted = self.noted.lock();
+            noted.classes.push(class);
+            let is_many = noted.classes.len() >= noted.many.max(FEW);
+            is_many.then(|| std::mem::take(&mut noted.classes))
+        };
+        if let Some(mut classes) = many {
             // SAFETY: the caller's promise, and references that nobody else uses.
-            noted.classes.retain(|class| unsafe {
+            classes.retain(|class| unsafe {
                 let is_loaded = !class.is_cleared(env);
                 if !is_loaded {
                     class.forget(env);
                 }
                 is_loaded
             });
+            let mut noted = self.noted.lock();
+            noted.classes.append(&mut classes);
             noted.many = 2 * noted.classes.len();
         }
-        // SAFETY: the caller's promise.
-        noted.classes.push(unsafe { Weak::new(env, class) });
     }
 
     /// Gives all classes their numbers, before a walk. It makes local references.
