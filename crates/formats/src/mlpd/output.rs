@@ -195,6 +195,9 @@ impl Output {
 
     /// The thread has no more events.
     pub(super) fn thread_end(&mut self, place: usize) {
+        if place <= COMPILED {
+            return; // these stay, whatever is told of them
+        }
         self.threads.remove(self.buffers[place].id);
         self.buffers[place].ended = true;
     }
