@@ -504,6 +504,55 @@ fn handlers_without_their_catches_are_lost() {
     }
 }
 
+/// The end of no thread leaves what has no thread where it is: a heap dump stays whole beside threads that come later.
+#[test]
+fn no_thread_never_ends() {
+    let at = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
+    let (dump, object) = (HeapDumpId(1), ObjectId(9));
+    let part = |object, ns| {
+        let listed = HeapObject {
+            dump,
+            object,
+            size: 16,
+            ..Default::default()
+        };
+        let started = ThreadStart {
+            thread: ThreadId(object.0),
+            time: at(ns),
+            ..Default::default()
+        };
+        [Event::ThreadStart(started), Event::HeapObject(listed)]
+    };
+    let mut events = vec![
+        Event::ThreadEnd(ThreadEnd {
+            thread: ThreadId::NONE,
+            time: at(1),
+        }),
+        Event::HeapDump(HeapDump {
+            dump,
+            time: at(2),
+            ..Default::default()
+        }),
+    ];
+    events.extend(part(object, 3));
+    events.extend(part(ObjectId(10), 4));
+    events.push(Event::HeapDumpEnd(HeapDumpEnd { dump, time: at(5) }));
+    for version in [DataVersion::V1, DataVersion::V17] {
+        let (mut encoder, mut out) = (mlpd::Encoder::new(version), Vec::new());
+        encoder.begin(&mut out);
+        for event in &events {
+            encoder.event(event, &mut out);
+            encoder.flush(&mut out);
+        }
+        encoder.end(&mut out);
+        let decoding = decode(Format::Mlpd, &out);
+        assert_eq!(decoding.count(Severity::Fault), 0, "{:?}", decoding.remarks);
+        let parts = decoding.events.iter();
+        let parts: Vec<_> = parts.filter(|event| event.contains("dump: ")).collect();
+        assert_eq!(parts.len(), 4, "{parts:?}");
+    }
+}
+
 /// What the trace uses and does not define is written such that it is read back as it was, and stays so.
 #[test]
 fn what_nobody_defined_comes_back_at_once() {
