@@ -3,6 +3,8 @@
 use crate::collectors;
 use crate::common::{Trace, VERSIONS, agent, program};
 use crate::live_conversions::write_mlpd;
+use crate::live_differential::with_tools_and;
+use crate::live_heap::jcmd;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, Generation};
@@ -268,6 +270,56 @@ fn concurrent_collectors_tell_causes_and_sizes() {
                 assert!(!collection.cause.is_empty(), "{what}");
             }
         }
+    }
+}
+
+/// Of what they collect for other tools, Serial and Parallel say nothing: the counters have moved when the trace ends.
+#[test]
+fn collections_for_other_tools_are_told() {
+    let source = r#"
+public class Quiet {
+    public static void main(String[] args) throws Exception {
+        System.gc();
+        System.out.println("[ready]");
+        System.in.read();
+    }
+}
+"#;
+    for (jdk, collector) in with_tools_and(&["Serial", "Parallel", "G1"]) {
+        let folder = jtrail_testkit::temp_dir();
+        let path = |name: &str| folder.path().join(name);
+        let (file, log, dump) = (path("trace"), path("log"), path("dump.hprof"));
+        compile("Quiet", source, folder.path());
+        let options = format!("format=binary,events=threads+gc,file={}", file.display());
+        let run = program(&jdk, "Quiet")
+            .class_path(folder.path())
+            .agent(agent(), options)
+            .jvm_arg(&collector)
+            .jvm_arg(format!("-Xlog:gc:{}:tags", log.display()));
+        let mut running = run.spawn().expect("it starts");
+        running.wait_ready();
+        jcmd(&jdk, &running, "GC.class_histogram");
+        jcmd(&jdk, &running, &format!("GC.heap_dump {}", dump.display()));
+        let output = running.wait().expect("it ends");
+        output.assert_exit(0);
+        Trace::read(&file).expect("sound").assert_sound(&output);
+        let (ours, log) = (collections(&file), fs::read_to_string(log).expect("a log"));
+        let what = format!("{collector}, JDK {}\n{log}\n{ours:#?}", jdk.feature);
+        let theirs = sized_pauses(&log).into_iter();
+        let theirs = theirs.filter(|pause| pause.generation == Generation::Full);
+        assert_eq!((ours.len(), theirs.count()), (3, 3), "{what}");
+        // Of several that nothing is said of (before 25), only the last one's cause is known.
+        let causes = [
+            "System.gc()",
+            "Heap Inspection Initiated GC",
+            "Heap Dump Initiated GC",
+        ];
+        for (ours, cause) in ours.iter().zip(causes) {
+            let is_first = cause.starts_with("Heap Inspection");
+            let is_silent = jdk.feature < 25 && collector != "-XX:+UseG1GC" && is_first;
+            assert_eq!(ours.cause, if is_silent { "" } else { cause }, "{what}");
+        }
+        assert_eq!(ours[2].generation, Generation::Full, "{what}");
     }
 }
 

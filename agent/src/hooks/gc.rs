@@ -1,5 +1,5 @@
 //! Garbage collections. These callbacks run while the program is stopped, on a thread of the JVM's own; they may
-//! call neither JNI nor most of JVMTI. What they tell beyond the time is read from the JVM's counters.
+//! call neither JNI nor most of JVMTI. What they tell beyond the time is read from the JVM's counters, and with it collections that the JVM tells nothing of.
 
 use super::{heap, record};
 use crate::agent::{self, Agent};
@@ -56,12 +56,45 @@ fn are_counted(kinds: Events) -> bool {
 
 /// The JVM is ready, or collections are asked for later.
 pub(super) fn begin(agent: &Agent, kinds: Events) {
-    if kinds.contains(Events::GC)
-        && agent.collections.counters.get().is_none()
-        && let Some(counters) = GcCounters::find()
-    {
-        let _ = agent.collections.counters.set(Mutex::new(counters));
+    if !kinds.contains(Events::GC) {
+        return;
     }
+    match agent.collections.counters.get() {
+        Some(counters) => counters.lock().begin(),
+        None => {
+            if let Some(counters) = GcCounters::find() {
+                let _ = agent.collections.counters.set(Mutex::new(counters));
+            }
+        }
+    }
+}
+
+/// Tells of the collections that the JVM said nothing of. Their times are not known: they stand where they are noticed, without a length.
+pub(super) fn tell_untold(agent: &Agent) {
+    if !agent.kinds().contains(Events::GC) {
+        return;
+    }
+    if let Some(counters) = agent.collections.counters.get() {
+        // Held until they are told: another thread may be about to tell of the next one.
+        tell_untold_of(agent, &mut counters.lock());
+    }
+}
+
+fn tell_untold_of(agent: &Agent, counters: &mut GcCounters) {
+    let Some(untold) = counters.untold() else {
+        return;
+    };
+    for _ in 1..untold.count {
+        tell_start(agent);
+        tell(agent, None);
+    }
+    tell_start(agent);
+    tell(agent, Some(untold.last));
+}
+
+fn tell_start(agent: &Agent) {
+    let objects = agent.objects.get().map_or(0, |objects| objects.count());
+    record(agent, agent.native_buffer(), Code::GcStart, &[objects]);
 }
 
 pub(super) unsafe extern "system" fn start(_jvmti: RawEnv) {
@@ -71,10 +104,13 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv) {
             return;
         }
         if let Some(counters) = agent.collections.counters.get() {
-            counters.lock().start();
+            let mut counters = counters.lock();
+            if agent.kinds().contains(Events::GC) {
+                tell_untold_of(agent, &mut counters);
+            }
+            counters.start();
         }
-        let objects = agent.objects.get().map_or(0, |objects| objects.count());
-        record(agent, agent.native_buffer(), Code::GcStart, &[objects]);
+        tell_start(agent);
     });
 }
 

@@ -137,6 +137,7 @@ pub(super) fn end(agent: &Agent, env: *mut JNIEnv) {
     // The thread that ends the JVM may have ended for Java already.
     let own = buffer(agent, env).or_else(|| agent.native_buffer());
     end_samples(agent);
+    gc::tell_untold(agent);
     if let Some(own) = own {
         thread::last_words(agent, env, own);
     }

@@ -239,8 +239,9 @@ pub(crate) fn force_gc(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     Ok(())
 }
 
-/// Records what there is to say of threads that are alive, on a thread of the agent's own.
+/// Records what there is still to say at the end of a trace, also of threads that are alive, on a thread of the agent's own.
 pub(crate) fn last_words(agent: &Agent, env: *mut JNIEnv) {
+    gc::tell_untold(agent);
     if let Some(buffer) = agent.native_buffer() {
         thread::last_words(agent, env, buffer);
     }

@@ -237,6 +237,7 @@ unsafe extern "system" fn freed(_jvmti: RawEnv, tag: jlong) {
         let Some(agent) = agent::get() else { return };
         let number = number_in(tag);
         if number != 0 && agent.kinds().contains(Events::FREE) {
+            super::gc::tell_untold(agent);
             record(agent, agent.native_buffer(), Code::ObjectFree, &[number]);
         }
         if let Some(class) = class_in(tag) {

@@ -11,6 +11,9 @@
 //! | Shenandoah | right | any time, and by more than one | old |
 //!
 //! Sizes that are old by then are read from the collector itself ([`super::sizes`]). What else is not right is not told.
+//!
+//! Of the collections that Serial and Parallel make for a histogram of classes or a heap dump, a JVM before 25 tells agents nothing. Their counters
+//! move all the same, so [`GcCounters::untold`] finds them.
 
 use super::sizes::HeapFields;
 use super::{Long, PerfData, Text};
@@ -53,6 +56,8 @@ struct CollectorKind {
     generation: Generation,
     /// The counters of sizes are right when one of its collections finishes.
     tells_sizes: bool,
+    /// The JVM makes some of its collections without a word. Its counter moves in pauses only.
+    may_be_silent: bool,
 }
 
 /// A collection that is over; texts are empty, and sizes 0, where the JVM does not tell.
@@ -65,6 +70,15 @@ pub(crate) struct Collection {
     pub(crate) heap: u64,
     /// Bytes in use.
     pub(crate) used: u64,
+}
+
+/// Collections that the JVM said nothing of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Untold {
+    /// How many.
+    pub(crate) count: u64,
+    /// The last of them.
+    pub(crate) last: Collection,
 }
 
 impl Collection {
@@ -96,6 +110,10 @@ fn kind_of(name: &str) -> CollectorKind {
     CollectorKind {
         generation,
         tells_sizes,
+        may_be_silent: matches!(name, "Copy" | "MSC")
+            || ["PS", "Serial ", "Parallel "]
+                .iter()
+                .any(|begin| name.starts_with(begin)),
     }
 }
 
@@ -148,12 +166,49 @@ impl GcCounters {
         })
     }
 
+    /// Collections are told from now on.
+    pub(crate) fn begin(&mut self) {
+        if !self.started {
+            self.settle();
+        }
+    }
+
+    /// All that was is told.
+    fn settle(&mut self) {
+        for collector in &mut self.collectors {
+            collector.at_finish = collector.invocations.get();
+        }
+    }
+
     /// A collection starts.
     pub(crate) fn start(&mut self) {
         for collector in &mut self.collectors {
             collector.at_start = collector.invocations.get();
         }
         self.started = true;
+    }
+
+    /// Collections since the last finish of which the JVM said nothing, each of them once. Nobody knows how large the heap was behind them.
+    pub(crate) fn untold(&mut self) -> Option<Untold> {
+        if self.started {
+            return None;
+        }
+        let moved = self.collectors.iter().filter(|c| c.kind.may_be_silent);
+        let count = moved.map(|c| c.invocations.get().wrapping_sub(c.at_finish));
+        let count = count.max().filter(|count| *count > 0)?;
+        for collector in &mut self.collectors {
+            collector.at_start = collector.at_finish;
+        }
+        self.started = true;
+        let last = Collection {
+            heap: 0,
+            used: 0,
+            ..self.finish()?
+        };
+        Some(Untold {
+            count: count.unsigned_abs(),
+            last,
+        })
     }
 
     /// It finishes. `None` if its start was not told.
@@ -193,9 +248,7 @@ impl GcCounters {
             heap: heap & !(PAGE - 1),
             used,
         };
-        for collector in &mut self.collectors {
-            collector.at_finish = collector.invocations.get();
-        }
+        self.settle();
         std::mem::take(&mut self.started).then_some(collection)
     }
 
@@ -308,6 +361,45 @@ mod tests {
         set(jvm.cause, "System.gc()");
         let told = told(&mut jvm);
         assert_eq!((told.1.as_str(), told.2), ("System.gc()", Generation::Full));
+    }
+
+    #[test]
+    fn what_the_jvm_says_nothing_of_is_found_once() {
+        let mut jvm = jvm(&["Copy", "MSC"]);
+        assert_eq!(jvm.counters.untold(), None);
+        for _ in 0..2 {
+            jvm.counts[1].fetch_add(1, Ordering::Relaxed);
+        }
+        set(jvm.last, "Heap Inspection Initiated GC");
+        let found = jvm.counters.untold().expect("two");
+        let last = Collection {
+            collector: "MSC".into(),
+            cause: "Heap Inspection Initiated GC".into(),
+            generation: Generation::Full,
+            heap: 0,
+            used: 0,
+        };
+        assert_eq!(found, Untold { count: 2, last });
+        assert_eq!(jvm.counters.untold(), None);
+        // One that the JVM tells of, also in the middle of it.
+        jvm.counters.start();
+        jvm.counts[0].fetch_add(1, Ordering::Relaxed);
+        assert_eq!(jvm.counters.untold(), None);
+        told(&mut jvm);
+        assert_eq!(jvm.counters.untold(), None);
+        // One while nothing was told.
+        jvm.counts[0].fetch_add(1, Ordering::Relaxed);
+        jvm.counters.begin();
+        assert_eq!(jvm.counters.untold(), None);
+    }
+
+    #[test]
+    fn collectors_that_tell_all_are_not_asked() {
+        let mut jvm = jvm(&["G1 young collection pauses", "Z concurrent cycle pauses"]);
+        for count in &jvm.counts {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        assert_eq!(jvm.counters.untold(), None);
     }
 
     #[test]
