@@ -307,19 +307,25 @@ fn opening() -> Vec<Event<'static>> {
             time,
             ..Node::default()
         }),
-        Event::ProcessCreate(ProcessCreate {
-            process_id: "p".into(),
-            node_id: "n".into(),
-            time,
-            ..ProcessCreate::default()
-        }),
-        Event::AgentCreate(AgentCreate {
-            agent_id: "a".into(),
-            process_id: "p".into(),
-            name: "jtrail".into(),
-            time,
-            ..AgentCreate::default()
-        }),
+        Event::ProcessCreate(
+            ProcessCreate {
+                process_id: "p".into(),
+                node_id: "n".into(),
+                time,
+                ..ProcessCreate::default()
+            }
+            .into(),
+        ),
+        Event::AgentCreate(
+            AgentCreate {
+                agent_id: "a".into(),
+                process_id: "p".into(),
+                name: "jtrail".into(),
+                time,
+                ..AgentCreate::default()
+            }
+            .into(),
+        ),
         Event::TraceStart(TraceStart {
             trace_id: "t".into(),
             agent_id: "a".into(),

@@ -32,22 +32,28 @@ pub(crate) fn opening(
         timezone: minutes_west(loaded),
         time: loaded,
     }));
-    emit(&Event::ProcessCreate(ProcessCreate {
-        process_id: (&*process_id).into(),
-        pid: std::process::id() as i32,
-        node_id: (&*node_id).into(),
-        time: loaded,
-        ..ProcessCreate::default()
-    }));
-    emit(&Event::AgentCreate(AgentCreate {
-        agent_id: (&*agent_id).into(),
-        process_id: (&*process_id).into(),
-        name: AGENT_NAME.into(),
-        agent_type: "Profiler".into(),
-        time: loaded,
-        parameters: (&*options.text).into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-    }));
+    emit(&Event::ProcessCreate(
+        ProcessCreate {
+            process_id: (&*process_id).into(),
+            pid: std::process::id() as i32,
+            node_id: (&*node_id).into(),
+            time: loaded,
+            ..ProcessCreate::default()
+        }
+        .into(),
+    ));
+    emit(&Event::AgentCreate(
+        AgentCreate {
+            agent_id: (&*agent_id).into(),
+            process_id: (&*process_id).into(),
+            name: AGENT_NAME.into(),
+            agent_type: "Profiler".into(),
+            time: loaded,
+            parameters: (&*options.text).into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+        .into(),
+    ));
     emit(&Event::TraceStart(TraceStart {
         trace_id: (&*trace_id).into(),
         agent_id: (&*agent_id).into(),
@@ -56,15 +62,18 @@ pub(crate) fn opening(
     if options.write_filters {
         for rule in options.filter.rules() {
             let mode = if rule.include { "INCLUDE" } else { "EXCLUDE" };
-            emit(&Event::Filter(Filter {
-                trace_id: (&*trace_id).into(),
-                pattern: rule.class.text().into(),
-                generic_pattern: rule.class.generic().into(),
-                mode: mode.into(),
-                method_pattern: rule.method.text().into(),
-                method_generic_pattern: rule.method.generic().into(),
-                method_mode: mode.into(),
-            }));
+            emit(&Event::Filter(
+                Filter {
+                    trace_id: (&*trace_id).into(),
+                    pattern: rule.class.text().into(),
+                    generic_pattern: rule.class.generic().into(),
+                    mode: mode.into(),
+                    method_pattern: rule.method.text().into(),
+                    method_generic_pattern: rule.method.generic().into(),
+                    method_mode: mode.into(),
+                }
+                .into(),
+            ));
         }
     }
     if options.write_options {

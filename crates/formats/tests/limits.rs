@@ -17,15 +17,21 @@ fn calls(thread: u64, times: &[i64]) -> Vec<Event<'static>> {
             time: start,
             ..Default::default()
         }),
-        Event::ProcessCreate(ProcessCreate {
-            time: start,
-            pid: 1,
-            ..Default::default()
-        }),
-        Event::AgentCreate(AgentCreate {
-            time: start,
-            ..Default::default()
-        }),
+        Event::ProcessCreate(
+            ProcessCreate {
+                time: start,
+                pid: 1,
+                ..Default::default()
+            }
+            .into(),
+        ),
+        Event::AgentCreate(
+            AgentCreate {
+                time: start,
+                ..Default::default()
+            }
+            .into(),
+        ),
         Event::TraceStart(TraceStart {
             time: start,
             ..Default::default()

@@ -58,17 +58,23 @@ fn opening() -> Vec<Event<'static>> {
             time,
             ..Default::default()
         }),
-        Event::ProcessCreate(ProcessCreate {
-            name: "app.Main".into(),
-            pid: 4242,
-            time,
-            ..Default::default()
-        }),
-        Event::AgentCreate(AgentCreate {
-            agent_type: "Profiler".into(),
-            time,
-            ..Default::default()
-        }),
+        Event::ProcessCreate(
+            ProcessCreate {
+                name: "app.Main".into(),
+                pid: 4242,
+                time,
+                ..Default::default()
+            }
+            .into(),
+        ),
+        Event::AgentCreate(
+            AgentCreate {
+                agent_type: "Profiler".into(),
+                time,
+                ..Default::default()
+            }
+            .into(),
+        ),
         Event::TraceStart(TraceStart {
             time,
             ..Default::default()
@@ -818,12 +824,15 @@ fn compiled_methods_have_code_and_a_map() {
 #[test]
 fn class_loaders_are_assemblies() {
     let detail = |class, loader: &'static str| {
-        Event::ClassDetail(ClassDetail {
-            class: ClassId(class),
-            time: ms(0),
-            loader: loader.into(),
-            ..Default::default()
-        })
+        Event::ClassDetail(
+            ClassDetail {
+                class: ClassId(class),
+                time: ms(0),
+                loader: loader.into(),
+                ..Default::default()
+            }
+            .into(),
+        )
     };
     let mut events = [opening(), vec![thread_start(THREAD)]].concat();
     events.extend([

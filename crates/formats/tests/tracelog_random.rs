@@ -45,17 +45,23 @@ fn owned(event: Event<'_>) -> Event<'static> {
             time: e.time,
             ..Default::default()
         }),
-        Event::ProcessCreate(e) => Event::ProcessCreate(ProcessCreate {
-            name: e.name.into_owned().into(),
-            pid: e.pid,
-            time: e.time,
-            ..Default::default()
-        }),
-        Event::AgentCreate(e) => Event::AgentCreate(AgentCreate {
-            agent_type: e.agent_type.into_owned().into(),
-            time: e.time,
-            ..Default::default()
-        }),
+        Event::ProcessCreate(e) => Event::ProcessCreate(
+            ProcessCreate {
+                name: e.name.into_owned().into(),
+                pid: e.pid,
+                time: e.time,
+                ..Default::default()
+            }
+            .into(),
+        ),
+        Event::AgentCreate(e) => Event::AgentCreate(
+            AgentCreate {
+                agent_type: e.agent_type.into_owned().into(),
+                time: e.time,
+                ..Default::default()
+            }
+            .into(),
+        ),
         Event::TraceStart(e) => Event::TraceStart(TraceStart {
             time: e.time,
             ..Default::default()
@@ -76,12 +82,15 @@ fn owned(event: Event<'_>) -> Event<'static> {
             name: e.name.into_owned().into(),
             ..Default::default()
         }),
-        Event::ClassDetail(e) => Event::ClassDetail(ClassDetail {
-            class: e.class,
-            time: e.time,
-            loader: e.loader.into_owned().into(),
-            ..Default::default()
-        }),
+        Event::ClassDetail(e) => Event::ClassDetail(
+            ClassDetail {
+                class: e.class,
+                time: e.time,
+                loader: e.loader.into_owned().into(),
+                ..Default::default()
+            }
+            .into(),
+        ),
         Event::MethodDef(e) => Event::MethodDef(MethodDef {
             method: e.method,
             class: e.class,
@@ -260,12 +269,15 @@ impl Machine {
                 ..Default::default()
             }));
             if class % 2 == 0 {
-                machine.events.push(Event::ClassDetail(ClassDetail {
-                    class: ClassId(class),
-                    time,
-                    loader: format!("loader {}", class % 4).into(),
-                    ..Default::default()
-                }));
+                machine.events.push(Event::ClassDetail(
+                    ClassDetail {
+                        class: ClassId(class),
+                        time,
+                        loader: format!("loader {}", class % 4).into(),
+                        ..Default::default()
+                    }
+                    .into(),
+                ));
             }
         }
         for at in 0..6 {

@@ -38,17 +38,20 @@ impl Translator {
         let time = Timestamp(self.timeline.at(info.time)).max(self.settings.started);
         let class = self.class(info.class, time);
         let interfaces = info.interfaces.iter().map(|name| (&**name).into());
-        self.event(&Event::ClassDetail(ClassDetail {
-            class,
-            time,
-            access: info.access,
-            super_name: (&*info.super_name).into(),
-            interfaces: interfaces.collect(),
-            loader: (&*info.loader).into(),
-            size: info.size.into(),
-            fields: info.fields.iter().map(member).collect(),
-            methods: info.methods.iter().map(member).collect(),
-        }));
+        self.event(&Event::ClassDetail(
+            ClassDetail {
+                class,
+                time,
+                access: info.access,
+                super_name: (&*info.super_name).into(),
+                interfaces: interfaces.collect(),
+                loader: (&*info.loader).into(),
+                size: info.size.into(),
+                fields: info.fields.iter().map(member).collect(),
+                methods: info.methods.iter().map(member).collect(),
+            }
+            .into(),
+        ));
     }
 
     /// What is known of the class is given up. Its id and those of its methods stay, for events that still come:

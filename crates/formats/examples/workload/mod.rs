@@ -93,21 +93,27 @@ impl Workload {
             time,
             ..Default::default()
         }));
-        event(Event::ProcessCreate(ProcessCreate {
-            process_id: "process".into(),
-            name: "java".into(),
-            pid: 4711,
-            node_id: "node".into(),
-            time,
-            ..Default::default()
-        }));
-        event(Event::AgentCreate(AgentCreate {
-            agent_id: "agent".into(),
-            process_id: "process".into(),
-            name: "jtrail".into(),
-            time,
-            ..Default::default()
-        }));
+        event(Event::ProcessCreate(
+            ProcessCreate {
+                process_id: "process".into(),
+                name: "java".into(),
+                pid: 4711,
+                node_id: "node".into(),
+                time,
+                ..Default::default()
+            }
+            .into(),
+        ));
+        event(Event::AgentCreate(
+            AgentCreate {
+                agent_id: "agent".into(),
+                process_id: "process".into(),
+                name: "jtrail".into(),
+                time,
+                ..Default::default()
+            }
+            .into(),
+        ));
         event(Event::TraceStart(TraceStart {
             trace_id: "trace".into(),
             agent_id: "agent".into(),
@@ -211,16 +217,19 @@ impl Workload {
                 signature: signature(number).into(),
                 access: 1,
             };
-            event(Event::ClassDetail(ClassDetail {
-                class,
-                time,
-                access: 0x21,
-                super_name: "java.lang.Object".into(),
-                loader: "app".into(),
-                size: 4096,
-                methods: (first..first + OF_ONE_CLASS).map(member).collect(),
-                ..Default::default()
-            }));
+            event(Event::ClassDetail(
+                ClassDetail {
+                    class,
+                    time,
+                    access: 0x21,
+                    super_name: "java.lang.Object".into(),
+                    loader: "app".into(),
+                    size: 4096,
+                    methods: (first..first + OF_ONE_CLASS).map(member).collect(),
+                    ..Default::default()
+                }
+                .into(),
+            ));
         }
         self.ids += 1;
         let method = MethodId(self.ids);

@@ -104,12 +104,15 @@ impl Known {
             if std::mem::replace(&mut class.image, image) != image
                 && let Some(loader) = self.images.get(&image)
             {
-                emit(Event::ClassDetail(ClassDetail {
-                    class: class_id(place),
-                    time,
-                    loader: loader.to_string().into(),
-                    ..ClassDetail::default()
-                }));
+                emit(Event::ClassDetail(
+                    ClassDetail {
+                        class: class_id(place),
+                        time,
+                        loader: loader.to_string().into(),
+                        ..ClassDetail::default()
+                    }
+                    .into(),
+                ));
             }
             self.latest.insert(name.into(), place);
             return class_id(place);

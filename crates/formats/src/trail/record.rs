@@ -46,7 +46,7 @@ macro_rules! records {
         /// Reads the fields of a record of that code.
         pub(super) fn get(code: u8, source: &mut Source<'_, '_>) -> Option<Event<'static>> {
             Some(match code {
-                $($code => Event::$variant($payload { $($field: Value::get(source)?,)* }),)*
+                $($code => Event::$variant($payload { $($field: Value::get(source)?,)* }.into()),)*
                 _ => return None,
             })
         }

@@ -15,11 +15,14 @@ pub fn check(events: &[Event<'_>]) -> Findings {
 pub fn trace_by(agent: &'static str, events: Vec<Event<'static>>) -> Vec<Event<'static>> {
     let opening = [
         Event::Node(Node::default()),
-        Event::ProcessCreate(ProcessCreate::default()),
-        Event::AgentCreate(AgentCreate {
-            name: agent.into(),
-            ..Default::default()
-        }),
+        Event::ProcessCreate(ProcessCreate::default().into()),
+        Event::AgentCreate(
+            AgentCreate {
+                name: agent.into(),
+                ..Default::default()
+            }
+            .into(),
+        ),
         Event::TraceStart(TraceStart::default()),
         thread_start(1),
         Event::ClassDef(ClassDef {

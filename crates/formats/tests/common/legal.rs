@@ -44,18 +44,24 @@ impl Legal {
                 time,
                 ..Default::default()
             }),
-            Event::ProcessCreate(ProcessCreate {
-                pid: 4711,
-                time,
-                ..Default::default()
-            }),
-            Event::AgentCreate(AgentCreate {
-                name: "log profiler".into(),
-                version: number.into(),
-                parameters: parameters.into(),
-                time,
-                ..Default::default()
-            }),
+            Event::ProcessCreate(
+                ProcessCreate {
+                    pid: 4711,
+                    time,
+                    ..Default::default()
+                }
+                .into(),
+            ),
+            Event::AgentCreate(
+                AgentCreate {
+                    name: "log profiler".into(),
+                    version: number.into(),
+                    parameters: parameters.into(),
+                    time,
+                    ..Default::default()
+                }
+                .into(),
+            ),
             Event::TraceStart(TraceStart {
                 time: Timestamp(START + 5),
                 ..Default::default()
@@ -237,12 +243,15 @@ impl Legal {
                 size: number as i64 % 5000,
                 ranges: Vec::new(),
             })),
-            13 => self.events.push(Event::ClassDetail(ClassDetail {
-                class,
-                time,
-                loader: format!("loader {}", self.events.len()).into(),
-                ..Default::default()
-            })),
+            13 => self.events.push(Event::ClassDetail(
+                ClassDetail {
+                    class,
+                    time,
+                    loader: format!("loader {}", self.events.len()).into(),
+                    ..Default::default()
+                }
+                .into(),
+            )),
             14 if !v17 => self
                 .events
                 .push(Event::ClassUnload(ClassUnload { class, time })),

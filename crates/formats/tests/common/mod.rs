@@ -89,10 +89,10 @@ pub fn without_losses(events: &[Event<'static>]) -> Vec<Event<'static>> {
     let mut trace = "".into();
     let lossy = |event: &Event<'static>| match event.clone() {
         // A filter belongs to the trace that began before it.
-        Event::Filter(e) => Event::Filter(Filter {
-            trace_id: std::borrow::Cow::clone(&trace),
-            ..e
-        }),
+        Event::Filter(mut e) => {
+            e.trace_id = std::borrow::Cow::clone(&trace);
+            Event::Filter(e)
+        }
         Event::TraceStart(e) => {
             trace = e.trace_id.clone();
             Event::TraceStart(e)

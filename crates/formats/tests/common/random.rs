@@ -106,7 +106,7 @@ macro_rules! events {
     ($($list:ident { $($kind:ident($payload:ident) { $($field:ident $(= $strategy:expr)?),* })* })*) => {
         $(fn $list() -> impl Strategy<Value = Event<'static>> {
             prop::strategy::Union::new([
-                $(strategy!(Event::$kind($payload { $($field),* }), $($field $(= $strategy)?),*),)*
+                $(strategy!(Event::$kind($payload { $($field),* }.into()), $($field $(= $strategy)?),*),)*
             ])
         })*
 

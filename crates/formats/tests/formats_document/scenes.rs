@@ -31,14 +31,14 @@ struct Scene {
 macro_rules! timed {
     ($scene:ident, $variant:ident { $($field:ident: $value:expr),* $(,)? }) => {
         let time = $scene.tick();
-        $scene.events.push(Event::$variant($variant { time, $($field: $value),* }));
+        $scene.events.push(Event::$variant($variant { time, $($field: $value),* }.into()));
     };
 }
 
 /// Appends an event without one.
 macro_rules! untimed {
     ($scene:ident, $variant:ident($payload:ident) { $($field:ident: $value:expr),* $(,)? }) => {
-        $scene.events.push(Event::$variant($payload { $($field: $value),* }));
+        $scene.events.push(Event::$variant($payload { $($field: $value),* }.into()));
     };
 }
 

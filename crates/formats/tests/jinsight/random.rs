@@ -76,14 +76,17 @@ impl Maker {
                 access: 1,
             });
             let super_name = CLASSES[(class + 2) % CLASSES.len()];
-            self.events.push(Event::ClassDetail(ClassDetail {
-                class: ClassId(id),
-                time,
-                super_name: super_name.into(),
-                interfaces: vec!["a.I".into()],
-                methods: methods.collect(),
-                ..Default::default()
-            }));
+            self.events.push(Event::ClassDetail(
+                ClassDetail {
+                    class: ClassId(id),
+                    time,
+                    super_name: super_name.into(),
+                    interfaces: vec!["a.I".into()],
+                    methods: methods.collect(),
+                    ..Default::default()
+                }
+                .into(),
+            ));
         }
         id
     }

@@ -41,9 +41,9 @@ pub enum Event<'a> {
     /// The machine on which the program ran.
     Node(Node<'a>),
     /// The traced process.
-    ProcessCreate(ProcessCreate<'a>),
+    ProcessCreate(Box<ProcessCreate<'a>>),
     /// The agent in the process.
-    AgentCreate(AgentCreate<'a>),
+    AgentCreate(Box<AgentCreate<'a>>),
     /// The agent was unloaded; nothing follows.
     AgentDestroy(AgentDestroy<'a>),
     /// Collection began.
@@ -55,7 +55,7 @@ pub enum Event<'a> {
     /// Collection goes on, or begins in a trace that was paused from its start.
     TraceResume(TraceResume),
     /// A filter rule in force.
-    Filter(Filter<'a>),
+    Filter(Box<Filter<'a>>),
     /// An option in force.
     Option(TraceOption<'a>),
     /// A thread began, or was seen for the first time.
@@ -121,7 +121,7 @@ pub enum Event<'a> {
     /// A thread came back from parking.
     ThreadUnpark(ThreadUnpark),
     /// All that a class file says of a class, behind its [`ClassDef`].
-    ClassDetail(ClassDetail<'a>),
+    ClassDetail(Box<ClassDetail<'a>>),
     /// A class was unloaded.
     ClassUnload(ClassUnload),
     /// A class got new code, by redefinition or retransformation.

@@ -87,7 +87,7 @@ macro_rules! texts {
             Some(match kind {
                 $($kind => Event::$variant($payload {
                     $($field: Value::read($key, source)?,)*
-                }),)*
+                }.into()),)*
                 _ => return None,
             })
         }

@@ -282,7 +282,7 @@ impl Decoder {
             methods: load.methods,
             ..Default::default()
         };
-        Some(event(used, Event::ClassDetail(detail)))
+        Some(event(used, Event::ClassDetail(detail.into())))
     }
 
     fn class_named(&mut self, class: u16) -> String {

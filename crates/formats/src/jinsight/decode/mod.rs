@@ -178,14 +178,20 @@ impl Decoder {
                 time: process,
                 ..Node::default()
             }),
-            Event::ProcessCreate(ProcessCreate {
-                time: process,
-                ..ProcessCreate::default()
-            }),
-            Event::AgentCreate(AgentCreate {
-                time: agent,
-                ..AgentCreate::default()
-            }),
+            Event::ProcessCreate(
+                ProcessCreate {
+                    time: process,
+                    ..ProcessCreate::default()
+                }
+                .into(),
+            ),
+            Event::AgentCreate(
+                AgentCreate {
+                    time: agent,
+                    ..AgentCreate::default()
+                }
+                .into(),
+            ),
             Event::TraceStart(TraceStart {
                 time,
                 ..TraceStart::default()

@@ -35,7 +35,7 @@ macro_rules! messages {
                 $($id => {
                     let mut e = $payload::default();
                     $(take_field!(e, fields, $field);)*
-                    Event::$variant(e)
+                    Event::$variant(e.into())
                 })*
                 _ => return Ok(None),
             }))

@@ -95,7 +95,7 @@ macro_rules! elements {
                         }
                     }
                     seen.finish(ROWS, remarks);
-                    Event::$variant(e)
+                    Event::$variant(e.into())
                 })*
                 _ => return Ok(None),
             }))

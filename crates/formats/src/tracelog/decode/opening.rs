@@ -62,17 +62,23 @@ impl Decoder {
         let pid = i32::try_from(self.opening.pid);
         self.passed_if(pid.is_err(), "apd crf", Passed::ProcessNumbers);
         let name = std::mem::take(&mut self.opening.name);
-        self.emit(Event::ProcessCreate(ProcessCreate {
-            name: name.into(),
-            pid: pid.unwrap_or_default(),
-            time,
-            ..ProcessCreate::default()
-        }));
-        self.emit(Event::AgentCreate(AgentCreate {
-            agent_type: "Profiler".into(),
-            time,
-            ..AgentCreate::default()
-        }));
+        self.emit(Event::ProcessCreate(
+            ProcessCreate {
+                name: name.into(),
+                pid: pid.unwrap_or_default(),
+                time,
+                ..ProcessCreate::default()
+            }
+            .into(),
+        ));
+        self.emit(Event::AgentCreate(
+            AgentCreate {
+                agent_type: "Profiler".into(),
+                time,
+                ..AgentCreate::default()
+            }
+            .into(),
+        ));
         self.emit(Event::TraceStart(TraceStart {
             time,
             ..TraceStart::default()

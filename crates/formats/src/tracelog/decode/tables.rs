@@ -213,12 +213,15 @@ impl Decoder {
         assembly.used = true;
         if !assembly.is_default() && !assembly.name.is_empty() {
             let loader = assembly.name.to_string().into();
-            self.emit(Event::ClassDetail(ClassDetail {
-                class,
-                time,
-                loader,
-                ..ClassDetail::default()
-            }));
+            self.emit(Event::ClassDetail(
+                ClassDetail {
+                    class,
+                    time,
+                    loader,
+                    ..ClassDetail::default()
+                }
+                .into(),
+            ));
         }
     }
 
