@@ -449,7 +449,7 @@ fn reports_on_the_java_compiler() {
         return;
     };
     for jdk in Jdk::require(&[17, 25]) {
-        let packages = ["comp", "jvm", "tree", "code"];
+        let packages = ["jvm", "tree", "code"];
         let packages = packages.map(|name| format!("include=com.sun.tools.javac.{name}.*"));
         let options = format!("{},allocsites=true,heap=exit", packages.join(","));
         let classes = temp_dir();

@@ -26,7 +26,7 @@ import org.example.shop.search.SearchIndex;
 
 /**
  * Works, keeps much of what it made, and holds still until its input ends. Arguments: a folder of Java sources, which the
- * JVM's compiler, if it has one, reads and attributes: its trees and symbols are kept too; and whatever, to make no virtual threads.
+ * JVM's compiler, if it has one, reads and attributes: its trees and symbols are kept too ("-" for none); and whatever, to make no virtual threads.
  */
 public final class Still {
     static final List<Object> KEPT = new ArrayList<>();
@@ -56,7 +56,9 @@ public final class Still {
         }
         library();
         shapes();
-        compiler(args[0]);
+        if (!args[0].equals("-")) {
+            compiler(args[0]);
+        }
         System.out.println("[ready]");
         while (System.in.read() >= 0) {
             // goes on until the end of the input
