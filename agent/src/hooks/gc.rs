@@ -11,12 +11,15 @@ use crate::writer::Announcement;
 use jtrail_options::{Events, HeapMoments, Options};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What collections are told with.
 #[derive(Default)]
 pub(crate) struct Collections {
     /// None where the JVM has no counters, and before it is ready.
     counters: OnceLock<Mutex<GcCounters>>,
+    /// The JVM may make collections without a word.
+    may_be_silent: AtomicBool,
     /// Texts that the writer knows: their number is their place, from 1 on.
     texts: Mutex<Vec<String>>,
 }
@@ -63,7 +66,10 @@ pub(super) fn begin(agent: &Agent, kinds: Events) {
         Some(counters) => counters.lock().begin(),
         None => {
             if let Some(counters) = GcCounters::find() {
-                let _ = agent.collections.counters.set(Mutex::new(counters));
+                let collections = &agent.collections;
+                let may_be_silent = counters.may_be_silent();
+                let _ = collections.counters.set(Mutex::new(counters));
+                collections.may_be_silent.store(may_be_silent, Relaxed);
             }
         }
     }
@@ -71,7 +77,8 @@ pub(super) fn begin(agent: &Agent, kinds: Events) {
 
 /// Tells of the collections that the JVM said nothing of. Their times are not known: they stand where they are noticed, without a length.
 pub(super) fn tell_untold(agent: &Agent) {
-    if !agent.kinds().contains(Events::GC) {
+    // Asked for each object that is freed.
+    if !agent.collections.may_be_silent.load(Relaxed) || !agent.kinds().contains(Events::GC) {
         return;
     }
     if let Some(counters) = agent.collections.counters.get() {

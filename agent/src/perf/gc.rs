@@ -50,6 +50,13 @@ struct Collector {
     at_start: i64,
 }
 
+impl Collector {
+    /// By how much its counter moved since the last finish.
+    fn moved(&self) -> i64 {
+        self.invocations.get().wrapping_sub(self.at_finish)
+    }
+}
+
 /// What is known of a collector by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct CollectorKind {
@@ -166,6 +173,11 @@ impl GcCounters {
         })
     }
 
+    /// Whether [`Self::untold`] may ever find anything.
+    pub(crate) fn may_be_silent(&self) -> bool {
+        self.collectors.iter().any(|c| c.kind.may_be_silent)
+    }
+
     /// Collections are told from now on.
     pub(crate) fn begin(&mut self) {
         if !self.started {
@@ -193,18 +205,13 @@ impl GcCounters {
         if self.started {
             return None;
         }
-        let moved = self.collectors.iter().filter(|c| c.kind.may_be_silent);
-        let count = moved.map(|c| c.invocations.get().wrapping_sub(c.at_finish));
-        let count = count.max().filter(|count| *count > 0)?;
-        for collector in &mut self.collectors {
-            collector.at_start = collector.at_finish;
-        }
-        self.started = true;
-        let last = Collection {
-            heap: 0,
-            used: 0,
-            ..self.finish()?
-        };
+        let silent = self.collectors.iter().filter(|c| c.kind.may_be_silent);
+        let count = silent
+            .map(Collector::moved)
+            .max()
+            .filter(|count| *count > 0)?;
+        let (_, last) = self.last(|_| true);
+        self.settle();
         Some(Untold {
             count: count.unsigned_abs(),
             last,
@@ -213,20 +220,23 @@ impl GcCounters {
 
     /// It finishes. `None` if its start was not told.
     pub(crate) fn finish(&mut self) -> Option<Collection> {
-        let mut ours: Option<&Collector> = None;
-        let mut moved_within = false;
-        for collector in &self.collectors {
-            let now = collector.invocations.get();
-            // Since the last finish: a concurrent collector counts before the start of its pauses. When the young
-            // objects are collected first, and then all, that is one collection of all.
-            if now != collector.at_finish
-                && ours.is_none_or(|other| rank(collector.kind) > rank(other.kind))
-            {
-                ours = Some(collector);
-                moved_within = now != collector.at_start;
-            }
-        }
-        let kind = ours.map_or(kind_of(""), |collector| collector.kind);
+        let (kind, mut collection) = self.last(|c| c.invocations.get() != c.at_start);
+        let (heap, used) = self.sizes(kind);
+        collection.heap = heap & !(PAGE - 1);
+        collection.used = used;
+        self.settle();
+        std::mem::take(&mut self.started).then_some(collection)
+    }
+
+    /// What moved a counter since the last finish, without sizes.
+    ///
+    /// A concurrent collector counts before the start of its pauses. When the young objects are collected first, and then all, that is one
+    /// collection of all.
+    fn last(&self, moved_in_pause: impl Fn(&Collector) -> bool) -> (CollectorKind, Collection) {
+        let moved = self.collectors.iter().filter(|c| c.moved() != 0);
+        // The first of the highest rank.
+        let ours = moved.rev().max_by_key(|c| rank(c.kind));
+        let kind = ours.map_or(kind_of(""), |c| c.kind);
         let text = |text: &Option<Text>| {
             let text = text.as_ref().map(Text::get).unwrap_or_default();
             match text == NO_CAUSE {
@@ -235,21 +245,19 @@ impl GcCounters {
             }
         };
         let stops_program = matches!(kind.generation, Generation::Young | Generation::Full);
-        let cause = match text(&self.cause) {
-            // The cause was set and taken back within the pause.
-            none if none.is_empty() && stops_program && moved_within => text(&self.last_cause),
-            cause => cause,
-        };
-        let (heap, used) = self.sizes(kind);
+        let mut cause = text(&self.cause);
+        // It was set and taken back within the pause.
+        if cause.is_empty() && stops_program && ours.is_some_and(moved_in_pause) {
+            cause = text(&self.last_cause);
+        }
         let collection = Collection {
             collector: ours.map_or("", |c| shown(&c.name)).to_owned(),
             cause,
             generation: kind.generation,
-            heap: heap & !(PAGE - 1),
-            used,
+            heap: 0,
+            used: 0,
         };
-        self.settle();
-        std::mem::take(&mut self.started).then_some(collection)
+        (kind, collection)
     }
 
     /// Bytes of the heap and bytes in use, when a collection of that kind finishes; 0 where the JVM does not tell.
@@ -366,6 +374,7 @@ mod tests {
     #[test]
     fn what_the_jvm_says_nothing_of_is_found_once() {
         let mut jvm = jvm(&["Copy", "MSC"]);
+        assert!(jvm.counters.may_be_silent());
         assert_eq!(jvm.counters.untold(), None);
         for _ in 0..2 {
             jvm.counts[1].fetch_add(1, Ordering::Relaxed);
@@ -400,6 +409,7 @@ mod tests {
             count.fetch_add(1, Ordering::Relaxed);
         }
         assert_eq!(jvm.counters.untold(), None);
+        assert!(!jvm.counters.may_be_silent());
     }
 
     #[test]
