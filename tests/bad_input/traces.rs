@@ -307,25 +307,21 @@ fn opening() -> Vec<Event<'static>> {
             time,
             ..Node::default()
         }),
-        Event::ProcessCreate(
-            ProcessCreate {
-                process_id: "p".into(),
-                node_id: "n".into(),
-                time,
-                ..ProcessCreate::default()
-            }
-            .into(),
-        ),
-        Event::AgentCreate(
-            AgentCreate {
-                agent_id: "a".into(),
-                process_id: "p".into(),
-                name: "jtrail".into(),
-                time,
-                ..AgentCreate::default()
-            }
-            .into(),
-        ),
+        ProcessCreate {
+            process_id: "p".into(),
+            node_id: "n".into(),
+            time,
+            ..ProcessCreate::default()
+        }
+        .into(),
+        AgentCreate {
+            agent_id: "a".into(),
+            process_id: "p".into(),
+            name: "jtrail".into(),
+            time,
+            ..AgentCreate::default()
+        }
+        .into(),
         Event::TraceStart(TraceStart {
             trace_id: "t".into(),
             agent_id: "a".into(),

@@ -32,8 +32,8 @@ pub(crate) fn opening(
         timezone: minutes_west(loaded),
         time: loaded,
     }));
-    emit(&Event::ProcessCreate(
-        ProcessCreate {
+    emit(
+        &ProcessCreate {
             process_id: (&*process_id).into(),
             pid: std::process::id() as i32,
             node_id: (&*node_id).into(),
@@ -41,9 +41,9 @@ pub(crate) fn opening(
             ..ProcessCreate::default()
         }
         .into(),
-    ));
-    emit(&Event::AgentCreate(
-        AgentCreate {
+    );
+    emit(
+        &AgentCreate {
             agent_id: (&*agent_id).into(),
             process_id: (&*process_id).into(),
             name: AGENT_NAME.into(),
@@ -53,7 +53,7 @@ pub(crate) fn opening(
             version: env!("CARGO_PKG_VERSION").into(),
         }
         .into(),
-    ));
+    );
     emit(&Event::TraceStart(TraceStart {
         trace_id: (&*trace_id).into(),
         agent_id: (&*agent_id).into(),
@@ -62,8 +62,8 @@ pub(crate) fn opening(
     if options.write_filters {
         for rule in options.filter.rules() {
             let mode = if rule.include { "INCLUDE" } else { "EXCLUDE" };
-            emit(&Event::Filter(
-                Filter {
+            emit(
+                &Filter {
                     trace_id: (&*trace_id).into(),
                     pattern: rule.class.text().into(),
                     generic_pattern: rule.class.generic().into(),
@@ -73,7 +73,7 @@ pub(crate) fn opening(
                     method_mode: mode.into(),
                 }
                 .into(),
-            ));
+            );
         }
     }
     if options.write_options {

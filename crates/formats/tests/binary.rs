@@ -192,46 +192,40 @@ fn every_message_has_its_fields_in_order() {
             timezone: -480,
             time: Timestamp(1),
         }),
-        Event::ProcessCreate(
-            ProcessCreate {
-                process_id: "p".into(),
-                name: "m".into(),
-                pid: 9,
-                node_id: "n".into(),
-                time: Timestamp(2),
-                executable: "x".into(),
-            }
-            .into(),
-        ),
-        Event::AgentCreate(
-            AgentCreate {
-                agent_id: "a".into(),
-                process_id: "p".into(),
-                name: "m".into(),
-                agent_type: "t".into(),
-                time: Timestamp(3),
-                parameters: "o".into(),
-                version: "v".into(),
-            }
-            .into(),
-        ),
+        ProcessCreate {
+            process_id: "p".into(),
+            name: "m".into(),
+            pid: 9,
+            node_id: "n".into(),
+            time: Timestamp(2),
+            executable: "x".into(),
+        }
+        .into(),
+        AgentCreate {
+            agent_id: "a".into(),
+            process_id: "p".into(),
+            name: "m".into(),
+            agent_type: "t".into(),
+            time: Timestamp(3),
+            parameters: "o".into(),
+            version: "v".into(),
+        }
+        .into(),
         Event::TraceStart(TraceStart {
             trace_id: "t".into(),
             agent_id: "a".into(),
             time: Timestamp(4),
         }),
-        Event::Filter(
-            Filter {
-                trace_id: "t".into(),
-                pattern: "c".into(),
-                generic_pattern: "g".into(),
-                mode: "o".into(),
-                method_pattern: "m".into(),
-                method_generic_pattern: "h".into(),
-                method_mode: "p".into(),
-            }
-            .into(),
-        ),
+        Filter {
+            trace_id: "t".into(),
+            pattern: "c".into(),
+            generic_pattern: "g".into(),
+            mode: "o".into(),
+            method_pattern: "m".into(),
+            method_generic_pattern: "h".into(),
+            method_mode: "p".into(),
+        }
+        .into(),
         Event::Option(TraceOption {
             key: "k".into(),
             value: "v".into(),

@@ -276,7 +276,7 @@ fn opening_and_closing_are_in_order() {
         found(&events)
     };
     let option = || Event::Option(TraceOption::default());
-    let filter = || Event::Filter(Filter::default().into());
+    let filter = || Filter::default().into();
     assert_eq!(with(4, option()), []);
     assert_eq!(with(4, filter()), []);
     assert_eq!(with(5, option()), [(5, "options behind events".into())]);
@@ -399,13 +399,11 @@ fn classes_are_unloaded_once() {
     let text = "class 9 was not announced";
     fault(vec![unload(9)], Rule::Definitions, 0, text);
     for event in [
-        Event::ClassDetail(
-            ClassDetail {
-                class: ClassId(9),
-                ..Default::default()
-            }
-            .into(),
-        ),
+        ClassDetail {
+            class: ClassId(9),
+            ..Default::default()
+        }
+        .into(),
         Event::ClassRedefine(ClassRedefine {
             class: ClassId(9),
             ..Default::default()

@@ -17,21 +17,17 @@ fn calls(thread: u64, times: &[i64]) -> Vec<Event<'static>> {
             time: start,
             ..Default::default()
         }),
-        Event::ProcessCreate(
-            ProcessCreate {
-                time: start,
-                pid: 1,
-                ..Default::default()
-            }
-            .into(),
-        ),
-        Event::AgentCreate(
-            AgentCreate {
-                time: start,
-                ..Default::default()
-            }
-            .into(),
-        ),
+        ProcessCreate {
+            time: start,
+            pid: 1,
+            ..Default::default()
+        }
+        .into(),
+        AgentCreate {
+            time: start,
+            ..Default::default()
+        }
+        .into(),
         Event::TraceStart(TraceStart {
             time: start,
             ..Default::default()

@@ -13,14 +13,12 @@ fn small() -> Vec<Event<'static>> {
     let t = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
     let (thread, class, method) = (ThreadId(1), ClassId(5), MethodId(9));
     vec![
-        Event::ProcessCreate(
-            ProcessCreate {
-                pid: 4242,
-                time: t(0),
-                ..Default::default()
-            }
-            .into(),
-        ),
+        ProcessCreate {
+            pid: 4242,
+            time: t(0),
+            ..Default::default()
+        }
+        .into(),
         Event::TraceStart(TraceStart {
             time: t(3),
             ..Default::default()

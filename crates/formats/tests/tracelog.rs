@@ -58,23 +58,19 @@ fn opening() -> Vec<Event<'static>> {
             time,
             ..Default::default()
         }),
-        Event::ProcessCreate(
-            ProcessCreate {
-                name: "app.Main".into(),
-                pid: 4242,
-                time,
-                ..Default::default()
-            }
-            .into(),
-        ),
-        Event::AgentCreate(
-            AgentCreate {
-                agent_type: "Profiler".into(),
-                time,
-                ..Default::default()
-            }
-            .into(),
-        ),
+        ProcessCreate {
+            name: "app.Main".into(),
+            pid: 4242,
+            time,
+            ..Default::default()
+        }
+        .into(),
+        AgentCreate {
+            agent_type: "Profiler".into(),
+            time,
+            ..Default::default()
+        }
+        .into(),
         Event::TraceStart(TraceStart {
             time,
             ..Default::default()
@@ -824,15 +820,13 @@ fn compiled_methods_have_code_and_a_map() {
 #[test]
 fn class_loaders_are_assemblies() {
     let detail = |class, loader: &'static str| {
-        Event::ClassDetail(
-            ClassDetail {
-                class: ClassId(class),
-                time: ms(0),
-                loader: loader.into(),
-                ..Default::default()
-            }
-            .into(),
-        )
+        ClassDetail {
+            class: ClassId(class),
+            time: ms(0),
+            loader: loader.into(),
+            ..Default::default()
+        }
+        .into()
     };
     let mut events = [opening(), vec![thread_start(THREAD)]].concat();
     events.extend([

@@ -45,23 +45,19 @@ fn owned(event: Event<'_>) -> Event<'static> {
             time: e.time,
             ..Default::default()
         }),
-        Event::ProcessCreate(e) => Event::ProcessCreate(
-            ProcessCreate {
-                name: e.name.into_owned().into(),
-                pid: e.pid,
-                time: e.time,
-                ..Default::default()
-            }
-            .into(),
-        ),
-        Event::AgentCreate(e) => Event::AgentCreate(
-            AgentCreate {
-                agent_type: e.agent_type.into_owned().into(),
-                time: e.time,
-                ..Default::default()
-            }
-            .into(),
-        ),
+        Event::ProcessCreate(e) => ProcessCreate {
+            name: e.name.into_owned().into(),
+            pid: e.pid,
+            time: e.time,
+            ..Default::default()
+        }
+        .into(),
+        Event::AgentCreate(e) => AgentCreate {
+            agent_type: e.agent_type.into_owned().into(),
+            time: e.time,
+            ..Default::default()
+        }
+        .into(),
         Event::TraceStart(e) => Event::TraceStart(TraceStart {
             time: e.time,
             ..Default::default()
@@ -82,15 +78,13 @@ fn owned(event: Event<'_>) -> Event<'static> {
             name: e.name.into_owned().into(),
             ..Default::default()
         }),
-        Event::ClassDetail(e) => Event::ClassDetail(
-            ClassDetail {
-                class: e.class,
-                time: e.time,
-                loader: e.loader.into_owned().into(),
-                ..Default::default()
-            }
-            .into(),
-        ),
+        Event::ClassDetail(e) => ClassDetail {
+            class: e.class,
+            time: e.time,
+            loader: e.loader.into_owned().into(),
+            ..Default::default()
+        }
+        .into(),
         Event::MethodDef(e) => Event::MethodDef(MethodDef {
             method: e.method,
             class: e.class,
@@ -269,7 +263,7 @@ impl Machine {
                 ..Default::default()
             }));
             if class % 2 == 0 {
-                machine.events.push(Event::ClassDetail(
+                machine.events.push(
                     ClassDetail {
                         class: ClassId(class),
                         time,
@@ -277,7 +271,7 @@ impl Machine {
                         ..Default::default()
                     }
                     .into(),
-                ));
+                );
             }
         }
         for at in 0..6 {

@@ -90,7 +90,7 @@ fn events_without_an_element_are_custom_ones() {
 fn unset_attributes_in_brackets_are_left_out() {
     for (event, expected) in [
         (
-            Event::ProcessCreate(ProcessCreate::default().into()),
+            ProcessCreate::default().into(),
             r#"<processCreate processId="" pid="0" nodeIdRef="" time="0.000000000"/>"#,
         ),
         (

@@ -38,8 +38,8 @@ impl Translator {
         let time = Timestamp(self.timeline.at(info.time)).max(self.settings.started);
         let class = self.class(info.class, time);
         let interfaces = info.interfaces.iter().map(|name| (&**name).into());
-        self.event(&Event::ClassDetail(
-            ClassDetail {
+        self.event(
+            &ClassDetail {
                 class,
                 time,
                 access: info.access,
@@ -51,7 +51,7 @@ impl Translator {
                 methods: info.methods.iter().map(member).collect(),
             }
             .into(),
-        ));
+        );
     }
 
     /// What is known of the class is given up. Its id and those of its methods stay, for events that still come:

@@ -176,23 +176,21 @@ mod tests {
 
     fn events() -> Vec<Event<'static>> {
         vec![
-            Event::ClassDetail(
-                ClassDetail {
-                    class: ClassId(3),
-                    access: 0x0411,
-                    super_name: "a.Base".into(),
-                    interfaces: vec!["a.I".into(), "a.J".into()],
-                    loader: "app".into(),
-                    size: 900,
-                    fields: vec![jtrail_model::Member {
-                        name: "x".into(),
-                        signature: "I".into(),
-                        access: 2,
-                    }],
-                    ..ClassDetail::default()
-                }
-                .into(),
-            ),
+            ClassDetail {
+                class: ClassId(3),
+                access: 0x0411,
+                super_name: "a.Base".into(),
+                interfaces: vec!["a.I".into(), "a.J".into()],
+                loader: "app".into(),
+                size: 900,
+                fields: vec![jtrail_model::Member {
+                    name: "x".into(),
+                    signature: "I".into(),
+                    access: 2,
+                }],
+                ..ClassDetail::default()
+            }
+            .into(),
             Event::ClassRedefine(ClassRedefine {
                 class: ClassId(3),
                 size: 950,

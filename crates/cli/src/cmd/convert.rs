@@ -150,8 +150,8 @@ fn encoder(format: Format, args: &Args) -> anyhow::Result<Box<dyn Encode>> {
 fn opening() -> [Event<'static>; 4] {
     [
         Event::Node(Node::default()),
-        Event::ProcessCreate(ProcessCreate::default().into()),
-        Event::AgentCreate(AgentCreate::default().into()),
+        ProcessCreate::default().into(),
+        AgentCreate::default().into(),
         Event::TraceStart(TraceStart::default()),
     ]
 }

@@ -108,28 +108,24 @@ pub(crate) fn opening() -> Vec<Event<'static>> {
             timezone: 0,
             time: time(0),
         }),
-        Event::ProcessCreate(
-            ProcessCreate {
-                process_id: "p1".into(),
-                pid: 4711,
-                node_id: "n1".into(),
-                time: time(0),
-                ..ProcessCreate::default()
-            }
-            .into(),
-        ),
-        Event::AgentCreate(
-            AgentCreate {
-                agent_id: "a1".into(),
-                process_id: "p1".into(),
-                name: "jtrail".into(),
-                agent_type: "Profiler".into(),
-                time: time(0),
-                parameters: "format=binary".into(),
-                version: "0.1.0".into(),
-            }
-            .into(),
-        ),
+        ProcessCreate {
+            process_id: "p1".into(),
+            pid: 4711,
+            node_id: "n1".into(),
+            time: time(0),
+            ..ProcessCreate::default()
+        }
+        .into(),
+        AgentCreate {
+            agent_id: "a1".into(),
+            process_id: "p1".into(),
+            name: "jtrail".into(),
+            agent_type: "Profiler".into(),
+            time: time(0),
+            parameters: "format=binary".into(),
+            version: "0.1.0".into(),
+        }
+        .into(),
         Event::TraceStart(TraceStart {
             trace_id: "t1".into(),
             agent_id: "a1".into(),

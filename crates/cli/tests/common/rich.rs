@@ -207,20 +207,18 @@ pub(crate) fn code() -> Vec<Event<'static>> {
         })
     };
     vec![
-        Event::ClassDetail(
-            ClassDetail {
-                class: ClassId(3),
-                time: at(0),
-                access: 0x21,
-                super_name: "java.lang.Object".into(),
-                interfaces: vec!["java.lang.Runnable".into(), "a.I".into()],
-                loader: "app".into(),
-                size: 900,
-                fields: vec![member("count", "[I", 2)],
-                methods: vec![member("run", "()V", 1)],
-            }
-            .into(),
-        ),
+        ClassDetail {
+            class: ClassId(3),
+            time: at(0),
+            access: 0x21,
+            super_name: "java.lang.Object".into(),
+            interfaces: vec!["java.lang.Runnable".into(), "a.I".into()],
+            loader: "app".into(),
+            size: 900,
+            fields: vec![member("count", "[I", 2)],
+            methods: vec![member("run", "()V", 1)],
+        }
+        .into(),
         Event::ClassRedefine(ClassRedefine {
             class: ClassId(3),
             time: at(10),

@@ -93,7 +93,7 @@ impl Workload {
             time,
             ..Default::default()
         }));
-        event(Event::ProcessCreate(
+        event(
             ProcessCreate {
                 process_id: "process".into(),
                 name: "java".into(),
@@ -103,8 +103,8 @@ impl Workload {
                 ..Default::default()
             }
             .into(),
-        ));
-        event(Event::AgentCreate(
+        );
+        event(
             AgentCreate {
                 agent_id: "agent".into(),
                 process_id: "process".into(),
@@ -113,7 +113,7 @@ impl Workload {
                 ..Default::default()
             }
             .into(),
-        ));
+        );
         event(Event::TraceStart(TraceStart {
             trace_id: "trace".into(),
             agent_id: "agent".into(),
@@ -217,7 +217,7 @@ impl Workload {
                 signature: signature(number).into(),
                 access: 1,
             };
-            event(Event::ClassDetail(
+            event(
                 ClassDetail {
                     class,
                     time,
@@ -229,7 +229,7 @@ impl Workload {
                     ..Default::default()
                 }
                 .into(),
-            ));
+            );
         }
         self.ids += 1;
         let method = MethodId(self.ids);

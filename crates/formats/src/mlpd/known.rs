@@ -104,7 +104,7 @@ impl Known {
             if std::mem::replace(&mut class.image, image) != image
                 && let Some(loader) = self.images.get(&image)
             {
-                emit(Event::ClassDetail(
+                emit(
                     ClassDetail {
                         class: class_id(place),
                         time,
@@ -112,7 +112,7 @@ impl Known {
                         ..ClassDetail::default()
                     }
                     .into(),
-                ));
+                );
             }
             self.latest.insert(name.into(), place);
             return class_id(place);

@@ -15,14 +15,12 @@ pub fn check(events: &[Event<'_>]) -> Findings {
 pub fn trace_by(agent: &'static str, events: Vec<Event<'static>>) -> Vec<Event<'static>> {
     let opening = [
         Event::Node(Node::default()),
-        Event::ProcessCreate(ProcessCreate::default().into()),
-        Event::AgentCreate(
-            AgentCreate {
-                name: agent.into(),
-                ..Default::default()
-            }
-            .into(),
-        ),
+        ProcessCreate::default().into(),
+        AgentCreate {
+            name: agent.into(),
+            ..Default::default()
+        }
+        .into(),
         Event::TraceStart(TraceStart::default()),
         thread_start(1),
         Event::ClassDef(ClassDef {

@@ -32,46 +32,40 @@ pub fn every_message() -> Vec<Event<'static>> {
             timezone: -480,
             time: t(0),
         }),
-        Event::ProcessCreate(
-            ProcessCreate {
-                process_id: "p".into(),
-                name: "java".into(),
-                pid: 4711,
-                node_id: "6f1c".into(),
-                time: t(1),
-                executable: "/usr/bin/java".into(),
-            }
-            .into(),
-        ),
-        Event::AgentCreate(
-            AgentCreate {
-                agent_id: "a".into(),
-                process_id: "p".into(),
-                name: "jtrail".into(),
-                agent_type: "Profiler".into(),
-                time: t(2),
-                parameters: "format=binary,file=a b.trcbin".into(),
-                version: "0.1.0".into(),
-            }
-            .into(),
-        ),
+        ProcessCreate {
+            process_id: "p".into(),
+            name: "java".into(),
+            pid: 4711,
+            node_id: "6f1c".into(),
+            time: t(1),
+            executable: "/usr/bin/java".into(),
+        }
+        .into(),
+        AgentCreate {
+            agent_id: "a".into(),
+            process_id: "p".into(),
+            name: "jtrail".into(),
+            agent_type: "Profiler".into(),
+            time: t(2),
+            parameters: "format=binary,file=a b.trcbin".into(),
+            version: "0.1.0".into(),
+        }
+        .into(),
         Event::TraceStart(TraceStart {
             trace_id: "t".into(),
             agent_id: "a".into(),
             time: t(3),
         }),
-        Event::Filter(
-            Filter {
-                trace_id: "".into(),
-                pattern: "org.a".into(),
-                generic_pattern: "SUFFIX".into(),
-                mode: "INCLUDE".into(),
-                method_pattern: "".into(),
-                method_generic_pattern: "PREFIX".into(),
-                method_mode: "INCLUDE".into(),
-            }
-            .into(),
-        ),
+        Filter {
+            trace_id: "".into(),
+            pattern: "org.a".into(),
+            generic_pattern: "SUFFIX".into(),
+            mode: "INCLUDE".into(),
+            method_pattern: "".into(),
+            method_generic_pattern: "PREFIX".into(),
+            method_mode: "INCLUDE".into(),
+        }
+        .into(),
         Event::Option(TraceOption {
             key: "CPU_TIME".into(),
             value: "true".into(),
@@ -344,20 +338,18 @@ fn events_without_message() -> Vec<Event<'static>> {
             thread: other,
             time,
         }),
-        Event::ClassDetail(
-            ClassDetail {
-                class,
-                time,
-                access: 0x21,
-                super_name: "java.lang.Object".into(),
-                interfaces: vec!["java.lang.Runnable".into(), "a.I".into()],
-                loader: "com.acme.Loader@7".into(),
-                size: 812,
-                fields: vec![member("count", "I", 2), member("odd name", "La b;", 0)],
-                methods: vec![member("<init>", "(I)V", 1), member("run", "()V", 1)],
-            }
-            .into(),
-        ),
+        ClassDetail {
+            class,
+            time,
+            access: 0x21,
+            super_name: "java.lang.Object".into(),
+            interfaces: vec!["java.lang.Runnable".into(), "a.I".into()],
+            loader: "com.acme.Loader@7".into(),
+            size: 812,
+            fields: vec![member("count", "I", 2), member("odd name", "La b;", 0)],
+            methods: vec![member("<init>", "(I)V", 1), member("run", "()V", 1)],
+        }
+        .into(),
         Event::ClassRedefine(ClassRedefine {
             class,
             time,

@@ -44,24 +44,20 @@ impl Legal {
                 time,
                 ..Default::default()
             }),
-            Event::ProcessCreate(
-                ProcessCreate {
-                    pid: 4711,
-                    time,
-                    ..Default::default()
-                }
-                .into(),
-            ),
-            Event::AgentCreate(
-                AgentCreate {
-                    name: "log profiler".into(),
-                    version: number.into(),
-                    parameters: parameters.into(),
-                    time,
-                    ..Default::default()
-                }
-                .into(),
-            ),
+            ProcessCreate {
+                pid: 4711,
+                time,
+                ..Default::default()
+            }
+            .into(),
+            AgentCreate {
+                name: "log profiler".into(),
+                version: number.into(),
+                parameters: parameters.into(),
+                time,
+                ..Default::default()
+            }
+            .into(),
             Event::TraceStart(TraceStart {
                 time: Timestamp(START + 5),
                 ..Default::default()
@@ -243,7 +239,7 @@ impl Legal {
                 size: number as i64 % 5000,
                 ranges: Vec::new(),
             })),
-            13 => self.events.push(Event::ClassDetail(
+            13 => self.events.push(
                 ClassDetail {
                     class,
                     time,
@@ -251,7 +247,7 @@ impl Legal {
                     ..Default::default()
                 }
                 .into(),
-            )),
+            ),
             14 if !v17 => self
                 .events
                 .push(Event::ClassUnload(ClassUnload { class, time })),

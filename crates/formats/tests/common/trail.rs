@@ -61,14 +61,12 @@ pub fn busy(count: usize, seed: u64) -> Vec<Event<'static>> {
     };
     let mut events = vec![
         Event::Node(Node::default()),
-        Event::ProcessCreate(ProcessCreate::default().into()),
-        Event::AgentCreate(
-            AgentCreate {
-                name: "jtrail".into(),
-                ..AgentCreate::default()
-            }
-            .into(),
-        ),
+        ProcessCreate::default().into(),
+        AgentCreate {
+            name: "jtrail".into(),
+            ..AgentCreate::default()
+        }
+        .into(),
         Event::TraceStart(TraceStart::default()),
     ];
     for thread in 1..=4 {

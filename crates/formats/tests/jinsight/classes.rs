@@ -34,22 +34,20 @@ fn member(name: &str) -> Member<'static> {
 }
 
 fn detail(id: u64, super_name: &str, interfaces: &[&str], methods: &[&str]) -> Event<'static> {
-    Event::ClassDetail(
-        ClassDetail {
-            class: ClassId(id),
-            time: Timestamp(100),
-            super_name: super_name.to_owned().into(),
-            interfaces: interfaces.iter().map(|i| i.to_string().into()).collect(),
-            fields: vec![Member {
-                name: "x".into(),
-                signature: "I".into(),
-                access: 2,
-            }],
-            methods: methods.iter().map(|name| member(name)).collect(),
-            ..Default::default()
-        }
-        .into(),
-    )
+    ClassDetail {
+        class: ClassId(id),
+        time: Timestamp(100),
+        super_name: super_name.to_owned().into(),
+        interfaces: interfaces.iter().map(|i| i.to_string().into()).collect(),
+        fields: vec![Member {
+            name: "x".into(),
+            signature: "I".into(),
+            access: 2,
+        }],
+        methods: methods.iter().map(|name| member(name)).collect(),
+        ..Default::default()
+    }
+    .into()
 }
 
 fn call(method: u64, class: u64, time: i64) -> [Event<'static>; 2] {

@@ -53,16 +53,14 @@ fn example() -> Vec<Event<'static>> {
         })
     };
     let detail = |class, super_name: &'static str, methods, time| {
-        Event::ClassDetail(
-            ClassDetail {
-                class,
-                time,
-                super_name: super_name.into(),
-                methods,
-                ..Default::default()
-            }
-            .into(),
-        )
+        ClassDetail {
+            class,
+            time,
+            super_name: super_name.into(),
+            methods,
+            ..Default::default()
+        }
+        .into()
     };
     let f = Member {
         name: "f".into(),
@@ -74,20 +72,16 @@ fn example() -> Vec<Event<'static>> {
             time: at(0),
             ..Default::default()
         }),
-        Event::ProcessCreate(
-            ProcessCreate {
-                time: at(0),
-                ..Default::default()
-            }
-            .into(),
-        ),
-        Event::AgentCreate(
-            AgentCreate {
-                time: at(0),
-                ..Default::default()
-            }
-            .into(),
-        ),
+        ProcessCreate {
+            time: at(0),
+            ..Default::default()
+        }
+        .into(),
+        AgentCreate {
+            time: at(0),
+            ..Default::default()
+        }
+        .into(),
         Event::TraceStart(TraceStart {
             time: at(0),
             ..Default::default()

@@ -76,7 +76,7 @@ impl Maker {
                 access: 1,
             });
             let super_name = CLASSES[(class + 2) % CLASSES.len()];
-            self.events.push(Event::ClassDetail(
+            self.events.push(
                 ClassDetail {
                     class: ClassId(id),
                     time,
@@ -86,7 +86,7 @@ impl Maker {
                     ..Default::default()
                 }
                 .into(),
-            ));
+            );
         }
         id
     }

@@ -35,6 +35,9 @@ use std::borrow::Cow;
 pub type Text<'a> = Cow<'a, str>;
 
 /// One event of a trace.
+///
+/// Programs hand on events by the hundred million. The four kinds in boxes are large and rare: without, each event would be as large as they are
+/// (168 bytes in place of 96).
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -161,6 +164,18 @@ pub enum Event<'a> {
     /// What the class file says of a handler, right before the [`ExceptionCatch`] in it.
     CatchDetail(CatchDetail),
 }
+
+/// Puts what stands in a box into one.
+macro_rules! from_boxed {
+    ($($kind:ident),*) => {$(
+        impl<'a> From<$kind<'a>> for Event<'a> {
+            fn from(event: $kind<'a>) -> Self {
+                Event::$kind(Box::new(event))
+            }
+        }
+    )*};
+}
+from_boxed!(ProcessCreate, AgentCreate, Filter, ClassDetail);
 
 impl Event<'_> {
     /// The point in time that the event carries, if it carries one.

@@ -77,20 +77,18 @@ fn events(text: &str) -> Vec<Event<'_>> {
             stack: stack.clone(),
         }),
         Event::ThreadUnpark(ThreadUnpark { thread, time }),
-        Event::ClassDetail(
-            ClassDetail {
-                class,
-                time,
-                access: u16::MAX,
-                super_name: text.into(),
-                interfaces: vec![text.into(), "".into()],
-                loader: text.into(),
-                size: 7,
-                fields: vec![member(1), member(2)],
-                methods: vec![member(3)],
-            }
-            .into(),
-        ),
+        ClassDetail {
+            class,
+            time,
+            access: u16::MAX,
+            super_name: text.into(),
+            interfaces: vec![text.into(), "".into()],
+            loader: text.into(),
+            size: 7,
+            fields: vec![member(1), member(2)],
+            methods: vec![member(3)],
+        }
+        .into(),
         Event::ClassUnload(ClassUnload { class, time }),
         Event::ClassRedefine(ClassRedefine {
             class,

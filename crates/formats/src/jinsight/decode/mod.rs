@@ -178,20 +178,16 @@ impl Decoder {
                 time: process,
                 ..Node::default()
             }),
-            Event::ProcessCreate(
-                ProcessCreate {
-                    time: process,
-                    ..ProcessCreate::default()
-                }
-                .into(),
-            ),
-            Event::AgentCreate(
-                AgentCreate {
-                    time: agent,
-                    ..AgentCreate::default()
-                }
-                .into(),
-            ),
+            ProcessCreate {
+                time: process,
+                ..ProcessCreate::default()
+            }
+            .into(),
+            AgentCreate {
+                time: agent,
+                ..AgentCreate::default()
+            }
+            .into(),
             Event::TraceStart(TraceStart {
                 time,
                 ..TraceStart::default()

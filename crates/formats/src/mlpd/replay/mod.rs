@@ -173,24 +173,20 @@ impl Replay {
                 time,
                 ..Node::default()
             }),
-            Event::ProcessCreate(
-                ProcessCreate {
-                    pid: header.pid,
-                    time,
-                    ..ProcessCreate::default()
-                }
-                .into(),
-            ),
-            Event::AgentCreate(
-                AgentCreate {
-                    name: AGENT.into(),
-                    time,
-                    parameters: header.arguments.into(),
-                    version: format!("{major}.{minor}").into(),
-                    ..AgentCreate::default()
-                }
-                .into(),
-            ),
+            ProcessCreate {
+                pid: header.pid,
+                time,
+                ..ProcessCreate::default()
+            }
+            .into(),
+            AgentCreate {
+                name: AGENT.into(),
+                time,
+                parameters: header.arguments.into(),
+                version: format!("{major}.{minor}").into(),
+                ..AgentCreate::default()
+            }
+            .into(),
             Event::TraceStart(TraceStart {
                 time: self.trace.unwrap_or(time),
                 ..TraceStart::default()

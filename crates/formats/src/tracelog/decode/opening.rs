@@ -62,7 +62,7 @@ impl Decoder {
         let pid = i32::try_from(self.opening.pid);
         self.passed_if(pid.is_err(), "apd crf", Passed::ProcessNumbers);
         let name = std::mem::take(&mut self.opening.name);
-        self.emit(Event::ProcessCreate(
+        self.emit(
             ProcessCreate {
                 name: name.into(),
                 pid: pid.unwrap_or_default(),
@@ -70,15 +70,15 @@ impl Decoder {
                 ..ProcessCreate::default()
             }
             .into(),
-        ));
-        self.emit(Event::AgentCreate(
+        );
+        self.emit(
             AgentCreate {
                 agent_type: "Profiler".into(),
                 time,
                 ..AgentCreate::default()
             }
             .into(),
-        ));
+        );
         self.emit(Event::TraceStart(TraceStart {
             time,
             ..TraceStart::default()

@@ -213,7 +213,7 @@ impl Decoder {
         assembly.used = true;
         if !assembly.is_default() && !assembly.name.is_empty() {
             let loader = assembly.name.to_string().into();
-            self.emit(Event::ClassDetail(
+            self.emit(
                 ClassDetail {
                     class,
                     time,
@@ -221,7 +221,7 @@ impl Decoder {
                     ..ClassDetail::default()
                 }
                 .into(),
-            ));
+            );
         }
     }
 
