@@ -12,10 +12,11 @@ use crate::hooks::{
     VirtualTimes,
 };
 use crate::instrument::Classes;
-use crate::jni::Hook;
+use crate::jni::{Hook, thread_id};
 use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
 use crate::memory::Mapping;
 use crate::objects::{ObjectInfo, Objects};
+use crate::thread_numbers::{ENDED, ThreadNumbers};
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crate::{guard, log};
 use crossbeam_channel::Sender;
@@ -70,8 +71,8 @@ pub(crate) struct Agent {
     pub(crate) is_coming: AtomicBool,
     buffers: AtomicU64,
     threads: AtomicU32,
-    /// Held while a thread gets its number.
-    naming: Mutex<()>,
+    /// Locked while a thread gets its number.
+    numbers: Mutex<ThreadNumbers>,
     /// Which of the hook classes is in use.
     pub(crate) hook: OnceLock<Hook>,
     /// What allocation sites need to know of arrays.
@@ -84,8 +85,6 @@ pub(crate) struct Agent {
 
 /// Number of records that belong to no Java thread.
 pub(crate) const NO_THREAD: u32 = 0;
-/// Kept with a thread that has ended, in place of its number.
-const ENDED: u32 = u32::MAX;
 
 /// The agent; none when it was not loaded, or is off.
 pub(crate) fn get() -> Option<&'static Agent> {
@@ -153,7 +152,7 @@ impl Agent {
             is_coming: AtomicBool::new(false),
             buffers: AtomicU64::new(1),
             threads: AtomicU32::new(NO_THREAD + 1),
-            naming: Mutex::new(()),
+            numbers: Mutex::default(),
             hook: OnceLock::new(),
             arrays: OnceLock::new(),
             is_stillborn: AtomicBool::new(false),
@@ -223,11 +222,11 @@ impl Agent {
         let _ = self.announcements.send(announcement); // fails when the writer is gone
     }
 
-    /// The number of a thread, which gets one if it has none. `None` for one that has ended, or that the
+    /// The number of the running thread, which gets one if it has none. `None` for one that has ended, or that the
     /// JVM does not know.
     ///
     /// # Safety
-    /// `env` is the running thread's; `thread` is a live reference to a thread, or null for the running one.
+    /// `env` is the running thread's; `thread` is a live reference to it, or null.
     pub(crate) unsafe fn name_thread(&self, env: *mut JNIEnv, thread: jobject) -> Option<u32> {
         // SAFETY: the caller's promise.
         match unsafe { self.jvmti.thread_number(thread) }.ok()? {
@@ -235,18 +234,60 @@ impl Agent {
             ENDED => return None,
             number => return Some(number),
         }
-        let _naming = self.naming.lock();
-        // SAFETY: the caller's promise.
-        let number = match unsafe { self.jvmti.thread_number(thread) }.ok()? {
-            NO_THREAD => self.threads.fetch_add(1, Ordering::Relaxed),
-            ENDED => return None,
-            number => return Some(number),
+        let own = match thread.is_null() {
+            true => self.jvmti.current_thread().ok()?,
+            false => thread,
         };
-        // SAFETY: the caller's promise.
-        unsafe { self.announce_thread(env, thread, number) };
+        // SAFETY: the caller's promise, or a local reference that the JVM just gave us.
+        let number = unsafe { self.number_by_id(env, own, thread_id(env, own)) }?;
         // SAFETY: the caller's promise.
         unsafe { self.jvmti.set_thread_number(thread, number) }.ok()?;
         Some(number)
+    }
+
+    /// As [`Self::name_thread`], of any thread. `None` for one whose `Thread` is being made, too.
+    ///
+    /// # Safety
+    /// `env` is the running thread's; `thread` is a live reference to a thread.
+    pub(crate) unsafe fn number_of(&self, env: *mut JNIEnv, thread: jobject) -> Option<u32> {
+        // SAFETY: the caller's promise.
+        match unsafe { thread_id(env, thread) } {
+            0 => None,
+            // SAFETY: likewise.
+            id => unsafe { self.number_by_id(env, thread, id) },
+        }
+    }
+
+    /// The number of any thread that has one.
+    ///
+    /// # Safety
+    /// As for [`Self::number_of`].
+    pub(crate) unsafe fn known_number(&self, env: *mut JNIEnv, thread: jobject) -> Option<u32> {
+        // SAFETY: the caller's promise.
+        let id = unsafe { thread_id(env, thread) };
+        self.numbers.lock().known(id)
+    }
+
+    /// # Safety
+    /// As for [`Self::number_of`]; that is the thread's id.
+    unsafe fn number_by_id(&self, env: *mut JNIEnv, thread: jobject, id: i64) -> Option<u32> {
+        self.numbers.lock().known_or(id, || {
+            let number = self.threads.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: the caller's promise.
+            unsafe { self.announce_thread(env, thread, number) };
+            number
+        })
+    }
+
+    /// The running thread has a number, maybe from before Java knew it.
+    ///
+    /// # Safety
+    /// As for [`Self::number_of`].
+    pub(crate) unsafe fn thread_has_number(&self, env: *mut JNIEnv, thread: jobject, number: u32) {
+        // SAFETY: the caller's promise.
+        self.numbers
+            .lock()
+            .set(unsafe { thread_id(env, thread) }, number);
     }
 
     /// Tells the writer what a thread is called now.
@@ -283,13 +324,27 @@ impl Agent {
         Some(unsafe { objects.describe(self, env, thread) }?.0)
     }
 
-    /// Remembers that a thread has ended.
+    /// Remembers that the running thread has ended.
     ///
     /// # Safety
-    /// `thread` is a live reference to a thread.
-    pub(crate) unsafe fn forget_thread(&self, thread: jobject) {
+    /// As for [`Self::name_thread`]; `thread` is not null.
+    pub(crate) unsafe fn forget_thread(&self, env: *mut JNIEnv, thread: jobject) {
         // SAFETY: the caller's promise.
         let _ = unsafe { self.jvmti.set_thread_number(thread, ENDED) };
+        // SAFETY: the caller's promise.
+        self.numbers.lock().end(unsafe { thread_id(env, thread) });
+    }
+
+    /// The running thread is one of the agent's own.
+    ///
+    /// # Safety
+    /// As for [`Self::forget_thread`].
+    pub(crate) unsafe fn pass_over_thread(&self, env: *mut JNIEnv, thread: jobject) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let _ = self.jvmti.set_thread_number(thread, ENDED);
+            self.thread_has_number(env, thread, ENDED);
+        }
     }
 
     /// The running thread's buffer, when its number is known to be `thread`.

@@ -34,6 +34,7 @@ mod objects;
 mod pending;
 mod perf;
 mod startup;
+mod thread_numbers;
 mod weak;
 mod writer;
 

@@ -191,7 +191,7 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
     let numbers: Vec<u32> = threads
         .iter()
         // SAFETY: local references that the JVM just gave us.
-        .filter_map(|thread| unsafe { agent.name_thread(env, *thread) })
+        .filter_map(|thread| unsafe { agent.number_of(env, *thread) })
         .collect();
     // First, so that none is left out below.
     if let Err(error) = agent.jvmti.enable(Event::ClassPrepare) {

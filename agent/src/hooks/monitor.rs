@@ -39,7 +39,7 @@ pub(super) unsafe extern "system" fn contended_enter(
         match owner.is_null() {
             true => None,
             // SAFETY: a local reference that the JVM just gave us.
-            false => unsafe { agent.name_thread(env, owner) },
+            false => unsafe { agent.number_of(env, owner) },
         }
     };
     monitor(env, object, Code::MonitorContendedEnter, || {

@@ -95,7 +95,7 @@ pub(super) unsafe fn is_starting(agent: &Agent, env: *mut JNIEnv, thread: jobjec
     if is_one {
         super::is_agents_own();
         // SAFETY: the caller's promise.
-        unsafe { agent.forget_thread(thread) };
+        unsafe { agent.pass_over_thread(env, thread) };
     }
     is_one
 }

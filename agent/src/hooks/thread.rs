@@ -23,7 +23,7 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
         let Some(agent) = agent::get() else { return };
         if super::runs_agents_own() {
             // SAFETY: the callback's own reference.
-            unsafe { agent.forget_thread(thread) };
+            unsafe { agent.pass_over_thread(env, thread) };
             return;
         }
         // SAFETY: the callback's own reference and environment.
@@ -40,7 +40,10 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
         if let Some(number) = unsafe { agent.name_thread(env, thread) } {
             if was_named {
                 // SAFETY: likewise.
-                unsafe { agent.announce_thread(env, thread, number) };
+                unsafe {
+                    agent.thread_has_number(env, thread, number);
+                    agent.announce_thread(env, thread, number);
+                }
             }
             record(
                 agent,
@@ -98,7 +101,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
                 bursts.forget(number);
             }
             // SAFETY: the callback's own reference.
-            unsafe { agent.forget_thread(thread) };
+            unsafe { agent.forget_thread(env, thread) };
         }
         live::finish();
         // SAFETY: the callback's own reference and environment.
@@ -137,7 +140,7 @@ pub(super) fn last_words(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer)
     for thread in agent.jvmti.all_threads().unwrap_or_default() {
         // SAFETY: local references that the JVM just gave us.
         unsafe {
-            let Some(number) = agent.name_thread(env, thread) else {
+            let Some(number) = agent.known_number(env, thread) else {
                 continue;
             };
             look_at_name(agent, buffer, thread, number);

@@ -83,7 +83,7 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
 pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     guard::run("a virtual thread's end", || {
         if let Some((agent, buffer, number)) = switch(env, Some(thread)) {
-            finish(agent, buffer, thread, number);
+            finish(agent, env, buffer, thread, number);
         }
     });
 }
@@ -159,7 +159,7 @@ unsafe fn carrier(agent: &Agent, env: *mut JNIEnv) -> Option<u32> {
         return None;
     }
     // SAFETY: likewise.
-    unsafe { agent.name_thread(env, carrier) }
+    unsafe { agent.number_of(env, carrier) }
 }
 
 /// The carrier runs that virtual thread from now on, or none but itself; the answer is which.
@@ -206,7 +206,7 @@ fn switch_to(agent: &Agent, buffer: &ThreadBuffer, thread: Option<u32>) {
 }
 
 /// The virtual thread that runs here is at its end: its last name, its CPU time, and that it leaves its carrier.
-fn finish(agent: &Agent, buffer: &ThreadBuffer, thread: jobject, number: u32) {
+fn finish(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer, thread: jobject, number: u32) {
     // SAFETY: the callback's own reference.
     unsafe { super::thread::look_at_name(agent, buffer, thread, number) };
     if let Some(times) = &agent.virtual_times {
@@ -220,7 +220,7 @@ fn finish(agent: &Agent, buffer: &ThreadBuffer, thread: jobject, number: u32) {
     identity::thread_ends(agent, buffer);
     record(agent, Some(buffer), Code::ThreadEnd, &[number.into()]);
     // SAFETY: the callback's own reference.
-    unsafe { agent.forget_thread(thread) };
+    unsafe { agent.forget_thread(env, thread) };
     switch_to(agent, buffer, None);
 }
 

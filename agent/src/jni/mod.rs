@@ -11,7 +11,7 @@ pub(crate) use objects::{
     address, allocate, array_length, element, field, forget, is_instance, is_set, named_class,
     new_array, object_class, with_garbage,
 };
-pub(crate) use threads::{new_thread, park_blocker, with_local_frame};
+pub(crate) use threads::{new_thread, park_blocker, thread_id, with_local_frame};
 
 use jni::objects::JClass;
 use jni::sys::{JNIEnv, JavaVM, jclass, jobject};

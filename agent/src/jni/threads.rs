@@ -2,8 +2,9 @@
 
 use super::{Lasting, with};
 use jni::objects::{JObject, JValue};
-use jni::sys::{JNIEnv, jobject};
+use jni::sys::{JNIEnv, jfieldID, jobject};
 use jni::{jni_sig, jni_str};
+use std::ffi::CStr;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -35,25 +36,59 @@ pub(crate) unsafe fn new_thread(
 /// `env` is the running thread's, and `thread` a live reference to a thread.
 pub(crate) unsafe fn park_blocker(env: *mut JNIEnv, thread: jobject) -> jobject {
     static FIELD: OnceLock<usize> = OnceLock::new();
-    // SAFETY: the caller's promise; the functions are there since the first version. The field is one of `java.lang.Thread`, which is never unloaded.
+    // SAFETY: the caller's promise; the function is there since the first version.
     unsafe {
-        let functions = &(**env).v1_1;
-        let field = *FIELD.get_or_init(|| {
+        match field_of_thread(&FIELD, env, thread, c"parkBlocker", c"Ljava/lang/Object;") {
+            Some(field) => ((**env).v1_1.GetObjectField)(env, thread, field),
+            None => ptr::null_mut(),
+        }
+    }
+}
+
+/// The number that Java gives a thread, and no other in the same JVM (`Thread.getId`, or what it would answer if nobody overrode it). 0 for one whose constructor has not come so far, and
+/// for null.
+///
+/// # Safety
+/// As for [`park_blocker`]; `thread` may be null.
+pub(crate) unsafe fn thread_id(env: *mut JNIEnv, thread: jobject) -> i64 {
+    static FIELD: OnceLock<usize> = OnceLock::new();
+    if thread.is_null() {
+        return 0; // native code attaches it, and its `Thread` is being made
+    }
+    // SAFETY: the caller's promise; the function is there since the first version.
+    unsafe {
+        match field_of_thread(&FIELD, env, thread, c"tid", c"J") {
+            Some(field) => ((**env).v1_1.GetLongField)(env, thread, field),
+            None => 0,
+        }
+    }
+}
+
+/// A field of `java.lang.Thread`, which is looked up once.
+///
+/// # Safety
+/// As for [`park_blocker`].
+unsafe fn field_of_thread(
+    known: &OnceLock<usize>,
+    env: *mut JNIEnv,
+    thread: jobject,
+    name: &CStr,
+    kind: &CStr,
+) -> Option<jfieldID> {
+    let field = *known.get_or_init(|| {
+        // SAFETY: the caller's promise; the functions are there since the first version. The class is never unloaded.
+        unsafe {
+            let functions = &(**env).v1_1;
             let class = (functions.GetObjectClass)(env, thread);
-            let (name, kind) = (c"parkBlocker", c"Ljava/lang/Object;");
             let field = (functions.GetFieldID)(env, class, name.as_ptr(), kind.as_ptr());
             if field.is_null() {
                 (functions.ExceptionClear)(env);
             }
+            (functions.DeleteLocalRef)(env, class);
             field.expose_provenance()
-        });
-        match field {
-            0 => ptr::null_mut(),
-            field => {
-                (functions.GetObjectField)(env, thread, ptr::with_exposed_provenance_mut(field))
-            }
         }
-    }
+    });
+    (field != 0).then(|| ptr::with_exposed_provenance_mut(field))
 }
 
 /// Runs `f`, and gives up the local references that came meanwhile.

@@ -256,10 +256,10 @@ impl Jvmti {
         (unsafe { self.take_text(info.name) }, info.parent)
     }
 
-    /// The number that we keep with a thread; 0 if none.
+    /// The number that we keep with the running thread; 0 if none.
     ///
     /// # Safety
-    /// `thread` is a live reference to a thread; null means the running one.
+    /// `thread` is a live reference to it, or null. Asked of another that ends just then, HotSpot crashes.
     pub(crate) unsafe fn thread_number(self, thread: jobject) -> Result<u32> {
         let mut data = ptr::null_mut();
         // SAFETY: the caller's promise; `data` takes the answer.
@@ -269,7 +269,7 @@ impl Jvmti {
         Ok(data as usize as u32)
     }
 
-    /// Keeps a number with a thread.
+    /// Keeps a number with the running thread.
     ///
     /// # Safety
     /// As for [`Self::thread_number`].

@@ -120,7 +120,7 @@ fn tell_cpu(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer, stacks: &[jv
     for stack in stacks {
         // SAFETY: local references that the JVM just gave us.
         let told = unsafe {
-            let number = agent.name_thread(env, stack.thread);
+            let number = agent.known_number(env, stack.thread);
             number.zip(agent.jvmti.thread_cpu_time(stack.thread).ok())
         };
         if let Some((number, time)) = told {
@@ -143,7 +143,7 @@ fn tell_names(
     for stack in stacks {
         // SAFETY: local references that the JVM just gave us.
         let (number, name) = unsafe {
-            let Some(number) = agent.name_thread(env, stack.thread) else {
+            let Some(number) = agent.known_number(env, stack.thread) else {
                 continue;
             };
             (number, agent.jvmti.thread_name(stack.thread))

@@ -161,7 +161,7 @@ impl Tick {
     /// `thread` is a live reference to a thread.
     unsafe fn is_carrier(&mut self, agent: &Agent, env: *mut JNIEnv, thread: jobject) -> bool {
         // SAFETY: the caller's promise.
-        let Some(number) = (unsafe { agent.name_thread(env, thread) }) else {
+        let Some(number) = (unsafe { agent.known_number(env, thread) }) else {
             return false;
         };
         *self.carriers.entry(number).or_insert_with(|| {
@@ -181,8 +181,8 @@ impl Tick {
         cut: u64,
     ) {
         // SAFETY: a local reference that the JVM just gave us.
-        let Some(number) = (unsafe { agent.name_thread(env, stack.thread) }) else {
-            return; // it has ended, or is the sampler
+        let Some(number) = (unsafe { agent.known_number(env, stack.thread) }) else {
+            return; // it is about to start, has ended, or is the sampler
         };
         let first = self.words.len();
         self.words.extend([0, u64::from(stack.state as u32) | cut]);
