@@ -21,7 +21,7 @@ mod stats;
 
 use crate::common::{agent, program};
 use crate::live_cli::jtrail;
-use crate::live_conversions::{java_compiler, shop_sources, small_heap, write_mlpd};
+use crate::live_conversions::{java_compiler, quick, shop_sources, small_heap, write_mlpd};
 use jtrail_cli::analysis::readable_type;
 use jtrail_testkit::mprof::{Figures, Times, add, told};
 use jtrail_testkit::{Jdk, MprofReport, Run, mprof, temp_dir};
@@ -449,13 +449,13 @@ fn reports_on_the_java_compiler() {
         return;
     };
     for jdk in Jdk::require(&[17, 25]) {
-        let packages = ["jvm", "tree", "code"];
+        let packages = ["jvm", "code"];
         let packages = packages.map(|name| format!("include=com.sun.tools.javac.{name}.*"));
         let options = format!("{},allocsites=true,heap=exit", packages.join(","));
         let classes = temp_dir();
         agree(
             &report,
-            || java_compiler(&jdk, classes.path(), &shop_sources()).jvm_arg("-Xmn8m"),
+            || quick(java_compiler(&jdk, classes.path(), &shop_sources())).jvm_arg("-Xmn8m"),
             &options,
             // Each takes a while.
             &[if jdk.feature < 20 { "1" } else { "17" }],
