@@ -4,7 +4,8 @@
 //! node of the call tree, and to the caller as time that is not its own. **Self time** is a call's
 //! duration without its recorded callees. **Total time** of a method counts only calls that no
 //! other call of the same method on the stack encloses, so recursion is not counted twice. In the
-//! tree, each depth of a recursion is a node of its own and needs no such care.
+//! tree, each depth of a recursion is a node of its own and needs no such care: so calls are summed
+//! there only, and the sums of methods are made of those of their paths.
 //!
 //! **CPU time** is summed the same way, from the thread's CPU time at enter and at leave. A call that
 //! lacks one of them, which then is 0, counts none. Aggregated calls tell their own CPU time, and the
@@ -12,6 +13,10 @@
 //!
 //! Damaged traces and traces with losses: a leave whose enter is open further down ends the calls
 //! above it too; one without any open enter is counted and passed over. Time that falls counts as 0.
+
+mod tree;
+
+pub use tree::Tree;
 
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
@@ -22,10 +27,8 @@ use rustc_hash::FxHashMap;
 /// Sums over all calls of a trace.
 #[derive(Debug, Default)]
 pub struct Calls {
-    methods: Vec<MethodStat>,
-    method_index: FxHashMap<MethodId, u32>,
-    paths: Vec<PathStat>,
-    path_index: FxHashMap<(u32, u32), u32>,
+    /// Sums by path.
+    pub tree: Tree,
     threads: Vec<ThreadCalls>,
     thread_index: FxHashMap<ThreadId, u32>,
     /// The thread of the last event, because the next one is usually of the same.
@@ -62,15 +65,6 @@ pub struct MethodStat {
     pub bounds: Option<(i64, i64)>,
 }
 
-/// Sums over the calls with the same callers, up to the outermost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PathStat {
-    /// Index of the caller's path, or `None` for an outermost call.
-    pub parent: Option<u32>,
-    /// The sums.
-    pub stat: MethodStat,
-}
-
 /// Sums over the calls of one thread.
 #[derive(Clone, Debug)]
 pub struct ThreadCalls {
@@ -84,17 +78,13 @@ pub struct ThreadCalls {
     cpu: i64,
     stack: Vec<Open>,
     aggregated: Vec<OpenAggregate>,
-    /// Open calls by method.
-    open: FxHashMap<u32, u32>,
 }
 
 #[derive(Clone, Debug)]
 struct Open {
     path: u32,
-    method: u32,
     ticket: u32,
-    /// No other call of the method is open below.
-    outermost: bool,
+    method: MethodId,
     enter: Timestamp,
     callees: i64,
     /// CPU time of the thread at the enter, 0 if not measured.
@@ -105,13 +95,12 @@ struct Open {
 #[derive(Clone, Debug)]
 struct OpenAggregate {
     path: u32,
-    method: u32,
-    outermost: bool,
     total: i64,
     cpu_total: i64,
 }
 
-const NO_PATH: u32 = u32::MAX;
+/// Stands for a thread whose calls do not count.
+const NOT_WANTED: u32 = u32::MAX;
 
 /// Place of the open call that a leave with this ticket closes, if it is there.
 pub(super) fn closed_by<T>(
@@ -160,7 +149,7 @@ impl Calls {
             }
             Event::ThreadEnd(e) => {
                 if let Some(&thread) = self.thread_index.get(&e.thread)
-                    && thread != NO_PATH
+                    && thread != NOT_WANTED
                 {
                     self.open += self.end_calls(thread as usize, e.time);
                 }
@@ -174,16 +163,6 @@ impl Calls {
         for thread in 0..self.threads.len() {
             self.open += self.end_calls(thread, time);
         }
-    }
-
-    /// Sums by method, in the order of first call.
-    pub fn methods(&self) -> &[MethodStat] {
-        &self.methods
-    }
-
-    /// Sums by path; a caller's path stands before those of its callees.
-    pub fn paths(&self) -> &[PathStat] {
-        &self.paths
     }
 
     /// Sums by thread, in the order of first call.
@@ -205,7 +184,7 @@ impl Calls {
                 let index = *self
                     .thread_index
                     .entry(id)
-                    .or_insert_with(|| if wanted(id) { next } else { NO_PATH });
+                    .or_insert_with(|| if wanted(id) { next } else { NOT_WANTED });
                 if index == next {
                     self.threads.push(ThreadCalls {
                         thread: id,
@@ -214,52 +193,27 @@ impl Calls {
                         cpu: 0,
                         stack: Vec::new(),
                         aggregated: Vec::new(),
-                        open: FxHashMap::default(),
                     });
                 }
                 self.last_thread = Some((id, index));
                 index
             }
         };
-        (index != NO_PATH).then_some(index as usize)
-    }
-
-    fn method(&mut self, method: MethodId) -> u32 {
-        let next = self.methods.len() as u32;
-        let index = *self.method_index.entry(method).or_insert(next);
-        if index == next {
-            self.methods.push(MethodStat::new(method));
-        }
-        index
-    }
-
-    fn path(&mut self, parent: Option<u32>, method: u32) -> u32 {
-        let next = self.paths.len() as u32;
-        let key = (parent.unwrap_or(NO_PATH), method);
-        let index = *self.path_index.entry(key).or_insert(next);
-        if index == next {
-            let method = self.methods[method as usize].method;
-            let stat = MethodStat::new(method);
-            self.paths.push(PathStat { parent, stat });
-        }
-        index
+        (index != NOT_WANTED).then_some(index as usize)
     }
 
     fn enter(&mut self, thread: usize, e: &MethodEnter) {
-        let method = self.method(e.method);
-        let parent = self.threads[thread].stack.last().map(|o| o.path);
-        let path = self.path(parent, method);
+        let caller = self.threads[thread].stack.last();
+        let caller = caller.map_or(Tree::ROOT, |open| open.path);
+        let path = self.tree.callee(caller, e.method);
         let thread = &mut self.threads[thread];
         thread.calls += 1;
         thread.cpu = thread.cpu.max(e.cpu_time.0);
-        let outermost = thread.opened(method);
-        let enter = e.time;
         thread.stack.push(Open {
             path,
-            method,
             ticket: e.ticket,
-            outermost,
-            enter,
+            method: e.method,
+            enter: e.time,
             callees: 0,
             cpu_enter: e.cpu_time.0.max(0),
             cpu_callees: 0,
@@ -267,8 +221,7 @@ impl Calls {
     }
 
     fn leave(&mut self, thread: usize, e: &MethodLeave) {
-        let fits =
-            |o: &Open| o.ticket == e.ticket && self.methods[o.method as usize].method == e.method;
+        let fits = |o: &Open| o.ticket == e.ticket && o.method == e.method;
         let stack = &self.threads[thread].stack;
         let Some(depth) = closed_by(stack, e.ticket, |o| o.ticket, fits) else {
             self.unmatched += 1;
@@ -283,8 +236,7 @@ impl Calls {
         if e.by_exception
             && let Some(call) = self.threads[thread].stack.last()
         {
-            self.paths[call.path as usize].stat.exceptions += 1;
-            self.methods[call.method as usize].exceptions += 1;
+            self.tree.add_exceptions(call.path, 1);
         }
         self.end_call(thread, e.time);
     }
@@ -292,7 +244,6 @@ impl Calls {
     fn end_call(&mut self, thread: usize, time: Timestamp) {
         let t = &mut self.threads[thread];
         let Some(call) = t.stack.pop() else { return };
-        t.closed(call.method);
         let length = time.since(call.enter).0.max(0);
         let own = length.saturating_sub(call.callees).max(0);
         let cpu = match call.cpu_enter {
@@ -307,13 +258,8 @@ impl Calls {
             }
             None => t.busy = t.busy.saturating_add(length),
         }
-        let path = &mut self.paths[call.path as usize].stat;
-        path.add(1, length, own);
-        path.add_cpu(cpu, cpu_own);
-        let outermost = i64::from(call.outermost);
-        let method = &mut self.methods[call.method as usize];
-        method.add(1, outermost * length, own);
-        method.add_cpu(outermost * cpu, cpu_own);
+        self.tree.add(call.path, 1, length, own);
+        self.tree.add_cpu(call.path, cpu, cpu_own);
     }
 
     fn end_calls(&mut self, thread: usize, time: Timestamp) -> u64 {
@@ -325,44 +271,35 @@ impl Calls {
             self.aggregated_leave(thread);
         }
         let t = &mut self.threads[thread];
-        (t.stack, t.aggregated, t.open) = Default::default();
+        (t.stack, t.aggregated) = Default::default();
         open
     }
 
     fn aggregated_enter(&mut self, thread: usize, e: &AggregatedEnter) {
-        let method = self.method(e.method);
-        let parent = self.threads[thread].aggregated.last().map(|o| o.path);
-        let path = self.path(parent, method);
+        let caller = self.threads[thread].aggregated.last();
+        let caller = caller.map_or(Tree::ROOT, |open| open.path);
+        let path = self.tree.callee(caller, e.method);
         let own = e.base_time.0.max(0);
         let cpu = e.base_cpu_time.0.max(0);
         let calls = u64::try_from(e.calls).unwrap_or(0);
         let t = &mut self.threads[thread];
         t.calls = t.calls.saturating_add(calls);
-        let outermost = t.opened(method);
         t.aggregated.push(OpenAggregate {
             path,
-            method,
-            outermost,
             total: own,
             cpu_total: cpu,
         });
-        let path = &mut self.paths[path as usize].stat;
-        for stat in [path, &mut self.methods[method as usize]] {
-            stat.add(calls, 0, own);
-            stat.add_cpu(0, cpu);
-            stat.widen(e.min_time.0, e.max_time.0);
-        }
+        self.tree.add(path, calls, 0, own);
+        self.tree.add_cpu(path, 0, cpu);
+        self.tree.widen(path, (e.min_time.0, e.max_time.0));
     }
 
     fn aggregated_detail(&mut self, thread: usize, e: &AggregatedDetail) {
         let Some(node) = self.threads[thread].aggregated.last() else {
             return;
         };
-        let path = &mut self.paths[node.path as usize].stat;
-        for stat in [path, &mut self.methods[node.method as usize]] {
-            stat.exceptions = stat.exceptions.saturating_add(e.exceptions);
-            stat.overhead = stat.overhead.saturating_add(e.overhead.0.max(0));
-        }
+        self.tree.add_exceptions(node.path, e.exceptions);
+        self.tree.add_overhead(node.path, e.overhead.0.max(0));
     }
 
     fn aggregated_leave(&mut self, thread: usize) {
@@ -371,7 +308,6 @@ impl Calls {
             self.unmatched += 1;
             return;
         };
-        t.closed(node.method);
         match t.aggregated.last_mut() {
             Some(parent) => {
                 parent.total = parent.total.saturating_add(node.total);
@@ -379,67 +315,8 @@ impl Calls {
             }
             None => t.busy = t.busy.saturating_add(node.total),
         }
-        let path = &mut self.paths[node.path as usize].stat;
-        path.add(0, node.total, 0);
-        path.add_cpu(node.cpu_total, 0);
-        if node.outermost {
-            let method = &mut self.methods[node.method as usize];
-            method.add(0, node.total, 0);
-            method.add_cpu(node.cpu_total, 0);
-        }
-    }
-}
-
-impl ThreadCalls {
-    /// Counts an open call; answers whether it is the only one of its method.
-    fn opened(&mut self, method: u32) -> bool {
-        let open = self.open.entry(method).or_insert(0);
-        *open += 1;
-        *open == 1
-    }
-
-    fn closed(&mut self, method: u32) {
-        if let Some(open) = self.open.get_mut(&method) {
-            *open -= 1;
-            if *open == 0 {
-                self.open.remove(&method);
-            }
-        }
-    }
-}
-
-impl MethodStat {
-    fn new(method: MethodId) -> Self {
-        Self {
-            method,
-            calls: 0,
-            total: 0,
-            own: 0,
-            exceptions: 0,
-            overhead: 0,
-            cpu_total: 0,
-            cpu_own: 0,
-            bounds: None,
-        }
-    }
-
-    fn add(&mut self, calls: u64, total: i64, own: i64) {
-        self.calls = self.calls.saturating_add(calls);
-        self.total = self.total.saturating_add(total);
-        self.own = self.own.saturating_add(own);
-    }
-
-    fn add_cpu(&mut self, total: i64, own: i64) {
-        self.cpu_total = self.cpu_total.saturating_add(total);
-        self.cpu_own = self.cpu_own.saturating_add(own);
-    }
-
-    /// Takes the bounds of an aggregated call; two zeros say that they were not measured.
-    fn widen(&mut self, min: i64, max: i64) {
-        if (min, max) != (0, 0) {
-            let (least, most) = self.bounds.unwrap_or((min, max));
-            self.bounds = Some((least.min(min), most.max(max)));
-        }
+        self.tree.add(node.path, 0, node.total, 0);
+        self.tree.add_cpu(node.path, node.cpu_total, 0);
     }
 }
 

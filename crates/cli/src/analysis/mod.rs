@@ -45,7 +45,7 @@ mod table;
 mod threads;
 
 pub use allocations::{AllocationSite, Allocations};
-pub use calls::{Calls, MethodStat, PathStat, ThreadCalls};
+pub use calls::{Calls, MethodStat, ThreadCalls, Tree};
 pub use classes::{ClassStat, Classes, Detail, Member, class_flags, field_flags, method_flags};
 pub use code::{Code, CodeStat};
 pub use collections::{Bucket, Collections, Pause, PauseStat};

@@ -49,6 +49,7 @@ fn calls(script: &str) -> Calls {
 /// `method: calls total self`
 fn methods(calls: &Calls) -> Vec<(u64, u64, i64, i64)> {
     calls
+        .tree
         .methods()
         .iter()
         .map(|m| (m.method.0, m.calls, m.total, m.own))
@@ -57,15 +58,11 @@ fn methods(calls: &Calls) -> Vec<(u64, u64, i64, i64)> {
 
 /// `caller's index, method: calls total self`
 fn paths(calls: &Calls) -> Vec<(i64, u64, u64, i64, i64)> {
-    let row = calls.paths().iter().map(|p| {
-        let parent = p.parent.map_or(-1, i64::from);
-        (
-            parent,
-            p.stat.method.0,
-            p.stat.calls,
-            p.stat.total,
-            p.stat.own,
-        )
+    let row = calls.tree.paths().map(|path| {
+        let stat = calls.tree.stat(path);
+        // Counted from 0; -1 is the root.
+        let caller = i64::from(calls.tree.caller(path)) - 1;
+        (caller, stat.method.0, stat.calls, stat.total, stat.own)
     });
     row.collect()
 }
@@ -246,7 +243,7 @@ fn with_cpu(calls: &mut Calls, enter: bool, method: u64, ticket: u32, time: i64,
 
 /// `method: CPU total and self`
 fn cpu(calls: &Calls) -> Vec<(u64, i64, i64)> {
-    let row = calls.methods().iter();
+    let row = calls.tree.methods().into_iter();
     row.map(|m| (m.method.0, m.cpu_total, m.cpu_own)).collect()
 }
 
@@ -280,7 +277,7 @@ fn cpu_time_is_summed_like_time() {
             (5, 40, 40)
         ]
     );
-    let nested = calls.paths()[2].stat;
+    let nested = calls.tree.stat(3);
     assert_eq!((nested.cpu_total, nested.cpu_own), (100, 100));
 }
 
@@ -306,7 +303,7 @@ fn aggregated_calls_have_bounds_and_cpu_time() {
         calls.event(&Event::AggregatedLeave(leave), |_| true);
     }
     assert_eq!(cpu(&calls), [(1, 120, 80), (2, 40, 40)]);
-    let bounds: Vec<_> = calls.methods().iter().map(|m| m.bounds).collect();
+    let bounds: Vec<_> = calls.tree.methods().iter().map(|m| m.bounds).collect();
     assert_eq!(bounds, [Some((2, 60)), Some((5, 20))]);
-    assert_eq!(calls.paths()[2].stat.bounds, Some((2, 9)));
+    assert_eq!(calls.tree.stat(3).bounds, Some((2, 9)));
 }

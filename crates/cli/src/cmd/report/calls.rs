@@ -5,11 +5,10 @@ use super::tables::Table;
 use super::{
     Content, Report, column, optional, share, share_of_count, some, some_bytes, some_time,
 };
-use crate::analysis::{MethodStat, STATES};
+use crate::analysis::{MethodStat, STATES, Tree};
 use crate::output::{Cell, Column};
 use crate::select::selected;
 use jtrail_model::{MethodId, ThreadState};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 const METHODS: &[Column] = &[
@@ -113,7 +112,7 @@ impl Report<'_> {
 
     pub(super) fn methods(&self) -> Content {
         let names = &self.analysis.names;
-        let mut methods: Vec<&MethodStat> = self.analysis.calls.methods().iter().collect();
+        let mut methods = self.analysis.calls.tree.methods();
         match self.args.sort {
             Sort::Own => methods.sort_by_key(|m| (Reverse(m.own), m.method)),
             Sort::Total => methods.sort_by_key(|m| (Reverse(m.total), m.method)),
@@ -123,7 +122,7 @@ impl Report<'_> {
         }
         let all = self.all_time();
         self.table(Table::Methods, METHODS, methods, |m| {
-            let (min, max) = bounds(m);
+            let (min, max) = bounds(&m);
             vec![
                 Cell::Count(m.calls),
                 Cell::Time(m.own),
@@ -143,20 +142,16 @@ impl Report<'_> {
 
     /// The tree from the top, each caller before its callees; `more` are the branches left out.
     pub(super) fn tree(&self) -> Content {
-        let paths = self.analysis.calls.paths();
+        let tree = &self.analysis.calls.tree;
         let all = self.all_time();
         let least = self.args.min.of(all);
-        let mut children: FxHashMap<Option<u32>, Vec<u32>> = FxHashMap::default();
-        for (index, path) in (0_u32..).zip(paths) {
-            children.entry(path.parent).or_default().push(index);
-        }
         let mut rows = Vec::new();
         let mut left_out = 0;
-        let mut todo = vec![(None, 0)];
+        let mut todo = vec![(Tree::ROOT, 0)];
         while let Some((path, depth)) = todo.pop() {
-            if let Some(path) = path {
-                let stat = &paths[path as usize].stat;
-                let (min, max) = bounds(stat);
+            if path != Tree::ROOT {
+                let stat = tree.stat(path);
+                let (min, max) = bounds(&stat);
                 rows.push(vec![
                     Cell::Count(depth as u64),
                     Cell::Count(stat.calls),
@@ -170,13 +165,22 @@ impl Report<'_> {
                     self.indented(stat.method, depth - 1),
                 ]);
             }
-            let mut callees = children.remove(&path).unwrap_or_default();
-            let before = callees.len();
-            callees.retain(|p| depth < self.args.depth && paths[*p as usize].stat.total >= least);
-            left_out += before - callees.len();
+            let mut callees = Vec::new();
+            for callee in tree.callees(path) {
+                let total = tree.stat(callee).total;
+                if depth < self.args.depth && total >= least {
+                    callees.push((total, Reverse(callee)));
+                } else {
+                    left_out += 1;
+                }
+            }
             // The stack hands out the last one first.
-            callees.sort_by_key(|p| (paths[*p as usize].stat.total, Reverse(*p)));
-            todo.extend(callees.into_iter().map(|p| (Some(p), depth + 1)));
+            callees.sort_unstable();
+            todo.extend(
+                callees
+                    .into_iter()
+                    .map(|(_, Reverse(callee))| (callee, depth + 1)),
+            );
         }
         Content {
             columns: TREE,
