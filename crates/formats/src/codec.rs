@@ -2,6 +2,7 @@
 
 use jtrail_model::{Event, MethodEnter};
 use std::fmt;
+use std::ops::ControlFlow;
 
 /// Turns events into the bytes of one format.
 ///
@@ -98,6 +99,10 @@ pub trait Decode: Send {
     /// # Errors
     /// When nothing behind this place can be understood.
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError>;
+
+    /// Hands out events of bytes used before, where that takes less time than by steps; until `visit` breaks off. Others, and what is left, come by
+    /// steps. Asked for behind [`Step::Nothing`].
+    fn hand_out(&mut self, _visit: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>) {}
 }
 
 /// One step of a decoder.

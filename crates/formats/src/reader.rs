@@ -117,7 +117,18 @@ impl<R: Read> Reader<R> {
                     event,
                 }),
                 Step::Remark(remark) => visit(Item::Remark(remark)),
-                Step::Nothing => ControlFlow::Continue(()),
+                Step::Nothing => {
+                    let offset = self.offset + used as u64;
+                    let mut flow = ControlFlow::Continue(());
+                    self.decoder.hand_out(&mut |event| {
+                        flow = visit(Item::Event { offset, event });
+                        match flow {
+                            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+                            ControlFlow::Break(_) => ControlFlow::Break(()),
+                        }
+                    });
+                    flow
+                }
                 Step::End => return Ok(None),
                 Step::NeedMore if self.at_end => return Ok(None),
                 Step::NeedMore => {

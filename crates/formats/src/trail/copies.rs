@@ -22,6 +22,11 @@ impl Copies {
             ..Self::default()
         }
     }
+
+    /// Whether all are handed out.
+    pub(super) fn is_over(&self) -> bool {
+        self.at >= self.column.len()
+    }
 }
 
 impl Iterator for Copies {

@@ -11,6 +11,7 @@ use super::value::Bytes;
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::Event;
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 /// Reads a trail.
 #[derive(Default)]
@@ -60,6 +61,21 @@ impl Decode for Decoder {
         self.offset += decoded.used as u64;
         Ok(decoded)
     }
+
+    fn hand_out(&mut self, visit: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>) {
+        if !self.remarks.is_empty() || !self.recovery.is_over() {
+            return; // they come first
+        }
+        // With the last one, there is more to do.
+        while self.block.left() > 1 {
+            let Some(event) = self.next_event() else {
+                return;
+            };
+            if visit(event).is_break() {
+                return;
+            }
+        }
+    }
 }
 
 impl Decoder {
@@ -74,12 +90,26 @@ impl Decoder {
         if self.block.left() == 0 {
             return None;
         }
+        let Some(event) = self.next_event() else {
+            return self.remarks.pop_front().map(Step::Remark);
+        };
+        if self.block.left() == 0 {
+            self.end_block();
+        }
+        Some(Step::Event(event))
+    }
+
+    /// The next event of the segment. If it can't be read, the segment is given up, with a remark.
+    #[inline]
+    fn next_event(&mut self) -> Option<Event<'static>> {
         let Some(event) = self.block.next() else {
             let left = self.block.left();
             self.block.give_up();
             self.is_damaged = true;
             let message = format!("a segment's contents make no sense: {left} events are missing");
-            return Some(Step::Remark(self.fault(self.block_at, message)));
+            let remark = self.fault(self.block_at, message);
+            self.remarks.push_back(remark);
+            return None;
         };
         if let Some(code) = record::code(&event) {
             self.totals.add(code);
@@ -87,10 +117,7 @@ impl Decoder {
         if let Event::ThreadEnd(e) = &event {
             self.ended.push(e.thread.0);
         }
-        if self.block.left() == 0 {
-            self.end_block();
-        }
-        Some(Step::Event(event))
+        Some(event)
     }
 
     fn end_block(&mut self) {

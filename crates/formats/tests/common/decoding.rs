@@ -2,6 +2,7 @@
 
 use jtrail_formats::{DecodeError, Decoded, Format, Remark, Severity, Step, mlpd};
 use jtrail_model::Event;
+use std::ops::ControlFlow;
 
 /// A decoded trace. Events are compared by what `Debug` shows of them, which is everything.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -45,6 +46,15 @@ pub fn decode(format: Format, bytes: &[u8]) -> Decoding {
 
 /// Decodes bytes that come in pieces of a size. Tests on the way what every decoder promises.
 pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
+    let decoding = by_steps(format, bytes, piece, false);
+    if format == Format::Trail {
+        assert_eq!(by_steps(format, bytes, piece, true), decoding);
+    }
+    decoding
+}
+
+/// `in_bulk`: takes what the decoder hands out by itself.
+fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decoding {
     let mut decoding = Decoding::default();
     let mut decoder = format.decoder();
     let (mut start, mut end) = (0, 0);
@@ -68,6 +78,14 @@ pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
         match step {
             Step::Event(event) => decoding.events.push(format!("{event:?}")),
             Step::Remark(remark) => decoding.remarks.push(remark),
+            Step::Nothing if in_bulk => decoder.hand_out(&mut |event| {
+                decoding.events.push(format!("{event:?}"));
+                // Now and then it has to go on by steps.
+                match decoding.events.len() % 1000 {
+                    0 => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            }),
             Step::Nothing => {}
             Step::NeedMore => {
                 assert!(!last, "asks for more than there is");
