@@ -1,6 +1,6 @@
 //! Opens a trace, drives its decoder, and shows progress.
 
-use crate::{FAULTY, SOUND, Streams, TRUNCATED};
+use crate::{FAULTY, SOUND, Streams, TRUNCATED, ahead};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jtrail_formats::trail::{Part, Parts};
@@ -118,7 +118,7 @@ pub(crate) enum Seen<'a> {
 
 /// A trace to read.
 pub(crate) struct Input {
-    reader: Reader<Progress<Box<dyn Read>>>,
+    reader: Reader<Progress<Box<dyn Read + Send>>>,
     /// The file, if it is one to seek in.
     file: Option<PathBuf>,
     /// `can't read …`, for errors.
@@ -129,8 +129,8 @@ impl Input {
     /// Opens a file, or standard input for `-`. `progress`: show a bar when it takes long.
     pub(crate) fn open(path: &Path, progress: bool) -> anyhow::Result<Self> {
         let named = || format!("can't read {}", path.display());
-        let (source, size): (Box<dyn Read>, _) = if path == Path::new("-") {
-            (Box::new(io::stdin().lock()), None)
+        let (source, size): (Box<dyn Read + Send>, _) = if path == Path::new("-") {
+            (Box::new(io::stdin()), None)
         } else {
             let file = File::open(path).with_context(named)?;
             let about = file.metadata().with_context(named)?;
@@ -215,7 +215,7 @@ impl Input {
         mut visit: impl FnMut(u64, &Event<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Ending> {
         let mut ending = Ending::default();
-        let result = self.reader.for_each(|item| {
+        let take = |item: Item<'_>| {
             match item {
                 Item::Event { offset, event } => {
                     ending.events += 1;
@@ -226,7 +226,12 @@ impl Input {
                 Item::Remark(remark) => ending.remark(remark),
             }
             ControlFlow::Continue(())
-        });
+        };
+        // What comes out of a pipe is wanted at once.
+        let result = match self.file {
+            Some(_) => ahead::for_each(&mut self.reader, take),
+            None => self.reader.for_each(take),
+        };
         match result {
             Ok(None) => Ok(ending),
             Ok(Some(error)) => Err(error),

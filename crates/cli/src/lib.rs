@@ -6,6 +6,7 @@
 //! | `cmd` | the verbs: their arguments, and what each does |
 //! | `agent` | the agent's library and options, for verbs that start it |
 //! | `analysis` | sums over a trace's events, without input or output |
+//! | `ahead` | decodes on a thread of its own |
 //! | `input` | opens a trace, drives its decoder, shows progress |
 //! | `output` | figures as table, TSV or JSON; files that are whole or not there |
 //! | `select` | which threads and classes are meant |
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod ahead;
 pub mod analysis;
 mod attach;
 mod cmd;

@@ -1,6 +1,7 @@
 //! The kinds of events.
 
 use super::Event;
+use super::owned::IntoStatic;
 
 macro_rules! kinds {
     ($($kind:ident)*) => {
@@ -29,6 +30,22 @@ macro_rules! kinds {
             pub fn kind(&self) -> Kind {
                 match self {
                     $(Event::$kind(_) => Kind::$kind,)*
+                }
+            }
+
+            /// The same event, with texts of its own.
+            #[inline]
+            pub fn into_static(self) -> Event<'static> {
+                match self {
+                    $(Event::$kind(event) => Event::$kind(event.into_static()),)*
+                }
+            }
+
+            /// Bytes that it takes beside its own size, once its texts are its own.
+            #[inline]
+            pub fn held(&self) -> usize {
+                match self {
+                    $(Event::$kind(event) => event.held(),)*
                 }
             }
         }

@@ -11,6 +11,7 @@ mod heap;
 mod kind;
 mod monitor;
 mod object;
+mod owned;
 mod stack;
 mod thread;
 mod trace;

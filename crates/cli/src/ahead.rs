@@ -1,0 +1,208 @@
+//! Reads a trace on a thread of its own, so that what is made of it needs no core that decodes.
+
+use jtrail_formats::{Item, ReadError, Reader};
+use jtrail_model::Event;
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
+
+/// Items that go from thread to thread at once.
+const BATCH: usize = 1024;
+/// Bytes of texts and stacks, with which a batch is full as well.
+const HELD: usize = 256 << 10;
+/// Batches that may wait.
+const WAITING: usize = 4;
+
+#[derive(Default)]
+struct Batch {
+    items: Vec<Item<'static>>,
+    held: usize,
+}
+
+impl Batch {
+    #[inline]
+    fn push(&mut self, item: Item<'_>) {
+        self.items.push(match item {
+            Item::Event { offset, event } => {
+                let event = match event {
+                    // Nearly all are of these.
+                    Event::MethodEnter(call) => Event::MethodEnter(call),
+                    Event::MethodLeave(call) => Event::MethodLeave(call),
+                    event => {
+                        self.held = self.held.saturating_add(event.held());
+                        event.into_static()
+                    }
+                };
+                Item::Event { offset, event }
+            }
+            Item::Remark(remark) => {
+                self.held = self.held.saturating_add(remark.message.len());
+                Item::Remark(remark)
+            }
+        });
+    }
+
+    fn is_full(&self) -> bool {
+        self.items.len() >= BATCH || self.held >= HELD
+    }
+}
+
+/// As [`Reader::for_each`], for a source that does not wait for anybody: items are handed out some time after they were read, and where `visit` breaks off, the
+/// source may have been read further.
+///
+/// # Errors
+/// As [`Reader::for_each`].
+pub(crate) fn for_each<B>(
+    reader: &mut Reader<impl Read + Send>,
+    mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
+) -> Result<Option<B>, ReadError> {
+    let (full, batches) = sync_channel::<Batch>(WAITING);
+    let (done, empty) = channel();
+    thread::scope(|scope| {
+        let reading = thread::Builder::new().name("reader".to_owned());
+        let reading = reading.spawn_scoped(scope, move || {
+            let mut batch = Batch::default();
+            let read = reader.for_each(|item| {
+                batch.push(item);
+                if batch.is_full() {
+                    let next = empty.try_recv().unwrap_or_default();
+                    if full.send(std::mem::replace(&mut batch, next)).is_err() {
+                        return ControlFlow::Break(());
+                    }
+                }
+                ControlFlow::Continue(())
+            });
+            // Nobody wants it where `visit` broke off.
+            let _ = full.send(batch);
+            read
+        })?;
+        let mut broken = None;
+        'reading: for mut batch in batches {
+            for item in batch.items.drain(..) {
+                if let ControlFlow::Break(value) = visit(item) {
+                    broken = Some(value);
+                    break 'reading;
+                }
+            }
+            batch.held = 0;
+            // The reader may be at its end.
+            let _ = done.send(batch);
+        }
+        match reading.join() {
+            Ok(Err(error)) if broken.is_none() => Err(error),
+            Ok(_) => Ok(broken),
+            Err(panic) => resume_unwind(panic),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jtrail_formats::Format;
+    use jtrail_model::{Custom, Event, MethodEnter, ThreadId, ThreadStart, Timestamp};
+    use std::io::{self, Cursor};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// A trace with more events than wait, and among them some of which a few fill a batch.
+    fn trace(format: Format) -> Vec<u8> {
+        let mut encoder = format.encoder();
+        let mut out = Vec::new();
+        encoder.begin(&mut out);
+        let start = ThreadStart {
+            thread: ThreadId(1),
+            name: "main".into(),
+            ..ThreadStart::default()
+        };
+        encoder.event(&Event::ThreadStart(start), &mut out);
+        for n in 1..=(3 * WAITING * BATCH) as u32 {
+            let call = MethodEnter {
+                thread: ThreadId(1),
+                time: Timestamp(n.into()),
+                ticket: n,
+                stack_depth: n.into(),
+                ..MethodEnter::default()
+            };
+            encoder.event(&Event::MethodEnter(call), &mut out);
+            if n % 1000 == 0 {
+                let body = "x".repeat(HELD / 3).into();
+                encoder.event(&Event::Custom(Custom { body }), &mut out);
+            }
+        }
+        encoder.end(&mut out);
+        out
+    }
+
+    /// What is read until a number of items is there, and the error at the end.
+    fn read(
+        source: impl Read + Send,
+        most: usize,
+        is_ahead: bool,
+    ) -> (Vec<String>, Option<String>) {
+        let mut items = Vec::new();
+        let visit = |item: Item<'_>| {
+            items.push(format!("{item:?}"));
+            match items.len() == most {
+                true => ControlFlow::Break(most),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        let mut reader = Reader::new(source).expect("a trace");
+        let end = match is_ahead {
+            true => for_each(&mut reader, visit),
+            false => reader.for_each(visit),
+        };
+        if let Ok(broken) = &end {
+            assert_eq!(*broken, (items.len() == most).then_some(most));
+        }
+        (items, end.err().map(|error| error.to_string()))
+    }
+
+    #[test]
+    fn items_are_those_of_the_reader() {
+        for format in [Format::Trail, Format::TptpBinary, Format::TptpXml] {
+            let whole = trace(format);
+            let mut damaged = whole.clone();
+            for at in (whole.len() / 2..).step_by(whole.len() / 20).take(5) {
+                damaged[at] ^= 0xff;
+            }
+            for bytes in [&whole, &whole[..whole.len() / 3], &damaged] {
+                for most in [usize::MAX, 1, BATCH, BATCH + 1] {
+                    let expected = read(bytes, most, false);
+                    assert_eq!(read(bytes, most, true), expected);
+                }
+            }
+        }
+    }
+
+    struct Fails(Cursor<Vec<u8>>);
+
+    impl Read for Fails {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("the disk is gone")),
+                n => Ok(n),
+            }
+        }
+    }
+
+    #[test]
+    fn what_came_before_an_error_is_handed_out() {
+        let bytes = trace(Format::TptpBinary);
+        let source = || Fails(Cursor::new(bytes[..bytes.len() / 2].to_vec()));
+        let (items, error) = read(source(), usize::MAX, true);
+        assert_eq!(error.as_deref(), Some("the disk is gone"));
+        assert_eq!((items, error), read(source(), usize::MAX, false));
+    }
+
+    #[test]
+    fn a_panic_goes_on_to_the_caller() {
+        let bytes = trace(Format::Trail);
+        let mut reader = Reader::new(&bytes[..]).expect("a trace");
+        let read = AssertUnwindSafe(|| for_each::<()>(&mut reader, |_| panic!("as intended")));
+        let panic = catch_unwind(read).expect_err("a panic");
+        assert_eq!(panic.downcast_ref(), Some(&"as intended"));
+    }
+}
