@@ -64,7 +64,7 @@ pub(crate) fn for_each<B>(
         let reading = thread::Builder::new().name("reader".to_owned());
         let reading = reading.spawn_scoped(scope, move || {
             let mut batch = Batch::default();
-            let read = reader.for_each(|item| {
+            let read = reader.for_each_in_bulk(|item| {
                 batch.push(item);
                 if batch.is_full() {
                     let next = empty.try_recv().unwrap_or_default();

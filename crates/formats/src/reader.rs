@@ -106,6 +106,24 @@ impl<R: Read> Reader<R> {
     /// When the stream fails, or nothing behind a place can be read.
     pub fn for_each<B>(
         &mut self,
+        visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
+    ) -> Result<Option<B>, ReadError> {
+        self.run::<_, false>(visit)
+    }
+
+    /// As [`Self::for_each`]: quicker for trails, whose decoder hands out many events at once, and slower for other formats.
+    ///
+    /// # Errors
+    /// As [`Self::for_each`].
+    pub fn for_each_in_bulk<B>(
+        &mut self,
+        visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
+    ) -> Result<Option<B>, ReadError> {
+        self.run::<_, true>(visit)
+    }
+
+    fn run<B, const IN_BULK: bool>(
+        &mut self,
         mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
     ) -> Result<Option<B>, ReadError> {
         loop {
@@ -117,7 +135,7 @@ impl<R: Read> Reader<R> {
                     event,
                 }),
                 Step::Remark(remark) => visit(Item::Remark(remark)),
-                Step::Nothing => {
+                Step::Nothing if IN_BULK => {
                     let offset = self.offset + used as u64;
                     let mut flow = ControlFlow::Continue(());
                     self.decoder.hand_out(&mut |event| {
@@ -129,6 +147,7 @@ impl<R: Read> Reader<R> {
                     });
                     flow
                 }
+                Step::Nothing => ControlFlow::Continue(()),
                 Step::End => return Ok(None),
                 Step::NeedMore if self.at_end => return Ok(None),
                 Step::NeedMore => {
