@@ -129,26 +129,23 @@ fields! {
     TraceStart { trace_id agent_id time }
 }
 
-impl IntoStatic for LineCounts {
-    type Static = Self;
+macro_rules! lists {
+    ($($name:ident { $list:ident })*) => {$(
+        impl IntoStatic for $name {
+            type Static = Self;
 
-    fn into_static(self) -> Self {
-        self
-    }
+            fn into_static(self) -> Self {
+                self
+            }
 
-    fn held(&self) -> usize {
-        self.lines.held()
-    }
+            fn held(&self) -> usize {
+                self.$list.held()
+            }
+        }
+    )*};
 }
 
-impl IntoStatic for LiveObjects {
-    type Static = Self;
-
-    fn into_static(self) -> Self {
-        self
-    }
-
-    fn held(&self) -> usize {
-        self.classes.held()
-    }
+lists! {
+    LineCounts { lines }
+    LiveObjects { classes }
 }
