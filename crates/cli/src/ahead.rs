@@ -14,6 +14,8 @@ const BATCH: usize = 1024;
 const HELD: usize = 256 << 10;
 /// Batches that may wait.
 const WAITING: usize = 4;
+/// Where a batch holds more, which one large event brings about, nothing is read behind it until it is done with.
+const LARGE: usize = 16 << 20;
 
 #[derive(Default)]
 struct Batch {
@@ -60,17 +62,33 @@ pub(crate) fn for_each<B>(
 ) -> Result<Option<B>, ReadError> {
     let (full, batches) = sync_channel::<Batch>(WAITING);
     let (done, empty) = channel();
-    thread::scope(|scope| {
+    // What `visit` leaves behind where it breaks off or panics must not wait for it: so all of this belongs to the scope.
+    thread::scope(move |scope| {
         let reading = thread::Builder::new().name("reader".to_owned());
         let reading = reading.spawn_scoped(scope, move || {
             let mut batch = Batch::default();
+            // Batches that are out, and have not come back.
+            let mut out = 0_usize;
             let read = reader.for_each_in_bulk(|item| {
                 batch.push(item);
-                if batch.is_full() {
-                    let next = empty.try_recv().unwrap_or_default();
-                    if full.send(std::mem::replace(&mut batch, next)).is_err() {
+                if !batch.is_full() {
+                    return ControlFlow::Continue(());
+                }
+                let is_large = batch.held > LARGE;
+                if full.send(std::mem::take(&mut batch)).is_err() {
+                    return ControlFlow::Break(());
+                }
+                out += 1;
+                while is_large && out > 0 {
+                    let Ok(back) = empty.recv() else {
                         return ControlFlow::Break(());
-                    }
+                    };
+                    batch = back;
+                    out -= 1;
+                }
+                if let Ok(back) = empty.try_recv() {
+                    batch = back;
+                    out -= 1;
                 }
                 ControlFlow::Continue(())
             });
@@ -90,6 +108,7 @@ pub(crate) fn for_each<B>(
             // The reader may be at its end.
             let _ = done.send(batch);
         }
+        drop(done);
         match reading.join() {
             Ok(Err(error)) if broken.is_none() => Err(error),
             Ok(_) => Ok(broken),
@@ -102,7 +121,9 @@ pub(crate) fn for_each<B>(
 mod tests {
     use super::*;
     use jtrail_formats::Format;
-    use jtrail_model::{Custom, Event, MethodEnter, ThreadId, ThreadStart, Timestamp};
+    use jtrail_model::{
+        Custom, Event, Frame, MethodEnter, ThreadId, ThreadPark, ThreadStart, Timestamp,
+    };
     use std::io::{self, Cursor};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -175,6 +196,38 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Large events only.
+    fn large() -> Vec<u8> {
+        let mut encoder = Format::Trail.encoder();
+        let mut out = Vec::new();
+        encoder.begin(&mut out);
+        for _ in 0..3 {
+            let frame = Frame {
+                method: "x".repeat(100).into(),
+                line: 1,
+            };
+            let park = ThreadPark {
+                thread: ThreadId(1),
+                stack: vec![frame; LARGE / 100],
+                ..ThreadPark::default()
+            };
+            encoder.event(&Event::ThreadPark(park), &mut out);
+        }
+        encoder.end(&mut out);
+        out
+    }
+
+    #[test]
+    fn large_events_come_one_by_one() {
+        let bytes = large();
+        let events = |items: &[String]| items.iter().filter(|i| i.starts_with("Event")).count();
+        assert_eq!(events(&read(&bytes[..], usize::MAX, true).0), 3);
+        assert_eq!(read(&bytes[..], 1, true).0.len(), 1);
+        let mut reader = Reader::new(&bytes[..]).expect("a trace");
+        let read = AssertUnwindSafe(|| for_each::<()>(&mut reader, |_| panic!("as intended")));
+        catch_unwind(read).expect_err("a panic");
     }
 
     struct Fails(Cursor<Vec<u8>>);
