@@ -3,6 +3,7 @@
 use crate::common::{Trace, VERSIONS, program};
 use crate::live_detach::Bench;
 use jtrail_testkit::Jdk;
+use serde_json::Value;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -61,9 +62,11 @@ fn native_threads_attach_and_detach() {
                 .attach(&file, &["--events", kinds[turn % 2]])
                 .expect("it is taken");
             sleep(Duration::from_millis(60));
-            bench.wait_until("calls", || {
+            // More than what three threads that attached before can have to say: enters and leaves of three calls each.
+            bench.wait_until("calls of threads that attach", || {
                 let status = bench.ctl(&["status", "--json"]).expect("answered");
-                status.contains("calls")
+                let status: Value = serde_json::from_str(&status).expect("JSON");
+                status["counts"]["calls"].as_u64() > Some(2 * 3 * 3)
             });
             bench.detach();
         }
