@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// Large events only.
+    /// Large events only: with what a frame takes beside its text, each has more than [`LARGE`], of which texts have less than a record may.
     fn large() -> Vec<u8> {
         let mut encoder = Format::Trail.encoder();
         let mut out = Vec::new();
@@ -210,7 +210,7 @@ mod tests {
             };
             let park = ThreadPark {
                 thread: ThreadId(1),
-                stack: vec![frame; LARGE / 100],
+                stack: vec![frame; LARGE / 120],
                 ..ThreadPark::default()
             };
             encoder.event(&Event::ThreadPark(park), &mut out);

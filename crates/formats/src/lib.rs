@@ -18,6 +18,7 @@ pub mod mlpd;
 pub mod profilerj;
 mod quantity;
 mod reader;
+mod room;
 pub mod tptp;
 pub mod tracelog;
 pub mod trail;

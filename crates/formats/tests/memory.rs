@@ -26,9 +26,9 @@ use jtrail_formats::{Checker, Format};
 use jtrail_model::*;
 use memory::{bounded, unpacked};
 
-/// Reads and checks a trace.
-fn read(format: Format, bytes: &[u8]) {
-    bounded(bytes.len() + unpacked(format), || {
+/// Reads and checks a trace, for whose sake that many bytes of input allow memory.
+fn read(format: Format, bytes: &[u8], input: usize) {
+    bounded(input, || {
         let mut checker = Checker::of(format);
         drain(format, bytes, |offset, event| checker.event(offset, event));
         checker.finish();
@@ -40,16 +40,16 @@ fn memory_is_in_proportion_to_the_input() {
     for format in Format::ALL {
         for (_, mut bytes) in corpus::files(format) {
             for at in 0..bytes.len() {
-                read(format, &bytes[..at]);
+                read(format, &bytes[..at], at + unpacked(format));
                 for flip in [0x01, 0x80, 0xff] {
                     bytes[at] ^= flip;
-                    read(format, &bytes);
+                    read(format, &bytes, bytes.len() + unpacked(format));
                     bytes[at] ^= flip;
                 }
             }
         }
     }
-    for what in [threads, classes, calls] {
+    for what in GENERATORS {
         let events = what();
         for format in Format::ALL {
             let mut encoder = format.encoder();
@@ -59,10 +59,47 @@ fn memory_is_in_proportion_to_the_input() {
                 .iter()
                 .for_each(|event| encoder.event(event, &mut out));
             encoder.end(&mut out);
-            read(format, &out);
+            // Where everything is said out, nothing is larger than what says it.
+            if out.len() > SAID_OUT {
+                continue;
+            }
+            let input = out.len().max(AN_EVENT);
+            read(format, &out, input);
+            for into in Format::ALL {
+                convert(format, &out, into, input);
+            }
         }
     }
 }
+
+/// Reads a trace, and writes it in a format, to nowhere.
+fn convert(format: Format, bytes: &[u8], into: Format, input: usize) {
+    bounded(input, || {
+        let mut encoder = into.encoder();
+        let mut out = Vec::new();
+        encoder.begin(&mut out);
+        drain(format, bytes, |_, event| {
+            encoder.event(event, &mut out);
+            out.clear();
+        });
+        while encoder.end_part(&mut out) {
+            out.clear();
+        }
+    });
+}
+
+/// Input that allows as much memory as the largest event takes, of whatever trace, until it is written. Less than what the texts would take
+/// together.
+const AN_EVENT: usize = 450_000;
+
+/// Bytes of a trace that says each long name wherever it stands.
+const SAID_OUT: usize = LONG * OFTEN / 2;
+
+type Events = fn() -> Vec<Event<'static>>;
+
+const GENERATORS: [Events; 8] = [
+    threads, classes, calls, stacks, samples, members, interfaces, methods,
+];
 
 /// Traces that look sound, with more of one thing than a program has.
 const MANY: u64 = 100_000;
@@ -115,4 +152,186 @@ fn calls() -> Vec<Event<'static>> {
         .into_iter()
         .chain(classes().into_iter().take(2));
     definitions.chain((1..=MANY).map(call)).collect()
+}
+
+/// How long a name may be in every format.
+const LONG: usize = 60_000;
+/// How often it is said.
+const OFTEN: usize = 2_000;
+
+fn long() -> Text<'static> {
+    "n".repeat(LONG).into()
+}
+
+/// A thread, and a class with a method, whose names are as long as they are told.
+fn named(class: Text<'static>, method: Text<'static>) -> Vec<Event<'static>> {
+    let class = ClassDef {
+        class: ClassId(1),
+        name: class,
+        ..Default::default()
+    };
+    let method = MethodDef {
+        method: MethodId(1),
+        class: ClassId(1),
+        name: method,
+        signature: "()V".into(),
+        ..Default::default()
+    };
+    vec![
+        threads().swap_remove(0),
+        Event::ClassDef(class),
+        Event::MethodDef(method),
+    ]
+}
+
+fn sample(time: i64, depth: usize) -> Event<'static> {
+    let frame = Frame {
+        method: format!("C.{}()V", long()).into(),
+        line: 1,
+    };
+    Event::Sample(Sample {
+        thread: ThreadId(1),
+        time: Timestamp(time),
+        stack: vec![frame; depth],
+        ..Default::default()
+    })
+}
+
+/// Deep stacks of one method with a long name.
+fn stacks() -> Vec<Event<'static>> {
+    let mut events = named("C".into(), long());
+    let Event::Sample(Sample { thread, stack, .. }) = sample(0, OFTEN) else {
+        return events;
+    };
+    let (time, object) = (Timestamp(3), ObjectId(1));
+    events.extend([
+        sample(1, OFTEN),
+        Event::ExceptionThrow(ExceptionThrow {
+            thread,
+            time,
+            object,
+            class: ClassId(1),
+            stack: stack.clone(),
+        }),
+        Event::MonitorContendedEnter(MonitorContendedEnter {
+            thread,
+            time,
+            object,
+            owner: ThreadId(1),
+            stack: stack.clone(),
+        }),
+        Event::MethodCompile(MethodCompile {
+            method: MethodId(1),
+            time,
+            address: 1,
+            size: 2 * OFTEN as i64,
+            ranges: (0..OFTEN as i64)
+                .map(|offset| CodeRange {
+                    offset,
+                    frames: stack[..1].to_vec(),
+                })
+                .collect(),
+        }),
+    ]);
+    events
+}
+
+/// Many samples of it.
+fn samples() -> Vec<Event<'static>> {
+    let events = named("C".into(), long()).into_iter();
+    events
+        .chain((0..OFTEN as i64).map(|time| sample(time, 1)))
+        .collect()
+}
+
+/// A class with a long name that others implement many times.
+fn interfaces() -> Vec<Event<'static>> {
+    let mut events = named(long(), "m".into());
+    events.extend([
+        Event::ClassDef(ClassDef {
+            class: ClassId(2),
+            name: "D".into(),
+            ..Default::default()
+        }),
+        ClassDetail {
+            class: ClassId(2),
+            super_name: long(),
+            interfaces: vec![long(); OFTEN],
+            ..Default::default()
+        }
+        .into(),
+    ]);
+    events
+}
+
+/// A class that says a long name for everything that it has.
+fn members() -> Vec<Event<'static>> {
+    let mut events = named(long(), "m".into());
+    let member = Member {
+        name: long(),
+        signature: "()V".into(),
+        access: 1,
+    };
+    events.extend([
+        Event::ClassDef(ClassDef {
+            class: ClassId(2),
+            name: "D".into(),
+            ..Default::default()
+        }),
+        ClassDetail {
+            class: ClassId(2),
+            super_name: long(),
+            interfaces: vec![long(); OFTEN],
+            fields: vec![member.clone(); OFTEN],
+            methods: vec![member; OFTEN],
+            ..Default::default()
+        }
+        .into(),
+    ]);
+    events
+}
+
+/// Many methods of a class with a long name, each called once, and making an object.
+fn methods() -> Vec<Event<'static>> {
+    let mut events = named(long(), "m".into());
+    for n in 1..OFTEN as u64 {
+        let (thread, method, class) = (ThreadId(1), MethodId(n), ClassId(1));
+        let (time, ticket) = (Timestamp(n as i64), n as u32);
+        if n > 1 {
+            events.push(Event::MethodDef(MethodDef {
+                method,
+                class,
+                name: format!("m{n}").into(),
+                signature: "()V".into(),
+                ..Default::default()
+            }));
+        }
+        events.push(Event::MethodEnter(MethodEnter {
+            thread,
+            time,
+            method,
+            class,
+            ticket,
+            stack_depth: 1,
+            ..Default::default()
+        }));
+        events.push(Event::ObjectAlloc(ObjectAlloc {
+            thread,
+            time,
+            object: ObjectId(n),
+            size: 16,
+            method,
+            class,
+            ..Default::default()
+        }));
+        events.push(Event::MethodLeave(MethodLeave {
+            thread,
+            time,
+            method,
+            class,
+            ticket,
+            ..Default::default()
+        }));
+    }
+    events
 }

@@ -351,7 +351,9 @@ fn read_17(events: &[&[u8]]) -> Decoding {
 fn what_no_event_has_a_place_for_is_counted() {
     let text: &[u8] = b"\x22\x00\x01\x08\x00\x00\xff\xfe\0";
     let large: &[u8] = b"\x00\x00\x08\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01";
-    let first: [(&[&[u8]], &[&str]); 16] = [
+    // Two frames have its name, and a third one would have more than 1 MiB with them.
+    let long = [b"\x43\x00\x00\x04\x40a:", &*b"n".repeat(500_000), b" ()\0"].concat();
+    let first: [(&[&[u8]], &[&str]); 17] = [
         (
             &[b"\x22\x00\x02\x00\x00m\0", b"\x42\x00\x03\x00\x00m\0"],
             &["domains and contexts (2 times"],
@@ -407,6 +409,10 @@ fn what_no_event_has_a_place_for_is_counted() {
         ),
         (&[JIT, b"\x14\x00\x02\x05\x00"], &[]),
         (&[b"\x35\x00\x05"], &["contentions given up (1 times"]),
+        (
+            &[&long, b"\x84\x00\x01\x00\x03\x00\x00\x00"],
+            &["stacks with more than 1 MiB of names, whose innermost frames are read (1 times"],
+        ),
         (
             &[CLASS, large],
             &["sizes above 63 bits, read as the largest (1 times"],

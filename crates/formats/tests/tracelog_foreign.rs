@@ -42,6 +42,14 @@ fn read_behind(lines: &[u8]) -> Decoding {
 #[test]
 fn what_no_event_has_a_place_for_is_counted() {
     let deep = format!("sam str 0x1 1 2 0:0{}\n", " 0x0".repeat(4097));
+    // Two frames have their names, and a third one would have more than 1 MiB with them.
+    let long = "n".repeat(500_000);
+    let named =
+        format!("fun inf 0x1 0x41 0x1 0x1 0x06000002\nfun nam 0x1 \"A.{long}\" \"void\" \"()\"\n");
+    let long_stack = format!("{named}sam str 0x1 1 2 0:0 0x1 0x1 0x1\n");
+    let long_map = format!(
+        "{named}fun inf 0x1 0x41 0x1 0x1 0x06000002 0x7f00:0x10 0x1:0x0:0x4 0x2:0x4:0x8 0x3:0x8:0x10\njit cmf ? 1 0x41 0x0\n"
+    );
     let map = |map: &str| format!("{CODE} {map}\njit cmf ? 1 0x40 0x0\n");
     let (backwards, beyond) = (map("0x1:0x8:0x4"), map("0x1:0x0:0x8 0x2:0x4:0x10"));
     let behind: &[(&[u8], &[&str])] = &[
@@ -177,7 +185,15 @@ fn what_no_event_has_a_place_for_is_counted() {
         ),
         (
             deep.as_bytes(),
-            &["sam str: samples of more than 4096 frames; the innermost are read (1 times"],
+            &[
+                "sam str: samples of more than 4096 frames, or 1 MiB of names; the innermost are read (1 times",
+            ],
+        ),
+        (
+            long_stack.as_bytes(),
+            &[
+                "sam str: samples of more than 4096 frames, or 1 MiB of names; the innermost are read (1 times",
+            ],
         ),
         (
             b"sam str 0x1 1 2 0:0 0x0\nsam str 0x1 2 0 1:1 0x0\nsam mem 0x1 2 0x0:1:24\n",
@@ -198,6 +214,10 @@ fn what_no_event_has_a_place_for_is_counted() {
         (
             beyond,
             "fun inf: a range of code that goes on where the next one starts; read up to there (1 times",
+        ),
+        (
+            long_map,
+            "fun inf: code maps with more than 1 MiB of names; the first ranges are read (1 times",
         ),
     ] {
         let decoding = read_map(lines.as_bytes());

@@ -6,7 +6,7 @@ use common::every_event;
 use common::random::{event, trace};
 use common::{decode, decode_pieces, encoded, shown};
 use jtrail_formats::trail::{Part, Parts};
-use jtrail_formats::{Format, Severity};
+use jtrail_formats::{Format, Loss, Severity};
 use jtrail_model::*;
 use proptest::prelude::*;
 use std::io::Cursor;
@@ -37,6 +37,32 @@ proptest! {
         let bytes = encoded(Format::Trail, [&event]);
         prop_assert_eq!(decode(Format::Trail, &bytes).events, shown(&[event]));
     }
+}
+
+/// A text costs few bytes each time it is said again. What an event may have of such texts is bounded, for writers and for readers.
+#[test]
+fn an_event_that_says_too_much_again_is_left_out_and_told() {
+    let stack = |depth| {
+        let method = "n".repeat(1 << 20).into();
+        Event::Sample(Sample {
+            thread: ThreadId(1),
+            stack: vec![Frame { method, line: 1 }; depth],
+            ..Sample::default()
+        })
+    };
+    // 16 MiB altogether are as much as there may be.
+    let events = [stack(15), stack(17), stack(14)];
+    let mut encoder = Format::Trail.encoder();
+    let mut bytes = Vec::new();
+    encoder.begin(&mut bytes);
+    events.iter().for_each(|e| encoder.event(e, &mut bytes));
+    encoder.end(&mut bytes);
+    let losses: Vec<_> = encoder.losses().iter().map(Loss::to_string).collect();
+    assert_eq!(losses, ["1 events that are too large"]);
+    let decoding = decode(Format::Trail, &bytes);
+    assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+    let [first, _, last] = events;
+    assert!(decoding.events == shown(&[first, last]), "they come back");
 }
 
 /// The segments of a trace: where each begins, and its kind.

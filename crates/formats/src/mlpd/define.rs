@@ -9,6 +9,7 @@ use super::{
     CLASS, DOMAIN, DataVersion, IMAGE, JIT, LONGEST_NAME, METADATA_LOAD, METADATA_NAME,
     UNKNOWN_LOADER, VTABLE,
 };
+use crate::hash::{Digest, Digests};
 use jtrail_model::{ClassDef, ClassId, MethodDef, MethodId};
 use std::collections::HashMap;
 
@@ -23,8 +24,9 @@ struct Class {
 
 #[derive(Debug)]
 struct Method {
-    /// With its class and parameters, as shown.
-    full: Box<str>,
+    class: usize,
+    name: Box<str>,
+    parameters: Box<str>,
     /// A definition of the trace stands behind it, and not only a frame.
     defined: bool,
 }
@@ -46,7 +48,8 @@ pub(super) struct Definitions {
     methods: Vec<Method>,
     method_ids: Index,
     /// Methods by class, name and parameters.
-    frames: HashMap<Box<str>, usize>,
+    frames: HashMap<Digest, usize>,
+    digests: Digests,
     loaders: HashMap<Box<str>, usize>,
 }
 
@@ -213,7 +216,7 @@ impl Definitions {
     /// Writes the definition of a new method, whose bytecode is that long, or 0.
     fn new_method(
         &mut self,
-        (class, full): (usize, &str),
+        (class, name, parameters): (usize, &str, &str),
         length: u32,
         defined: bool,
         output: &mut Output,
@@ -224,7 +227,9 @@ impl Definitions {
         }
         let method = self.methods.len();
         self.methods.push(Method {
-            full: full.into(),
+            class,
+            name: name.into(),
+            parameters: parameters.into(),
             defined,
         });
         let id = file_id(method);
@@ -234,7 +239,7 @@ impl Definitions {
         // An address that says: no code yet.
         buffer.pointer(id);
         buffer.uleb(length.into());
-        buffer.text(full);
+        buffer.text(&self.full_name(method));
         method
     }
 
@@ -257,7 +262,7 @@ impl Definitions {
         let class = self.class(e.class, output);
         let (name, parameters) = (shortened(&e.name, losses), shortened(parameters, losses));
         let key = self.frame_key(class, name, parameters);
-        let method = match self.frames.get(&*key) {
+        let method = match self.frames.get(&key) {
             // A frame was the first to mention it.
             Some(&method) if self.methods.get(method).is_some_and(|m| !m.defined) => {
                 self.methods[method].defined = true;
@@ -266,8 +271,8 @@ impl Definitions {
             }
             known => {
                 let is_new = known.is_none();
-                let full = method_shown(self.class_name(class), name, parameters);
-                let method = self.new_method((class, &full), length as u32, true, output);
+                let method = (class, name, parameters);
+                let method = self.new_method(method, length as u32, true, output);
                 if is_new {
                     self.frames.insert(key, method);
                 }
@@ -277,8 +282,9 @@ impl Definitions {
         self.method_ids.set(e.method.0, method);
     }
 
-    fn frame_key(&self, class: usize, name: &str, parameters: &str) -> Box<str> {
-        frame_shown(self.class_name(class), name, parameters).into()
+    fn frame_key(&self, class: usize, name: &str, parameters: &str) -> Digest {
+        self.digests
+            .of(&frame_shown(self.class_name(class), name, parameters))
     }
 
     /// The number of a method. One that the trace does not define gets a name that says so.
@@ -293,25 +299,32 @@ impl Definitions {
     #[cold]
     fn unknown_method(&mut self, id: MethodId, class: ClassId, output: &mut Output) -> usize {
         let class = self.class(class, output);
-        let full = format!("{}:unknown method {:#x}", self.class_name(class), id.0);
-        let method = self.new_method((class, &full), 0, true, output);
+        let name = format!("unknown method {:#x}", id.0);
+        let method = self.new_method((class, &name, ""), 0, true, output);
         self.method_ids.set(id.0, method);
         method
     }
 
     /// The full name of a method.
-    pub(super) fn full_name(&self, method: usize) -> &str {
-        self.methods.get(method).map_or("", |method| &method.full)
+    pub(super) fn full_name(&self, method: usize) -> String {
+        self.methods.get(method).map_or_else(String::new, |method| {
+            method_shown(
+                self.class_name(method.class),
+                &method.name,
+                &method.parameters,
+            )
+        })
     }
 
     /// The number of a frame's method, which is defined if it is new.
     pub(super) fn frame(&mut self, text: &str, output: &mut Output, losses: &mut Losses) -> usize {
         let text = shortened(text, losses);
-        let key = without_result(text);
-        if let Some(&method) = self.frames.get(key) {
+        let text = without_result(text);
+        let key = self.digests.of(text);
+        if let Some(&method) = self.frames.get(&key) {
             return method;
         }
-        let (class, name, parameters) = match frame_read(key) {
+        let (class, name, parameters) = match frame_read(text) {
             Some((class, name, parameters)) => {
                 let class = class_shown(class);
                 let number = match self.latest.get(&*class) {
@@ -320,21 +333,15 @@ impl Definitions {
                 };
                 (number, name, parameters)
             }
-            None => (self.class(ClassId::NONE, output), key, ""),
+            None => (self.class(ClassId::NONE, output), text, ""),
         };
         // Readers may show the method in another way.
         let shown = self.frame_key(class, name, parameters);
         let method = match self.frames.get(&shown) {
             Some(&method) => method,
-            None => {
-                let full = method_shown(self.class_name(class), name, parameters);
-                self.new_method((class, &full), 0, false, output)
-            }
+            None => self.new_method((class, name, parameters), 0, false, output),
         };
-        self.frames.insert(key.into(), method);
-        if *shown != *key {
-            self.frames.insert(shown, method);
-        }
+        self.frames.extend([(key, method), (shown, method)]);
         method
     }
 }

@@ -13,6 +13,7 @@ unkept! {
     LateMethods = "code" "methods defined behind their use"
     Synchronizations = "synchronization" "synchronization points"
     Callers = "allocation" "callers of allocating methods"
+    LongStacks = "exception, monitor" "stacks with more than 1 MiB of names, whose innermost frames are read"
     Moves = "moves" "moves of objects whose ids stay"
     Phases = "collection" "phases of collections"
     OldGenerations = "collection" "generations above 1, read as full collections"

@@ -1,7 +1,7 @@
 //! Sums to the document.
 
 use super::encode::Encoder;
-use super::text::{attribute, boolean, digits, number};
+use super::text::{attribute, attribute_of, boolean, digits, number};
 use super::threads::{Calls, Hits};
 use super::tree::{Place, Tree, Visit};
 use jtrail_model::MethodId;
@@ -173,7 +173,7 @@ fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     let (overhead_method, overhead_cumulated) = both(|sums| sums.overhead);
     let count = node.sums.count.min(i64::MAX as u64); // readers take no more
     out.extend_from_slice(b"<profile");
-    attribute("name", name, out);
+    attribute_of("name", &name, out);
     attribute("signature", signature, out);
     number("count", count, out);
     number("methodElapsed", method_elapsed, out);

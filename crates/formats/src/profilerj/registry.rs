@@ -5,6 +5,7 @@
 use super::names::{class_to_source, frame_to_sampler, method_to_profile};
 use super::text::{legal, unknown};
 use crate::check::table::Table;
+use crate::hash::{Digest, Digests};
 use jtrail_model::{ClassDef, ClassId, ClassSource, MethodDef, MethodId};
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -18,17 +19,31 @@ pub(super) struct Names {
     /// Classes in source form.
     class_names: Numbers<str>,
     /// Name and descriptor in section `profile`.
-    calls: Numbers<(Box<str>, Box<str>)>,
+    calls: Vec<Call>,
+    /// Their numbers.
+    call_numbers: HashMap<Digest, u32>,
+    digests: Digests,
     /// Names in section `sampler`.
     frames: Numbers<str>,
     /// The numbers of the latter by the text of the frame, for methods with bytecode and for native ones.
     frame_texts: [HashMap<Box<str>, u32>; 2],
 }
 
+/// A name and a descriptor in section `profile`.
+#[derive(Clone, Debug)]
+struct Call {
+    /// The class, as far as the name begins with it: that may be long, and is in the names of all its methods.
+    class: Arc<str>,
+    begin: usize,
+    /// The rest of the name.
+    rest: Box<str>,
+    signature: Box<str>,
+}
+
 /// A class, its texts as the document has them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Class {
-    pub(super) name: Box<str>,
+    pub(super) name: Arc<str>,
     pub(super) source: Box<str>,
     /// Number of its source form.
     number: Option<u32>,
@@ -69,7 +84,7 @@ impl Names {
     fn class_mut(&mut self, id: ClassId) -> &mut Class {
         self.classes.or_insert_with(id.0, || Class {
             name: if id.is_none() {
-                Box::default()
+                Arc::default()
             } else {
                 unknown("class", id.0).into()
             },
@@ -126,10 +141,20 @@ impl Names {
         let method = self.method_mut(id);
         let (class, signature) = (method.class, method.signature.clone());
         let method = method.name.clone();
-        let class = &self.class_mut(class).name;
-        let name = method_to_profile(class, &method, &signature);
-        let key = (name.into(), signature);
-        let number = self.calls.number(&key, || key.clone().into());
+        let class = self.class_mut(class).name.clone();
+        let name = method_to_profile(&class, &method, &signature);
+        let key = self.digests.of(&[&name, "\0", &*signature].concat());
+        let next = self.calls.len() as u32;
+        let number = *self.call_numbers.entry(key).or_insert(next);
+        if number == next {
+            let begin = common_begin(&class, &name);
+            self.calls.push(Call {
+                rest: name[begin..].into(),
+                class,
+                begin,
+                signature,
+            });
+        }
         self.method_mut(id).number = Some(number);
         number
     }
@@ -150,15 +175,25 @@ impl Names {
         self.class_names.value(number).map_or("", |name| name)
     }
 
-    /// Name and descriptor.
-    pub(super) fn call_by_number(&self, number: u32) -> (&str, &str) {
-        let found = self.calls.value(number);
-        found.map_or(("", ""), |(name, signature)| (name, signature))
+    /// Name, in two parts, and descriptor.
+    pub(super) fn call_by_number(&self, number: u32) -> ([&str; 2], &str) {
+        let found = self.calls.get(number as usize);
+        found.map_or(([""; 2], ""), |call| {
+            let begin = call.class.get(..call.begin).unwrap_or_default();
+            ([begin, &call.rest], &call.signature)
+        })
     }
 
     pub(super) fn frame_by_number(&self, number: u32) -> &str {
         self.frames.value(number).map_or("", |name| name)
     }
+}
+
+/// Bytes that two texts begin with, both.
+fn common_begin(one: &str, other: &str) -> usize {
+    let pairs = one.chars().zip(other.chars());
+    let common = pairs.take_while(|(one, other)| one == other);
+    common.map(|(c, _)| c.len_utf8()).sum()
 }
 
 fn set<T>(table: &mut Table<T>, id: u64, value: T) {

@@ -19,7 +19,17 @@ pub(super) fn legal(text: &str) -> Cow<'_, str> {
 
 /// Appends ` name="text"`; the text is legal already.
 pub(super) fn attribute(name: &str, text: &str, out: &mut Vec<u8>) {
+    attribute_of(name, &[text], out);
+}
+
+/// The same of a text in parts.
+pub(super) fn attribute_of(name: &str, parts: &[&str], out: &mut Vec<u8>) {
     open(name, out);
+    parts.iter().for_each(|part| escaped(part, out));
+    out.push(b'"');
+}
+
+fn escaped(text: &str, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     while let Some((at, reference)) = rest
         .iter()
@@ -32,7 +42,6 @@ pub(super) fn attribute(name: &str, text: &str, out: &mut Vec<u8>) {
         rest = special.get(1..).unwrap_or_default();
     }
     out.extend_from_slice(rest);
-    out.push(b'"');
 }
 
 /// Appends ` name="number"`.

@@ -182,6 +182,11 @@ pub(super) fn function_to_source(class: &str, method: &str, out: &mut String) {
     escape(method, &['.'], out);
 }
 
+/// The class in the full name of a function, in source form.
+pub(super) fn class_of_source(text: &str) -> &str {
+    text.rsplit_once('.').map_or("", |(class, _)| class)
+}
+
 /// The method's name in the full name of a function.
 pub(super) fn method_from_source(text: &str) -> String {
     let name = text.rsplit_once('.').map_or(text, |(_, name)| name);

@@ -32,7 +32,8 @@ unkept! {
     Pointers = "sam str, sam mem" "instruction pointers; passed over"
     LostStacks = "sam str" "of threads whose stack is not known; passed over"
     Ticks = "sam str" "ticks of a trace that tells calls; passed over"
-    DeepStacks = "sam str" "samples of more than 4096 frames; the innermost are read"
+    DeepStacks = "sam str" "samples of more than 4096 frames, or 1 MiB of names; the innermost are read"
+    LongMaps = "fun inf" "code maps with more than 1 MiB of names; the first ranges are read"
     AllocationStacks = "sam str" "stacks of allocations in a trace of samples; passed over"
 }
 

@@ -6,7 +6,7 @@ use super::record;
 use super::segment::Header;
 use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol};
 use super::times::time;
-use super::value::{Bytes, Source};
+use super::value::{Bytes, LARGEST_RECORD, Source};
 use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
 };
@@ -240,6 +240,7 @@ impl Block {
             bytes: Bytes(column.get(*at..)?),
             texts: &mut self.texts,
             last: &mut stream.last,
+            room: LARGEST_RECORD,
         };
         let event = record::get(code, &mut source)?;
         *at = column.len() - source.bytes.0.len();

@@ -1,7 +1,7 @@
 //! Definitions as they are read from their copies, which stand before the segment of events that has them.
 
 use super::record;
-use super::value::{Bytes, Last, Source};
+use super::value::{Bytes, LARGEST_RECORD, Last, Source};
 use jtrail_model::Event;
 use std::ops::Range;
 
@@ -38,6 +38,7 @@ impl Iterator for Copies {
             bytes: Bytes(self.column.get(self.at..)?),
             texts: &mut self.texts,
             last: &mut self.last,
+            room: LARGEST_RECORD,
         };
         let code = source.bytes.byte()?;
         let event = record::get(code, &mut source);

@@ -194,6 +194,7 @@ impl Copies {
             out: &mut self.bytes,
             texts: &mut self.texts,
             last: &mut self.last,
+            named: 0,
         };
         record::put(event, &mut sink);
     }

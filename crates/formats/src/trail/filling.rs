@@ -5,7 +5,7 @@ use super::columns::{COLUMNS, Column, MOST_THREADS};
 use super::record::{self, ByCode};
 use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol};
 use super::times::put_time;
-use super::value::{Sink, Texts, put_number, put_signed};
+use super::value::{LARGEST_RECORD, Sink, Texts, put_number, put_signed};
 use crate::hash::Seed;
 use jtrail_model::{Event, MethodEnter, MethodLeave, ThreadId};
 use std::collections::HashMap;
@@ -302,25 +302,26 @@ impl Block {
         symbol
     }
 
-    fn put_fields(&mut self, event: &Event<'_>) {
+    /// Appends an event's fields. Answers with the bytes of the texts that they name by their numbers.
+    fn put_fields(&mut self, event: &Event<'_>) -> usize {
         let mut sink = Sink {
             out: &mut self.columns[Column::Records as usize],
             texts: &mut self.texts,
             last: &mut self.streams[self.current].last,
+            named: 0,
         };
         record::put(event, &mut sink);
+        sink.named
     }
 
     /// Appends a record, unless it would be larger than readers take.
     fn try_put_record(&mut self, code: u8, event: &Event<'_>) -> bool {
-        /// Far below what a segment may hold, far above what the JVM has.
-        const LARGEST: usize = 16 << 20;
         let records = &self.columns[Column::Records as usize];
         let start = records.len();
         let last = self.streams[self.current].last;
-        self.put_fields(event);
-        let size = self.columns[Column::Records as usize].len() - start;
-        if size > LARGEST || self.texts.are_too_many() {
+        let named = self.put_fields(event);
+        let size = self.columns[Column::Records as usize].len() - start + named;
+        if size > LARGEST_RECORD || self.texts.are_too_many() {
             self.columns[Column::Records as usize].truncate(start);
             self.streams[self.current].last = last;
             self.run -= 1;

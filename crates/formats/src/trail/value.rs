@@ -13,6 +13,8 @@ use std::ops::Range;
 const MOST_ENTRIES: usize = 1 << 20;
 /// Most texts of a segment.
 const MOST_TEXTS: usize = 1 << 20;
+/// Bytes of a record, and of the texts that it names by their numbers: far below what a segment may hold, far above what the JVM has.
+pub(super) const LARGEST_RECORD: usize = 16 << 20;
 
 /// Appends a signed number: its magnitude doubled, less one if it is negative.
 #[inline]
@@ -96,6 +98,8 @@ pub(super) struct Sink<'s> {
     pub(super) out: &'s mut Vec<u8>,
     pub(super) texts: &'s mut Texts,
     pub(super) last: &'s mut Last,
+    /// Bytes of the texts that were named by their numbers.
+    pub(super) named: usize,
 }
 
 /// Where fields are read from.
@@ -107,6 +111,8 @@ pub(super) struct Source<'s, 'b> {
     /// The texts that were read so far: their places in the column.
     pub(super) texts: &'s mut Vec<Range<usize>>,
     pub(super) last: &'s mut Last,
+    /// Bytes that texts may still have which are named by their numbers: each takes few bytes here, and many in the event.
+    pub(super) room: usize,
 }
 
 /// A type that fields have.
@@ -279,6 +285,7 @@ impl Value for Text<'_> {
     fn put(&self, sink: &mut Sink<'_>) {
         if let Some(number) = sink.texts.numbers.get(&**self) {
             put_number(number << 1 | 1, sink.out);
+            sink.named += self.len();
             return;
         }
         put_number((self.len() as u64) << 1, sink.out);
@@ -293,6 +300,7 @@ impl Value for Text<'_> {
         let word = source.bytes.number()?;
         let bytes = if word & 1 != 0 {
             let place = source.texts.get(usize::try_from(word >> 1).ok()?)?;
+            source.room = source.room.checked_sub(place.len())?;
             source.column.get(place.clone())?
         } else {
             let bytes = source.bytes.take(word >> 1)?;
@@ -354,4 +362,35 @@ compound! {
 /// Whether a list is longer than readers take.
 pub(super) fn is_too_long<T>(list: &[T]) -> bool {
     list.len() > MOST_ENTRIES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hostile files say long texts by their numbers again and again.
+    #[test]
+    fn texts_named_by_numbers_have_bounded_room() {
+        let texts: Vec<Text<'_>> = vec!["long".into(); 5];
+        let mut column = Vec::new();
+        let (mut texts_put, mut last) = (Texts::default(), Last::default());
+        let mut sink = Sink {
+            out: &mut column,
+            texts: &mut texts_put,
+            last: &mut last,
+            named: 0,
+        };
+        texts.put(&mut sink);
+        assert_eq!(sink.named, 16);
+        for (room, expected) in [(16, Some(&texts)), (15, None)] {
+            let mut source = Source {
+                column: &column,
+                bytes: Bytes(&column),
+                texts: &mut Vec::new(),
+                last: &mut Last::default(),
+                room,
+            };
+            assert_eq!(Vec::get(&mut source).as_ref(), expected);
+        }
+    }
 }

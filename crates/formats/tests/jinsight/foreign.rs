@@ -476,6 +476,39 @@ fn the_end_is_looked_at() {
     assert_eq!(decode(FORMAT, &numbers).only(Severity::Info).0, 45 + 9);
 }
 
+/// Interfaces are told by numbers, and could have names of any length together.
+#[test]
+fn interfaces_have_bounded_names() {
+    let count = 40_u16;
+    let name = "6e".repeat(60_000);
+    let fields = format!(
+        "0300 0000 0100 44 0000 0000 0000 {count:02x}00 {}",
+        "0200".repeat(count.into())
+    );
+    let bytes = File::new()
+        .begin(1000)
+        .put(0x04, 1001, "0200 00000000")
+        .put(
+            0x6e,
+            1001,
+            &format!("0200 0000 60ea {name} 0000 0000 0000 0000"),
+        )
+        .put(0x04, 1001, "0300 00000000")
+        .put(0x6e, 1001, &fields)
+        .end(1020)
+        .whole();
+    let decoding = decode(FORMAT, &bytes);
+    let infos = remarks(&decoding, Severity::Info);
+    let told = infos
+        .iter()
+        .find(|r| r.contains("interfaces"))
+        .expect("told");
+    assert!(told.contains("more than 1 MiB of names"), "{told}");
+    let detail = decoding.events.iter().find(|e| e.contains("nnn\", \"nnn"));
+    let kept = detail.expect("the first").matches(", \"nnn").count() + 1;
+    assert_eq!(kept, (1 << 20) / 60_000);
+}
+
 /// Two bursts: of the two calls that the first one leaves, one goes on in the second. An object is made and dies.
 pub(super) fn bursts() -> Vec<u8> {
     File::new()

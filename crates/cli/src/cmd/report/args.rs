@@ -149,9 +149,10 @@ impl Least {
         Err(wrong())
     }
 
+    /// In ns. A part of nothing is not nothing: else a tree of calls that all take no time would be shown whole.
     pub(super) fn of(self, all: i64) -> i64 {
         match self {
-            Self::Share(share) => (share * all as f64) as i64,
+            Self::Share(share) => ((share * all as f64) as i64).max((share > 0.0).into()),
             Self::Ns(ns) => ns,
         }
     }

@@ -7,8 +7,10 @@ use crate::jinsight::record::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CLASS,
     OBJECT_CREATED, OBJECT_DEFINED, PRIMITIVE_ARRAYS, array_of,
 };
+use crate::room::Room;
 use jtrail_model::{
-    ClassDef, ClassId, Event, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ObjectKind, ThreadId,
+    ClassDef, ClassId, Event, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ObjectKind, Text,
+    ThreadId,
 };
 
 /// What a record says of an object.
@@ -262,11 +264,14 @@ impl Decoder {
         } else {
             self.class_named(load.super_class)
         };
-        let interfaces = load
-            .interfaces
-            .iter()
-            .map(|&id| self.class_named(id).into());
-        let interfaces = interfaces.collect();
+        let mut room = Room::default();
+        let interfaces = load.interfaces.iter().map(|&id| self.class_named(id));
+        let interfaces = interfaces.take_while(|name| room.takes(name));
+        let interfaces: Vec<_> = interfaces.map(Text::from).collect();
+        if interfaces.len() < load.interfaces.len() {
+            let offset = self.offset;
+            self.tally.passed(Passed::Interfaces, offset);
+        }
         if !self.classes.insert(load.class, id, Some(&load)) {
             let offset = self.offset;
             self.tally.passed(Passed::ClassIds, offset);

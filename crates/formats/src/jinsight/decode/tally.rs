@@ -15,6 +15,7 @@ unkept! {
     LateStarts = "THREAD_START" "starts of threads apart from their definition"
     DefinitionTimes = "definitions" "other times of definitions than of the load, creation or start behind them"
     LateCreations = "OBJECT_CREATED, ARRAY_CREATED" "objects made apart from their definition"
+    Interfaces = "CLASS_LOAD" "interfaces with more than 1 MiB of names, of which the first are read"
     ClassIds = "CLASS_LOAD" "classes that take the id of another"
     TextTimes = "USER_EVENT" "times of texts are passed over"
     MonitorClasses = "USER_EVENT" "classes of monitors without an object"

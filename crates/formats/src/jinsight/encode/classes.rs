@@ -13,6 +13,7 @@ use crate::jinsight::record::{
 };
 use jtrail_model::{ClassDef, ClassDetail, ClassId, Member, MethodDef, MethodId};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Where the records go: the stream, and what it leaves out.
 pub(super) struct Sink<'s> {
@@ -38,7 +39,7 @@ enum Method {
 #[derive(Debug, Default)]
 struct Class {
     /// As the JVM has it, with slashes.
-    name: Box<str>,
+    name: Arc<str>,
     ticks: u64,
     super_class: u16,
     interfaces: Vec<u16>,
@@ -70,11 +71,11 @@ pub(super) struct Classes {
     classes: Table<Class>,
     methods: Table<Method>,
     /// The last class written under each name.
-    names: HashMap<Box<str>, Named>,
+    names: HashMap<Arc<str>, Named>,
     /// Classes that were defined, and that nothing needed so far.
-    unwritten: HashMap<Box<str>, ClassId>,
+    unwritten: HashMap<Arc<str>, ClassId>,
     /// The name under each id.
-    written_names: Vec<Box<str>>,
+    written_names: Vec<Arc<str>>,
     /// Ordinary ids given.
     ordinary: u16,
     object: bool,
@@ -108,7 +109,7 @@ impl Classes {
         self.named(e.class, changed_over(&e.name).into(), ticks, sink);
     }
 
-    fn named(&mut self, id: ClassId, name: Box<str>, ticks: u64, sink: &mut Sink<'_>) {
+    fn named(&mut self, id: ClassId, name: Arc<str>, ticks: u64, sink: &mut Sink<'_>) {
         let stub = self.names.get_mut(&*name).filter(|named| named.stub);
         let class = Class {
             ticks,
@@ -259,8 +260,9 @@ impl Classes {
         if let Some(&id) = self.unwritten.get(name) {
             return self.write_known(id, sink);
         }
-        let id = self.put(name, ticks, &Body::default(), sink);
-        self.names.insert(name.into(), Named { id, stub: true });
+        let name = Arc::from(name);
+        let id = self.put(&name, ticks, &Body::default(), sink);
+        self.names.insert(name, Named { id, stub: true });
         id
     }
 
@@ -374,8 +376,8 @@ impl Classes {
     }
 
     /// Appends the two records of a class, behind those of java/lang/Object.
-    fn put(&mut self, name: &str, ticks: u64, body: &Body<'_>, sink: &mut Sink<'_>) -> u16 {
-        if !self.object && name != JAVA_OBJECT {
+    fn put(&mut self, name: &Arc<str>, ticks: u64, body: &Body<'_>, sink: &mut Sink<'_>) -> u16 {
+        if !self.object && **name != *JAVA_OBJECT {
             self.by_name(JAVA_OBJECT, ticks, sink);
         }
         if let Some(id) = self.allot(name) {
@@ -389,21 +391,28 @@ impl Classes {
                 methods: vec![(OVERFLOW, "()V", 0)],
                 ..Body::default()
             };
-            self.put_as(OVERFLOW_CLASS, OVERFLOW, ticks, &body, sink);
+            self.put_as(OVERFLOW_CLASS, &OVERFLOW.into(), ticks, &body, sink);
         }
         OVERFLOW_CLASS
     }
 
-    fn put_as(&mut self, id: u16, name: &str, ticks: u64, body: &Body<'_>, sink: &mut Sink<'_>) {
+    fn put_as(
+        &mut self,
+        id: u16,
+        name: &Arc<str>,
+        ticks: u64,
+        body: &Body<'_>,
+        sink: &mut Sink<'_>,
+    ) {
         let losses = &mut *sink.losses;
         let ticks = sink.stream.in_burst(ticks);
         if id != OVERFLOW_CLASS {
             let at = usize::from(id);
             if at >= self.written_names.len() {
-                self.written_names.resize(at + 1, Box::default());
+                self.written_names.resize(at + 1, Arc::default());
             }
             if let Some(place) = self.written_names.get_mut(at) {
-                *place = name.into();
+                *place = name.clone();
             }
         }
         let [low, high] = id.to_le_bytes();

@@ -45,7 +45,7 @@ impl Encoder {
         }
         self.losses
             .one_if(size.cast_signed() != e.size, Lack::Sizes);
-        let full = self.definitions.full_name(method).to_owned();
+        let full = self.definitions.full_name(method);
         self.name_compiler(e.time);
         let buffer = self.event_at(COMPILED, e.time, JIT);
         buffer.method(id);

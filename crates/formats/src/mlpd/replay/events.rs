@@ -1,6 +1,7 @@
 //! Allocations, collections, classes, threads, exceptions, monitors.
 
 use super::*;
+use crate::room::Room;
 
 impl Replay {
     pub(super) fn any(&mut self, at: At, raw: Raw<'_>) -> Option<Event<'static>> {
@@ -285,9 +286,15 @@ impl Replay {
 
     pub(super) fn frames(&mut self, stack: &[u64], at: At) -> Vec<Frame<'static>> {
         let mut frames = Vec::with_capacity(stack.len());
+        let mut room = Room::default();
         for &raw in stack {
             let of = self.method(raw, at);
-            frames.push(self.known.frame(of.method));
+            let frame = self.known.frame(of.method);
+            if !room.takes(&frame.method) {
+                self.tally.passed(Passed::LongStacks, at.offset);
+                break;
+            }
+            frames.push(frame);
         }
         frames
     }

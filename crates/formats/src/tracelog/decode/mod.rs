@@ -355,7 +355,8 @@ impl Decoder {
     fn function(&mut self, iid: u32) {
         if !self.tables.has_function(iid) {
             self.fault("functions", "used and not named");
-            self.announce_function(iid, format!("function {iid:#x}"), String::new());
+            let name = format!("function {iid:#x}");
+            self.announce_function(iid, ("", name), String::new());
         }
     }
 }

@@ -5,6 +5,7 @@ use super::super::settings::Collection;
 use super::super::text::{read_dec, read_hex};
 use super::{Decoder, Line, Passed};
 use crate::check::table::Table;
+use crate::room::Room;
 use jtrail_model::{
     Event, Frame, MethodEnter, MethodLeave, Sample, ThreadEnd, ThreadId, ThreadState, Ticks,
     Timestamp,
@@ -222,11 +223,9 @@ impl Decoder {
         thread.stack.truncate(keep);
         let new = self.threads.frames.iter().map(|function| (*function, 0));
         thread.stack.extend(new);
-        let depth = thread.stack.len();
         let Some(ticks) = Ticks::new(count) else {
             return self.passed("sam str", Passed::AllocationStacks);
         };
-        self.passed_if(depth > MOST_FRAMES, "sam str", Passed::DeepStacks);
         self.expansion = Expansion::Sample { iid, time, ticks };
     }
 
@@ -299,18 +298,18 @@ impl Decoder {
             .get(iid)
             .map(|thread| std::mem::take(&mut thread.stack));
         let frames = frames.unwrap_or_default();
+        let mut room = Room::default();
         let innermost = frames.iter().rev().take(MOST_FRAMES);
-        let stack = innermost
-            .map(|(function, _)| Frame {
-                method: self
-                    .tables
-                    .frame(*function)
-                    .unwrap_or_default()
-                    .to_owned()
-                    .into(),
+        let innermost =
+            innermost.map(|(function, _)| self.tables.frame(*function).unwrap_or_default());
+        let stack: Vec<_> = innermost
+            .take_while(|frame| room.takes(frame))
+            .map(|frame| Frame {
+                method: frame.to_owned().into(),
                 line: -1,
             })
             .collect();
+        self.passed_if(stack.len() < frames.len(), "sam str", Passed::DeepStacks);
         if let Some(thread) = self.threads.get(iid) {
             thread.stack = frames;
         }

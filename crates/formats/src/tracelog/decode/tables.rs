@@ -4,6 +4,7 @@ use super::super::names;
 use super::super::record::Starts;
 use super::{Decoder, Passed};
 use crate::check::table::Table;
+use crate::room::Room;
 use jtrail_model::{
     ClassDef, ClassDetail, ClassId, CodeRange, Event, Frame, MethodCompile, MethodDef, MethodId,
     Timestamp,
@@ -17,6 +18,8 @@ const MADE_UP: u64 = 1 << 63;
 /// Ids of methods that can't have that of their function: these, and those above.
 const FALLBACK: u64 = 0b11 << 62;
 const DEFAULT_LOADER: &str = "bootstrap";
+/// Bytes of a class's name that frames have, though its functions do not tell it.
+const LONG_CLASS: usize = 1 << 10;
 
 /// What lines may name.
 #[derive(Debug, Default)]
@@ -254,7 +257,12 @@ impl Decoder {
     }
 
     /// A function has its name.
-    pub(super) fn announce_function(&mut self, iid: u32, name: String, signature: String) {
+    pub(super) fn announce_function(
+        &mut self,
+        iid: u32,
+        (full, name): (&str, String),
+        signature: String,
+    ) {
         if self.tables.method(iid).is_none() {
             let function = Function {
                 id: MethodId(FALLBACK | u64::from(iid)),
@@ -277,6 +285,11 @@ impl Decoder {
             class
                 .and_then(|class| class.name.clone())
                 .unwrap_or_default()
+        };
+        // Functions tell the names of their classes. Those that do not can't all have one that is far longer than what they tell.
+        let class_name = match class_name.len() <= LONG_CLASS.max(2 * full.len()) {
+            true => &*class_name,
+            false => names::class_of_source(full),
         };
         let dot = if class_name.is_empty() { "" } else { "." };
         let frame = format!("{class_name}{dot}{name}{signature}");
@@ -312,7 +325,7 @@ impl Decoder {
         }
         let name = names::method_from_source(full);
         let signature = names::signature_from_source(returned, parameters);
-        self.announce_function(iid, name, signature);
+        self.announce_function(iid, (full, name), signature);
     }
 
     /// Keeps the code of a function until its compilation is told.
@@ -378,12 +391,17 @@ impl Decoder {
         };
         let mut ranges = Vec::with_capacity(code.map.len());
         let size = code.blocks.first().map_or(0, |(_, size)| *size);
+        let mut room = Room::default();
         let starts = Starts::new(code.map.iter().map(|(_, start, _)| *start));
         for (line, start, end) in code.map {
             let (Ok(offset), Ok(line)) = (i64::try_from(start), i64::try_from(line)) else {
                 self.fault("fun inf", "a code map with numbers out of range");
                 continue;
             };
+            if !room.takes(&frame) {
+                self.passed("fun inf", Passed::LongMaps);
+                break;
+            }
             self.passed_if(end < start, "fun inf", Passed::Backwards);
             let frames = vec![Frame {
                 method: frame.clone().into(),

@@ -4,6 +4,7 @@ use super::super::record::Starts;
 use super::super::{names, text};
 use super::{Losses, quoted};
 use crate::check::table::Table;
+use crate::hash::{Digest, Digests};
 use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, MethodId};
 use std::collections::HashMap;
 
@@ -27,7 +28,8 @@ pub(super) struct Names {
     loaders_written: u64,
     /// By name, where frames may name them.
     by_name: HashMap<Box<str>, ClassId>,
-    by_frame: HashMap<Box<str>, MethodId>,
+    by_frame: HashMap<Digest, MethodId>,
+    digests: Digests,
     /// Frames are looked up, so announced classes and methods are to be found by their names.
     pub(super) by_text: bool,
     unannounced: u64,
@@ -121,8 +123,9 @@ impl Names {
             && let Some(class) = self.classes.get(e.class.0)
         {
             let dot = if class.name.is_empty() { "" } else { "." };
-            let key = format!("{}{dot}{}{}", class.name, e.name, e.signature);
-            self.by_frame.entry(key.into()).or_insert(e.method);
+            let frame = format!("{}{dot}{}{}", class.name, e.name, e.signature);
+            let key = self.digests.of(&frame);
+            self.by_frame.entry(key).or_insert(e.method);
         }
     }
 
@@ -308,13 +311,14 @@ impl Names {
 
     /// The method that a frame names.
     pub(super) fn frame(&mut self, frame: &str) -> Option<MethodId> {
-        match self.by_frame.get(frame) {
+        let key = self.digests.of(frame);
+        match self.by_frame.get(&key) {
             Some(id) => Some(*id),
-            None => self.unannounced(frame),
+            None => self.unannounced(key, frame),
         }
     }
 
-    fn unannounced(&mut self, frame: &str) -> Option<MethodId> {
+    fn unannounced(&mut self, key: Digest, frame: &str) -> Option<MethodId> {
         let (class, method, signature) = names::frame_parts(frame);
         let class_id = match self.by_name.get(class) {
             Some(id) => *id,
@@ -326,7 +330,7 @@ impl Names {
         };
         self.unannounced += 1;
         let id = MethodId(UNANNOUNCED + self.unannounced);
-        self.by_frame.insert(frame.into(), id);
+        self.by_frame.insert(key, id);
         self.add_method(id, class_id, method, signature)
             .then_some(id)
     }
