@@ -277,10 +277,19 @@ mod tests {
     /// What a child finds the path in that it is to bind.
     const PATH: &str = "JTRAIL_TEST_SOCKET";
 
-    /// A socket that nobody listens to.
+    /// A socket that nobody listens to. A child that another test starts meanwhile holds the listener
+    /// until it becomes another program, so it is waited for.
     fn make_stale(path: &Path) {
         drop(UnixListener::bind(path).expect("std leaves the path behind"));
-        assert!(path.exists());
+        let latest = Instant::now() + Duration::from_secs(60);
+        let refused = || {
+            let error = UnixStream::connect(path).err()?;
+            (error.kind() == io::ErrorKind::ConnectionRefused).then_some(())
+        };
+        while refused().is_none() {
+            assert!(Instant::now() < latest, "a listener stays");
+            sleep(Duration::from_millis(1));
+        }
     }
 
     /// Exactly one has got the path, and clients reach it; the others know that it is in use.
