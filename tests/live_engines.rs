@@ -61,8 +61,8 @@ fn by_thread(trace: &Trace) -> Vec<(&str, Vec<(Step, &str)>)> {
 fn both_engines_see_the_same() {
     for jdk in Jdk::require(&VERSIONS) {
         for (name, whose) in PROGRAMS {
-            let run = |engine| {
-                let options = format!("format=binary,engine={engine},{FILTER}");
+            let run = |how| {
+                let options = format!("format=binary,{how},{FILTER}");
                 // Parallel streams run in their caller, so that they do the same in each run.
                 let program = program(&jdk, name).jvm_arg(ALONE);
                 let run = traced(program, &options);
@@ -70,27 +70,38 @@ fn both_engines_see_the_same() {
                 run.trace.assert_sound(&run.output);
                 run.trace
             };
-            let (bytecode, jvmti) = (run("bytecode"), run("jvmti"));
-            let (mut ours, mut oracle) = (by_thread(&bytecode), by_thread(&jvmti));
-            if whose == Threads::Main {
-                ours.retain(|(thread, _)| *thread == "main");
-                oracle.retain(|(thread, _)| *thread == "main");
-            }
-            let names = |all: &[(&str, Vec<(Step, &str)>)]| -> Vec<String> {
-                all.iter().map(|(name, _)| (*name).to_owned()).collect()
-            };
-            assert_eq!(names(&ours), names(&oracle), "{name}, JDK {}", jdk.feature);
-            for ((thread, ours), (_, oracle)) in ours.iter().zip(&oracle) {
-                let differ = ours.iter().zip(oracle).position(|(a, b)| a != b);
-                let at = differ.unwrap_or(ours.len().min(oracle.len()));
-                assert!(
-                    ours == oracle,
-                    "{name}, JDK {}, thread {thread}: at step {at}\nours   {:?}\noracle {:?}",
-                    jdk.feature,
-                    &ours[at.saturating_sub(4)..ours.len().min(at + 4)],
-                    &oracle[at.saturating_sub(4)..oracle.len().min(at + 4)],
-                );
+            let jvmti = run("engine=jvmti");
+            for clock in ["clock=exact", "clock=tick"] {
+                are_alike(&jdk, name, whose, clock, &run(clock), &jvmti);
             }
         }
+    }
+}
+
+fn are_alike(jdk: &Jdk, name: &str, whose: Threads, clock: &str, bytecode: &Trace, jvmti: &Trace) {
+    let (mut ours, mut oracle) = (by_thread(bytecode), by_thread(jvmti));
+    if whose == Threads::Main {
+        ours.retain(|(thread, _)| *thread == "main");
+        oracle.retain(|(thread, _)| *thread == "main");
+    }
+    let names = |all: &[(&str, Vec<(Step, &str)>)]| -> Vec<String> {
+        all.iter().map(|(name, _)| (*name).to_owned()).collect()
+    };
+    assert_eq!(
+        names(&ours),
+        names(&oracle),
+        "{name}, {clock}, JDK {}",
+        jdk.feature
+    );
+    for ((thread, ours), (_, oracle)) in ours.iter().zip(&oracle) {
+        let differ = ours.iter().zip(oracle).position(|(a, b)| a != b);
+        let at = differ.unwrap_or(ours.len().min(oracle.len()));
+        assert!(
+            ours == oracle,
+            "{name}, {clock}, JDK {}, thread {thread}: at step {at}\nours   {:?}\noracle {:?}",
+            jdk.feature,
+            &ours[at.saturating_sub(4)..ours.len().min(at + 4)],
+            &oracle[at.saturating_sub(4)..oracle.len().min(at + 4)],
+        );
     }
 }

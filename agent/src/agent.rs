@@ -17,6 +17,7 @@ use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
 use crate::memory::Mapping;
 use crate::objects::{ObjectInfo, Objects};
 use crate::thread_numbers::{ENDED, ThreadNumbers};
+use crate::ticks::Ticks;
 use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
 use crate::{guard, log};
 use crossbeam_channel::Sender;
@@ -62,6 +63,8 @@ pub(crate) struct Agent {
     /// HotSpot's `GetCarrierThread`, where it has that.
     pub(crate) get_carrier: OnceLock<Option<ExtensionFunction>>,
     pub(crate) now: fn() -> u64,
+    /// Where calls get a stamp only where the clock has ticked.
+    pub(crate) ticks: Option<Arc<Ticks>>,
     announcements: Sender<Announcement>,
     exchange: Exchange,
     pub(crate) writer: Writer,
@@ -145,6 +148,7 @@ impl Agent {
             snapshots: Snapshots::default(),
             sweeper: Follower::default(),
             now,
+            ticks: exchange.ticks.clone(),
             announcements,
             exchange,
             writer,
@@ -216,6 +220,14 @@ impl Agent {
     /// From now on, other methods are. Classes have to be rewritten for that.
     pub(crate) fn set_filter(&self, filter: Filter) {
         *self.filter.write() = Arc::new(filter);
+    }
+
+    /// The time now, behind which nothing is recorded with an earlier stamp, where no thread is in the middle of recording.
+    pub(crate) fn moment(&self) -> u64 {
+        match &self.ticks {
+            Some(ticks) => ticks.advance(),
+            None => (self.now)(),
+        }
     }
 
     pub(crate) fn announce(&self, announcement: Announcement) {
@@ -414,5 +426,8 @@ impl Agent {
             channel.end(self.writer.progress());
         }
         guard::switch_off();
+        if let Some(ticks) = &self.ticks {
+            ticks.stop();
+        }
     }
 }

@@ -35,6 +35,7 @@ mod pending;
 mod perf;
 mod startup;
 mod thread_numbers;
+mod ticks;
 mod weak;
 mod writer;
 

@@ -10,6 +10,7 @@ use crate::instrument::sites::AllocSites;
 use crate::jni::{self, Vm};
 use crate::jvmti::Jvmti;
 use crate::objects::Objects;
+use crate::ticks::Ticks;
 use crate::writer::{self, Output, Setup, Writer};
 use crate::{guard, log};
 use ::jni::sys::JavaVM;
@@ -169,6 +170,14 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             return Ok(());
         }
     };
+    let ticks = options
+        .has_ticks()
+        .then(|| Ticks::start(options.tick, now))
+        .transpose()
+        .map_err(|e| {
+            dispose();
+            format!("no memory or thread for clock=tick: {e}")
+        })?;
     let (full_sender, full) = unbounded();
     let (announcements, announced) = unbounded();
     let when_full = match options.overflow {
@@ -180,6 +189,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         output,
         target: target_name,
         now,
+        ticks: ticks.clone(),
         bursts,
         loaded: Reading::take(now),
         announcements: announced,
@@ -194,6 +204,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         empty: supply,
         full: full_sender,
         when_full,
+        ticks,
     };
     let agent = Agent::create(
         options,

@@ -1,7 +1,9 @@
 //! What passes between a thread that fills chunks and the writer.
 
 use super::chunk::Chunk;
+use crate::ticks::Ticks;
 use crossbeam_channel::{Receiver, Sender};
+use std::sync::Arc;
 
 /// What a thread does when no chunk is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,9 +37,11 @@ pub(crate) enum Seen {
 }
 
 /// Where a buffer gets chunks from, and where it hands them to.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Exchange {
     pub(crate) empty: Receiver<Chunk>,
     pub(crate) full: Sender<Full>,
     pub(crate) when_full: WhenFull,
+    /// Where compiled hooks record without a look at the clock.
+    pub(crate) ticks: Option<Arc<Ticks>>,
 }

@@ -3,6 +3,7 @@
 
 mod chunk;
 mod exchange;
+mod for_hooks;
 mod gap;
 pub(crate) mod live;
 mod pool;

@@ -259,6 +259,12 @@ pub(crate) const fn word(time: u64, low: u64) -> u64 {
     time << TIME_SHIFT | low
 }
 
+/// The part of a word that depends on the time alone.
+#[inline(always)]
+pub(crate) const fn stamp(word: u64) -> u64 {
+    word >> TIME_SHIFT << TIME_SHIFT
+}
+
 /// What must be the same for two times to share a [`Code::Time`] record.
 #[inline(always)]
 pub(crate) const fn epoch(time: u64) -> u64 {

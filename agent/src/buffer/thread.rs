@@ -8,6 +8,7 @@ mod missing;
 
 use super::chunk::Chunk;
 use super::exchange::{Exchange, Full, Seen, WhenFull};
+use super::for_hooks::ForHooks;
 use super::gap::Gap;
 use super::pool;
 use super::published::{Published, View};
@@ -18,10 +19,11 @@ use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One operating-system thread's buffer.
-#[repr(C)]
+/// One operating-system thread's buffer. What hooks need is in its first cache line.
+#[repr(C, align(64))]
 pub(crate) struct ThreadBuffer {
     published: Published,
+    for_hooks: ForHooks,
     owner: UnsafeCell<Owner>,
     pending: UnsafeCell<Pending>,
     number: u64,
@@ -33,11 +35,18 @@ pub(crate) struct ThreadBuffer {
     reserve: Chunk,
 }
 
-// SAFETY: `owner` and `pending` are only touched by the owning thread (see `Self::owner`), all else is atomic or
+// SAFETY: `owner`, `pending` and `for_hooks` are only touched by the owning thread (see `Self::owner`), all else is atomic or
 // never changes.
 unsafe impl Sync for ThreadBuffer {}
 // SAFETY: the writer frees the buffer when its owner is gone.
 unsafe impl Send for ThreadBuffer {}
+
+// `JtrailHook.java` has these places, too.
+#[cfg(not(feature = "loom"))]
+const _: () = assert!(
+    std::mem::offset_of!(ThreadBuffer, published) == 0
+        && std::mem::offset_of!(ThreadBuffer, for_hooks) == 16
+);
 
 /// Further reserves that a thread may make for what may not be left out, while the pool is empty: 1 MiB of them.
 const MOST_EXTRA: u32 = 64;
@@ -78,6 +87,7 @@ impl ThreadBuffer {
         let reserve = pool::allocate_reserve();
         Box::new(Self {
             published: Published::new(),
+            for_hooks: ForHooks::default(),
             number,
             pending: UnsafeCell::default(),
             unwritten: Default::default(),
@@ -170,6 +180,7 @@ impl ThreadBuffer {
                 .cast::<[u64; WORDS]>()
                 .write(payload);
         }
+        self.for_hooks.note_time(word(now, low));
         self.published.advance(cursor + 8 * (1 + WORDS));
         true
     }
@@ -189,6 +200,31 @@ impl ThreadBuffer {
         self.push(word(now, record::coded(Code::Cpu)), &[cpu]);
         self.push(word(now, low), &[]);
         true
+    }
+
+    /// The stamp that was taken for the last record is good for the hooks of the thread that Java gives the id `id`, as long as the clock's
+    /// word is `tick`. They find the buffer from now on, if they can.
+    ///
+    /// # Safety
+    /// The owning thread calls it, which is the one with that id.
+    pub(crate) unsafe fn arm(&self, tick: u64, id: u64) {
+        // SAFETY: the caller's promise.
+        let owner = unsafe { self.owner() };
+        let Some(ticks) = &owner.exchange.ticks else {
+            return;
+        };
+        let shown = self.for_hooks.thread_id();
+        if shown != id {
+            if shown != 0 {
+                ticks.hide(shown);
+            }
+            let finds = id != 0 && ticks.show(id, self);
+            self.for_hooks.set_thread_id(if finds { id } else { 0 });
+        }
+        let may = owner.running == owner.told && !owner.in_extra && owner.end != 0;
+        if may {
+            self.for_hooks.arm(tick, owner.end);
+        }
     }
 
     /// Records an enter or leave, in a new chunk if need be.
@@ -272,6 +308,7 @@ impl ThreadBuffer {
     /// Stores the full time, if it is due, and whose records follow, if the chunk says otherwise. There is room.
     fn tell_running(&self, owner: &mut Owner, now: u64) {
         if epoch(now) != owner.epoch {
+            self.for_hooks.disarm(); // their stamp is of the epoch before
             self.push(word(now, record::coded(Code::Time)), &[now]);
             owner.epoch = epoch(now);
         }
@@ -293,6 +330,7 @@ impl ThreadBuffer {
             let buffer = unsafe { &*this };
             // SAFETY: the caller's promise.
             let owner = unsafe { buffer.owner() };
+            buffer.hide_from_hooks(owner);
             let chunk = buffer.close_chunk();
             buffer.published.leave(); // for ever
             (
@@ -305,6 +343,16 @@ impl ThreadBuffer {
             )
         };
         let _ = sender.send(message); // fails when the writer is gone
+    }
+
+    fn hide_from_hooks(&self, owner: &Owner) {
+        self.for_hooks.disarm();
+        if let Some(ticks) = &owner.exchange.ticks
+            && self.for_hooks.thread_id() != 0
+        {
+            ticks.hide(self.for_hooks.thread_id());
+            self.for_hooks.set_thread_id(0);
+        }
     }
 
     /// # Safety
@@ -361,6 +409,7 @@ impl ThreadBuffer {
             // SAFETY: the callers made sure that it lies in the chunk.
             unsafe { (cursor as *mut u64).add(i).write(*w) };
         }
+        self.for_hooks.note_time(first);
         self.published.advance(cursor + 8 * (1 + payload.len()));
     }
 
@@ -381,6 +430,7 @@ impl ThreadBuffer {
         let owner = unsafe { self.owner() };
         (owner.end, owner.limit) = (0, 0);
         owner.in_extra = false;
+        self.for_hooks.disarm();
         let Some(chunk) = self.close_chunk() else {
             return;
         };

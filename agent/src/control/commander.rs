@@ -78,7 +78,7 @@ impl Commander {
 
     /// Has the writer do something now.
     fn act(&self, action: Action) -> Result<(), Failure> {
-        acted(self.agent.writer.act((self.agent.now)(), action))
+        acted(self.agent.writer.act(self.agent.moment(), action))
     }
 
     /// The options of a trace that is to begin, of events that can be had.
@@ -216,7 +216,7 @@ impl Commander {
         let (handshake, meeting) = Handshake::new();
         let begin = Action::Begin(next, burst, handshake);
         self.shown.lock().open(stream); // the writer waits for it from the first byte on
-        let done = self.agent.writer.begin((self.agent.now)(), begin);
+        let done = self.agent.writer.begin(self.agent.moment(), begin);
         let met = meeting.meet(|progress| {
             let mut shown = self.shown.lock();
             shown.begin(&trace, file, progress);
@@ -387,7 +387,7 @@ impl control::Agent for Commander {
         self.begin_objects();
         let (handshake, meeting) = Handshake::new();
         let action = Action::Rotate(next, handshake);
-        let done = self.agent.writer.begin((self.agent.now)(), action);
+        let done = self.agent.writer.begin(self.agent.moment(), action);
         meeting.meet(|progress| {
             let mut shown = self.shown.lock();
             let state = shown.state();

@@ -89,6 +89,9 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
     let hidden = agent::hide();
     let mut is_empty = guard::wait_until_empty(PATIENCE);
     let buffers = live::hide_all();
+    if let Some(ticks) = &agent.ticks {
+        ticks.hide_all();
+    }
     sites::forget_found();
     pending::end_epoch();
     cpu::forget();
@@ -103,7 +106,10 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
         }
         if let Some(hook) = agent.hook.get() {
             hook.leave();
-            let silenced = hook.set_lines(env, 0).and_then(|()| hook.set_gate(env, 0));
+            let silenced = hook
+                .set_lines(env, 0)
+                .and_then(|()| hook.set_gate(env, 0))
+                .and_then(|()| hook.set_ticks(env, 0));
             is_empty &= silenced.is_ok() && are_hooks_empty(agent, hook).unwrap_or(false);
         }
         // SAFETY: the running thread's environment, and nobody else has the agent any more, or uses these.

@@ -44,6 +44,9 @@ pub(super) fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     if agent.bursts.is_some() {
         hook.set_gate(env, bursts::gate_address()).map_err(told)?;
     }
+    if let Some(ticks) = &agent.ticks {
+        hook.set_ticks(env, ticks.address()).map_err(told)?;
+    }
     hook.arrive();
     agent
         .classes

@@ -4,7 +4,7 @@
 //! [`slow`].
 
 use super::cpu::{Measure, WithCpu, Without};
-use super::{identity, park, site, trigger};
+use super::{identity, park, site, tick, trigger};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::buffer::{ThreadBuffer, record, tls};
@@ -12,7 +12,7 @@ use crate::clock::{Clock, Counter, System, counter_is_steady};
 use crate::guard;
 use crate::jni::{HOOKS, HookFunctions, is_present};
 use crate::jvmti::abi::{Callbacks, RawEnv};
-use jni::sys::{JNIEnv, jclass, jint, jmethodID, jobject};
+use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::ffi::{c_uchar, c_void};
 
 /// A function of the hook class with the number `K`: calls one of ours if the agent of that class is here.
@@ -42,6 +42,8 @@ pub(super) fn hook_functions(number: u32, with_cpu: bool, with_identity: bool) -
             caught: hook!(caught::<M>, method: jint),
             super_call: hook!(super_call, method: jint),
             super_returned: hook!(super_returned, method: jint),
+            stamp: hook!(tick::stamp, low: jint, id: jlong),
+            stamp_with_method: hook!(tick::stamp_with_method, low: jint, method: jint, id: jlong),
             allocated: match with_identity {
                 false => hook!(site::allocated::<C>, site: jint),
                 true => hook!(identity::allocated::<C>, site: jint),
@@ -89,6 +91,18 @@ pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclas
 #[inline(always)]
 pub(super) unsafe fn leave<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
     call::<C>(env, M::now, record::leave(method as u32));
+}
+
+/// As [`enter`], from other native code: what compiled hooks record behind it is not earlier.
+pub(super) fn enter_between<C: Clock, M: Measure>(env: *mut JNIEnv, method: jint) {
+    let cpu = M::now();
+    slow(env, C::now(), cpu, record::enter(method as u32));
+}
+
+/// As [`leave`], likewise.
+pub(super) fn leave_between<C: Clock, M: Measure>(env: *mut JNIEnv, method: jint) {
+    let now = C::now();
+    slow(env, now, M::now(), record::leave(method as u32));
 }
 
 #[inline(always)]

@@ -32,6 +32,7 @@ mod stack;
 mod sweep;
 mod switch;
 mod thread;
+mod tick;
 mod trigger;
 mod virtual_thread;
 

@@ -43,7 +43,7 @@ fn with_method(
     })
 }
 
-pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, class: jclass, number: jint) {
+pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, number: jint) {
     // The burst begins before the call does, which is its first event.
     let bits = with_method(env, number, |agent, bursts, buffer, bits, thread| {
         bursts.called(bits, thread, number as u32, |trigger| {
@@ -51,15 +51,13 @@ pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, class: jclass
         });
     });
     if bits & RECORDED != 0 && is_gate_open() {
-        // SAFETY: the caller's promise.
-        unsafe { method::enter::<C, M>(env, class, number) };
+        method::enter_between::<C, M>(env, number);
     }
 }
 
-pub(super) unsafe fn leave<C: Clock, M: Measure>(env: *mut JNIEnv, class: jclass, number: jint) {
+pub(super) unsafe fn leave<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, number: jint) {
     if ended(env, number) && is_gate_open() {
-        // SAFETY: the caller's promise.
-        unsafe { method::leave::<C, M>(env, class, number) };
+        method::leave_between::<C, M>(env, number);
     }
 }
 

@@ -453,9 +453,10 @@ pub(crate) fn has_triggers(agent: &Agent, name: &str) -> bool {
 
 /// What rewritten classes call: behind a gate where only bursts are recorded.
 pub(super) fn hooks_of(agent: &Agent) -> Hooks<'static> {
-    let hooks = match agent.bursts {
-        None => Hooks::JTRAIL,
-        Some(_) => Hooks::JTRAIL_BURST,
+    let hooks = match (&agent.bursts, &agent.ticks) {
+        (Some(_), _) => Hooks::JTRAIL_BURST,
+        (None, Some(_)) => Hooks::JTRAIL_TICK,
+        (None, None) => Hooks::JTRAIL,
     };
     Hooks {
         hands_over_arrays: agent.options.has_identity_at_sites(),

@@ -47,6 +47,10 @@ pub(crate) struct HookFunctions {
     pub(crate) caught: *mut c_void,
     pub(crate) super_call: *mut c_void,
     pub(crate) super_returned: *mut c_void,
+    /// Has two arguments: the lower part of a record, and the id of a thread.
+    pub(crate) stamp: *mut c_void,
+    /// Has three arguments: the lower part of a record, a method, and the id of a thread.
+    pub(crate) stamp_with_method: *mut c_void,
     pub(crate) allocated: *mut c_void,
     /// Has two arguments: length and site.
     pub(crate) array_allocated: *mut c_void,
@@ -107,7 +111,12 @@ impl Hook {
             0 => NAME.to_owned(),
             number => format!("{NAME}{number}"),
         };
-        let class = define_once(env, &name, &named(HOOK_CLASS, &name))?;
+        let mut bytes = renamed(HOOK_CLASS, NAME, &name);
+        if threads_have_carriers(env)? {
+            // It has the same descriptor. Older JVMs have no such method.
+            bytes = renamed(&bytes, "currentThread", "currentCarrierThread");
+        }
+        let class = define_once(env, &name, &bytes)?;
         Ok(Self {
             number,
             name,
@@ -171,6 +180,25 @@ impl Hook {
         self.set_address(env, c"gate", address)
     }
 
+    /// Says where the coarse clock is; 0 where there is none (any more).
+    ///
+    /// # Errors
+    /// Where hooks could not find their threads' buffers, as a sentence.
+    pub(crate) fn set_ticks(&self, env: *mut JNIEnv, address: usize) -> Result<(), String> {
+        // SAFETY: the running thread's environment; the class has such a field.
+        let place = unsafe {
+            let field = self.field(env, c"ID", c"J")?;
+            ((**env).v1_1.GetStaticLongField)(env, self.class.get(), field)
+        };
+        match place {
+            ..0 => Err(
+                "this JVM does not say where threads have their ids; clock=exact does without"
+                    .into(),
+            ),
+            _ => self.set_address(env, c"ticks", address),
+        }
+    }
+
     fn set_address(&self, env: *mut JNIEnv, name: &CStr, address: usize) -> Result<(), String> {
         // SAFETY: the class was found with the running thread's environment, and has such a field.
         unsafe {
@@ -199,17 +227,30 @@ impl Hook {
     }
 }
 
-/// The class file with that name for the hook class: a constant is replaced.
-fn named(class: &[u8], name: &str) -> Vec<u8> {
+/// The class file with another name in place of one that it has once.
+fn renamed(class: &[u8], from: &str, to: &str) -> Vec<u8> {
     let utf8 = |name: &str| {
         let length = u16::try_from(name.len()).unwrap_or_default();
         [&[1][..], &length.to_be_bytes(), name.as_bytes()].concat()
     };
-    let old = utf8(NAME);
+    let old = utf8(from);
     match class.windows(old.len()).position(|bytes| bytes == old) {
-        Some(at) => [&class[..at], &utf8(name), &class[at + old.len()..]].concat(),
+        Some(at) => [&class[..at], &utf8(to), &class[at + old.len()..]].concat(),
         None => class.to_vec(),
     }
+}
+
+/// Whether this JVM tells a thread from the carrier that runs it.
+fn threads_have_carriers(env: *mut JNIEnv) -> Result<bool, String> {
+    with(env, |env| {
+        let thread = env.find_class(jni_str!("java/lang/Thread"))?;
+        let name = jni_str!("currentCarrierThread");
+        let found = env.get_static_method_id(&thread, name, jni_sig!("()Ljava/lang/Thread;"));
+        if found.is_err() {
+            env.exception_clear();
+        }
+        Ok(found.is_ok())
+    })
 }
 
 /// A class of the boot loader, which is defined unless it is there. No other loader is asked: it may be the program's own.
@@ -294,6 +335,12 @@ pub(crate) unsafe fn bind_functions(
                 jni_str!("(Ljava/lang/Object;I)V"),
                 functions.call_allocated,
             ),
+            (jni_str!("stamp"), jni_str!("(IJ)V"), functions.stamp),
+            (
+                jni_str!("stamp"),
+                jni_str!("(IIJ)V"),
+                functions.stamp_with_method,
+            ),
         ];
         let methods: Vec<_> = methods
             .into_iter()
@@ -319,11 +366,24 @@ mod tests {
     fn all_hook_classes_are_alike_but_for_their_names() {
         let first = Class::parse(HOOK_CLASS).expect("a class");
         assert_eq!(first.name(), NAME);
-        assert_eq!(named(HOOK_CLASS, NAME), HOOK_CLASS);
+        assert_eq!(renamed(HOOK_CLASS, NAME, NAME), HOOK_CLASS);
         let name = format!("{NAME}{}", HOOKS - 1);
-        let bytes = named(HOOK_CLASS, &name);
+        let bytes = renamed(HOOK_CLASS, NAME, &name);
         let other = Class::parse(&bytes).expect("a class");
         assert_eq!(other.name(), name);
         assert_eq!(first.methods().len(), other.methods().len());
+    }
+
+    #[test]
+    fn where_threads_have_carriers_the_hook_asks_for_them() {
+        let count = |bytes: &[u8], name: &str| {
+            let name = name.as_bytes();
+            bytes.windows(name.len()).filter(|at| *at == name).count()
+        };
+        let bytes = renamed(HOOK_CLASS, "currentThread", "currentCarrierThread");
+        assert_eq!(count(HOOK_CLASS, "currentThread"), 1);
+        assert_eq!(count(&bytes, "currentThread"), 0);
+        assert_eq!(count(&bytes, "currentCarrierThread"), 1);
+        assert!(Class::parse(&bytes).is_ok());
     }
 }

@@ -28,6 +28,7 @@ pub(crate) use preamble::hostname;
 use crate::buffer::{Chunk, Full};
 use crate::bursts::Bursts;
 use crate::clock::Reading;
+use crate::ticks::Ticks;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_model::Totals;
 use jtrail_options::{BurstLimit, Options, OutputFormat};
@@ -180,6 +181,8 @@ pub(crate) struct Setup {
     /// For messages.
     pub(crate) target: String,
     pub(crate) now: fn() -> u64,
+    /// Where calls get a stamp only where the clock has ticked.
+    pub(crate) ticks: Option<Arc<Ticks>>,
     /// Where bursts begin by themselves.
     pub(crate) bursts: Option<Arc<Bursts>>,
     /// The clocks when the agent was loaded.
@@ -190,6 +193,14 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
+    /// The time now. What is recorded behind it is not earlier, where no thread is in the middle of recording.
+    fn now(&self) -> u64 {
+        match &self.ticks {
+            Some(ticks) => ticks.advance(),
+            None => (self.now)(),
+        }
+    }
+
     /// Whether there may ever be a trace: one is asked for, or may be later.
     fn may_write(&self) -> bool {
         self.options.format != OutputFormat::None || self.options.begins_idle()

@@ -87,6 +87,7 @@ fn run_with(
         empty: supply,
         full: full_sender,
         when_full,
+        ticks: None,
     };
     let done = Arc::new(AtomicBool::new(false));
     let work = Arc::new(work);

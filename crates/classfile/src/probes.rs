@@ -77,6 +77,16 @@ impl Hooks<'static> {
         trigger_leave_by_exception: "triggerLeaveByException",
         large_numbers: LargeNumbers::Constant,
     };
+    /// Those of calls that look at the clock only where it has ticked.
+    pub const JTRAIL_TICK: Self = Hooks {
+        enter: "tickEnter",
+        leave: "tickLeave",
+        leave_by_exception: "tickLeaveByException",
+        caught: "tickCaught",
+        super_call: "tickSuperCall",
+        super_returned: "tickSuperReturned",
+        ..Self::JTRAIL
+    };
     /// Those that stop at a gate, and pass on to the others while it is open.
     pub const JTRAIL_BURST: Self = Hooks {
         enter: "burstEnter",

@@ -3,7 +3,7 @@
 use crate::file::FilePattern;
 use crate::filter::Filter;
 use crate::options::{
-    Options, has_place_for_sums, place_events, without_identity, without_rewriting,
+    Options, has_place_for_sums, may_tick, place_events, without_identity, without_rewriting,
 };
 use crate::set::Events;
 use crate::value::OutputFormat;
@@ -50,6 +50,7 @@ impl Options {
         place_events(&mut options, change.events.as_deref() == Some("all"))?;
         without_rewriting(&options)?;
         without_identity(&options)?;
+        may_tick(&options)?;
         has_place_for_sums(&options)?;
         Ok(options)
     }

@@ -184,10 +184,17 @@ pub const KEYS: &[KeyInfo] = &[
     },
     KeyInfo {
         key: "clock",
-        values: "exact",
+        values: "exact | tick",
         words: Clock::WORDS,
         default: "exact",
-        help: "How events get their time",
+        help: "How calls get their time: a look at the clock for each enter and leave, or only where the clock has ticked since the thread's last event, which costs far less",
+        ..KEY
+    },
+    KeyInfo {
+        key: "tick",
+        values: "time like 50us or 1ms, from 10us to 10ms",
+        default: "50us",
+        help: "With clock=tick: how often the clock ticks",
         ..KEY
     },
     KeyInfo {

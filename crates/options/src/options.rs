@@ -11,7 +11,7 @@ use crate::tptp;
 use crate::value::{
     AllocMode, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
     Server, Trivial, USUAL_STACK, duration_text, interval_text, parse_boolean, parse_buffer,
-    parse_duration, parse_interval, parse_stack_depth, size_text,
+    parse_duration, parse_interval, parse_stack_depth, parse_tick, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -30,8 +30,10 @@ pub struct Options {
     pub trivial: Trivial,
     /// How calls are seen.
     pub engine: Engine,
-    /// How events get their time.
+    /// How calls get their time. [`Clock::Tick`] comes neither with [`Engine::Jvmti`] nor with [`Events::CPU`].
     pub clock: Clock,
+    /// How often the clock ticks, if it is [`Clock::Tick`]: 10 µs to 10 ms.
+    pub tick: Duration,
     /// What happens when all buffers are full.
     pub overflow: Overflow,
     /// Size of all buffers together, in bytes.
@@ -124,6 +126,7 @@ impl Options {
             trivial: Trivial::default(),
             engine: Engine::default(),
             clock: Clock::default(),
+            tick: Duration::from_micros(50),
             overflow: Overflow::default(),
             buffer_bytes: 64 << 20,
             events: Events::default(),
@@ -180,6 +183,11 @@ impl Options {
         self.has_alloc_probes() && self.events.contains(Events::FREE)
     }
 
+    /// Whether calls get a stamp only where the clock has ticked.
+    pub fn has_ticks(&self) -> bool {
+        self.clock == Clock::Tick
+    }
+
     /// Whether a trace begins only when a client or the program says so.
     pub fn begins_idle(&self) -> bool {
         match self.server {
@@ -226,6 +234,9 @@ impl Options {
         add("trivial", self.trivial.word());
         add("engine", self.engine.word());
         add("clock", self.clock.word());
+        if self.has_ticks() {
+            add("tick", &duration_text(self.tick));
+        }
         add("overflow", self.overflow.word());
         add("buffer", &size_text(self.buffer_bytes));
         match self.format {
@@ -270,6 +281,7 @@ pub(crate) fn parse(
     let mut alloc_at = 0;
     let mut details_at = 0;
     let mut trivial_at = 0;
+    let mut clock_at = 0;
     let mut control_at = 0;
     let mut server_given = false;
     let mut burst_at = 0;
@@ -326,7 +338,11 @@ pub(crate) fn parse(
                 trivial_at = item.value_at;
             }
             "engine" => options.engine = Engine::parse(value).map_err(wrong)?,
-            "clock" => options.clock = Clock::parse(value).map_err(wrong)?,
+            "clock" => {
+                options.clock = Clock::parse(value).map_err(wrong)?;
+                clock_at = item.value_at;
+            }
+            "tick" => options.tick = parse_tick(value).map_err(wrong)?,
             "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
             "buffer" => options.buffer_bytes = parse_buffer(value).map_err(wrong)?,
             "server" => {
@@ -363,6 +379,7 @@ pub(crate) fn parse(
     without_rewriting(&options).map_err(wrong)?;
     without_identity(&options).map_err(|e| OptionError::at("alloc", alloc_at, e))?;
     has_place_for_sums(&options).map_err(|e| OptionError::at("execdetails", details_at, e))?;
+    may_tick(&options).map_err(|e| OptionError::at("clock", clock_at, e))?;
     nothing_to_skip(&options).map_err(|e| OptionError::at("trivial", trivial_at, e))?;
     bursts_can_be_seen(&options).map_err(|e| OptionError::at("burst", burst_at, e))?;
     socket(&mut options, server_given).map_err(|e| OptionError::at("control", control_at, e))?;
@@ -498,6 +515,21 @@ pub(crate) fn without_identity(options: &Options) -> Result<(), String> {
         events.join(" and "),
         AllocMode::Jvm
     ))
+}
+
+/// Refuses the coarse clock where each call needs a look at a clock all the same.
+pub(crate) fn may_tick(options: &Options) -> Result<(), String> {
+    if !options.has_ticks() {
+        return Ok(());
+    }
+    let why = if options.engine == Engine::Jvmti {
+        "engine=jvmti, which has no compiled hooks"
+    } else if options.events.contains(Events::CPU) {
+        "events=cpu, which looks at a clock for each call"
+    } else {
+        return Ok(());
+    };
+    Err(format!("clock={} can't be had with {why}", options.clock))
 }
 
 /// Refuses to leave calls out where the JVM tells of each.

@@ -119,7 +119,9 @@ words! {
         /// A time stamp for each event.
         #[default]
         Exact = "exact",
-    } later &["tick"]
+        /// A time stamp for each call where the clock has ticked since the thread's last event, and else the same again: at most a tick old.
+        Tick = "tick",
+    } later &[]
 }
 
 words! {
@@ -232,6 +234,23 @@ const UNITS: &[(&str, u64)] = &[
 const INTERVAL_UNITS: &[(&str, u64)] = UNITS.split_at(5).0.split_at(2).1;
 
 /// Reads `10ms`, `2s`, `1m`.
+/// Shortest and longest `tick`.
+const TICK_LIMITS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_millis(10));
+
+pub(crate) fn parse_tick(text: &str) -> Result<Duration, String> {
+    let tick = parse_duration(text)?;
+    let (shortest, longest) = TICK_LIMITS;
+    if tick < shortest || tick > longest {
+        return Err(format!(
+            "{} is out of bounds; allowed is {} to {}",
+            quoted(text),
+            duration_text(shortest),
+            duration_text(longest)
+        ));
+    }
+    Ok(tick)
+}
+
 pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
     let time = parse_time(text, INTERVAL_UNITS, "write it like 10ms, 2s or 1m")?;
     let (shortest, longest) = INTERVAL_LIMITS;

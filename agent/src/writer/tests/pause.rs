@@ -154,6 +154,7 @@ impl Bench {
             output: Some(output),
             target,
             now: System::now,
+            ticks: None,
             bursts: None,
             loaded: Reading::take(System::now),
             announcements,
@@ -165,6 +166,7 @@ impl Bench {
             empty: supply,
             full: full_sender,
             when_full,
+            ticks: None,
         };
         let (handle, buffer) = BufferHandle::share(ThreadBuffer::new(1, 1, exchange));
         let method = |number, name: &str| MethodInfo {

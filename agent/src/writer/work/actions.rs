@@ -57,11 +57,11 @@ impl Work {
         if trace.is_over {
             return DRAIN_INTERVAL;
         }
-        let now = (self.setup.now)();
+        let now = self.setup.now();
         let actions = &mut self.actions;
         let mut begin = |number: usize| {
             if bursts.begin(number) {
-                let at = (self.setup.now)(); // the gate is open
+                let at = self.setup.now(); // the gate is open
                 let (done, _) = bounded(1);
                 actions.push_back((at, Action::Triggered(number), done));
             }

@@ -119,7 +119,7 @@ impl Work {
         // In this order: all that a thread stored before the first moment is published by the third, also by threads
         // that had no buffer before; and all that it published before is in the chunks that are in the channel by
         // the fourth.
-        let before = (self.setup.now)();
+        let before = self.setup.now();
         // What has arrived is not on its way any more: else a pass that the end of a thread brings about would come to nothing, and with
         // threads that end all the time, each would.
         full.extend(self.setup.full.try_iter());

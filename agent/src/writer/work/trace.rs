@@ -87,7 +87,7 @@ impl Trace {
             && self.cpu_told.is_none_or(is_due)
         {
             self.cpu_told = Some(now);
-            let time = Timestamp(self.timeline.at((setup.now)()));
+            let time = Timestamp(self.timeline.at(setup.now()));
             self.translator.event(&process_cpu(time));
         }
     }

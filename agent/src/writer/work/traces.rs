@@ -96,9 +96,9 @@ impl Work {
     pub(super) fn end(&mut self) {
         if self.trace.is_none() && self.setup.output.is_some() {
             // The JVM ended before it was ready.
-            self.begin((self.setup.now)());
+            self.begin(self.setup.now());
         }
-        self.close((self.setup.now)());
+        self.close(self.setup.now());
     }
 
     /// Ends the trace, if there is one, and its output.

@@ -17,6 +17,25 @@ public final class JtrailHook {
     /** Address of 32 bits, which are 0 while nothing is recorded; 0 where there is no such gate. Set by the agent. */
     private static long gate;
 
+    /** Address of the coarse clock's word, with the addresses of buffers behind it ({@code ticks.rs}); 0 where each call gets a stamp. Set by the agent. */
+    private static long ticks;
+    /** Where a thread has its id; negative if this JVM has it elsewhere. */
+    private static final long ID = placeOfId();
+
+    /* Places in bytes, as in ticks.rs, buffer/thread.rs and buffer/for_hooks.rs. */
+    private static final long FIRST_SLOT = 512;
+    private static final long SLOTS = 1 << 14;
+    private static final long BUFFER_ID = 16;
+    private static final long BUFFER_TICK = 24;
+    private static final long BUFFER_END = 32;
+    private static final long BUFFER_STAMP = 40;
+
+    /* Codes, as in buffer/record.rs. */
+    private static final int LEAVE_BY_EXCEPTION = 0x1fffe02;
+    private static final int CAUGHT = 0x1fffe04;
+    private static final int SUPER_CALL = 0x1fffe06;
+    private static final int SUPER_RETURNED = 0x1fffe08;
+
     private JtrailHook() {
     }
 
@@ -37,6 +56,94 @@ public final class JtrailHook {
 
     /** The constructor is back from this(...) or super(...). */
     public static native void superReturned(int method);
+
+    /*
+     * With the coarse clock, instrumented code calls these. As long as the clock's word is the one with which the running thread took its last
+     * stamp, they store a record with that stamp, and call nothing. Nothing in here may stop a thread between its look at the cursor and the
+     * cursor's move, or record for it meanwhile: so there is no call of ours, no loop and no new object.
+     */
+
+    /** As {@link #enter}. */
+    public static void tickEnter(int method) {
+        tick(method << 1);
+    }
+
+    /** As {@link #leave}. */
+    public static void tickLeave(int method) {
+        tick(method << 1 | 1);
+    }
+
+    /** As {@link #leaveByException}. */
+    public static void tickLeaveByException(int method) {
+        tick(LEAVE_BY_EXCEPTION, method);
+    }
+
+    /** As {@link #caught}. */
+    public static void tickCaught(int method) {
+        tick(CAUGHT, method);
+    }
+
+    /** As {@link #superCall}. */
+    public static void tickSuperCall(int method) {
+        tick(SUPER_CALL, method);
+    }
+
+    /** As {@link #superReturned}. */
+    public static void tickSuperReturned(int method) {
+        tick(SUPER_RETURNED, method);
+    }
+
+    private static void tick(int low) {
+        long clock = ticks;
+        if (clock == 0) {
+            return;
+        }
+        // The agent makes that the carrier where threads may be virtual: buffers belong to carriers.
+        long id = UNSAFE.getLong(Thread.currentThread(), ID);
+        long buffer = UNSAFE.getLong(null, clock + FIRST_SLOT + ((id & SLOTS - 1) << 3));
+        long cursor = UNSAFE.getLong(null, buffer);
+        if (UNSAFE.getLong(null, buffer + BUFFER_ID) == id
+                && UNSAFE.getLong(null, buffer + BUFFER_TICK) == UNSAFE.getLong(null, clock)
+                && UNSAFE.getLong(null, buffer + BUFFER_END) != cursor) {
+            UNSAFE.putLong(null, cursor, UNSAFE.getLong(null, buffer + BUFFER_STAMP) | low);
+            UNSAFE.putLongRelease(null, buffer, cursor + 8);
+        } else {
+            stamp(low, id);
+        }
+    }
+
+    private static void tick(int low, int method) {
+        long clock = ticks;
+        if (clock == 0) {
+            return;
+        }
+        long id = UNSAFE.getLong(Thread.currentThread(), ID);
+        long buffer = UNSAFE.getLong(null, clock + FIRST_SLOT + ((id & SLOTS - 1) << 3));
+        long cursor = UNSAFE.getLong(null, buffer);
+        if (UNSAFE.getLong(null, buffer + BUFFER_ID) == id
+                && UNSAFE.getLong(null, buffer + BUFFER_TICK) == UNSAFE.getLong(null, clock)
+                && UNSAFE.getLong(null, buffer + BUFFER_END) - cursor >= 16) {
+            UNSAFE.putLong(null, cursor, UNSAFE.getLong(null, buffer + BUFFER_STAMP) | low);
+            UNSAFE.putLong(null, cursor + 8, method);
+            UNSAFE.putLongRelease(null, buffer, cursor + 16);
+        } else {
+            stamp(low, method, id);
+        }
+    }
+
+    /** Records with a look at the clock. The arguments are the lower part of the record and the id of the thread that has a buffer. */
+    private static native void stamp(int low, long id);
+
+    /** The same, for a record with a method behind it. */
+    private static native void stamp(int low, int method, long id);
+
+    private static long placeOfId() {
+        try {
+            return UNSAFE.objectFieldOffset(Thread.class, "tid");
+        } catch (Throwable elsewhere) {
+            return -1;
+        }
+    }
 
     /** A line begins: the argument is the number of its counter. */
     public static void line(int number) {
@@ -87,37 +194,61 @@ public final class JtrailHook {
 
     public static void burstEnter(int method) {
         if (isOpen()) {
-            enter(method);
+            if (ticks != 0) {
+                tickEnter(method);
+            } else {
+                enter(method);
+            }
         }
     }
 
     public static void burstLeave(int method) {
         if (isOpen()) {
-            leave(method);
+            if (ticks != 0) {
+                tickLeave(method);
+            } else {
+                leave(method);
+            }
         }
     }
 
     public static void burstLeaveByException(int method) {
         if (isOpen()) {
-            leaveByException(method);
+            if (ticks != 0) {
+                tickLeaveByException(method);
+            } else {
+                leaveByException(method);
+            }
         }
     }
 
     public static void burstCaught(int method) {
         if (isOpen()) {
-            caught(method);
+            if (ticks != 0) {
+                tickCaught(method);
+            } else {
+                caught(method);
+            }
         }
     }
 
     public static void burstSuperCall(int method) {
         if (isOpen()) {
-            superCall(method);
+            if (ticks != 0) {
+                tickSuperCall(method);
+            } else {
+                superCall(method);
+            }
         }
     }
 
     public static void burstSuperReturned(int method) {
         if (isOpen()) {
-            superReturned(method);
+            if (ticks != 0) {
+                tickSuperReturned(method);
+            } else {
+                superReturned(method);
+            }
         }
     }
 

@@ -1,0 +1,239 @@
+//! The coarse clock (`clock=tick`): a word of memory that a thread of ours changes every so often, and where compiled hooks find their
+//! thread's buffer.
+//!
+//! A hook that records a call without a look at the clock is Java code (`JtrailHook.java`): it takes the time of the last exact stamp that its
+//! thread took, as long as the word is the one that was there then. Else it calls the agent, which looks at the clock. So a stamp is exact
+//! wherever the word has changed since the thread's last event, and elsewhere at most a tick old.
+//!
+//! Nobody needs a tick while nothing is recorded: where no stamp was taken for a while, the word says that the clock is asleep. That is no
+//! word which a thread took a stamp with, so the next hook calls the agent, which wakes the thread.
+
+use crate::buffer::ThreadBuffer;
+use crate::clock::timer_is_exact;
+use crate::memory::Zeros;
+use crate::writer::without_signals;
+use parking_lot::Mutex;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The word while nobody takes stamps. No reading of the clock has this value.
+const ASLEEP: u64 = 1;
+/// After so many ticks without a stamp, the clock falls asleep.
+const IDLE_TICKS: u32 = 20;
+
+/// How many threads can be found at most: one for each value of these bits of the id that Java gives it. `JtrailHook.java` has them, too.
+const SLOTS: usize = 1 << 14;
+/// Where the addresses of buffers are, in words from the first.
+const FIRST_SLOT: usize = 64;
+/// Where a buffer is that belongs to no thread, likewise.
+const NOBODY: usize = 16;
+/// Where a buffer has the id of its thread, in words.
+const THREAD_ID: usize = 2;
+
+/// What the agent, the writer and compiled hooks share.
+pub(crate) struct Ticks {
+    /// The word, alone in its cache line; a buffer of nobody; the addresses of the buffers.
+    words: Zeros<AtomicU64>,
+    now: fn() -> u64,
+    /// Somebody took a stamp since the last tick.
+    is_used: AtomicBool,
+    is_over: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Ticks {
+    /// The clock, which changes every `tick`, whose thread runs until [`Self::stop`].
+    ///
+    /// # Errors
+    /// When the system has no memory or no thread for it.
+    pub(crate) fn start(tick: Duration, now: fn() -> u64) -> io::Result<Arc<Self>> {
+        let ticks = Arc::new(Self::new(now)?);
+        let own = Arc::clone(&ticks);
+        let thread = without_signals(|| {
+            std::thread::Builder::new()
+                .name("jtrail ticks".into())
+                .spawn(move || crate::guard::run_thread("the clock", || own.run(tick)))
+        })?;
+        *ticks.thread.lock() = Some(thread);
+        Ok(ticks)
+    }
+
+    fn new(now: fn() -> u64) -> io::Result<Self> {
+        let words = Zeros::<AtomicU64>::new(FIRST_SLOT + SLOTS)?;
+        let all = words.all();
+        all[0].store(ASLEEP, Ordering::Relaxed);
+        all[NOBODY + THREAD_ID].store(u64::MAX, Ordering::Relaxed); // no thread has that id
+        let nobody = (&raw const all[NOBODY]) as u64;
+        for slot in &all[FIRST_SLOT..] {
+            slot.store(nobody, Ordering::Relaxed);
+        }
+        Ok(Self {
+            words,
+            now,
+            is_used: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            thread: Mutex::new(None),
+        })
+    }
+
+    /// Address of the word, and of all else behind it.
+    pub(crate) fn address(&self) -> usize {
+        self.words.all().as_ptr() as usize
+    }
+
+    fn word(&self) -> &AtomicU64 {
+        &self.words.all()[0]
+    }
+
+    fn slot(&self, id: u64) -> &AtomicU64 {
+        &self.words.all()[FIRST_SLOT + id as usize % SLOTS]
+    }
+
+    fn nobody(&self) -> u64 {
+        (&raw const self.words.all()[NOBODY]) as u64
+    }
+
+    fn run(&self, tick: Duration) {
+        timer_is_exact();
+        let mut idle = 0;
+        while !self.is_over.load(Ordering::Acquire) {
+            std::thread::sleep(tick);
+            idle = match self.is_used.swap(false, Ordering::Relaxed) {
+                true => 0,
+                false => idle + 1,
+            };
+            if idle < IDLE_TICKS {
+                self.advance();
+                continue;
+            }
+            idle = 0;
+            self.word().store(ASLEEP, Ordering::SeqCst);
+            std::thread::park(); // whoever changes the word wakes us, or has before
+        }
+        self.word().store(ASLEEP, Ordering::SeqCst);
+    }
+
+    /// The thread ends, and hooks find the clock asleep from now on.
+    pub(crate) fn stop(&self) {
+        self.is_over.store(true, Ordering::Release);
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+
+    /// For a thread that is about to take a stamp: the word that the stamp is good for. Wakes the clock. 0 when it has stopped.
+    pub(crate) fn word_for_stamp(&self) -> u64 {
+        if self.is_over.load(Ordering::Acquire) {
+            return 0;
+        }
+        if !self.is_used.load(Ordering::Relaxed) {
+            self.is_used.store(true, Ordering::Relaxed);
+        }
+        let word = self.word().load(Ordering::Relaxed);
+        if word != ASLEEP {
+            return word;
+        }
+        let new = (self.now)();
+        let woken = self
+            .word()
+            .compare_exchange(ASLEEP, new, Ordering::SeqCst, Ordering::Relaxed);
+        match woken {
+            Ok(_) => {
+                if let Some(thread) = &*self.thread.lock() {
+                    thread.thread().unpark();
+                }
+                new
+            }
+            Err(other) => other,
+        }
+    }
+
+    /// A tick, also where it is not due yet: no stamp from before is good any more. The time now: all that is recorded from now on is as late at
+    /// least, as far as its thread is not in the middle of recording.
+    pub(crate) fn advance(&self) -> u64 {
+        let new = (self.now)();
+        // One that is asleep needs no tick: no stamp is good then.
+        let change = |word| (word != ASLEEP).then_some(new);
+        let _ = self
+            .word()
+            .fetch_update(Ordering::SeqCst, Ordering::Relaxed, change);
+        new
+    }
+
+    /// Lets the hooks of the running thread, to which Java gives this id, find its buffer; whether they do. They don't where another thread has
+    /// the place.
+    pub(crate) fn show(&self, id: u64, buffer: *const ThreadBuffer) -> bool {
+        let swapped = self.slot(id).compare_exchange(
+            self.nobody(),
+            buffer as u64,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
+        swapped.is_ok()
+    }
+
+    /// Takes a buffer away that [`Self::show`] has shown.
+    pub(crate) fn hide(&self, id: u64) {
+        self.slot(id).store(self.nobody(), Ordering::Release);
+    }
+
+    /// Takes all away.
+    pub(crate) fn hide_all(&self) {
+        for slot in &self.words.all()[FIRST_SLOT..] {
+            slot.store(self.nobody(), Ordering::SeqCst);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Clock, System};
+    use std::time::Instant;
+
+    #[test]
+    fn it_ticks_while_stamps_are_taken_and_sleeps_then() {
+        let ticks = Ticks::start(Duration::from_micros(50), System::now).expect("memory");
+        let until = Instant::now() + Duration::from_secs(60);
+        let first = ticks.word_for_stamp();
+        assert_ne!(first, ASLEEP);
+        while ticks.word_for_stamp() == first {
+            assert!(Instant::now() < until, "no tick");
+        }
+        while ticks.word().load(Ordering::SeqCst) != ASLEEP {
+            assert!(Instant::now() < until, "it does not fall asleep");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        ticks.advance();
+        assert_eq!(ticks.word().load(Ordering::SeqCst), ASLEEP);
+        let second = ticks.word_for_stamp();
+        assert!(second > first);
+        while ticks.word_for_stamp() == second {
+            assert!(Instant::now() < until, "it does not wake up");
+        }
+        ticks.stop();
+        assert_eq!(ticks.word().load(Ordering::SeqCst), ASLEEP);
+        assert_eq!(ticks.word_for_stamp(), 0);
+    }
+
+    #[test]
+    fn a_place_is_for_one_thread_at_a_time() {
+        let ticks = Ticks::new(System::now).expect("memory");
+        let (one, other) = (
+            std::ptr::without_provenance(64),
+            std::ptr::without_provenance(128),
+        );
+        assert!(ticks.show(5, one));
+        assert!(!ticks.show(5 + SLOTS as u64, other));
+        assert!(ticks.show(6, other));
+        ticks.hide(5);
+        assert!(ticks.show(5 + SLOTS as u64, one));
+        ticks.hide_all();
+        assert!(ticks.show(5, one) && ticks.show(6, one));
+    }
+}
