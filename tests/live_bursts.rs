@@ -301,6 +301,7 @@ fn with_other_options() {
             "events=methods+threads+alloc,alloc=sites,allocsites=true",
             "events=methods+threads+alloc+free,alloc=sites",
             "events=methods+threads+lines+cpu",
+            "clock=tick",
             "events=methods+threads+classes+gc+alloc+free+monitors+parks+details+samples",
         ] {
             let options = format!("burst=call:harness.Bursts.round:50/1m,{more}");

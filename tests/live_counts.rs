@@ -72,6 +72,12 @@ fn bytecode_binary() {
     counts_are_exact("binary", "bytecode");
 }
 
+/// The hooks that are compiled into the methods.
+#[test]
+fn bytecode_ticks() {
+    counts_are_exact("trail", "bytecode,clock=tick");
+}
+
 #[test]
 fn bytecode_xml() {
     counts_are_exact("xml", "bytecode");

@@ -177,13 +177,22 @@ fn agents_come_and_go() {
         let mut bench = Bench::new(&jdk, "harness.Attached");
         let all =
             "methods+threads+gc+alloc+free+monitors+jit+cpu+lines+mounts+samples+details+heap";
-        let options: [&[&str]; 6] = [
+        let options: [&[&str]; 8] = [
             &[],
             &["--events", all, "--heap", "gc+exit"],
             &["--format", "xml", "--events", "methods+threads+lines"],
             &["--events", "methods+threads+alloc", "--alloc", "sites"],
             &["--events", "methods+threads+alloc+free", "--alloc", "sites"],
             &["--events", "methods+threads", "--overflow", "drop"],
+            &["--events", "methods+threads", "--clock", "tick"],
+            &[
+                "--events",
+                "methods+threads+alloc",
+                "--clock",
+                "tick",
+                "--tick",
+                "1ms",
+            ],
         ];
         for (number, options) in options.iter().enumerate() {
             bench.work(); // in none

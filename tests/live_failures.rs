@@ -146,30 +146,34 @@ fn standard_output_carries_the_trace() {
 #[test]
 fn losses_are_counted() {
     for jdk in Jdk::require(&VERSIONS) {
-        let run = program(&jdk, "harness.Fib").arg("25");
-        let run = traced(
-            run,
-            "format=xml,overflow=drop,buffer=1m,include=harness.Fib",
-        );
-        run.output.assert_exit(0);
-        assert!(run.trace.faults.is_empty(), "{:?}", run.trace.faults);
-        let totals = run.trace.totals();
-        let notes = run.trace.notes.iter().filter_map(|n| match n {
-            Note::Lost(lost) => Some(lost.events),
-            _ => None,
-        });
-        assert_eq!(notes.sum::<u64>(), totals.lost);
-        let told = run.output.counts();
-        let happened: u64 = 2 * told
-            .exact
-            .iter()
-            .filter(|(k, _)| k.contains(".Fib."))
-            .map(|(_, n)| n)
-            .sum::<u64>();
-        assert_eq!(
-            totals.enters + totals.leaves + totals.lost,
-            happened,
-            "{totals:?}"
-        );
+        for clock in ["exact", "tick"] {
+            are_losses_counted(&jdk, clock);
+        }
     }
+}
+
+fn are_losses_counted(jdk: &Jdk, clock: &str) {
+    let run = program(jdk, "harness.Fib").arg("25");
+    let options = format!("format=xml,clock={clock},overflow=drop,buffer=1m,include=harness.Fib");
+    let run = traced(run, &options);
+    run.output.assert_exit(0);
+    assert!(run.trace.faults.is_empty(), "{:?}", run.trace.faults);
+    let totals = run.trace.totals();
+    let notes = run.trace.notes.iter().filter_map(|n| match n {
+        Note::Lost(lost) => Some(lost.events),
+        _ => None,
+    });
+    assert_eq!(notes.sum::<u64>(), totals.lost);
+    let told = run.output.counts();
+    let happened: u64 = 2 * told
+        .exact
+        .iter()
+        .filter(|(k, _)| k.contains(".Fib."))
+        .map(|(_, n)| n)
+        .sum::<u64>();
+    assert_eq!(
+        totals.enters + totals.leaves + totals.lost,
+        happened,
+        "{totals:?}"
+    );
 }

@@ -31,13 +31,16 @@ fn platform_threads() {
 #[test]
 fn many_threads_over_few_buffers() {
     for jdk in Jdk::require(&VERSIONS) {
-        // 1 MB are four chunks, far fewer than there are threads.
-        let run = program(&jdk, "harness.Threads").arg("600");
-        let run = traced(run, &format!("format=binary,buffer=1m,{FILTER}"));
-        run.output.assert_exit(0);
-        run.trace.assert_sound(&run.output);
-        let counts = run.output.counts();
-        counts.assert_matches(&run.trace.calls, &run.trace.uncovered, &["harness."], &[]);
+        for clock in ["exact", "tick"] {
+            // 1 MB are four chunks, far fewer than there are threads.
+            let run = program(&jdk, "harness.Threads").arg("600");
+            let options = format!("format=binary,clock={clock},buffer=1m,{FILTER}");
+            let run = traced(run, &options);
+            run.output.assert_exit(0);
+            run.trace.assert_sound(&run.output);
+            let counts = run.output.counts();
+            counts.assert_matches(&run.trace.calls, &run.trace.uncovered, &["harness."], &[]);
+        }
     }
 }
 
@@ -47,7 +50,7 @@ fn thousands_of_virtual_threads() {
         if jdk.feature < 21 {
             continue; // has none
         }
-        for engine in ["bytecode", "jvmti"] {
+        for engine in ["bytecode", "bytecode,clock=tick", "jvmti"] {
             let run = program(&jdk, "harness.VirtualThreads").arg("3000");
             let run = traced(run, &format!("format=binary,engine={engine},{FILTER}"));
             run.output.assert_exit(0);

@@ -61,6 +61,7 @@ mod live_stream;
 mod live_stuck;
 mod live_thread_events;
 mod live_threads;
+mod live_ticks;
 mod live_top;
 mod live_trivial;
 mod live_truth;

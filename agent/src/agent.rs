@@ -410,6 +410,9 @@ impl Agent {
     /// Has the writer write all that is recorded, and end.
     pub(crate) fn stop_writer(&self) {
         self.writer.stop();
+        if let Some(ticks) = &self.ticks {
+            ticks.stop();
+        }
         for trigger in self.bursts.iter().flat_map(|bursts| bursts.never_begun()) {
             log::say(&format!("burst={trigger} never happened"));
         }
@@ -426,8 +429,5 @@ impl Agent {
             channel.end(self.writer.progress());
         }
         guard::switch_off();
-        if let Some(ticks) = &self.ticks {
-            ticks.stop();
-        }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Ticks {
     /// Somebody took a stamp since the last tick.
     is_used: AtomicBool,
     is_over: AtomicBool,
+    /// In ticks of the processor's clock.
+    longest: AtomicU64,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -75,6 +77,7 @@ impl Ticks {
             now,
             is_used: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            longest: AtomicU64::new(0),
             thread: Mutex::new(None),
         })
     }
@@ -99,6 +102,7 @@ impl Ticks {
     fn run(&self, tick: Duration) {
         timer_is_exact();
         let mut idle = 0;
+        let mut last = (self.now)();
         while !self.is_over.load(Ordering::Acquire) {
             std::thread::sleep(tick);
             idle = match self.is_used.swap(false, Ordering::Relaxed) {
@@ -106,12 +110,16 @@ impl Ticks {
                 false => idle + 1,
             };
             if idle < IDLE_TICKS {
-                self.advance();
+                let new = self.advance();
+                self.longest
+                    .fetch_max(new.saturating_sub(last), Ordering::Relaxed);
+                last = new;
                 continue;
             }
             idle = 0;
             self.word().store(ASLEEP, Ordering::SeqCst);
             std::thread::park(); // whoever changes the word wakes us, or has before
+            last = self.word().load(Ordering::Relaxed); // it is a reading of the clock again
         }
         self.word().store(ASLEEP, Ordering::SeqCst);
     }
@@ -124,6 +132,11 @@ impl Ticks {
             thread.thread().unpark();
             let _ = thread.join();
         }
+    }
+
+    /// The longest that it took from one tick to the next while somebody took stamps.
+    pub(crate) fn longest(&self) -> u64 {
+        self.longest.load(Ordering::Relaxed)
     }
 
     /// For a thread that is about to take a stamp: the word that the stamp is good for. Wakes the clock. 0 when it has stopped.

@@ -11,7 +11,7 @@
 //! written in the same grammar: see [`crate::text`].
 
 use crate::grammar::{self, PREFIX, Pairs};
-use crate::{ThreadId, Timestamp};
+use crate::{Duration, ThreadId, Timestamp};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -27,6 +27,8 @@ pub enum Note<'a> {
     LeftOut(LeftOut<'a>),
     /// A burst has begun by itself (`burst`).
     Burst(BurstNote<'a>),
+    /// Calls have times that may be early, and by how much (`clock`).
+    Clock(ClockNote),
     /// What the agent counted itself; the last note of a trace that ended well (`totals`).
     Totals(Totals),
 }
@@ -75,6 +77,16 @@ pub struct BurstNote<'a> {
     pub thread: ThreadId,
     /// When.
     pub time: Timestamp,
+}
+
+/// See [`Note::Clock`]. A call whose time differs from that of the event of its thread before it has exactly its time; the others have that of the
+/// last such event, which was less than a tick ago.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClockNote {
+    /// How often the clock is to tick.
+    pub tick: Duration,
+    /// The longest that it took from one tick to the next while somebody recorded.
+    pub longest: Duration,
 }
 
 /// See [`Note::Totals`].
@@ -143,6 +155,11 @@ impl fmt::Display for Note<'_> {
                 grammar::number("thread", n.thread, &mut out);
                 grammar::number("time", n.time.0, &mut out);
             }
+            Note::Clock(n) => {
+                out.push_str("clock");
+                grammar::number("tick", n.tick.0, &mut out);
+                grammar::number("longest", n.longest.0, &mut out);
+            }
             Note::Totals(n) => {
                 out.push_str("totals");
                 for (key, count) in [
@@ -197,6 +214,10 @@ impl Note<'static> {
                 trigger: fields.text("trigger")?,
                 thread: ThreadId(fields.number("thread")?),
                 time: Timestamp(fields.number("time")?),
+            }),
+            "clock" => Note::Clock(ClockNote {
+                tick: Duration(fields.number("tick")?),
+                longest: Duration(fields.number("longest")?),
             }),
             "totals" => Note::Totals(Totals {
                 enters: fields.number("enters")?,
@@ -288,6 +309,10 @@ mod tests {
             Note::LeftOut(LeftOut {
                 what: "sizes of plain objects".into(),
                 count: 12,
+            }),
+            Note::Clock(ClockNote {
+                tick: Duration(50_000),
+                longest: Duration(1_300_000),
             }),
             Note::Totals(Totals {
                 enters: 9,

@@ -42,6 +42,22 @@ fn pairs(options: &Options) -> Vec<String> {
 }
 
 #[test]
+fn the_coarse_clock_ticks_as_asked() {
+    let options = ok("clock=tick");
+    assert!(options.has_ticks());
+    assert_eq!(options.tick, Duration::from_micros(50));
+    assert!(pairs(&options).contains(&"tick=50us".to_owned()));
+    for (text, tick) in [("10us", 10), ("200us", 200), ("10ms", 10_000)] {
+        let options = ok(&format!("clock=tick,tick={text}"));
+        assert_eq!(options.tick, Duration::from_micros(tick));
+        assert!(pairs(&options).contains(&format!("tick={text}")));
+    }
+    let exact = ok("tick=1ms");
+    assert!(!exact.has_ticks());
+    assert!(!pairs(&exact).iter().any(|pair| pair.starts_with("tick")));
+}
+
+#[test]
 fn nothing_means_the_defaults() {
     let options = ok("");
     assert_eq!(

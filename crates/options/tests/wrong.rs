@@ -629,12 +629,28 @@ fn wrong_options_say_what_is_wrong() {
             r#"option engine at byte 7: no such value "byte code"; allowed are bytecode, jvmti; did you mean "bytecode"?"#,
         ),
         (
-            "clock=tick",
-            r#"option clock at byte 6: "tick" is not available in this version"#,
+            "clock=tick,engine=jvmti",
+            "option clock at byte 6: clock=tick can't be had with engine=jvmti, which has no compiled hooks",
+        ),
+        (
+            "events=+cpu,clock=tick",
+            "option clock at byte 18: clock=tick can't be had with events=cpu, which looks at a clock for each call",
+        ),
+        (
+            "tick=9us",
+            r#"option tick at byte 5: "9us" is out of bounds; allowed is 10us to 10ms"#,
+        ),
+        (
+            "tick=11ms",
+            r#"option tick at byte 5: "11ms" is out of bounds; allowed is 10us to 10ms"#,
+        ),
+        (
+            "tick=50",
+            r#"option tick at byte 5: "50" is not a time; write it like 500us, 10ms, 2s or 1m"#,
         ),
         (
             "clock=exakt",
-            r#"option clock at byte 6: no such value "exakt"; allowed is exact; did you mean "exact"?"#,
+            r#"option clock at byte 6: no such value "exakt"; allowed are exact, tick; did you mean "exact"?"#,
         ),
         (
             "overflow=ring",

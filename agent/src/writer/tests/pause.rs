@@ -69,7 +69,7 @@ fn calls_under_way_are_shown() {
     translator.pause(Timestamp(11));
     translator.leave(1, 12, BASE);
     translator.resume(Timestamp(13));
-    translator.totals(Timestamp(14));
+    translator.totals(Timestamp(14), None);
     let lines = lines(&mut translator);
     let told: Vec<String> = lines
         .iter()
@@ -93,7 +93,7 @@ fn a_trace_that_ends_in_a_pause_has_what_ended_before() {
     translator.enter(1, 2, BASE);
     translator.pause(Timestamp(3));
     translator.leave(1, 4, BASE);
-    translator.totals(Timestamp(5));
+    translator.totals(Timestamp(5), None);
     let lines = lines(&mut translator);
     let leaves = lines.iter().filter(|line| line.starts_with("< ")).count();
     assert_eq!(leaves, 1);
@@ -112,7 +112,7 @@ fn ends_of_what_began_before_a_pause_are_told() {
     translator.coded(1, 4, Code::MonitorWait, &[0, 0]);
     translator.resume(Timestamp(5));
     translator.coded(1, 6, Code::MonitorWaited, &[0, 0]);
-    translator.totals(Timestamp(7));
+    translator.totals(Timestamp(7), None);
     let lines = lines(&mut translator);
     let Some(Note::Totals(totals)) = lines.last().and_then(|line| Note::parse(line)) else {
         panic!("{lines:?}");

@@ -25,9 +25,9 @@ use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    BurstNote, ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef, MethodDetail,
-    MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals,
-    Uncovered,
+    BurstNote, ClassDef, ClassId, ClockNote, Custom, Duration, Event, LeftOut, MethodDef,
+    MethodDetail, MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp,
+    Totals, Uncovered,
 };
 use jtrail_options::Events;
 use objects::Objects;
@@ -276,8 +276,8 @@ impl Translator {
         }));
     }
 
-    /// Writes what stands behind all events but the closing ones.
-    pub(crate) fn totals(&mut self, time: Timestamp) {
+    /// Writes what stands behind all events but the closing ones. With a coarse clock, what that did.
+    pub(crate) fn totals(&mut self, time: Timestamp, clock: Option<ClockNote>) {
         if let Some(since) = self.paused {
             for number in 0..self.threads.len() as u32 {
                 self.write_gone(number, since);
@@ -307,6 +307,9 @@ impl Translator {
             thread.calls.len() as u64 - u64::from(thread.hidden) + thread.counted_gone()
         };
         self.totals.open += calls.iter().flatten().map(|t| open(t)).sum::<u64>();
+        if let Some(clock) = clock {
+            self.note(&Note::Clock(clock));
+        }
         self.note(&Note::Totals(self.totals));
     }
 

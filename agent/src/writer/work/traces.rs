@@ -9,7 +9,7 @@ use super::flushing::write;
 use super::trace::{Trace, process_cpu};
 use crate::clock::Timeline;
 use crate::log;
-use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd};
+use jtrail_model::{AgentDestroy, ClockNote, Event, Timestamp, TraceEnd};
 use jtrail_options::{Events, Options, OutputFormat, Server};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -129,7 +129,11 @@ impl Work {
                 translator.left_out(options.no_place, &told);
             }
             translator.tell_dying(time); // in the middle of a collection
-            translator.totals(time);
+            let clock = self.setup.ticks.as_ref().map(|ticks| ClockNote {
+                tick: span(options.tick),
+                longest: span(trace.timeline.time_of(ticks.longest())),
+            });
+            translator.totals(time, clock);
             translator.event(&Event::TraceEnd(TraceEnd {
                 trace_id: "".into(),
                 time,
@@ -179,6 +183,11 @@ impl Work {
             ));
         }
     }
+}
+
+/// A length of time as traces have it.
+fn span(time: Duration) -> jtrail_model::Duration {
+    jtrail_model::Duration(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// What a translator has to know of a trace, with bursts that begin by themselves or without.

@@ -132,8 +132,8 @@ mod tests {
                 "--format: no such value \"binry\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, none; did you mean \"binary\"?",
             ),
             (
-                [("clock", "tick")],
-                "--clock: \"tick\" is not available in this version",
+                [("tick", "1us")],
+                "--tick: \"1us\" is out of bounds; allowed is 10us to 10ms",
             ),
             ([("file", "")], "--file: the path is missing"),
             (

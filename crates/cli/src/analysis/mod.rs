@@ -65,7 +65,7 @@ pub use spans::{Lasting, Longest, Spans};
 pub use threads::{ThreadStat, Threads};
 
 use jtrail_model::{
-    BurstNote, Duration, Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered,
+    BurstNote, ClockNote, Duration, Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered,
 };
 use rustc_hash::FxHashMap;
 
@@ -144,6 +144,8 @@ pub struct Analysis {
     lost_events: u64,
     /// What the agent counted itself, in a trace that ended well.
     pub totals: Option<Totals>,
+    /// By how much times of calls may be early.
+    pub clock: Option<ClockNote>,
     /// The first time that the trace names, and the latest. Definitions may be older than the first,
     /// and a time of 0 is none.
     pub span: Option<(Timestamp, Timestamp)>,
@@ -294,6 +296,7 @@ impl Analysis {
                 keep(&mut self.uncovered, &mut self.more_uncovered, uncovered);
             }
             Some(Note::Burst(burst)) => keep(&mut self.bursts, &mut self.more_bursts, burst),
+            Some(Note::Clock(clock)) => self.clock = Some(clock),
             Some(Note::Totals(totals)) => self.totals = Some(totals),
             _ => {}
         }

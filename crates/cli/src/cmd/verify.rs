@@ -3,9 +3,10 @@
 //! The decoder tells what is wrong with the bytes, the checker what is wrong with the events.
 
 use crate::input::Input;
-use crate::output::count;
+use crate::output::{count, time};
 use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use jtrail_formats::{Checker, Severity};
+use jtrail_model::ClockNote;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
@@ -61,6 +62,8 @@ struct Verdict {
     kinds: Vec<(&'static str, u64)>,
     /// Events that the trace says it lost.
     lost: u64,
+    /// By how much times of calls may be early.
+    clock: Option<ClockNote>,
     faults: u64,
     /// Findings, the worst kind first, and each kind in the order of the trace.
     findings: Vec<Finding>,
@@ -110,6 +113,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         format: Some(input.format().name()),
         events: ending.events,
         lost: checked.counts.lost,
+        clock: checked.counts.clock,
         faults: ending.faults + checked.faults(),
         kinds: checked.counts.kinds,
         findings,
@@ -133,6 +137,7 @@ impl Verdict {
             events: 0,
             kinds: Vec::new(),
             lost: 0,
+            clock: None,
             faults: 0,
             findings: Vec::new(),
             error: Some(format!("{error:#}")),
@@ -166,6 +171,13 @@ impl Verdict {
                 let _ = write!(text, ", faults: {}", count(self.faults));
             }
             let _ = write!(text, ", events lost: {})", count(self.lost));
+        }
+        if let Some(ClockNote { tick, longest }) = self.clock {
+            let (tick, longest) = (time(tick.0), time(longest.0));
+            let _ = write!(
+                text,
+                "\n  clock=tick: times of calls are up to {tick} early, {longest} at most"
+            );
         }
         let shown = self.shown(args.top);
         for finding in shown {
@@ -209,6 +221,8 @@ impl Verdict {
             "events": self.events,
             "kinds": kinds,
             "lost": self.lost,
+            "tick_ns": self.clock.map(|clock| clock.tick.0),
+            "longest_tick_ns": self.clock.map(|clock| clock.longest.0),
             "faults": self.faults,
             "findings": self.shown(top).iter().map(finding).collect::<Vec<_>>(),
             "error": self.error,

@@ -29,6 +29,7 @@ impl Checker {
             leaves: self.kinds.of(Kind::MethodLeave),
             open_calls,
             lost: self.lost,
+            clock: self.clock,
         };
         if let Some(totals) = self.totals {
             self.compare(&totals, &counts);

@@ -1,6 +1,7 @@
 //! What a check found.
 
 use crate::{Remark, Severity};
+use jtrail_model::ClockNote;
 use std::collections::BTreeMap;
 
 /// Findings that are kept with their text; further ones are only counted.
@@ -148,6 +149,8 @@ pub struct Counts {
     pub open_calls: u64,
     /// Enters and leaves that the trace says it lost.
     pub lost: u64,
+    /// By how much times of calls may be early, if the trace says so.
+    pub clock: Option<ClockNote>,
 }
 
 /// Everything that a check found.

@@ -38,9 +38,10 @@ use collections::Collections;
 use findings::Report;
 use heap::Dumps;
 use jtrail_model::{
-    AgentCreate, ClassDef, ClassId, ClassUnload, Custom, Event, ExceptionCatch, ExceptionThrow,
-    Frame, GcRoot, Kind, MethodDef, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter,
-    Note, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ThreadId, ThreadStart, Timestamp, Totals,
+    AgentCreate, ClassDef, ClassId, ClassUnload, ClockNote, Custom, Event, ExceptionCatch,
+    ExceptionThrow, Frame, GcRoot, Kind, MethodDef, MethodEnter, MethodId, MethodLeave,
+    MonitorContendedEnter, Note, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ThreadId,
+    ThreadStart, Timestamp, Totals,
 };
 use kinds::Kinds;
 use objects::Objects;
@@ -76,6 +77,7 @@ pub struct Checker {
     /// Calls left open by threads that ended.
     abandoned: u64,
     lost: u64,
+    clock: Option<ClockNote>,
     totals: Option<Totals>,
 }
 
@@ -441,6 +443,7 @@ impl Checker {
                     None => self.undefined("thread", lost.thread.0),
                 }
             }
+            Some(Note::Clock(clock)) => self.clock = Some(clock),
             Some(Note::Totals(totals)) => self.totals(totals),
             _ => {}
         }
