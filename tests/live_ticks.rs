@@ -133,7 +133,7 @@ fn times_are_early_by_less_than_a_tick() {
                 (sum - true_sum).abs() < true_sum / 5,
                 "{context}: {sum} against {true_sum}"
             );
-            let is_spread = shorts.iter().any(|length| *length == 0);
+            let is_spread = shorts.contains(&0);
             assert_eq!(is_spread, clock == "tick", "{context}");
         }
     };

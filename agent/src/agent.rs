@@ -4,7 +4,7 @@
 //! inside of [`guard::run`], and on threads of the agent's own, which end before it goes.
 
 use crate::buffer::record::Code;
-use crate::buffer::{CHUNK_BYTES, Exchange, ThreadBuffer, live, tls};
+use crate::buffer::{Exchange, ThreadBuffer, live, tls};
 use crate::bursts::{Bursts, is_gate_open};
 use crate::control::Channel;
 use crate::hooks::{
@@ -399,12 +399,7 @@ impl Agent {
 
     /// Bytes of the pool's chunks that are not empty.
     pub(crate) fn buffered(&self) -> u64 {
-        let pool = &self.exchange.empty;
-        let used = pool
-            .capacity()
-            .unwrap_or_default()
-            .saturating_sub(pool.len());
-        used as u64 * CHUNK_BYTES as u64
+        self.exchange.empty.used_bytes()
     }
 
     /// Has the writer write all that is recorded, and end.

@@ -14,7 +14,7 @@ use crate::ticks::Ticks;
 use crate::writer::{self, Output, Setup, Writer};
 use crate::{guard, log};
 use ::jni::sys::JavaVM;
-use crossbeam_channel::unbounded;
+use crossbeam_channel::{bounded, unbounded};
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
 use std::io::Write;
 use std::sync::Arc;
@@ -179,6 +179,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             format!("no memory or thread for clock=tick: {e}")
         })?;
     let (full_sender, full) = unbounded();
+    let (wake, woken) = bounded(1);
     let (announcements, announced) = unbounded();
     let when_full = match options.overflow {
         Overflow::Block => WhenFull::Block,
@@ -194,6 +195,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         loaded: Reading::take(now),
         announcements: announced,
         full,
+        woken,
         empty,
     })
     .map_err(|e| {
@@ -203,6 +205,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     let exchange = Exchange {
         empty: supply,
         full: full_sender,
+        wake,
         when_full,
         ticks,
     };

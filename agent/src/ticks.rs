@@ -1,5 +1,5 @@
-//! The coarse clock (`clock=tick`): a word of memory that a thread of ours changes every so often, and where compiled hooks find their
-//! thread's buffer.
+//! The coarse clock (`clock=tick`): a word of memory that a thread of ours changes every so often; and the lines of buffers behind it, where compiled
+//! hooks find that of their thread.
 //!
 //! A hook that records a call without a look at the clock is Java code (`JtrailHook.java`): it takes the time of the last exact stamp that its
 //! thread took, as long as the word is the one that was there then. Else it calls the agent, which looks at the clock. So a stamp is exact
@@ -8,12 +8,14 @@
 //! Nobody needs a tick while nothing is recorded: where no stamp was taken for a while, the word says that the clock is asleep. That is no
 //! word which a thread took a stamp with, so the next hook calls the agent, which wakes the thread.
 
-use crate::buffer::ThreadBuffer;
+use crate::buffer::Line;
 use crate::clock::timer_is_exact;
-use crate::memory::Zeros;
+use crate::memory::{Zeroed, Zeros};
 use crate::writer::without_signals;
 use parking_lot::Mutex;
 use std::io;
+use std::mem::offset_of;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -25,18 +27,26 @@ const ASLEEP: u64 = 1;
 const IDLE_TICKS: u32 = 20;
 
 /// How many threads can be found at most: one for each value of these bits of the id that Java gives it. `JtrailHook.java` has them, too.
-const SLOTS: usize = 1 << 14;
-/// Where the addresses of buffers are, in words from the first.
-const FIRST_SLOT: usize = 64;
-/// Where a buffer is that belongs to no thread, likewise.
-const NOBODY: usize = 16;
-/// Where a buffer has the id of its thread, in words.
-const THREAD_ID: usize = 2;
+const PLACES: usize = 1 << 14;
+
+/// What compiled hooks look at.
+#[repr(C)]
+struct Shared {
+    /// Alone in its cache line.
+    word: AtomicU64,
+    apart: [u64; 7],
+    lines: [Line; PLACES],
+}
+
+// `JtrailHook.java` has this place, too.
+const _: () = assert!(offset_of!(Shared, lines) == 64);
+
+// SAFETY: lines that nobody has.
+unsafe impl Zeroed for Shared {}
 
 /// What the agent, the writer and compiled hooks share.
 pub(crate) struct Ticks {
-    /// The word, alone in its cache line; a buffer of nobody; the addresses of the buffers.
-    words: Zeros<AtomicU64>,
+    shared: Zeros<Shared>,
     now: fn() -> u64,
     /// Somebody took a stamp since the last tick.
     is_used: AtomicBool,
@@ -64,39 +74,30 @@ impl Ticks {
     }
 
     fn new(now: fn() -> u64) -> io::Result<Self> {
-        let words = Zeros::<AtomicU64>::new(FIRST_SLOT + SLOTS)?;
-        let all = words.all();
-        all[0].store(ASLEEP, Ordering::Relaxed);
-        all[NOBODY + THREAD_ID].store(u64::MAX, Ordering::Relaxed); // no thread has that id
-        let nobody = (&raw const all[NOBODY]) as u64;
-        for slot in &all[FIRST_SLOT..] {
-            slot.store(nobody, Ordering::Relaxed);
-        }
-        Ok(Self {
-            words,
+        let shared = Zeros::new(1)?;
+        let ticks = Self {
+            shared,
             now,
             is_used: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             longest: AtomicU64::new(0),
             thread: Mutex::new(None),
-        })
+        };
+        ticks.word().store(ASLEEP, Ordering::Relaxed);
+        Ok(ticks)
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.shared.all()[0]
     }
 
     /// Address of the word, and of all else behind it.
     pub(crate) fn address(&self) -> usize {
-        self.words.all().as_ptr() as usize
+        ptr::from_ref(self.shared()).addr()
     }
 
     fn word(&self) -> &AtomicU64 {
-        &self.words.all()[0]
-    }
-
-    fn slot(&self, id: u64) -> &AtomicU64 {
-        &self.words.all()[FIRST_SLOT + id as usize % SLOTS]
-    }
-
-    fn nobody(&self) -> u64 {
-        (&raw const self.words.all()[NOBODY]) as u64
+        &self.shared().word
     }
 
     fn run(&self, tick: Duration) {
@@ -178,28 +179,16 @@ impl Ticks {
         new
     }
 
-    /// Lets the hooks of the running thread, to which Java gives this id, find its buffer; whether they do. They don't where another thread has
-    /// the place.
-    pub(crate) fn show(&self, id: u64, buffer: *const ThreadBuffer) -> bool {
-        let swapped = self.slot(id).compare_exchange(
-            self.nobody(),
-            buffer as u64,
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
-        swapped.is_ok()
+    /// The line that hooks of a thread look at to which Java gives this id, for a buffer that gives it back when it is dropped. None where another buffer
+    /// has it.
+    pub(crate) fn place(&self, id: u64) -> Option<&Line> {
+        let line = &self.shared().lines[id as usize % PLACES];
+        (id != 0 && line.take()).then_some(line)
     }
 
-    /// Takes a buffer away that [`Self::show`] has shown.
-    pub(crate) fn hide(&self, id: u64) {
-        self.slot(id).store(self.nobody(), Ordering::Release);
-    }
-
-    /// Takes all away.
+    /// From now on, no hook finds a line. Some may be in the middle of recording.
     pub(crate) fn hide_all(&self) {
-        for slot in &self.words.all()[FIRST_SLOT..] {
-            slot.store(self.nobody(), Ordering::SeqCst);
-        }
+        self.shared().lines.iter().for_each(Line::hide);
     }
 }
 
@@ -235,18 +224,12 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_for_one_thread_at_a_time() {
+    fn a_place_is_for_one_buffer_at_a_time() {
         let ticks = Ticks::new(System::now).expect("memory");
-        let (one, other) = (
-            std::ptr::without_provenance(64),
-            std::ptr::without_provenance(128),
-        );
-        assert!(ticks.show(5, one));
-        assert!(!ticks.show(5 + SLOTS as u64, other));
-        assert!(ticks.show(6, other));
-        ticks.hide(5);
-        assert!(ticks.show(5 + SLOTS as u64, one));
-        ticks.hide_all();
-        assert!(ticks.show(5, one) && ticks.show(6, one));
+        assert!(ticks.place(5).is_some());
+        assert!(ticks.place(5).is_none());
+        assert!(ticks.place(5 + PLACES as u64).is_none());
+        assert!(ticks.place(6).is_some());
+        assert!(ticks.place(0).is_none());
     }
 }

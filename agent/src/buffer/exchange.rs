@@ -1,8 +1,9 @@
 //! What passes between a thread that fills chunks and the writer.
 
 use super::chunk::Chunk;
+use super::pool::Supply;
 use crate::ticks::Ticks;
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Sender;
 use std::sync::Arc;
 
 /// What a thread does when no chunk is empty.
@@ -39,9 +40,30 @@ pub(crate) enum Seen {
 /// Where a buffer gets chunks from, and where it hands them to.
 #[derive(Clone)]
 pub(crate) struct Exchange {
-    pub(crate) empty: Receiver<Chunk>,
+    pub(crate) empty: Supply,
     pub(crate) full: Sender<Full>,
+    /// Wakes the writer.
+    pub(crate) wake: Sender<()>,
     pub(crate) when_full: WhenFull,
     /// Where compiled hooks record without a look at the clock.
     pub(crate) ticks: Option<Arc<Ticks>>,
+}
+
+/// So many chunks wait for the writer before it is woken; to wake it takes as long as to record some hundred calls. It looks by itself as well, every now and then.
+const WORTH_WAKING: usize = 4;
+
+impl Exchange {
+    /// Hands a chunk over to the writer, and wakes it when it is time.
+    pub(super) fn hand_over(&self, full: Full) {
+        // A writer that is gone needs no chunk.
+        let is_sent = self.full.send(full).is_ok();
+        if is_sent && (self.full.len() >= WORTH_WAKING || self.empty.is_short()) {
+            self.wake();
+        }
+    }
+
+    /// Wakes the writer, unless that is done already.
+    pub(super) fn wake(&self) {
+        let _ = self.wake.try_send(());
+    }
 }

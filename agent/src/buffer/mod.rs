@@ -3,8 +3,8 @@
 
 mod chunk;
 mod exchange;
-mod for_hooks;
 mod gap;
+mod line;
 pub(crate) mod live;
 mod pool;
 mod published;
@@ -12,7 +12,10 @@ pub(crate) mod record;
 mod thread;
 pub(crate) mod tls;
 
-pub(crate) use chunk::{CHUNK_BYTES, Chunk};
+#[cfg(test)]
+pub(crate) use chunk::CHUNK_BYTES;
+pub(crate) use chunk::Chunk;
 pub(crate) use exchange::{Exchange, Full, Seen, WhenFull};
-pub(crate) use pool::create as create_pool;
+pub(crate) use line::Line;
+pub(crate) use pool::{Returns, create as create_pool};
 pub(crate) use thread::ThreadBuffer;

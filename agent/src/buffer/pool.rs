@@ -2,16 +2,75 @@
 //!
 //! Threads take empty chunks from a channel and hand full ones to the writer through another. The
 //! writer alone holds the sending end of the first: when it ends, so does the supply, and recording stops.
+//! Chunks that were never used lie in a channel of their own, from which threads take when no chunk came back: so no more memory is used than is
+//! needed, and what is used stays in the processor's caches where that is little.
 //!
 //! A thread that finds no empty chunk falls back on a small reserve of its own, so that a program with more
 //! threads than chunks can't come to a halt.
 
 use super::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
 use crate::memory::Mapping;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 use std::ptr::NonNull;
+
+/// Where threads get empty chunks.
+#[derive(Clone, Debug)]
+pub(crate) struct Supply {
+    returned: Receiver<Chunk>,
+    fresh: Receiver<Chunk>,
+}
+
+impl Supply {
+    /// An empty chunk, if there is one.
+    pub(super) fn try_take(&self) -> Result<Chunk, TryRecvError> {
+        match self.returned.try_recv() {
+            Err(TryRecvError::Empty) => self.fresh.try_recv().map_err(|_| TryRecvError::Empty),
+            other => other,
+        }
+    }
+
+    /// Where the next one comes from when there is none.
+    pub(super) fn returned(&self) -> &Receiver<Chunk> {
+        &self.returned
+    }
+
+    /// Whether few chunks are empty.
+    pub(super) fn is_short(&self) -> bool {
+        is_short(&self.fresh, self.returned.len(), self.returned.capacity())
+    }
+
+    /// Bytes of the chunks that are not empty.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        let empty = self.returned.len() + self.fresh.len();
+        let all = self.returned.capacity().unwrap_or_default();
+        all.saturating_sub(empty) as u64 * CHUNK_BYTES as u64
+    }
+}
+
+/// Where the writer gives them back.
+#[derive(Clone, Debug)]
+pub(crate) struct Returns {
+    returned: Sender<Chunk>,
+    fresh: Receiver<Chunk>,
+}
+
+impl Returns {
+    pub(crate) fn give_back(&self, chunk: Chunk) {
+        let sent = self.returned.try_send(chunk);
+        debug_assert!(sent.is_ok(), "there is room for each chunk");
+    }
+
+    /// Whether few chunks are empty, so that holding records back would stop the program.
+    pub(crate) fn is_short(&self) -> bool {
+        is_short(&self.fresh, self.returned.len(), self.returned.capacity())
+    }
+}
+
+fn is_short(fresh: &Receiver<Chunk>, returned: usize, all: Option<usize>) -> bool {
+    returned + fresh.len() <= all.unwrap_or(usize::MAX) / 4
+}
 
 /// Maps memory for as many chunks as `bytes` holds, one at least, and returns the two ends of the supply, and the memory.
 ///
@@ -19,21 +78,30 @@ use std::ptr::NonNull;
 ///
 /// # Errors
 /// When the system has no such range of addresses.
-pub(crate) fn create(bytes: u64) -> io::Result<(Sender<Chunk>, Receiver<Chunk>, Mapping)> {
+pub(crate) fn create(bytes: u64) -> io::Result<(Returns, Supply, Mapping)> {
     let count = usize::try_from(bytes).unwrap_or(usize::MAX) / CHUNK_BYTES;
     let count = count.max(1);
+    // One more, for chunks begin at multiples of their size: compiled hooks see their end by that.
     let length = count
-        .checked_mul(CHUNK_BYTES)
+        .checked_add(1)
+        .and_then(|chunks| chunks.checked_mul(CHUNK_BYTES))
         .ok_or(io::ErrorKind::OutOfMemory)?;
     let memory = Mapping::new(length)?;
-    let start = memory.start();
-    let (sender, receiver) = bounded(count);
+    let unaligned = memory.start();
+    // SAFETY: less than a chunk, so it is inside of the mapping.
+    let start = unsafe { unaligned.add(unaligned.align_offset(CHUNK_BYTES)) };
+    let (returned, returns) = bounded(count);
+    let (unused, fresh) = bounded(count);
     for i in 0..count {
-        // SAFETY: each chunk is a range of its own of the mapping, which is page-aligned and outlives them.
+        // SAFETY: each chunk is a range of its own of the mapping, which outlives them.
         let chunk = unsafe { Chunk::new(start.add(i * CHUNK_BYTES), CHUNK_BYTES, false) };
-        sender.send(chunk).expect("there is room for each");
+        unused.send(chunk).expect("there is room for each");
     }
-    Ok((sender, receiver, memory))
+    let supply = Supply {
+        returned: returns,
+        fresh: fresh.clone(),
+    };
+    Ok((Returns { returned, fresh }, supply, memory))
 }
 
 fn reserve_layout() -> Layout {

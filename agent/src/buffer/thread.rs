@@ -6,10 +6,10 @@
 
 mod missing;
 
-use super::chunk::Chunk;
+use super::chunk::{CHUNK_BYTES, Chunk};
 use super::exchange::{Exchange, Full, Seen, WhenFull};
-use super::for_hooks::ForHooks;
 use super::gap::Gap;
+use super::line::{ForHooks, Line};
 use super::pool;
 use super::published::{Published, View};
 use super::record::{self, Code, epoch, word};
@@ -17,13 +17,14 @@ use crate::pending::Pending;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select_biased};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// One operating-system thread's buffer. What hooks need is in its first cache line.
-#[repr(C, align(64))]
+/// One operating-system thread's buffer.
 pub(crate) struct ThreadBuffer {
-    published: Published,
-    for_hooks: ForHooks,
+    /// Its line: its own, or one of a table. The owning thread may change the one for the other while no chunk is in view.
+    line: AtomicPtr<Line>,
+    own_line: Box<Line>,
     owner: UnsafeCell<Owner>,
     pending: UnsafeCell<Pending>,
     number: u64,
@@ -35,18 +36,11 @@ pub(crate) struct ThreadBuffer {
     reserve: Chunk,
 }
 
-// SAFETY: `owner`, `pending` and `for_hooks` are only touched by the owning thread (see `Self::owner`), all else is atomic or
+// SAFETY: `owner` and `pending` are only touched by the owning thread (see `Self::owner`), all else is atomic or
 // never changes.
 unsafe impl Sync for ThreadBuffer {}
 // SAFETY: the writer frees the buffer when its owner is gone.
 unsafe impl Send for ThreadBuffer {}
-
-// `JtrailHook.java` has these places, too.
-#[cfg(not(feature = "loom"))]
-const _: () = assert!(
-    std::mem::offset_of!(ThreadBuffer, published) == 0
-        && std::mem::offset_of!(ThreadBuffer, for_hooks) == 16
-);
 
 /// Further reserves that a thread may make for what may not be left out, while the pool is empty: 1 MiB of them.
 const MOST_EXTRA: u32 = 64;
@@ -85,9 +79,10 @@ impl ThreadBuffer {
     pub(crate) fn new(number: u64, thread: u32, exchange: Exchange) -> Box<Self> {
         let (reserve_return, reserve_back) = bounded(1);
         let reserve = pool::allocate_reserve();
+        let own_line = Box::new(Line::own());
         Box::new(Self {
-            published: Published::new(),
-            for_hooks: ForHooks::default(),
+            line: AtomicPtr::new((&raw const *own_line).cast_mut()),
+            own_line,
             number,
             pending: UnsafeCell::default(),
             unwritten: Default::default(),
@@ -112,6 +107,28 @@ impl ThreadBuffer {
 
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// For the owning thread.
+    #[inline(always)]
+    fn line(&self) -> &Line {
+        self.line_as(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn line_as(&self, order: Ordering) -> &Line {
+        // SAFETY: the buffer's own line, or one of a table that the exchange keeps; neither goes before the buffer.
+        unsafe { &*self.line.load(order) }
+    }
+
+    #[inline(always)]
+    fn view(&self) -> &Published {
+        &self.line().published
+    }
+
+    #[inline(always)]
+    fn for_hooks(&self) -> &ForHooks {
+        &self.line().for_hooks
     }
 
     /// # Safety
@@ -143,7 +160,8 @@ impl ThreadBuffer {
     /// The owning thread calls it.
     #[inline(always)]
     pub(crate) unsafe fn try_record(&self, now: u64, low: u64) -> bool {
-        let cursor = self.published.cursor();
+        let view = self.view();
+        let cursor = view.cursor();
         // SAFETY: the caller's promise.
         let owner = unsafe { self.owner() };
         if cursor == owner.end || epoch(now) != owner.epoch {
@@ -151,7 +169,7 @@ impl ThreadBuffer {
         }
         // SAFETY: a cursor before the end of the chunk is the address of a word of it.
         unsafe { (cursor as *mut u64).write(word(now, low)) };
-        self.published.advance(cursor + 8);
+        view.advance(cursor + 8);
         true
     }
 
@@ -166,7 +184,7 @@ impl ThreadBuffer {
         low: u64,
         payload: [u64; WORDS],
     ) -> bool {
-        let cursor = self.published.cursor();
+        let cursor = self.view().cursor();
         // SAFETY: the caller's promise.
         let owner = unsafe { self.owner() };
         if owner.end - cursor < 8 * (1 + WORDS) || epoch(now) != owner.epoch {
@@ -180,8 +198,8 @@ impl ThreadBuffer {
                 .cast::<[u64; WORDS]>()
                 .write(payload);
         }
-        self.for_hooks.note_time(word(now, low));
-        self.published.advance(cursor + 8 * (1 + WORDS));
+        self.for_hooks().note_time(word(now, low));
+        self.view().advance(cursor + 8 * (1 + WORDS));
         true
     }
 
@@ -191,7 +209,7 @@ impl ThreadBuffer {
     /// The owning thread calls it.
     #[inline]
     pub(crate) unsafe fn try_record_with_cpu(&self, now: u64, cpu: u64, low: u64) -> bool {
-        let cursor = self.published.cursor();
+        let cursor = self.view().cursor();
         // SAFETY: the caller's promise.
         let owner = unsafe { self.owner() };
         if owner.end - cursor < 24 || epoch(now) != owner.epoch {
@@ -202,28 +220,43 @@ impl ThreadBuffer {
         true
     }
 
-    /// The stamp that was taken for the last record is good for the hooks of the thread that Java gives the id `id`, as long as the clock's
-    /// word is `tick`. They find the buffer from now on, if they can.
+    /// Lets hooks of the running thread, which Java gives the id `id`, find the buffer, if there is a place for it.
     ///
     /// # Safety
     /// The owning thread calls it, which is the one with that id.
-    pub(crate) unsafe fn arm(&self, tick: u64, id: u64) {
-        // SAFETY: the caller's promise.
+    pub(crate) unsafe fn show_to_hooks(&self, id: u64) {
+        if self.for_hooks().thread_id() == id || self.has_place() {
+            return; // or it was another thread's to Java, and cannot be found any more
+        }
+        // SAFETY: the caller's promise; dropped before `hand_over` takes its own.
         let owner = unsafe { self.owner() };
-        let Some(ticks) = &owner.exchange.ticks else {
+        let ticks = owner.exchange.ticks.clone();
+        let Some(line) = ticks.as_ref().and_then(|ticks| ticks.place(id)) else {
             return;
         };
-        let shown = self.for_hooks.thread_id();
-        if shown != id {
-            if shown != 0 {
-                ticks.hide(shown);
-            }
-            let finds = id != 0 && ticks.show(id, self);
-            self.for_hooks.set_thread_id(if finds { id } else { 0 });
-        }
-        let may = owner.running == owner.told && !owner.in_extra && owner.end != 0;
-        if may {
-            self.for_hooks.arm(tick, owner.end);
+        // Whoever looks at the line before sees no chunk from now on, as if it had looked earlier.
+        // SAFETY: the caller's promise.
+        unsafe { self.hand_over() };
+        self.line
+            .store(ptr::from_ref(line).cast_mut(), Ordering::Release);
+        self.for_hooks().set_thread_id(id);
+    }
+
+    /// Whether its line is one of a table.
+    fn has_place(&self) -> bool {
+        !ptr::eq(self.line(), &raw const *self.own_line)
+    }
+
+    /// The stamp that was taken for the last record is good for hooks, as long as the clock's word is `tick`.
+    ///
+    /// # Safety
+    /// The owning thread calls it.
+    pub(crate) unsafe fn arm(&self, tick: u64) {
+        // SAFETY: the caller's promise.
+        let owner = unsafe { self.owner() };
+        // They see the end of a chunk by its address alone.
+        if owner.running == owner.told && !owner.in_extra && owner.end % CHUNK_BYTES == 0 {
+            self.for_hooks().arm(tick);
         }
     }
 
@@ -300,7 +333,7 @@ impl ThreadBuffer {
 
     /// Whether so many words fit in front of `end`, and the full time if that is due.
     fn has_room(&self, owner: &Owner, end: usize, now: u64, words: usize) -> bool {
-        let room = (end - self.published.cursor()) / 8;
+        let room = (end - self.view().cursor()) / 8;
         let time = if epoch(now) == owner.epoch { 0 } else { 2 };
         room >= words + time
     }
@@ -308,7 +341,7 @@ impl ThreadBuffer {
     /// Stores the full time, if it is due, and whose records follow, if the chunk says otherwise. There is room.
     fn tell_running(&self, owner: &mut Owner, now: u64) {
         if epoch(now) != owner.epoch {
-            self.for_hooks.disarm(); // their stamp is of the epoch before
+            self.for_hooks().disarm(); // their stamp is of the epoch before
             self.push(word(now, record::coded(Code::Time)), &[now]);
             owner.epoch = epoch(now);
         }
@@ -325,16 +358,16 @@ impl ThreadBuffer {
     /// # Safety
     /// The owning thread calls it, and forgets the buffer.
     pub(crate) unsafe fn finish(this: *const Self) {
-        let (sender, message) = {
+        let (exchange, message) = {
             // SAFETY: the buffer lives until the message is sent.
             let buffer = unsafe { &*this };
             // SAFETY: the caller's promise.
             let owner = unsafe { buffer.owner() };
-            buffer.hide_from_hooks(owner);
+            buffer.line().hide();
             let chunk = buffer.close_chunk();
-            buffer.published.leave(); // for ever
+            buffer.view().leave(); // for ever
             (
-                owner.exchange.full.clone(),
+                owner.exchange.clone(),
                 Full {
                     buffer: buffer.number,
                     chunk,
@@ -342,17 +375,7 @@ impl ThreadBuffer {
                 },
             )
         };
-        let _ = sender.send(message); // fails when the writer is gone
-    }
-
-    fn hide_from_hooks(&self, owner: &Owner) {
-        self.for_hooks.disarm();
-        if let Some(ticks) = &owner.exchange.ticks
-            && self.for_hooks.thread_id() != 0
-        {
-            ticks.hide(self.for_hooks.thread_id());
-            self.for_hooks.set_thread_id(0);
-        }
+        exchange.hand_over(message);
     }
 
     /// # Safety
@@ -384,7 +407,7 @@ impl ThreadBuffer {
                 }
                 self.push(word(now, low), payload);
                 if owner.in_extra {
-                    owner.end = self.published.cursor();
+                    owner.end = self.view().cursor();
                 }
                 return true;
             }
@@ -404,20 +427,20 @@ impl ThreadBuffer {
 
     /// Stores a record that fits, and publishes it as a whole.
     fn push(&self, first: u64, payload: &[u64]) {
-        let cursor = self.published.cursor();
+        let cursor = self.view().cursor();
         for (i, w) in std::iter::once(&first).chain(payload).enumerate() {
             // SAFETY: the callers made sure that it lies in the chunk.
             unsafe { (cursor as *mut u64).add(i).write(*w) };
         }
-        self.for_hooks.note_time(first);
-        self.published.advance(cursor + 8 * (1 + payload.len()));
+        self.for_hooks().note_time(first);
+        self.view().advance(cursor + 8 * (1 + payload.len()));
     }
 
     /// Notes in the chunk how much of it is used.
     fn close_chunk(&self) -> Option<Chunk> {
         // SAFETY: only `refill` brings chunks into view, with the address of one.
-        let chunk = unsafe { Chunk::from_ptr(self.published.chunk()) }?;
-        let used = (self.published.cursor() - chunk.first()) / 8;
+        let chunk = unsafe { Chunk::from_ptr(self.view().chunk()) }?;
+        let used = (self.view().cursor() - chunk.first()) / 8;
         // SAFETY: the chunk is ours until it is sent; the writer reads `used` only once it has received it.
         unsafe { (*chunk.as_ptr()).used = used as u32 };
         Some(chunk)
@@ -430,18 +453,17 @@ impl ThreadBuffer {
         let owner = unsafe { self.owner() };
         (owner.end, owner.limit) = (0, 0);
         owner.in_extra = false;
-        self.for_hooks.disarm();
+        self.for_hooks().disarm();
         let Some(chunk) = self.close_chunk() else {
             return;
         };
-        self.published.leave();
-        // A writer that is gone needs no chunk.
-        let _ = owner.exchange.full.send(Full {
+        self.view().leave();
+        owner.exchange.hand_over(Full {
             buffer: self.number,
             chunk: Some(chunk),
             last: false,
         });
-        self.published.retire();
+        self.view().retire();
     }
 
     /// Hands over the chunk, and gets an empty one. A further reserve, which has room for what may not be left out, stays as long as there
@@ -456,7 +478,7 @@ impl ThreadBuffer {
             owner.reserve = Some(chunk);
         }
         let drops = owner.exchange.when_full == WhenFull::Drop;
-        let found = owner.exchange.empty.try_recv();
+        let found = owner.exchange.empty.try_take();
         let is_none = found == Err(TryRecvError::Empty) && owner.reserve.is_none();
         if is_none && may_drop && owner.in_extra {
             return Refill::NoRoom;
@@ -480,16 +502,19 @@ impl ThreadBuffer {
                     in_extra = true;
                     pool::allocate_reserve()
                 }
-                None => select_biased! {
-                    recv(owner.exchange.empty) -> chunk => match chunk {
-                        Ok(chunk) => chunk,
-                        Err(_) => return Refill::Ended,
-                    },
-                    recv(owner.reserve_back) -> chunk => match chunk {
-                        Ok(chunk) => chunk,
-                        Err(_) => return Refill::Ended,
-                    },
-                },
+                None => {
+                    owner.exchange.wake();
+                    select_biased! {
+                        recv(owner.exchange.empty.returned()) -> chunk => match chunk {
+                            Ok(chunk) => chunk,
+                            Err(_) => return Refill::Ended,
+                        },
+                        recv(owner.reserve_back) -> chunk => match chunk {
+                            Ok(chunk) => chunk,
+                            Err(_) => return Refill::Ended,
+                        },
+                    }
+                }
             },
         };
         if may_drop && owner.gaps.values().any(Gap::is_deep) {
@@ -506,7 +531,7 @@ impl ThreadBuffer {
         owner.in_extra = in_extra;
         owner.end = if in_extra { chunk.first() } else { owner.limit };
         owner.epoch = epoch(now);
-        self.published.begin(chunk.as_ptr(), chunk.first());
+        self.view().begin(chunk.as_ptr(), chunk.first());
         if !in_extra {
             self.write_gaps(owner, now);
         }
@@ -523,7 +548,7 @@ impl ThreadBuffer {
         // SAFETY: only `refill` brings chunks into view, with the address of one.
         let of = |chunk| unsafe { Chunk::from_ptr(chunk) };
         let holds = |chunk, cursor| of(chunk).is_some_and(|chunk| chunk.holds(cursor));
-        match self.published.view(holds) {
+        match self.line_as(Ordering::Acquire).published.view(holds) {
             View::Nothing => Seen::Nothing,
             View::InTransit => Seen::InTransit,
             View::Chunk(chunk, cursor) => match of(chunk) {
@@ -547,6 +572,9 @@ impl ThreadBuffer {
 
 impl Drop for ThreadBuffer {
     fn drop(&mut self) {
+        if self.has_place() {
+            self.line().give_back();
+        }
         // SAFETY: where the buffer is given up, nobody has its chunks in hands.
         unsafe { pool::free_reserve(self.reserve) };
     }
@@ -567,7 +595,7 @@ impl Owner {
             self.reserve = Some(chunk);
         } else {
             // The pool's own sender is the writer's; an empty chunk can go to it as a full one without records.
-            let _ = self.exchange.full.send(Full {
+            self.exchange.hand_over(Full {
                 buffer: 0,
                 chunk: Some(chunk),
                 last: false,

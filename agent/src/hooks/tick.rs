@@ -41,13 +41,15 @@ fn stamped(env: *mut JNIEnv, id: jlong, record: impl FnOnce(&ThreadBuffer, u64) 
         let Some(buffer) = super::buffer(agent, env) else {
             return;
         };
+        // SAFETY: the running thread's own, and the id that the hook just looked up.
+        unsafe { buffer.show_to_hooks(id as u64) };
         // In this order: where the clock ticks in between, the stamp is not good for what follows.
         let tick = ticks.word_for_stamp();
         let now = (agent.now)();
         if !record(buffer, now) {
             return guard::switch_off();
         }
-        // SAFETY: the running thread's own, and the id that the hook just looked up.
-        unsafe { buffer.arm(tick, id as u64) };
+        // SAFETY: the running thread's own.
+        unsafe { buffer.arm(tick) };
     });
 }

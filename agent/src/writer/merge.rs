@@ -3,8 +3,7 @@
 use super::announce::BufferHandle;
 use super::stream::{Sink, Stream};
 use crate::agent::NO_THREAD;
-use crate::buffer::{Chunk, Full, Seen};
-use crossbeam_channel::Sender;
+use crate::buffer::{Chunk, Full, Returns, Seen};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -12,7 +11,7 @@ use std::collections::{BinaryHeap, HashMap};
 pub(crate) struct Merge {
     streams: HashMap<u64, Stream>,
     /// Where read chunks go.
-    empty: Sender<Chunk>,
+    empty: Returns,
     /// What is lost of threads that have ended since, and in no record.
     lost_of_ended: u64,
     /// For the merge, kept for its memory.
@@ -20,7 +19,7 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    pub(crate) fn new(empty: Sender<Chunk>) -> Self {
+    pub(crate) fn new(empty: Returns) -> Self {
         Self {
             streams: HashMap::new(),
             empty,
@@ -52,7 +51,7 @@ impl Merge {
         match self.streams.get_mut(&full.buffer) {
             Some(stream) => stream.add_full(full),
             // An empty chunk that a thread could not use after all.
-            None => drop(full.chunk.map(|chunk| self.empty.try_send(chunk))),
+            None => drop(full.chunk.map(|chunk| self.empty.give_back(chunk))),
         }
     }
 
@@ -66,8 +65,7 @@ impl Merge {
 
     /// Whether few chunks are empty, so that holding records back would stop the program.
     pub(crate) fn is_short_of_chunks(&self) -> bool {
-        let capacity = self.empty.capacity().unwrap_or(usize::MAX);
-        self.empty.len() <= capacity / 4
+        self.empty.is_short()
     }
 
     /// Hands all records up to the time `limit` to `sink`, in the order of time.
@@ -128,12 +126,11 @@ impl Merge {
 }
 
 /// Sends a chunk that was read back to where it came from.
-fn release(stream: &Stream, chunk: Chunk, empty: &Sender<Chunk>) {
+fn release(stream: &Stream, chunk: Chunk, empty: &Returns) {
     // SAFETY: a chunk that is released is ours; `is_reserve` never changes.
     if unsafe { chunk.header() }.is_reserve {
         stream.return_reserve(chunk);
     } else {
-        let sent = empty.try_send(chunk);
-        debug_assert!(sent.is_ok(), "there is room for each chunk");
+        empty.give_back(chunk);
     }
 }

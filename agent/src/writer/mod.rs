@@ -25,7 +25,7 @@ pub(crate) use format::has_notes;
 pub(crate) use output::{FileId, Output, beside, part};
 pub(crate) use preamble::hostname;
 
-use crate::buffer::{Chunk, Full};
+use crate::buffer::{Full, Returns};
 use crate::bursts::Bursts;
 use crate::clock::Reading;
 use crate::ticks::Ticks;
@@ -189,7 +189,9 @@ pub(crate) struct Setup {
     pub(crate) loaded: Reading,
     pub(crate) announcements: Receiver<Announcement>,
     pub(crate) full: Receiver<Full>,
-    pub(crate) empty: Sender<Chunk>,
+    /// Several chunks wait, or somebody waits for one.
+    pub(crate) woken: Receiver<()>,
+    pub(crate) empty: Returns,
 }
 
 impl Setup {

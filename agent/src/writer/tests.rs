@@ -12,7 +12,7 @@ use super::translate::{Settings, Translator};
 use crate::buffer::record::{self, Code};
 use crate::buffer::{CHUNK_BYTES, Exchange, Full, ThreadBuffer, WhenFull, create_pool};
 use crate::clock::{Clock, Reading, System, Timeline};
-use crossbeam_channel::{Receiver, unbounded};
+use crossbeam_channel::{Receiver, bounded, unbounded};
 use jtrail_classfile::SuperMarks;
 use jtrail_formats::Encode;
 use jtrail_model::{Event, MethodEnter, Note};
@@ -86,6 +86,7 @@ fn run_with(
     let exchange = Exchange {
         empty: supply,
         full: full_sender,
+        wake: bounded(1).0,
         when_full,
         ticks: None,
     };

@@ -147,6 +147,7 @@ impl Bench {
         let folder = tempfile::tempdir().expect("a folder");
         let (empty, supply, memory) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
         let (full_sender, full) = unbounded();
+        let (wake, woken) = bounded(1);
         let (announce, announcements) = unbounded();
         let (output, target) = target(folder.path().join("0"));
         let writer = Writer::start(Setup {
@@ -159,12 +160,14 @@ impl Bench {
             loaded: Reading::take(System::now),
             announcements,
             full,
+            woken,
             empty,
         });
         let writer = writer.expect("a thread");
         let exchange = Exchange {
             empty: supply,
             full: full_sender,
+            wake,
             when_full,
             ticks: None,
         };

@@ -86,7 +86,7 @@ impl Work {
                 recv(commands) -> command => if self.take(command.unwrap_or(Command::Stop)) {
                     break;
                 },
-                recv(self.setup.full) -> message => full.extend(message),
+                recv(self.setup.woken) -> _ => {}
                 default(interval) => {}
             }
             // All that is there, so that what happens behind an action's tick is not written before it is known.

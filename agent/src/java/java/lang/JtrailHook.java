@@ -17,18 +17,19 @@ public final class JtrailHook {
     /** Address of 32 bits, which are 0 while nothing is recorded; 0 where there is no such gate. Set by the agent. */
     private static long gate;
 
-    /** Address of the coarse clock's word, with the addresses of buffers behind it ({@code ticks.rs}); 0 where each call gets a stamp. Set by the agent. */
+    /** Address of the coarse clock's word, with the lines of buffers behind it ({@code ticks.rs}); 0 where each call gets a stamp. Set by the agent. */
     private static long ticks;
     /** Where a thread has its id; negative if this JVM has it elsewhere. */
     private static final long ID = placeOfId();
 
-    /* Places in bytes, as in ticks.rs, buffer/thread.rs and buffer/for_hooks.rs. */
-    private static final long FIRST_SLOT = 512;
-    private static final long SLOTS = 1 << 14;
-    private static final long BUFFER_ID = 16;
-    private static final long BUFFER_TICK = 24;
-    private static final long BUFFER_END = 32;
-    private static final long BUFFER_STAMP = 40;
+    /* Places in bytes, as in ticks.rs, buffer/line.rs and buffer/chunk.rs. A line's cursor is at its begin. */
+    private static final long FIRST_LINE = 64;
+    private static final long LINES = 1 << 14;
+    private static final int LINE_BITS = 6;
+    private static final long LINE_ID = 16;
+    private static final long LINE_TICK = 24;
+    private static final long LINE_STAMP = 32;
+    private static final long CHUNK = 256 << 10;
 
     /* Codes, as in buffer/record.rs. */
     private static final int LEAVE_BY_EXCEPTION = 0x1fffe02;
@@ -100,13 +101,13 @@ public final class JtrailHook {
         }
         // The agent makes that the carrier where threads may be virtual: buffers belong to carriers.
         long id = UNSAFE.getLong(Thread.currentThread(), ID);
-        long buffer = UNSAFE.getLong(null, clock + FIRST_SLOT + ((id & SLOTS - 1) << 3));
-        long cursor = UNSAFE.getLong(null, buffer);
-        if (UNSAFE.getLong(null, buffer + BUFFER_ID) == id
-                && UNSAFE.getLong(null, buffer + BUFFER_TICK) == UNSAFE.getLong(null, clock)
-                && UNSAFE.getLong(null, buffer + BUFFER_END) != cursor) {
-            UNSAFE.putLong(null, cursor, UNSAFE.getLong(null, buffer + BUFFER_STAMP) | low);
-            UNSAFE.putLongRelease(null, buffer, cursor + 8);
+        long line = clock + FIRST_LINE + ((id & LINES - 1) << LINE_BITS);
+        long cursor = UNSAFE.getLong(null, line);
+        if (UNSAFE.getLong(null, line + LINE_ID) == id
+                && UNSAFE.getLong(null, line + LINE_TICK) == UNSAFE.getLong(null, clock)
+                && (cursor & CHUNK - 1) != 0) {
+            UNSAFE.putLong(null, cursor, UNSAFE.getLong(null, line + LINE_STAMP) | low);
+            UNSAFE.putLongRelease(null, line, cursor + 8);
         } else {
             stamp(low, id);
         }
@@ -118,14 +119,14 @@ public final class JtrailHook {
             return;
         }
         long id = UNSAFE.getLong(Thread.currentThread(), ID);
-        long buffer = UNSAFE.getLong(null, clock + FIRST_SLOT + ((id & SLOTS - 1) << 3));
-        long cursor = UNSAFE.getLong(null, buffer);
-        if (UNSAFE.getLong(null, buffer + BUFFER_ID) == id
-                && UNSAFE.getLong(null, buffer + BUFFER_TICK) == UNSAFE.getLong(null, clock)
-                && UNSAFE.getLong(null, buffer + BUFFER_END) - cursor >= 16) {
-            UNSAFE.putLong(null, cursor, UNSAFE.getLong(null, buffer + BUFFER_STAMP) | low);
+        long line = clock + FIRST_LINE + ((id & LINES - 1) << LINE_BITS);
+        long cursor = UNSAFE.getLong(null, line);
+        if (UNSAFE.getLong(null, line + LINE_ID) == id
+                && UNSAFE.getLong(null, line + LINE_TICK) == UNSAFE.getLong(null, clock)
+                && (cursor & CHUNK - 1) != 0 && (cursor & CHUNK - 1) != CHUNK - 8) {
+            UNSAFE.putLong(null, cursor, UNSAFE.getLong(null, line + LINE_STAMP) | low);
             UNSAFE.putLong(null, cursor + 8, method);
-            UNSAFE.putLongRelease(null, buffer, cursor + 16);
+            UNSAFE.putLongRelease(null, line, cursor + 16);
         } else {
             stamp(low, method, id);
         }
