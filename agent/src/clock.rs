@@ -157,6 +157,19 @@ impl Timeline {
     /// Nanoseconds since 1970 of a tick, before or behind the first reading.
     #[inline]
     pub(crate) fn at(&self, ticks: u64) -> i64 {
+        self.behind(ticks).unwrap_or_else(|| self.before(ticks))
+    }
+
+    /// As [`Self::at`], behind the first reading.
+    #[inline(always)]
+    pub(crate) fn behind(&self, ticks: u64) -> Option<i64> {
+        let delta = ticks.checked_sub(self.ticks)?;
+        let ns = (u128::from(delta) * u128::from(self.scale)) >> FRACTION;
+        Some(self.since_1970.wrapping_add(ns as u64) as i64)
+    }
+
+    #[cold]
+    fn before(&self, ticks: u64) -> i64 {
         let delta = i128::from(ticks) - i128::from(self.ticks);
         (i128::from(self.since_1970) + ((delta * i128::from(self.scale)) >> FRACTION)) as i64
     }
@@ -211,5 +224,20 @@ mod tests {
         };
         assert_eq!(line.at(990), 4980);
         assert_eq!(line.at(1001), 5002);
+    }
+
+    /// Behind the first reading, the line is the same as before it.
+    #[test]
+    fn the_line_is_straight() {
+        let line = Timeline {
+            ticks: 123_456_789_012,
+            since_1970: 1_700_000_000_123_456_789,
+            scale: 423_577_483_921,
+        };
+        for power in 0..64 {
+            for ticks in [line.ticks + (1 << power), line.ticks + (3 << power) / 2] {
+                assert_eq!(line.at(ticks), line.before(ticks), "{ticks}");
+            }
+        }
     }
 }

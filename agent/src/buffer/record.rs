@@ -16,6 +16,7 @@
 //! is `method number << 32 | line`, with the line as in [`jtrail_model::Frame`].
 
 use jtrail_classfile::Handler;
+use std::cmp::Ordering;
 
 /// Bits of the time in a record.
 pub(crate) const TIME_BITS: u32 = 39;
@@ -271,19 +272,45 @@ pub(crate) const fn time(word: u64, epoch: u64) -> u64 {
     epoch << TIME_BITS | word >> TIME_SHIFT
 }
 
+/// The largest word with a time up to `limit`, in the epoch given: those that are larger have later times. `None` if there is none.
+pub(crate) fn latest(limit: u64, in_epoch: u64) -> Option<u64> {
+    match epoch(limit).cmp(&in_epoch) {
+        Ordering::Less => None,
+        Ordering::Equal => Some(word(limit, (1 << TIME_SHIFT) - 1)),
+        Ordering::Greater => Some(u64::MAX),
+    }
+}
+
+/// Whether a word is an enter or a leave by return, and so a whole record.
+#[inline(always)]
+pub(crate) const fn is_call(word: u64) -> bool {
+    method(word) < METHOD_LIMIT
+}
+
+/// The method of an enter or a leave.
+#[inline(always)]
+pub(crate) const fn method(word: u64) -> u32 {
+    (word >> 1) as u32 & 0xff_ffff
+}
+
+/// Whether an enter or a leave is the latter.
+#[inline(always)]
+pub(crate) const fn is_leave(word: u64) -> bool {
+    word & 1 != 0
+}
+
 /// What a word says besides its time; `None` if no version of jtrail wrote it.
 #[inline(always)]
 pub(crate) fn kind(word: u64) -> Option<Kind> {
-    let id = (word >> 1) as u32 & 0xff_ffff;
-    if id >= METHOD_LIMIT {
+    let id = method(word);
+    if !is_call(word) {
         return Code::ALL
             .get((id - METHOD_LIMIT) as usize)
             .map(|c| Kind::Coded(*c));
     }
-    Some(if word & 1 == 0 {
-        Kind::Enter(id)
-    } else {
-        Kind::Leave(id)
+    Some(match is_leave(word) {
+        false => Kind::Enter(id),
+        true => Kind::Leave(id),
     })
 }
 
@@ -324,6 +351,15 @@ mod tests {
             assert_eq!(kind(word(now, coded(*code))), Some(Kind::Coded(*code)));
         }
         assert_eq!(kind(enter(METHOD_LIMIT + Code::ALL.len() as u32)), None);
+    }
+
+    #[test]
+    fn the_latest_word_is_up_to_the_limit() {
+        let limit = 7 << TIME_BITS | 1234;
+        let latest = |of| latest(limit, of);
+        assert_eq!((latest(6), latest(8)), (Some(u64::MAX), None));
+        let most = word(limit, coded(Code::Burst));
+        assert!(latest(7).is_some_and(|latest| most <= latest && latest < word(limit + 1, 0)));
     }
 
     #[test]

@@ -10,27 +10,29 @@ mod collections;
 mod lines;
 mod objects;
 mod pause;
+mod runs;
 mod sites;
 mod snapshot;
 mod stacks;
 mod threads;
 
 use super::announce::{ClassDetailInfo, ClassInfo, MarkInfo, MethodInfo, ThreadInfo};
-use super::stream::Sink;
+use super::stream::{Run, Sink};
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
 pub(crate) use pause::OpenCalls;
 
 use aggregate::Tree;
-use calls::Call;
+use calls::{Call, Phase};
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    BurstNote, ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef, MethodDetail,
-    MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals,
-    Uncovered,
+    BurstNote, CallStep, ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef,
+    MethodDetail, MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp,
+    Totals, Uncovered,
 };
 use jtrail_options::Events;
 use objects::Objects;
+use runs::MOST_STEPS;
 use rustc_hash::FxHashMap;
 use sites::Site;
 
@@ -72,6 +74,10 @@ pub(crate) struct Translator {
     /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
     detailed: Vec<u32>,
     methods: Vec<Method>,
+    /// By the number of the method.
+    known: Vec<Known>,
+    /// Room for the steps of a run.
+    steps: Box<[CallStep; MOST_STEPS]>,
     /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
     /// code is told to be gone.
     code: FxHashMap<(u32, u64), u32>,
@@ -156,17 +162,24 @@ struct Class {
     detail: Option<Box<ClassDetailInfo>>,
 }
 
-#[derive(Default)]
-struct Method {
+/// What each call asks of its method. All else stands apart, so that this stays near the processor.
+#[derive(Clone, Copy, Default)]
+struct Known {
     /// None until it is announced in the trace.
     id: MethodId,
-    class_id: ClassId,
+    class: ClassId,
+    /// How often it was entered.
+    entered: u64,
+    /// Where its calls begin: they have come as far as calls come if they make no marks.
+    phase: Phase,
+}
+
+#[derive(Default)]
+struct Method {
     class: u32,
     info: MethodInfo,
     /// Text of its frames; empty until there is one.
     frame: Box<str>,
-    /// How often it was entered.
-    entered: u64,
     /// Its lines are to be told, if it has any.
     is_covered: bool,
     /// Its lines, each with the counters that stand for it.
@@ -201,6 +214,8 @@ impl Translator {
             classes: Vec::new(),
             detailed: Vec::new(),
             methods: Vec::new(),
+            known: Vec::new(),
+            steps: Box::new([CallStep::default(); MOST_STEPS]),
             code: FxHashMap::default(),
             texts: Vec::new(),
             marks: FxHashMap::default(),
@@ -248,6 +263,7 @@ impl Translator {
         let of_class = &mut slot(&mut self.classes, class).methods;
         of_class.extend(methods.iter().map(|info| info.number));
         for info in methods {
+            slot(&mut self.known, info.number).phase = Phase::first(info.marks);
             let method = slot(&mut self.methods, info.number);
             method.class = class;
             method.info = info;
@@ -402,8 +418,8 @@ impl Translator {
     /// A method's ids; announces it and its class if need be.
     #[inline]
     fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
-        match self.methods.get(number as usize) {
-            Some(method) if !method.id.is_none() => (method.id, method.class_id),
+        match self.known.get(number as usize) {
+            Some(known) if !known.id.is_none() => (known.id, known.class),
             _ => self.announce(number, time),
         }
     }
@@ -413,8 +429,9 @@ impl Translator {
         let class = slot(&mut self.methods, number).class;
         let class_id = self.class(class, time);
         let id = MethodId(self.ids.next());
-        let method = slot(&mut self.methods, number);
-        (method.id, method.class_id) = (id, class_id);
+        let known = slot(&mut self.known, number);
+        (known.id, known.class) = (id, class_id);
+        let method = &self.methods[number as usize];
         let event = Event::MethodDef(MethodDef {
             method: id,
             class: class_id,
@@ -452,12 +469,14 @@ impl Translator {
 }
 
 impl Sink for Translator {
-    #[inline]
+    fn run(&mut self, number: u32, run: Run<'_>) -> usize {
+        self.called(number, run)
+    }
+
     fn enter(&mut self, number: u32, ticks: u64, method: u32) {
         self.entered(number, ticks, method);
     }
 
-    #[inline]
     fn leave(&mut self, number: u32, ticks: u64, method: u32) {
         self.returned(number, ticks, method);
     }

@@ -1,7 +1,7 @@
 //! What a trail says of itself: where its segments are, and how much there was of everything.
 
 use super::columns::{pack, unpack};
-use super::record::ByCode;
+use super::record::{self, ByCode};
 use super::value::{Bytes, put_number, put_signed};
 
 /// An index is written behind so many segments.
@@ -41,6 +41,11 @@ impl Totals {
     #[inline]
     pub(super) fn add(&mut self, code: u8) {
         self.by_code.0[usize::from(code)] += 1;
+    }
+
+    pub(super) fn add_calls(&mut self, enters: usize, leaves: usize) {
+        self.by_code.0[usize::from(record::METHOD_ENTER)] += enters as u64;
+        self.by_code.0[usize::from(record::METHOD_LEAVE)] += leaves as u64;
     }
 }
 
