@@ -208,8 +208,8 @@ impl Run {
             merge,
             translator,
             random: Random(88_172_645_463_325_252),
-            now: 1 << 40,
-            clock: 1 << 40,
+            now: System::now(),
+            clock: 0,
         }
     }
 
