@@ -157,15 +157,21 @@ impl Timeline {
     /// Nanoseconds since 1970 of a tick, before or behind the first reading.
     #[inline]
     pub(crate) fn at(&self, ticks: u64) -> i64 {
-        self.behind(ticks).unwrap_or_else(|| self.before(ticks))
+        match self.from(ticks) {
+            Some(time_of) => time_of(0),
+            None => self.before(ticks),
+        }
     }
 
-    /// As [`Self::at`], behind the first reading.
+    /// As [`Self::at`], for many ticks: they are told as ticks behind `start`, which is not before the first reading.
     #[inline(always)]
-    pub(crate) fn behind(&self, ticks: u64) -> Option<i64> {
-        let delta = ticks.checked_sub(self.ticks)?;
-        let ns = (u128::from(delta) * u128::from(self.scale)) >> FRACTION;
-        Some(self.since_1970.wrapping_add(ns as u64) as i64)
+    pub(crate) fn from(&self, start: u64) -> Option<impl Fn(u64) -> i64 + use<>> {
+        let start = start.checked_sub(self.ticks)?;
+        let (scale, since_1970) = (self.scale, self.since_1970);
+        Some(move |more: u64| {
+            let ns = (u128::from(start.wrapping_add(more)) * u128::from(scale)) >> FRACTION;
+            since_1970.wrapping_add(ns as u64) as i64
+        })
     }
 
     #[cold]

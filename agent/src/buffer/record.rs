@@ -269,15 +269,22 @@ pub(crate) const fn epoch(time: u64) -> u64 {
 /// The full time of a word, in the epoch given.
 #[inline(always)]
 pub(crate) const fn time(word: u64, epoch: u64) -> u64 {
-    epoch << TIME_BITS | word >> TIME_SHIFT
+    epoch << TIME_BITS | tick(word)
 }
 
-/// The largest word with a time up to `limit`, in the epoch given: those that are larger have later times. `None` if there is none.
-pub(crate) fn latest(limit: u64, in_epoch: u64) -> Option<u64> {
+/// The part of the time that a word has.
+#[inline(always)]
+pub(crate) const fn tick(word: u64) -> u64 {
+    word >> TIME_SHIFT
+}
+
+/// The last [`tick`] that is not behind the time `limit`, in the epoch given; `None` if all are.
+pub(crate) fn last_tick(limit: u64, in_epoch: u64) -> Option<u64> {
+    const LAST: u64 = (1 << TIME_BITS) - 1;
     match epoch(limit).cmp(&in_epoch) {
         Ordering::Less => None,
-        Ordering::Equal => Some(word(limit, (1 << TIME_SHIFT) - 1)),
-        Ordering::Greater => Some(u64::MAX),
+        Ordering::Equal => Some(limit & LAST),
+        Ordering::Greater => Some(LAST),
     }
 }
 
@@ -354,12 +361,12 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_word_is_up_to_the_limit() {
+    fn the_last_tick_is_that_of_the_limit() {
         let limit = 7 << TIME_BITS | 1234;
-        let latest = |of| latest(limit, of);
-        assert_eq!((latest(6), latest(8)), (Some(u64::MAX), None));
-        let most = word(limit, coded(Code::Burst));
-        assert!(latest(7).is_some_and(|latest| most <= latest && latest < word(limit + 1, 0)));
+        assert_eq!(last_tick(limit, 7), Some(1234));
+        assert_eq!(last_tick(limit, 6), Some(tick(u64::MAX)));
+        assert_eq!(last_tick(limit, 8), None);
+        assert_eq!(tick(word(limit, coded(Code::Burst))), 1234);
     }
 
     #[test]

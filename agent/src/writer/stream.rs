@@ -22,15 +22,37 @@ pub(crate) trait Sink {
 pub(crate) struct Run<'w> {
     pub(crate) words: &'w [u64],
     epoch: u64,
-    /// Words that are larger are of later times than are read.
-    pub(crate) latest: u64,
+    first_tick: u64,
+    most_ticks: u64,
 }
 
-impl Run<'_> {
+impl<'w> Run<'w> {
+    /// None where the first word is later than is read.
+    fn new(words: &'w [u64], epoch: u64, limit: u64) -> Option<Self> {
+        let first_tick = record::tick(*words.first()?);
+        let most_ticks = record::last_tick(limit, epoch)?.checked_sub(first_tick)?;
+        Some(Self {
+            words,
+            epoch,
+            first_tick,
+            most_ticks,
+        })
+    }
+
     /// The time of one of the words.
-    #[inline(always)]
     pub(crate) fn time(self, word: u64) -> u64 {
         record::time(word, self.epoch)
+    }
+
+    /// How many ticks a word is behind the first one. Before it is very many.
+    #[inline(always)]
+    pub(crate) fn ticks_behind_first(self, word: u64) -> u64 {
+        record::tick(word).wrapping_sub(self.first_tick)
+    }
+
+    /// What is more ticks behind the first word is later than is read.
+    pub(crate) fn most_ticks(self) -> u64 {
+        self.most_ticks
     }
 }
 
@@ -162,14 +184,8 @@ impl Stream {
             let mut position = self.position;
             while let Some(&word) = words.get(position) {
                 if record::is_call(word)
-                    && let Some(latest) = record::latest(limit, self.epoch)
+                    && let Some(run) = Run::new(&words[position..], self.epoch, limit)
                 {
-                    let (words, epoch) = (&words[position..], self.epoch);
-                    let run = Run {
-                        words,
-                        epoch,
-                        latest,
-                    };
                     let taken = sink.run(self.running, run);
                     position += taken;
                     if taken > 0 {

@@ -19,23 +19,27 @@ impl Translator {
         }
         let [first, ..] = run.words else { return 0 };
         let last = run.words.get(MOST_STEPS).or(run.words.last());
-        let (timeline, tick) = (self.timeline, run.time(*first));
-        match last.is_some_and(|last| run.time(*last) == tick) {
+        let Some(time_of) = self.timeline.from(run.time(*first)) else {
+            return 0;
+        };
+        match last.map_or(0, |last| run.ticks_behind_first(*last)) {
             // The clock stands still for many records.
-            true => {
-                let time = Timestamp(timeline.at(tick));
-                self.steps(number, run, |at| (at == tick).then_some(time))
+            0 => {
+                let time = time_of(0);
+                self.steps(number, run, 0, |_| time)
             }
-            false => self.steps(number, run, |at| timeline.behind(at).map(Timestamp)),
+            _ => self.steps(number, run, run.most_ticks(), time_of),
         }
     }
 
+    /// As [`Self::called`], of words that are so many ticks behind the first one at most.
     #[inline(always)]
     fn steps(
         &mut self,
         number: u32,
         run: Run<'_>,
-        time_of: impl Fn(u64) -> Option<Timestamp>,
+        most_ticks: u64,
+        time_of: impl Fn(u64) -> i64,
     ) -> usize {
         let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
             return 0;
@@ -56,22 +60,22 @@ impl Translator {
         let depth = calls.len() as u32 - *hidden;
         let mut count = 0;
         for (step, &word) in self.steps.iter_mut().zip(run.words) {
-            if word > run.latest {
+            let ticks = run.ticks_behind_first(word);
+            if ticks > most_ticks {
                 break;
             }
             let method = record::method(word);
-            let Some(at) = time_of(run.time(word)) else {
-                break;
-            };
             let Some(known) = self.known.get_mut(method as usize) else {
                 break;
             };
             let ends = record::is_leave(word);
             let of = if ends {
-                let Some(call) = calls.pop_if(|call| call.ends_with(method)) else {
+                let Some(call) = calls.last().filter(|call| call.ends_with(method)) else {
                     break;
                 };
-                call.ticket
+                let ticket = call.ticket;
+                calls.pop();
+                ticket
             } else {
                 let Some(next) = newest.checked_add(1) else {
                     break;
@@ -84,7 +88,7 @@ impl Translator {
                 newest = next;
                 next
             };
-            time = time.max(at);
+            time = time.max(Timestamp(time_of(ticks)));
             *step = CallStep {
                 time,
                 method: known.id,
