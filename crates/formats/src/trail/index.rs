@@ -4,7 +4,7 @@ use super::columns::{pack, unpack};
 use super::record::{self, ByCode};
 use super::value::{Bytes, put_number, put_signed};
 
-/// An index is written behind so many segments.
+/// An index is written behind so many segments at the latest.
 pub(super) const MOST_ENTRIES: usize = 1024;
 /// The last bytes of a trace that is whole, behind the place of its last index.
 pub(super) const END: [u8; 8] = *b"JTR end\xb5";
@@ -62,8 +62,9 @@ impl Index {
         self.entries.push(entry);
     }
 
+    /// Whether there is no room for a segment of events with its definitions.
     pub(super) fn is_full(&self) -> bool {
-        self.entries.len() >= MOST_ENTRIES
+        self.entries.len() + 2 > MOST_ENTRIES
     }
 
     /// Appends the payload of an index that is at `offset`, and forgets its entries. `end`: it is the last.
