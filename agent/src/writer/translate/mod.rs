@@ -8,6 +8,7 @@ mod calls;
 mod classes;
 mod collections;
 mod lines;
+mod methods;
 mod objects;
 mod pause;
 mod runs;
@@ -16,21 +17,21 @@ mod snapshot;
 mod stacks;
 mod threads;
 
-use super::announce::{ClassDetailInfo, ClassInfo, MarkInfo, MethodInfo, ThreadInfo};
+use super::announce::{ClassDetailInfo, ClassInfo, MarkInfo, ThreadInfo};
 use super::stream::{Run, Sink};
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
 pub(crate) use pause::OpenCalls;
 
 use aggregate::Tree;
-use calls::{Call, Phase};
+use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    BurstNote, CallStep, ClassDef, ClassId, Custom, Duration, Event, LeftOut, MethodDef,
-    MethodDetail, MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp,
-    Totals, Uncovered,
+    BurstNote, CallStep, ClassId, Custom, Duration, Event, LeftOut, Note, RuntimeInitDone,
+    RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
 };
 use jtrail_options::Events;
+use methods::{Known, Method};
 use objects::Objects;
 use runs::MOST_STEPS;
 use rustc_hash::FxHashMap;
@@ -162,38 +163,6 @@ struct Class {
     detail: Option<Box<ClassDetailInfo>>,
 }
 
-/// What each call asks of its method. All else stands apart, so that this stays near the processor.
-#[derive(Clone, Copy, Default)]
-struct Known {
-    /// None until it is announced in the trace.
-    id: MethodId,
-    class: ClassId,
-    /// How often it was entered.
-    entered: u64,
-    /// Where its calls begin: they have come as far as calls come if they make no marks.
-    phase: Phase,
-}
-
-#[derive(Default)]
-struct Method {
-    class: u32,
-    info: MethodInfo,
-    /// Text of its frames; empty until there is one.
-    frame: Box<str>,
-    /// Its lines are to be told, if it has any.
-    is_covered: bool,
-    /// Its lines, each with the counters that stand for it.
-    counters: Vec<(u32, u32)>,
-    /// The counter of its first instruction.
-    entry_counter: Option<u32>,
-}
-
-impl Method {
-    fn is_constructor(&self) -> bool {
-        &*self.info.name == "<init>"
-    }
-}
-
 fn slot<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
     let at = number as usize;
     if table.len() <= at {
@@ -257,17 +226,6 @@ impl Translator {
     pub(crate) fn add_class(&mut self, info: ClassInfo) {
         let number = info.number;
         slot(&mut self.classes, number).info = info;
-    }
-
-    pub(crate) fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
-        let of_class = &mut slot(&mut self.classes, class).methods;
-        of_class.extend(methods.iter().map(|info| info.number));
-        for info in methods {
-            slot(&mut self.known, info.number).phase = Phase::first(info.marks);
-            let method = slot(&mut self.methods, info.number);
-            method.class = class;
-            method.info = info;
-        }
     }
 
     pub(crate) fn add_text(&mut self, number: u32, text: Box<str>) {
@@ -413,58 +371,6 @@ impl Translator {
         self.event(&Event::Custom(Custom {
             body: note.to_string().into(),
         }));
-    }
-
-    /// A method's ids; announces it and its class if need be.
-    #[inline]
-    fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
-        match self.known.get(number as usize) {
-            Some(known) if !known.id.is_none() => (known.id, known.class),
-            _ => self.announce(number, time),
-        }
-    }
-
-    #[cold]
-    fn announce(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
-        let class = slot(&mut self.methods, number).class;
-        let class_id = self.class(class, time);
-        let id = MethodId(self.ids.next());
-        let known = slot(&mut self.known, number);
-        (known.id, known.class) = (id, class_id);
-        let method = &self.methods[number as usize];
-        let event = Event::MethodDef(MethodDef {
-            method: id,
-            class: class_id,
-            name: (&*method.info.name).into(),
-            signature: (&*method.info.descriptor).into(),
-            start_line: method.info.lines.0.into(),
-            end_line: method.info.lines.1.into(),
-        });
-        let size = i64::from(method.info.code_length);
-        self.encoder.event(&event, &mut self.out);
-        if size > 0 && !self.is_off(Events::DETAILS) {
-            self.event(&Event::MethodDetail(MethodDetail { method: id, size }));
-        }
-        (id, class_id)
-    }
-
-    /// A class's id; announces it if need be.
-    #[inline]
-    fn class(&mut self, number: u32, time: Timestamp) -> ClassId {
-        let class = slot(&mut self.classes, number);
-        if class.id.is_none() {
-            class.id = ClassId(self.ids.next());
-            let event = Event::ClassDef(ClassDef {
-                class: class.id,
-                thread: ThreadId::NONE,
-                time,
-                name: (&*class.info.name).into(),
-                source_name: (&*class.info.source_file).into(),
-                object: ObjectId::NONE,
-            });
-            self.encoder.event(&event, &mut self.out);
-        }
-        class.id
     }
 }
 

@@ -19,7 +19,7 @@ impl Translator {
         }
         let [first, ..] = run.words else { return 0 };
         let last = run.words.get(MOST_STEPS).or(run.words.last());
-        let Some(time_of) = self.timeline.from(run.time(*first)) else {
+        let Some(time_of) = self.timeline.times_from(run.time(*first)) else {
             return 0;
         };
         match last.map_or(0, |last| run.ticks_behind_first(*last)) {
