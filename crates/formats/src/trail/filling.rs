@@ -34,7 +34,7 @@ pub(super) struct Block {
     /// The stream that events belong to now, and how many in a row.
     pub(super) current: usize,
     pub(super) run: u64,
-    symbols: u16,
+    pub(super) symbols: u16,
     records: ByCode<u16>,
     leave_by_exception: u16,
     /// By method: symbol and class.

@@ -103,7 +103,11 @@ impl Block {
             }
             taken.all += count;
             let missed = !bits & (u64::MAX >> (WORD - count));
-            put_missed(missed, &symbols, &mut self.columns[Column::Misses as usize]);
+            let misses = &mut self.columns[Column::Misses as usize];
+            match self.symbols {
+                ..=0x80 => put_small(missed, &symbols, misses),
+                _ => put_missed(missed, &symbols, misses),
+            }
             let hits = &mut self.columns[Column::Hits as usize];
             self.hits.push_many(bits, count, hits);
         }
@@ -147,6 +151,19 @@ impl Block {
     }
 }
 
+/// As [`put_missed`], where all symbols are numbers of one byte.
+#[inline]
+fn put_small(mut missed: u64, symbols: &[u16; WORD], out: &mut Vec<u8>) {
+    let mut bytes = [0; WORD];
+    let mut length = 0;
+    while missed != 0 {
+        bytes[length % WORD] = symbols[missed.trailing_zeros() as usize % WORD] as u8;
+        missed &= missed - 1;
+        length += 1;
+    }
+    out.extend_from_slice(&bytes[..length]);
+}
+
 /// Appends those of the symbols that have a bit.
 #[inline]
 fn put_missed(mut missed: u64, symbols: &[u16; WORD], out: &mut Vec<u8>) {
@@ -174,21 +191,28 @@ mod tests {
 
     #[test]
     fn symbols_are_numbers() {
-        let symbols = std::array::from_fn(|at| match at % 4 {
+        let any = std::array::from_fn(|at| match at % 4 {
             0 => at as u16,
             1 => 0x7f + at as u16 / 8,
             2 => 0x3fff + at as u16 / 8,
             _ => u16::MAX - at as u16,
         });
-        for missed in [0, 1, u64::MAX, 0x8000_0000_0000_0001, 0x0123_4567_89ab_cdef] {
-            let (mut out, mut expected) = (Vec::new(), Vec::new());
-            put_missed(missed, &symbols, &mut out);
-            for (at, symbol) in symbols.iter().enumerate() {
-                if missed >> at & 1 != 0 {
-                    put_uleb((*symbol).into(), &mut expected);
+        let small = std::array::from_fn(|at| 2 * at as u16 + 1);
+        for missed in [0, 1, u64::MAX, 1 << 63 | 1, 0x0123_4567_89ab_cdef] {
+            let told = |symbols: &[u16; WORD]| {
+                let mut out = Vec::new();
+                for (at, symbol) in symbols.iter().enumerate() {
+                    if missed >> at & 1 != 0 {
+                        put_uleb((*symbol).into(), &mut out);
+                    }
                 }
-            }
-            assert_eq!(out, expected);
+                out
+            };
+            let mut out = [const { Vec::new() }; 3];
+            put_missed(missed, &any, &mut out[0]);
+            put_missed(missed, &small, &mut out[1]);
+            put_small(missed, &small, &mut out[2]);
+            assert_eq!(out, [told(&any), told(&small), told(&small)]);
         }
     }
 }
