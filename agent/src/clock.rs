@@ -157,7 +157,7 @@ impl Timeline {
     /// Nanoseconds since 1970 of a tick, before or behind the first reading.
     #[inline]
     pub(crate) fn at(&self, ticks: u64) -> i64 {
-        match self.from(ticks) {
+        match self.times_from(ticks) {
             Some(time_of) => time_of(0),
             None => self.before(ticks),
         }
@@ -165,7 +165,7 @@ impl Timeline {
 
     /// As [`Self::at`], for many ticks: they are told as ticks behind `start`, which is not before the first reading.
     #[inline(always)]
-    pub(crate) fn from(&self, start: u64) -> Option<impl Fn(u64) -> i64 + use<>> {
+    pub(crate) fn times_from(&self, start: u64) -> Option<impl Fn(u64) -> i64 + use<>> {
         let start = start.checked_sub(self.ticks)?;
         let (scale, since_1970) = (self.scale, self.since_1970);
         Some(move |more: u64| {

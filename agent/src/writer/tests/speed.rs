@@ -286,7 +286,7 @@ fn writer_speed() {
         (
             "fib, exact stamps",
             Stamps::Exact(10),
-            90.0,
+            85.0,
             Box::<Fib>::default(),
         ),
         (
