@@ -167,6 +167,25 @@ impl Timeline {
     /// Nanoseconds since 1970 of a tick, before or behind the first reading.
     #[inline]
     pub(crate) fn at(&self, ticks: u64) -> i64 {
+        match self.times_from(ticks) {
+            Some(time_of) => time_of(0),
+            None => self.before(ticks),
+        }
+    }
+
+    /// As [`Self::at`], for many ticks: they are told as ticks behind `start`, which is not before the first reading.
+    #[inline(always)]
+    pub(crate) fn times_from(&self, start: u64) -> Option<impl Fn(u64) -> i64 + use<>> {
+        let start = start.checked_sub(self.ticks)?;
+        let (scale, since_1970) = (self.scale, self.since_1970);
+        Some(move |more: u64| {
+            let ns = (u128::from(start.wrapping_add(more)) * u128::from(scale)) >> FRACTION;
+            since_1970.wrapping_add(ns as u64) as i64
+        })
+    }
+
+    #[cold]
+    fn before(&self, ticks: u64) -> i64 {
         let delta = i128::from(ticks) - i128::from(self.ticks);
         (i128::from(self.since_1970) + ((delta * i128::from(self.scale)) >> FRACTION)) as i64
     }
@@ -221,5 +240,20 @@ mod tests {
         };
         assert_eq!(line.at(990), 4980);
         assert_eq!(line.at(1001), 5002);
+    }
+
+    /// Behind the first reading, the line is the same as before it.
+    #[test]
+    fn the_line_is_straight() {
+        let line = Timeline {
+            ticks: 123_456_789_012,
+            since_1970: 1_700_000_000_123_456_789,
+            scale: 423_577_483_921,
+        };
+        for power in 0..64 {
+            for ticks in [line.ticks + (1 << power), line.ticks + (3 << power) / 2] {
+                assert_eq!(line.at(ticks), line.before(ticks), "{ticks}");
+            }
+        }
     }
 }

@@ -16,6 +16,7 @@
 //! is `method number << 32 | line`, with the line as in [`jtrail_model::Frame`].
 
 use jtrail_classfile::Handler;
+use std::cmp::Ordering;
 
 /// Bits of the time in a record.
 pub(crate) const TIME_BITS: u32 = 39;
@@ -274,22 +275,55 @@ pub(crate) const fn epoch(time: u64) -> u64 {
 /// The full time of a word, in the epoch given.
 #[inline(always)]
 pub(crate) const fn time(word: u64, epoch: u64) -> u64 {
-    epoch << TIME_BITS | word >> TIME_SHIFT
+    epoch << TIME_BITS | tick(word)
+}
+
+/// The part of the time that a word has.
+#[inline(always)]
+pub(crate) const fn tick(word: u64) -> u64 {
+    word >> TIME_SHIFT
+}
+
+/// The last [`tick`] that is not behind the time `limit`, in the epoch given; `None` if all are.
+pub(crate) fn last_tick(limit: u64, in_epoch: u64) -> Option<u64> {
+    const LAST: u64 = (1 << TIME_BITS) - 1;
+    match epoch(limit).cmp(&in_epoch) {
+        Ordering::Less => None,
+        Ordering::Equal => Some(limit & LAST),
+        Ordering::Greater => Some(LAST),
+    }
+}
+
+/// Whether a word is an enter or a leave by return, and so a whole record.
+#[inline(always)]
+pub(crate) const fn is_call(word: u64) -> bool {
+    method(word) < METHOD_LIMIT
+}
+
+/// The method of an enter or a leave.
+#[inline(always)]
+pub(crate) const fn method(word: u64) -> u32 {
+    (word >> 1) as u32 & 0xff_ffff
+}
+
+/// Whether an enter or a leave is the latter.
+#[inline(always)]
+pub(crate) const fn is_leave(word: u64) -> bool {
+    word & 1 != 0
 }
 
 /// What a word says besides its time; `None` if no version of jtrail wrote it.
 #[inline(always)]
 pub(crate) fn kind(word: u64) -> Option<Kind> {
-    let id = (word >> 1) as u32 & 0xff_ffff;
-    if id >= METHOD_LIMIT {
+    let id = method(word);
+    if !is_call(word) {
         return Code::ALL
             .get((id - METHOD_LIMIT) as usize)
             .map(|c| Kind::Coded(*c));
     }
-    Some(if word & 1 == 0 {
-        Kind::Enter(id)
-    } else {
-        Kind::Leave(id)
+    Some(match is_leave(word) {
+        false => Kind::Enter(id),
+        true => Kind::Leave(id),
     })
 }
 
@@ -330,6 +364,15 @@ mod tests {
             assert_eq!(kind(word(now, coded(*code))), Some(Kind::Coded(*code)));
         }
         assert_eq!(kind(enter(METHOD_LIMIT + Code::ALL.len() as u32)), None);
+    }
+
+    #[test]
+    fn the_last_tick_is_that_of_the_limit() {
+        let limit = 7 << TIME_BITS | 1234;
+        assert_eq!(last_tick(limit, 7), Some(1234));
+        assert_eq!(last_tick(limit, 6), Some(tick(u64::MAX)));
+        assert_eq!(last_tick(limit, 8), None);
+        assert_eq!(tick(word(limit, coded(Code::Burst))), 1234);
     }
 
     #[test]

@@ -10,6 +10,50 @@ pub(crate) trait Sink {
     fn enter(&mut self, thread: u32, time: u64, method: u32);
     fn leave(&mut self, thread: u32, time: u64, method: u32);
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]);
+
+    /// Takes the first enters and leaves of a run, as many as go a faster way than one by one; says how many.
+    fn run(&mut self, _thread: u32, _run: Run<'_>) -> usize {
+        0
+    }
+}
+
+/// Words of one thread, the first of which are enters and leaves by return.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'w> {
+    pub(crate) words: &'w [u64],
+    epoch: u64,
+    first_tick: u64,
+    most_ticks: u64,
+}
+
+impl<'w> Run<'w> {
+    /// None where the first word is later than is read.
+    fn new(words: &'w [u64], epoch: u64, limit: u64) -> Option<Self> {
+        let first_tick = record::tick(*words.first()?);
+        let most_ticks = record::last_tick(limit, epoch)?.checked_sub(first_tick)?;
+        Some(Self {
+            words,
+            epoch,
+            first_tick,
+            most_ticks,
+        })
+    }
+
+    /// The time of one of the words.
+    pub(crate) fn time(self, word: u64) -> u64 {
+        record::time(word, self.epoch)
+    }
+
+    /// How many ticks a word is behind the first one. Before it is very many.
+    #[inline(always)]
+    pub(crate) fn ticks_behind_first(self, word: u64) -> u64 {
+        record::tick(word).wrapping_sub(self.first_tick)
+    }
+
+    /// What is more ticks behind the first word is later than is read.
+    pub(crate) fn most_ticks(self) -> u64 {
+        self.most_ticks
+    }
 }
 
 /// The chunks of one buffer that are not yet read to their end.
@@ -139,6 +183,15 @@ impl Stream {
             let words = unsafe { chunk.words(count) };
             let mut position = self.position;
             while let Some(&word) = words.get(position) {
+                if record::is_call(word)
+                    && let Some(run) = Run::new(&words[position..], self.epoch, limit)
+                {
+                    let taken = sink.run(self.running, run);
+                    position += taken;
+                    if taken > 0 {
+                        continue;
+                    }
+                }
                 let time = record::time(word, self.epoch);
                 let kind = record::kind(word);
                 if time > limit && kind != Some(Kind::Coded(Code::Time)) {

@@ -2,7 +2,9 @@
 //! comes out must be what they did.
 
 mod pause;
+mod runs;
 mod scarce;
+mod speed;
 mod threads;
 
 use super::announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};

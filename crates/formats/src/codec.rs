@@ -1,6 +1,6 @@
 //! What every format has in common: the two traits, and what a decoder may answer.
 
-use jtrail_model::{Event, MethodEnter};
+use jtrail_model::{Calls, Event, MethodEnter};
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -14,6 +14,13 @@ pub trait Encode: Send {
 
     /// Appends one event. One that the format can't hold is counted in [`Self::losses`].
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
+
+    /// Appends calls of one thread: the same bytes as [`Self::event`] makes of each, in less time where the format is made for that.
+    fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
+        for event in calls.events() {
+            self.event(&event, out);
+        }
+    }
 
     /// Appends a call that is under way where the trace begins, or goes on behind a pause, and that no event told of; of each thread, the
     /// outermost one first. Its leave is an event as any other. Only JinsightLive has a place for such calls; others must be told neither.

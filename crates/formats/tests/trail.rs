@@ -126,6 +126,27 @@ fn in_segments(events: &[Event<'_>]) -> Vec<u8> {
     out
 }
 
+/// An index comes in time, wherever segments of definitions stand between those of events.
+#[test]
+fn no_index_comes_late() {
+    let (definition, call) = (MethodDef::default(), MethodEnter::default());
+    for first in 1020..1026 {
+        let mut out = Vec::new();
+        let mut encoder = Format::Trail.encoder();
+        encoder.begin(&mut out);
+        for number in 0..3000 {
+            if number >= first {
+                encoder.event(&Event::MethodDef(definition.clone()), &mut out);
+            }
+            encoder.event(&Event::MethodEnter(call), &mut out);
+            encoder.flush(&mut out);
+        }
+        encoder.end(&mut out);
+        let decoding = decode(Format::Trail, &out);
+        assert!(decoding.is_clean(), "{first}: {:?}", decoding.remarks);
+    }
+}
+
 #[test]
 fn what_a_lost_segment_defines_is_not_lost() {
     let events = long_trace();

@@ -8,7 +8,7 @@ use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestam
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) method: u32,
-    ticket: u32,
+    pub(super) ticket: u32,
     pub(super) phase: Phase,
     /// It began while collection paused: the trace does not count it.
     is_hidden: bool,
@@ -17,12 +17,12 @@ pub(super) struct Call {
 }
 
 impl Call {
-    #[inline]
-    fn new(method: u32, ticket: u32) -> Self {
+    #[inline(always)]
+    pub(super) fn new(method: u32, ticket: u32, phase: Phase) -> Self {
         Self {
             method,
             ticket,
-            phase: Phase::Begun,
+            phase,
             is_hidden: false,
             is_shown: false,
         }
@@ -35,17 +35,35 @@ impl Call {
     pub(super) fn is_hidden(&self) -> bool {
         self.is_hidden
     }
+
+    /// Whether a return of `method` can only be its end, and is in the trace.
+    #[inline(always)]
+    pub(super) fn ends_with(&self, method: u32) -> bool {
+        // Without a branch for each.
+        (self.method == method) & (self.phase == Phase::Constructed) & !self.is_hidden
+    }
 }
 
 /// How far a constructor came, as its marks tell.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Phase {
     /// It began.
     Begun,
     /// It is about to call `this(...)` or `super(...)`, or in it.
     InSuper,
-    /// It came back from there.
+    /// It came back from there, or makes no marks.
+    #[default]
     Constructed,
+}
+
+impl Phase {
+    /// Where calls of a method with such marks begin.
+    pub(super) fn first(marks: SuperMarks) -> Self {
+        match marks {
+            SuperMarks::None => Self::Constructed,
+            SuperMarks::Behind | SuperMarks::Around => Self::Begun,
+        }
+    }
 }
 
 impl Translator {
@@ -58,14 +76,15 @@ impl Translator {
         if self.paused.is_some() {
             return self.hide_call(number, method);
         }
-        slot(&mut self.methods, method).entered += 1;
+        slot(&mut self.known, method).entered += 1;
         if self.settings.aggregate {
             return self.add_call(number, time, method);
         }
         let (id, class) = self.method(method, time);
+        let phase = self.known[method as usize].phase;
         let state = self.thread(number);
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
-        state.calls.push(Call::new(method, state.ticket));
+        state.calls.push(Call::new(method, state.ticket, phase));
         let (ticket, depth) = (state.ticket, state.calls.len() - state.hidden as usize);
         let cpu_time = state.cpu;
         let event = Event::MethodEnter(MethodEnter {
@@ -83,8 +102,9 @@ impl Translator {
 
     /// A call begins that is only added up.
     fn add_call(&mut self, number: u32, time: Timestamp, method: u32) {
+        let phase = slot(&mut self.known, method).phase;
         let thread = self.thread(number);
-        thread.calls.push(Call::new(method, 0));
+        thread.calls.push(Call::new(method, 0, phase));
         let cpu = thread.cpu;
         let tree = thread.tree.get_or_insert_default();
         tree.enter(method, time, cpu);
@@ -94,10 +114,11 @@ impl Translator {
     /// A call begins while collection pauses.
     #[cold]
     fn hide_call(&mut self, number: u32, method: u32) {
+        let phase = slot(&mut self.known, method).phase;
         let thread = self.thread(number);
         thread.calls.push(Call {
             is_hidden: true,
-            ..Call::new(method, 0)
+            ..Call::new(method, 0, phase)
         });
         thread.hidden += 1;
     }
@@ -150,8 +171,7 @@ impl Translator {
         let (open, last) = (calls.len(), calls.last().copied());
         if let Some(call) = last
             && call.method == method
-            && (call.phase == Phase::Constructed
-                || self.methods[method as usize].info.marks == SuperMarks::None)
+            && call.phase == Phase::Constructed
         {
             self.close(number, ticks, open - 1, false);
         } else {

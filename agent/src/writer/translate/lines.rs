@@ -38,7 +38,7 @@ impl Translator {
             }
             // Without records of calls, the first instruction tells them, as long as nothing jumps back to it.
             let at_entry = || method.entry_counter.map_or(0, count);
-            let calls = match method.entered {
+            let calls = match self.known[number as usize].entered {
                 0 => at_entry(),
                 calls => calls,
             };

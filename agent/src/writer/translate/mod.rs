@@ -8,15 +8,17 @@ mod calls;
 mod classes;
 mod collections;
 mod lines;
+mod methods;
 mod objects;
 mod pause;
+mod runs;
 mod sites;
 mod snapshot;
 mod stacks;
 mod threads;
 
-use super::announce::{ClassDetailInfo, ClassInfo, MarkInfo, MethodInfo, ThreadInfo};
-use super::stream::Sink;
+use super::announce::{ClassDetailInfo, ClassInfo, MarkInfo, ThreadInfo};
+use super::stream::{Run, Sink};
 use crate::buffer::record::Code;
 use crate::clock::Timeline;
 pub(crate) use pause::OpenCalls;
@@ -25,12 +27,13 @@ use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    BurstNote, ClassDef, ClassId, ClockNote, Custom, Duration, Event, LeftOut, MethodDef,
-    MethodDetail, MethodId, Note, ObjectId, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp,
-    Totals, Uncovered,
+    BurstNote, CallStep, ClassId, ClockNote, Custom, Duration, Event, LeftOut, Note,
+    RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
 };
 use jtrail_options::Events;
+use methods::{Known, Method};
 use objects::Objects;
+use runs::MOST_STEPS;
 use rustc_hash::FxHashMap;
 use sites::Site;
 
@@ -72,6 +75,10 @@ pub(crate) struct Translator {
     /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
     detailed: Vec<u32>,
     methods: Vec<Method>,
+    /// By the number of the method.
+    known: Vec<Known>,
+    /// Room for the steps of a run.
+    steps: Box<[CallStep; MOST_STEPS]>,
     /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
     /// code is told to be gone.
     code: FxHashMap<(u32, u64), u32>,
@@ -156,31 +163,6 @@ struct Class {
     detail: Option<Box<ClassDetailInfo>>,
 }
 
-#[derive(Default)]
-struct Method {
-    /// None until it is announced in the trace.
-    id: MethodId,
-    class_id: ClassId,
-    class: u32,
-    info: MethodInfo,
-    /// Text of its frames; empty until there is one.
-    frame: Box<str>,
-    /// How often it was entered.
-    entered: u64,
-    /// Its lines are to be told, if it has any.
-    is_covered: bool,
-    /// Its lines, each with the counters that stand for it.
-    counters: Vec<(u32, u32)>,
-    /// The counter of its first instruction.
-    entry_counter: Option<u32>,
-}
-
-impl Method {
-    fn is_constructor(&self) -> bool {
-        &*self.info.name == "<init>"
-    }
-}
-
 fn slot<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
     let at = number as usize;
     if table.len() <= at {
@@ -201,6 +183,8 @@ impl Translator {
             classes: Vec::new(),
             detailed: Vec::new(),
             methods: Vec::new(),
+            known: Vec::new(),
+            steps: Box::new([CallStep::default(); MOST_STEPS]),
             code: FxHashMap::default(),
             texts: Vec::new(),
             marks: FxHashMap::default(),
@@ -242,16 +226,6 @@ impl Translator {
     pub(crate) fn add_class(&mut self, info: ClassInfo) {
         let number = info.number;
         slot(&mut self.classes, number).info = info;
-    }
-
-    pub(crate) fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
-        let of_class = &mut slot(&mut self.classes, class).methods;
-        of_class.extend(methods.iter().map(|info| info.number));
-        for info in methods {
-            let method = slot(&mut self.methods, info.number);
-            method.class = class;
-            method.info = info;
-        }
     }
 
     pub(crate) fn add_text(&mut self, number: u32, text: Box<str>) {
@@ -401,66 +375,17 @@ impl Translator {
             body: note.to_string().into(),
         }));
     }
-
-    /// A method's ids; announces it and its class if need be.
-    #[inline]
-    fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
-        match self.methods.get(number as usize) {
-            Some(method) if !method.id.is_none() => (method.id, method.class_id),
-            _ => self.announce(number, time),
-        }
-    }
-
-    #[cold]
-    fn announce(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
-        let class = slot(&mut self.methods, number).class;
-        let class_id = self.class(class, time);
-        let id = MethodId(self.ids.next());
-        let method = slot(&mut self.methods, number);
-        (method.id, method.class_id) = (id, class_id);
-        let event = Event::MethodDef(MethodDef {
-            method: id,
-            class: class_id,
-            name: (&*method.info.name).into(),
-            signature: (&*method.info.descriptor).into(),
-            start_line: method.info.lines.0.into(),
-            end_line: method.info.lines.1.into(),
-        });
-        let size = i64::from(method.info.code_length);
-        self.encoder.event(&event, &mut self.out);
-        if size > 0 && !self.is_off(Events::DETAILS) {
-            self.event(&Event::MethodDetail(MethodDetail { method: id, size }));
-        }
-        (id, class_id)
-    }
-
-    /// A class's id; announces it if need be.
-    #[inline]
-    fn class(&mut self, number: u32, time: Timestamp) -> ClassId {
-        let class = slot(&mut self.classes, number);
-        if class.id.is_none() {
-            class.id = ClassId(self.ids.next());
-            let event = Event::ClassDef(ClassDef {
-                class: class.id,
-                thread: ThreadId::NONE,
-                time,
-                name: (&*class.info.name).into(),
-                source_name: (&*class.info.source_file).into(),
-                object: ObjectId::NONE,
-            });
-            self.encoder.event(&event, &mut self.out);
-        }
-        class.id
-    }
 }
 
 impl Sink for Translator {
-    #[inline]
+    fn run(&mut self, number: u32, run: Run<'_>) -> usize {
+        self.called(number, run)
+    }
+
     fn enter(&mut self, number: u32, ticks: u64, method: u32) {
         self.entered(number, ticks, method);
     }
 
-    #[inline]
     fn leave(&mut self, number: u32, ticks: u64, method: u32) {
         self.returned(number, ticks, method);
     }

@@ -5,11 +5,11 @@
 //! hidden, and so are their leaves.
 
 use super::calls::Call;
-use super::{Ids, Settings, Translator};
+use super::{Ids, Known, Settings, Translator};
 use crate::buffer::record::{self, Code};
 use jtrail_formats::Encode;
 use jtrail_model::{
-    ClassId, Event, HeapDumpId, MethodId, ThreadId, Timestamp, Totals, TracePause, TraceResume,
+    ClassId, Event, HeapDumpId, ThreadId, Timestamp, Totals, TracePause, TraceResume,
 };
 
 /// What becomes of calls that are open when a trace begins.
@@ -222,8 +222,11 @@ impl Translator {
         for class in &mut self.classes {
             class.id = ClassId::NONE;
         }
-        for method in &mut self.methods {
-            (method.id, method.class_id, method.entered) = (MethodId::NONE, ClassId::NONE, 0);
+        for known in &mut self.known {
+            *known = Known {
+                phase: known.phase,
+                ..Known::default()
+            };
         }
     }
 

@@ -1,8 +1,9 @@
 //! What is told goes to the encoder, and what is encoded to the output.
 
+use super::super::stream::{Run, Sink};
 use super::super::translate::Translator;
 use super::super::windows::Windows;
-use super::super::{Burst, Setup, format, stream};
+use super::super::{Burst, Setup, format};
 use crate::buffer::record::Code;
 use crate::{control, log};
 use jtrail_control::State;
@@ -122,15 +123,23 @@ impl Flushing<'_> {
     }
 }
 
-impl stream::Sink for Flushing<'_> {
+impl Sink for Flushing<'_> {
     #[inline]
+    fn run(&mut self, thread: u32, run: Run<'_>) -> usize {
+        if self.windows.target().is_some() {
+            return 0; // behind each of them, a burst may be over
+        }
+        let taken = self.translator.run(thread, run);
+        self.check();
+        taken
+    }
+
     fn enter(&mut self, thread: u32, time: u64, method: u32) {
         self.translator.enter(thread, time, method);
         self.count(time);
         self.check();
     }
 
-    #[inline]
     fn leave(&mut self, thread: u32, time: u64, method: u32) {
         self.translator.leave(thread, time, method);
         self.count(time);

@@ -21,12 +21,70 @@ pub(super) struct Thread {
 pub(super) type Threads = HashMap<u64, Thread, Seed>;
 
 /// A call that began in this segment and is open.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Open {
     pub(super) symbol: u16,
     pub(super) ticket: u32,
     pub(super) method: u64,
     pub(super) class: u64,
+}
+
+impl Open {
+    /// Whether a call that ends is this one.
+    #[inline(always)]
+    pub(super) fn is(&self, method: u64, class: u64, ticket: u32) -> bool {
+        // Without a branch for each.
+        (self.method == method) & (self.class == class) & (self.ticket == ticket)
+    }
+}
+
+/// The calls of a thread that are open, the innermost one last.
+#[derive(Debug, Default)]
+pub(super) struct Stack {
+    /// Room for more.
+    calls: Vec<Open>,
+    depth: usize,
+}
+
+impl Stack {
+    #[inline]
+    pub(super) fn push(&mut self, call: Open) {
+        match self.calls.get_mut(self.depth) {
+            Some(room) => *room = call,
+            None => self.calls.push(call),
+        }
+        self.depth += 1;
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Open> {
+        let call = *self.last()?;
+        self.depth -= 1;
+        Some(call)
+    }
+
+    #[inline]
+    pub(super) fn last(&self) -> Option<&Open> {
+        self.calls.get(self.depth.checked_sub(1)?)
+    }
+
+    /// The calls with room for so many more, and how many there are. Whoever changes that says so by [`Self::set_depth`].
+    pub(super) fn with_room(&mut self, more: usize) -> (&mut [Open], usize) {
+        let needed = self.depth + more;
+        if self.calls.len() < needed {
+            self.calls.resize(needed * 2, Open::default());
+        }
+        (&mut self.calls, self.depth)
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub(super) fn set_depth(&mut self, depth: usize) {
+        debug_assert!(depth <= self.calls.len());
+        self.depth = depth;
+    }
 }
 
 /// A thread's events in one segment.
@@ -36,7 +94,7 @@ pub(super) struct Stream {
     pub(super) last: Last,
     pub(super) cpu: i64,
     pub(super) history: History,
-    pub(super) open: Vec<Open>,
+    pub(super) open: Stack,
 }
 
 impl Stream {
@@ -50,7 +108,7 @@ impl Stream {
             },
             cpu: 0,
             history: History::default(),
-            open: Vec::new(),
+            open: Stack::default(),
         }
     }
 
@@ -78,9 +136,8 @@ impl Stream {
     /// The call that ends, if all goes as usual.
     #[inline]
     pub(super) fn is_next_leave(&self, call: &MethodLeave) -> bool {
-        self.open.last().is_some_and(|open| {
-            (open.method, open.class, open.ticket) == (call.method.0, call.class.0, call.ticket)
-        })
+        let last = self.open.last();
+        last.is_some_and(|open| open.is(call.method.0, call.class.0, call.ticket))
     }
 
     /// A call ends.

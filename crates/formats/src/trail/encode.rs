@@ -8,7 +8,7 @@ use super::record;
 use super::segment::{HEADER, Header, Kind};
 use super::value::{Last, Sink, Texts};
 use crate::{Encode, Loss};
-use jtrail_model::Event;
+use jtrail_model::{Calls, Event};
 
 /// Writes a trail.
 #[derive(Default)]
@@ -59,6 +59,27 @@ impl Encode for Encoder {
         }
         if self.block.is_full() {
             self.write(out);
+        }
+    }
+
+    fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
+        let mut calls = *calls;
+        loop {
+            let taken = self.block.calls(&calls, &self.threads);
+            self.totals
+                .add_calls(taken.enters, taken.all - taken.enters);
+            if self.block.is_full() {
+                self.write(out);
+            }
+            if taken.all == calls.steps.len() {
+                return;
+            }
+            // What comes next is not as expected.
+            calls = calls.behind(taken.all);
+            if let Some((event, rest)) = calls.split_first() {
+                self.event(&event, out);
+                calls = rest;
+            }
         }
     }
 

@@ -20,53 +20,67 @@ const DENSE: u64 = 1 << 20;
 /// A segment of events that is being filled.
 #[derive(Default)]
 pub(super) struct Block {
-    events: u32,
+    pub(super) events: u32,
     /// The first time, and the span of all.
     base: i64,
-    times: Option<[i64; 2]>,
+    pub(super) times: Option<[i64; 2]>,
     /// Whether calls have CPU times; told by the first.
-    has_cpu: Option<bool>,
-    streams: Vec<Stream>,
+    pub(super) has_cpu: Option<bool>,
+    pub(super) streams: Vec<Stream>,
     /// What the threads had at the segment's begin.
     begins: Vec<Thread>,
     by_thread: HashMap<u64, u32, Seed>,
     ended: Vec<u64>,
     /// The stream that events belong to now, and how many in a row.
-    current: usize,
-    run: u64,
-    symbols: u16,
+    pub(super) current: usize,
+    pub(super) run: u64,
+    pub(super) symbols: u16,
     records: ByCode<u16>,
     leave_by_exception: u16,
     /// By method: symbol and class.
-    dense: Vec<(u16, u64)>,
+    pub(super) dense: Vec<(u16, u64)>,
     used: Vec<u32>,
     sparse: HashMap<(u64, u64), u16, Seed>,
-    foresight: Foresight,
-    hits: Bits,
+    pub(super) foresight: Foresight,
+    pub(super) hits: Bits,
     texts: Texts,
-    columns: [Vec<u8>; COLUMNS],
+    pub(super) columns: [Vec<u8>; COLUMNS],
 }
 
-#[derive(Default)]
-struct Bits {
-    word: u8,
+/// Bits, low ones first.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Bits {
+    word: u64,
     count: u32,
 }
 
 impl Bits {
     #[inline]
-    fn push(&mut self, bit: bool, out: &mut Vec<u8>) {
-        self.word |= u8::from(bit) << self.count;
+    pub(super) fn push(&mut self, bit: bool, out: &mut Vec<u8>) {
+        self.word |= u64::from(bit) << self.count;
         self.count += 1;
-        if self.count == 8 {
+        if self.count == u64::BITS {
+            self.finish(out);
+        }
+    }
+
+    /// How many more there are before the next ones are appended.
+    pub(super) fn room(self) -> usize {
+        (u64::BITS - self.count) as usize
+    }
+
+    /// As many as there is room for at most.
+    pub(super) fn push_many(&mut self, bits: u64, count: usize, out: &mut Vec<u8>) {
+        self.word |= bits << self.count;
+        self.count += count as u32;
+        if self.count == u64::BITS {
             self.finish(out);
         }
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
-        if self.count > 0 {
-            out.push(self.word);
-        }
+        let bytes = self.count.div_ceil(8) as usize;
+        out.extend_from_slice(&self.word.to_le_bytes()[..bytes]);
         *self = Self::default();
     }
 }
@@ -126,11 +140,10 @@ impl Block {
 
     /// Chooses the stream of a thread.
     #[inline]
-    fn choose(&mut self, thread: ThreadId, time: Option<i64>, threads: &Threads) {
+    pub(super) fn choose(&mut self, thread: ThreadId, time: Option<i64>, threads: &Threads) {
         if self.events == 0 {
             self.begin(time.unwrap_or(0));
         } else if self.streams[self.current].last.thread == thread {
-            self.run += 1;
             return;
         }
         self.end_run();
@@ -142,7 +155,6 @@ impl Block {
             (streams.len() - 1) as u32
         });
         self.current = at as usize;
-        self.run = 1;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -176,19 +188,40 @@ impl Block {
 
     pub(super) fn is_full(&self) -> bool {
         self.events >= EVENTS
-            || self.columns.iter().map(Vec::len).sum::<usize>() >= BYTES
+            || self.bytes() >= BYTES
             || self.streams.len() >= MOST_THREADS
             || usize::from(self.symbols) >= MOST_SYMBOLS
     }
 
     #[inline]
     fn saw(&mut self, time: Option<i64>) {
-        self.events += 1;
-        self.streams[self.current].thread.events += 1;
+        self.saw_many(1);
         if let Some(time) = time {
-            let [first, last] = self.times.unwrap_or([time; 2]);
-            self.times = Some([first.min(time), last.max(time)]);
+            self.saw_time(time);
         }
+    }
+
+    #[inline]
+    pub(super) fn saw_many(&mut self, events: u32) {
+        self.events += events;
+        self.run += u64::from(events);
+        self.streams[self.current].thread.events += u64::from(events);
+    }
+
+    #[inline]
+    pub(super) fn saw_time(&mut self, time: i64) {
+        let [first, last] = self.times.unwrap_or([time; 2]);
+        self.times = Some([first.min(time), last.max(time)]);
+    }
+
+    /// How many events there is room for before the segment has to be looked at again, each of so many bytes at most.
+    pub(super) fn room(&self, bytes: usize) -> usize {
+        let events = (EVENTS - self.events.min(EVENTS)) as usize;
+        events.min(BYTES.saturating_sub(self.bytes()) / bytes)
+    }
+
+    fn bytes(&self) -> usize {
+        self.columns.iter().map(Vec::len).sum()
     }
 
     fn end_run(&mut self) {
@@ -324,7 +357,6 @@ impl Block {
         if size > LARGEST_RECORD || self.texts.are_too_many() {
             self.columns[Column::Records as usize].truncate(start);
             self.streams[self.current].last = last;
-            self.run -= 1;
             return false;
         }
         let symbol = self.record_symbol(code);

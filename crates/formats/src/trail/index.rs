@@ -1,10 +1,10 @@
 //! What a trail says of itself: where its segments are, and how much there was of everything.
 
 use super::columns::{pack, unpack};
-use super::record::ByCode;
+use super::record::{self, ByCode};
 use super::value::{Bytes, put_number, put_signed};
 
-/// An index is written behind so many segments.
+/// An index is written behind so many segments at the latest.
 pub(super) const MOST_ENTRIES: usize = 1024;
 /// The last bytes of a trace that is whole, behind the place of its last index.
 pub(super) const END: [u8; 8] = *b"JTR end\xb5";
@@ -42,6 +42,11 @@ impl Totals {
     pub(super) fn add(&mut self, code: u8) {
         self.by_code.0[usize::from(code)] += 1;
     }
+
+    pub(super) fn add_calls(&mut self, enters: usize, leaves: usize) {
+        self.by_code.0[usize::from(record::METHOD_ENTER)] += enters as u64;
+        self.by_code.0[usize::from(record::METHOD_LEAVE)] += leaves as u64;
+    }
 }
 
 /// What an index holds, as it is read.
@@ -57,8 +62,9 @@ impl Index {
         self.entries.push(entry);
     }
 
+    /// Whether there is no room for a segment of events with its definitions.
     pub(super) fn is_full(&self) -> bool {
-        self.entries.len() >= MOST_ENTRIES
+        self.entries.len() + 2 > MOST_ENTRIES
     }
 
     /// Appends the payload of an index that is at `offset`, and forgets its entries. `end`: it is the last.

@@ -12,6 +12,7 @@ mod parts;
 mod record;
 pub mod recover;
 mod segment;
+mod steps;
 mod symbols;
 mod times;
 mod value;

@@ -29,7 +29,13 @@ impl History {
         self.push(u32::from(symbol) << 1 | 1);
     }
 
-    #[inline]
+    /// A call begins, of that symbol, or ends, that began with it.
+    #[inline(always)]
+    pub(super) fn call(&mut self, symbol: u16, ends: bool) {
+        self.push(u32::from(symbol) << 1 | u32::from(ends));
+    }
+
+    #[inline(always)]
     fn push(&mut self, what: u32) {
         let mixed = what.wrapping_mul(0x9e37_79b1) >> (32 - BITS);
         self.0 = (self.0 << SHIFT ^ mixed) & ((1 << BITS) - 1);

@@ -7,11 +7,26 @@ const ONE: i64 = 240;
 /// Steps from [`ONE`] on, by this much, are two bytes.
 const TWO: i64 = 15 << 8;
 
+/// Most bytes of a step.
+pub(super) const LONGEST: usize = 11;
+
+/// The byte of a step of one.
+#[inline]
+pub(super) fn short(step: i64) -> Option<u8> {
+    (0..ONE).contains(&step).then_some(step as u8)
+}
+
 #[inline]
 pub(super) fn put_time(step: i64, out: &mut Vec<u8>) {
-    if (0..ONE).contains(&step) {
-        out.push(step as u8);
-    } else if (ONE..ONE + TWO).contains(&step) {
+    match short(step) {
+        Some(byte) => out.push(byte),
+        None => put_long(step, out),
+    }
+}
+
+/// Appends a step of more bytes than one.
+pub(super) fn put_long(step: i64, out: &mut Vec<u8>) {
+    if (ONE..ONE + TWO).contains(&step) {
         let rest = step - ONE;
         out.extend_from_slice(&[(ONE + (rest >> 8)) as u8, rest as u8]);
     } else {

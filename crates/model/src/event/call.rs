@@ -1,6 +1,6 @@
 //! Calls, one by one and aggregated.
 
-use crate::{ClassId, Duration, MethodId, ThreadId, Timestamp};
+use crate::{ClassId, Duration, Event, MethodId, ThreadId, Timestamp};
 
 /// See [`crate::Event::MethodEnter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,6 +38,97 @@ pub struct MethodLeave {
     pub cpu_time: Duration,
     /// An exception ended the call. Formats that don't tell read as `false`.
     pub by_exception: bool,
+}
+
+/// Calls of one thread that begin, or end by return, in a row: as an [`Event`] for each, in less room.
+///
+/// They go as calls do: what ends is the innermost call that is open, with its method and ticket; each ticket is that of the call before, and one; time
+/// never falls.
+#[derive(Clone, Copy, Debug)]
+pub struct Calls<'c> {
+    /// The calling thread.
+    pub thread: ThreadId,
+    /// CPU time of the thread at all of them, 0 when not measured.
+    pub cpu_time: Duration,
+    /// Ticket of the last call that began before them.
+    pub ticket: u32,
+    /// Recorded calls that are open before them.
+    pub depth: u32,
+    /// What happens, in order.
+    pub steps: &'c [CallStep],
+}
+
+/// A call begins or ends. See [`Calls`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CallStep {
+    /// When.
+    pub time: Timestamp,
+    /// The method.
+    pub method: MethodId,
+    /// Its declaring class.
+    pub class: ClassId,
+    /// As [`MethodEnter::ticket`].
+    pub ticket: u32,
+    /// It ends.
+    pub ends: bool,
+}
+
+impl Calls<'_> {
+    /// The same as events.
+    pub fn events(mut self) -> impl Iterator<Item = Event<'static>> {
+        std::iter::from_fn(move || {
+            let (event, rest) = self.split_first()?;
+            self = rest;
+            Some(event)
+        })
+    }
+
+    /// The first of them as an event, and the others.
+    pub fn split_first(self) -> Option<(Event<'static>, Self)> {
+        let &CallStep {
+            time,
+            method,
+            class,
+            ticket,
+            ends,
+        } = self.steps.first()?;
+        let (thread, cpu_time) = (self.thread, self.cpu_time);
+        let rest = self.behind(1);
+        let event = match ends {
+            true => Event::MethodLeave(MethodLeave {
+                thread,
+                time,
+                method,
+                class,
+                ticket,
+                cpu_time,
+                by_exception: false,
+            }),
+            false => Event::MethodEnter(MethodEnter {
+                thread,
+                time,
+                method,
+                class,
+                ticket,
+                cpu_time,
+                stack_depth: rest.depth.into(),
+            }),
+        };
+        Some((event, rest))
+    }
+
+    /// All but the first `count` of them.
+    pub fn behind(self, count: usize) -> Self {
+        let (passed, steps) = self.steps.split_at(count);
+        let ends = passed.iter().filter(|step| step.ends).count() as u32;
+        let enters = passed.len() as u32 - ends;
+        Self {
+            ticket: self.ticket.wrapping_add(enters),
+            depth: self.depth.wrapping_add(enters).wrapping_sub(ends),
+            steps,
+            ..self
+        }
+    }
 }
 
 /// See [`crate::Event::AggregatedEnter`].

@@ -1,0 +1,230 @@
+//! Calls that the writer takes in a row make the same trace as calls one by one, whatever the records.
+
+use super::*;
+use crate::writer::stream::Sink;
+use jtrail_formats::Format;
+use jtrail_model::{Timestamp, Totals};
+
+const THREADS: u32 = 3;
+const METHODS: u32 = 40;
+const STEPS: u32 = 4_000;
+
+/// Numbers that look like chance, the same ones each time.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn below(&mut self, limit: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (((self.0 >> 32) * u64::from(limit)) >> 32) as u32
+    }
+
+    fn one_in(&mut self, many: u32) -> bool {
+        self.below(many) == 0
+    }
+}
+
+/// The translator, as a sink that knows of no runs.
+struct OneByOne<'t>(&'t mut Translator);
+
+impl Sink for OneByOne<'_> {
+    fn enter(&mut self, thread: u32, time: u64, method: u32) {
+        self.0.enter(thread, time, method);
+    }
+    fn leave(&mut self, thread: u32, time: u64, method: u32) {
+        self.0.leave(thread, time, method);
+    }
+    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
+        self.0.coded(thread, time, code, payload);
+    }
+}
+
+/// Threads that record what comes to their minds, and the writer.
+struct Program {
+    random: Random,
+    buffers: Vec<*const ThreadBuffer>,
+    /// The methods of open calls, as each thread sees it.
+    open: Vec<Vec<u32>>,
+    now: u64,
+}
+
+impl Program {
+    /// A program that begins at a tick.
+    fn new(seed: u64, now: u64, exchange: &Exchange, merge: &mut Merge) -> Self {
+        let buffers = (1..=THREADS).map(|thread| {
+            let buffer = ThreadBuffer::new(thread.into(), thread, exchange.clone());
+            let (announcement, buffer) = BufferHandle::share(buffer);
+            merge.add_buffer(announcement);
+            buffer.cast_const()
+        });
+        Self {
+            buffers: buffers.collect(),
+            random: Random(0x9e37_79b9_7f4a_7c15 ^ seed << 32 ^ seed),
+            open: vec![Vec::new(); THREADS as usize],
+            now,
+        }
+    }
+
+    fn record(&self, thread: usize, low: u64) {
+        // SAFETY: all buffers are this thread's, and there until it finishes them.
+        let buffer = unsafe { &*self.buffers[thread] };
+        // SAFETY: likewise.
+        assert!(unsafe { buffer.try_record(self.now, low) || buffer.record(self.now, low) });
+    }
+
+    fn coded(&self, thread: usize, code: Code, first: u64) {
+        let payload = [first, 0, 0];
+        let words = code.words(first).expect("a known record");
+        // SAFETY: as in `record`.
+        assert!(unsafe { (*self.buffers[thread]).record_coded(self.now, code, &payload[..words]) });
+    }
+
+    /// Goes on a little, mostly on one thread, with calls that nest, mostly.
+    fn go_on(&mut self) {
+        let thread = match self.random.one_in(20) {
+            true => self.random.below(THREADS) as usize,
+            false => 0,
+        };
+        self.now += match self.random.below(40) {
+            0..20 => 0,
+            20..38 => u64::from(self.random.below(300)),
+            38 => u64::from(self.random.below(100_000)),
+            _ if self.random.one_in(200) => 1 << (30 + self.random.below(10)),
+            _ => u64::from(self.random.below(5_000)),
+        };
+        let any = self.random.below(METHODS);
+        let innermost = self.open[thread].last().copied();
+        match (self.random.below(60), innermost) {
+            (0, _) => self.coded(thread, Code::LeaveByException, any.into()),
+            (1, Some(method)) => {
+                self.open[thread].pop();
+                self.coded(thread, Code::LeaveByException, method.into());
+            }
+            (2, Some(method)) => self.coded(thread, Code::SuperReturned, method.into()),
+            (3, Some(method)) => self.coded(thread, Code::SuperCall, method.into()),
+            (4, _) if self.random.one_in(4) => self.coded(thread, Code::Caught, any.into()),
+            (5, _) if self.random.one_in(4) => self.record(thread, record::leave(any)),
+            (6, _) if self.random.one_in(20) => {
+                let lost = record::lost(self.random.below(9).into(), self.random.below(3).into());
+                self.coded(thread, Code::Lost, lost);
+            }
+            (7, _) if self.random.one_in(20) => self.coded(thread, Code::Cpu, self.now / 2),
+            (8, _) if self.random.one_in(40) => {
+                self.open[thread].clear();
+                self.coded(thread, Code::ThreadEnd, thread as u64 + 1);
+            }
+            (9..34, Some(method)) => {
+                self.open[thread].pop();
+                self.record(thread, record::leave(method));
+            }
+            _ => {
+                let method = match any % 4 {
+                    0 => any,
+                    _ => any / 8,
+                };
+                self.open[thread].push(method);
+                self.record(thread, record::enter(method));
+            }
+        }
+    }
+}
+
+/// What the writer makes of a program that begins at a tick.
+fn trace(
+    seed: u64,
+    now: u64,
+    format: Format,
+    timeline: Timeline,
+    in_runs: bool,
+) -> (Vec<u8>, Totals) {
+    let (empty, supply, _memory) = create_pool(64 * CHUNK_BYTES as u64).expect("memory");
+    let (full_sender, full): (_, Receiver<Full>) = unbounded();
+    let exchange = Exchange {
+        empty: supply,
+        full: full_sender,
+        wake: bounded(1).0,
+        when_full: WhenFull::Block,
+        ticks: None,
+    };
+    let mut merge = Merge::new(empty);
+    let mut program = Program::new(seed, now, &exchange, &mut merge);
+    let settings = Settings {
+        tell_threads: seed % 2 == 0,
+        aggregate: seed % 8 == 7,
+        has_gate: seed % 8 == 5,
+        ..Settings::default()
+    };
+    let mut translator = Translator::new(format.encoder(), timeline, settings);
+    translator.begin();
+    let marks = |number| match number % 5 {
+        0 => SuperMarks::Behind,
+        1 => SuperMarks::Around,
+        _ => SuperMarks::None,
+    };
+    let method = |number| MethodInfo {
+        number,
+        name: format!("m{number}").into(),
+        descriptor: "()V".into(),
+        marks: marks(number),
+        ..MethodInfo::default()
+    };
+    translator.add_class(ClassInfo::default());
+    translator.add_methods(0, (0..METHODS).map(method).collect());
+    let mut take = |program: &mut Program, translator: &mut Translator, limit| {
+        let published = merge.published().expect("nobody hands a chunk over");
+        for message in full.try_iter() {
+            merge.add_full(&message);
+        }
+        merge.add_published(published);
+        match in_runs {
+            true => merge.run(limit, translator),
+            false => merge.run(limit, &mut OneByOne(translator)),
+        }
+        if program.random.one_in(8) {
+            let time = Timestamp(timeline.at(limit));
+            match program.random.one_in(3) {
+                true => translator.pause(time),
+                false => translator.resume(time),
+            }
+        }
+    };
+    for _ in 0..STEPS {
+        program.go_on();
+        if program.random.one_in(100) {
+            let limit = program.now - u64::from(program.random.below(3_000));
+            take(&mut program, &mut translator, limit);
+        }
+    }
+    let now = program.now;
+    take(&mut program, &mut translator, now);
+    for buffer in program.buffers {
+        // SAFETY: this is the last use by its thread.
+        unsafe { ThreadBuffer::finish(buffer) };
+    }
+    full.try_iter().for_each(|message| merge.add_full(&message));
+    merge.discard();
+    translator.totals(Timestamp(timeline.at(now)), None);
+    while translator.end_part() {}
+    let totals = translator.totals_so_far();
+    (translator.out, totals)
+}
+
+#[test]
+fn runs_make_the_same_trace_as_calls_one_by_one() {
+    let first = Reading::take(System::now);
+    let timeline = Timeline::since(first, System::now);
+    let mut calls = 0;
+    for seed in 0..60 {
+        // Behind the first reading of the clock, and some a little before it.
+        let now = first.ticks() - 5_000 * (seed % 3);
+        for format in [Format::Trail, Format::TptpBinary] {
+            let (in_runs, totals) = trace(seed, now, format, timeline, true);
+            let (one_by_one, same) = trace(seed, now, format, timeline, false);
+            assert!(in_runs == one_by_one, "seed {seed}, {format:?}");
+            assert_eq!(totals, same);
+            calls += totals.enters;
+        }
+    }
+    assert!(calls > 50_000, "{calls}");
+}

@@ -1,0 +1,106 @@
+//! Methods and their classes: what is known of them, and how the trace comes to know them.
+
+use super::calls::Phase;
+use super::{Translator, slot};
+use crate::writer::MethodInfo;
+use jtrail_model::{
+    ClassDef, ClassId, Event, MethodDef, MethodDetail, MethodId, ObjectId, ThreadId, Timestamp,
+};
+use jtrail_options::Events;
+
+/// What each call asks of its method. All else stands apart, so that this stays near the processor.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known {
+    /// None until it is announced in the trace.
+    pub(super) id: MethodId,
+    pub(super) class: ClassId,
+    /// How often it was entered.
+    pub(super) entered: u64,
+    /// Where its calls begin: they have come as far as calls come if they make no marks.
+    pub(super) phase: Phase,
+}
+
+#[derive(Default)]
+pub(super) struct Method {
+    pub(super) class: u32,
+    pub(super) info: MethodInfo,
+    /// Text of its frames; empty until there is one.
+    pub(super) frame: Box<str>,
+    /// Its lines are to be told, if it has any.
+    pub(super) is_covered: bool,
+    /// Its lines, each with the counters that stand for it.
+    pub(super) counters: Vec<(u32, u32)>,
+    /// The counter of its first instruction.
+    pub(super) entry_counter: Option<u32>,
+}
+
+impl Method {
+    pub(super) fn is_constructor(&self) -> bool {
+        &*self.info.name == "<init>"
+    }
+}
+
+impl Translator {
+    pub(crate) fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
+        let of_class = &mut slot(&mut self.classes, class).methods;
+        of_class.extend(methods.iter().map(|info| info.number));
+        for info in methods {
+            slot(&mut self.known, info.number).phase = Phase::first(info.marks);
+            let method = slot(&mut self.methods, info.number);
+            method.class = class;
+            method.info = info;
+        }
+    }
+
+    /// A method's ids; announces it and its class if need be.
+    #[inline]
+    pub(super) fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
+        match self.known.get(number as usize) {
+            Some(known) if !known.id.is_none() => (known.id, known.class),
+            _ => self.announce(number, time),
+        }
+    }
+
+    #[cold]
+    fn announce(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
+        let class = slot(&mut self.methods, number).class;
+        let class_id = self.class(class, time);
+        let id = MethodId(self.ids.next());
+        let known = slot(&mut self.known, number);
+        (known.id, known.class) = (id, class_id);
+        let method = &self.methods[number as usize];
+        let event = Event::MethodDef(MethodDef {
+            method: id,
+            class: class_id,
+            name: (&*method.info.name).into(),
+            signature: (&*method.info.descriptor).into(),
+            start_line: method.info.lines.0.into(),
+            end_line: method.info.lines.1.into(),
+        });
+        let size = i64::from(method.info.code_length);
+        self.encoder.event(&event, &mut self.out);
+        if size > 0 && !self.is_off(Events::DETAILS) {
+            self.event(&Event::MethodDetail(MethodDetail { method: id, size }));
+        }
+        (id, class_id)
+    }
+
+    /// A class's id; announces it if need be.
+    #[inline]
+    pub(super) fn class(&mut self, number: u32, time: Timestamp) -> ClassId {
+        let class = slot(&mut self.classes, number);
+        if class.id.is_none() {
+            class.id = ClassId(self.ids.next());
+            let event = Event::ClassDef(ClassDef {
+                class: class.id,
+                thread: ThreadId::NONE,
+                time,
+                name: (&*class.info.name).into(),
+                source_name: (&*class.info.source_file).into(),
+                object: ObjectId::NONE,
+            });
+            self.encoder.event(&event, &mut self.out);
+        }
+        class.id
+    }
+}

@@ -1,0 +1,118 @@
+//! Runs of calls: enters and leaves in a row, of one thread. Nearly all records are in such runs, and nearly all of these are calls of methods that
+//! the trace knows, and returns of the innermost call. These become steps in a tight loop, and are handed to the encoder together. What is unusual goes
+//! the careful way, one by one, and so may all the others, with the same outcome.
+
+use super::super::stream::Run;
+use super::calls::Call;
+use super::{Thread, Translator};
+use crate::buffer::record;
+use jtrail_model::{CallStep, Calls, Timestamp};
+
+/// Most steps that an encoder gets at once: few enough to stay in the processor's first cache.
+pub(super) const MOST_STEPS: usize = 256;
+
+impl Translator {
+    /// Writes the first calls of a run, as far as they are usual; how many.
+    pub(super) fn called(&mut self, number: u32, run: Run<'_>) -> usize {
+        if self.paused.is_some() || self.settings.aggregate {
+            return 0;
+        }
+        let [first, ..] = run.words else { return 0 };
+        let last = run.words.get(MOST_STEPS).or(run.words.last());
+        let Some(time_of) = self.timeline.times_from(run.time(*first)) else {
+            return 0;
+        };
+        match last.map_or(0, |last| run.ticks_behind_first(*last)) {
+            // The clock stands still for many records.
+            0 => {
+                let time = time_of(0);
+                self.steps(number, run, 0, |_| time)
+            }
+            _ => self.steps(number, run, run.most_ticks(), time_of),
+        }
+    }
+
+    /// As [`Self::called`], of words that are so many ticks behind the first one at most.
+    #[inline(always)]
+    fn steps(
+        &mut self,
+        number: u32,
+        run: Run<'_>,
+        most_ticks: u64,
+        time_of: impl Fn(u64) -> i64,
+    ) -> usize {
+        let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
+            return 0;
+        };
+        if thread.id.is_none() {
+            return 0; // it is not announced yet, or has ended
+        }
+        let Thread {
+            id,
+            last,
+            cpu,
+            ticket,
+            calls,
+            hidden,
+            ..
+        } = &mut **thread;
+        let (mut time, mut newest) = (*last, *ticket);
+        let depth = calls.len() as u32 - *hidden;
+        let mut count = 0;
+        for (step, &word) in self.steps.iter_mut().zip(run.words) {
+            let ticks = run.ticks_behind_first(word);
+            if ticks > most_ticks {
+                break;
+            }
+            let method = record::method(word);
+            let Some(known) = self.known.get_mut(method as usize) else {
+                break;
+            };
+            let ends = record::is_leave(word);
+            let of = if ends {
+                let Some(call) = calls.last().filter(|call| call.ends_with(method)) else {
+                    break;
+                };
+                let ticket = call.ticket;
+                calls.pop();
+                ticket
+            } else {
+                let Some(next) = newest.checked_add(1) else {
+                    break;
+                };
+                if known.id.is_none() {
+                    break;
+                }
+                calls.push(Call::new(method, next, known.phase));
+                known.entered += 1;
+                newest = next;
+                next
+            };
+            time = time.max(Timestamp(time_of(ticks)));
+            *step = CallStep {
+                time,
+                method: known.id,
+                class: known.class,
+                ticket: of,
+                ends,
+            };
+            count += 1;
+        }
+        if count == 0 {
+            return 0;
+        }
+        let enters = u64::from(newest - *ticket);
+        let steps = Calls {
+            thread: *id,
+            cpu_time: *cpu,
+            ticket: *ticket,
+            depth,
+            steps: &self.steps[..count],
+        };
+        (*last, *ticket) = (time, newest);
+        self.encoder.calls(&steps, &mut self.out);
+        self.totals.enters += enters;
+        self.totals.leaves += count as u64 - enters;
+        count
+    }
+}

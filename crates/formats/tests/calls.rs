@@ -1,0 +1,177 @@
+//! Calls in a row are the same bytes as calls one by one, in every format.
+
+use jtrail_formats::{Encode, Format};
+use jtrail_model::*;
+
+/// A thread's open calls, and what it came to.
+#[derive(Default)]
+struct Thread {
+    open: Vec<(u64, u32)>,
+    ticket: u32,
+    time: i64,
+}
+
+/// What threads do, by chance, the same each time.
+struct Program {
+    random: u64,
+    threads: Vec<Thread>,
+    methods: u64,
+}
+
+enum Told {
+    Calls(ThreadId, Duration, u32, u32, Vec<CallStep>),
+    Event(Event<'static>),
+}
+
+impl Program {
+    fn new(methods: u64) -> Self {
+        Self {
+            random: 88_172_645_463_325_252,
+            threads: (0..3).map(|_| Thread::default()).collect(),
+            methods,
+        }
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        ((u128::from(self.random) * u128::from(limit)) >> 64) as u64
+    }
+
+    fn step(&mut self, number: usize) -> CallStep {
+        let wait = match self.below(100) {
+            0 => self.below(10_000_000),
+            1..5 => self.below(5_000),
+            5..60 => 0,
+            _ => self.below(240),
+        };
+        let method = match self.below(4) {
+            0 => 1 + self.below(self.methods),
+            _ => 1 + self.below(7),
+        };
+        let ends = self.below(100) < 48;
+        let thread = &mut self.threads[number];
+        thread.time += wait as i64;
+        let (method, ticket, ends) = match thread.open.pop_if(|_| ends) {
+            Some((method, ticket)) => (method, ticket, true),
+            None => {
+                thread.ticket = thread.ticket.wrapping_add(1);
+                thread.open.push((method, thread.ticket));
+                (method, thread.ticket, false)
+            }
+        };
+        CallStep {
+            time: Timestamp(thread.time),
+            method: MethodId(method),
+            class: ClassId(method % 100),
+            ticket,
+            ends,
+        }
+    }
+
+    /// Some calls in a row, or something else.
+    fn next(&mut self) -> Told {
+        let number = self.below(12).saturating_sub(9) as usize;
+        let id = ThreadId(number as u64 + 5);
+        let Thread { ticket, time, .. } = self.threads[number];
+        match self.below(40) {
+            0 => self.threads[number].ticket = ticket.wrapping_add(1_000_000_007),
+            1 => {
+                return Told::Event(Event::ThreadName(ThreadName {
+                    thread: id,
+                    time: Timestamp(time),
+                    name: "other".into(),
+                }));
+            }
+            2 => {
+                if let Some((method, ticket)) = self.threads[number].open.pop() {
+                    return Told::Event(Event::MethodLeave(MethodLeave {
+                        thread: id,
+                        time: Timestamp(time),
+                        method: MethodId(method),
+                        class: ClassId(method % 100),
+                        ticket,
+                        cpu_time: Duration(0),
+                        by_exception: true,
+                    }));
+                }
+            }
+            _ => {}
+        }
+        let Thread { open, ticket, .. } = &self.threads[number];
+        let (depth, ticket) = (open.len() as u32, *ticket);
+        let cpu = match self.below(50) {
+            0 => Duration(time / 2 + 1),
+            _ => Duration(0),
+        };
+        let count = [1, 3, 64, 256, 700][self.below(5) as usize];
+        let count = 1 + self.below(count);
+        let steps = (0..count).map(|_| self.step(number)).collect();
+        Told::Calls(id, cpu, ticket, depth, steps)
+    }
+}
+
+/// The bytes of so many rows of calls and other events, and how many events these are.
+fn encoded(format: Format, methods: u64, rows: u64, in_rows: bool) -> (Vec<u8>, usize) {
+    let mut encoder = format.encoder();
+    let (mut out, mut events) = (Vec::new(), 0);
+    let mut program = Program::new(methods);
+    encoder.begin(&mut out);
+    define(&mut *encoder, methods, &mut out);
+    for _ in 0..rows {
+        match program.next() {
+            Told::Event(event) => encoder.event(&event, &mut out),
+            Told::Calls(thread, cpu_time, ticket, depth, steps) => {
+                events += steps.len();
+                let calls = Calls {
+                    thread,
+                    cpu_time,
+                    ticket,
+                    depth,
+                    steps: &steps,
+                };
+                match in_rows {
+                    true => encoder.calls(&calls, &mut out),
+                    false => calls.events().for_each(|e| encoder.event(&e, &mut out)),
+                }
+            }
+        }
+    }
+    encoder.end(&mut out);
+    (out, events)
+}
+
+fn define(encoder: &mut dyn Encode, methods: u64, out: &mut Vec<u8>) {
+    for method in 1..=methods {
+        let event = Event::MethodDef(MethodDef {
+            method: MethodId(method),
+            class: ClassId(method % 100),
+            name: format!("m{method}").into(),
+            signature: "()V".into(),
+            ..MethodDef::default()
+        });
+        encoder.event(&event, out);
+    }
+}
+
+#[test]
+fn rows_of_calls_are_the_same_bytes_in_every_format() {
+    for format in Format::ALL {
+        let (in_rows, events) = encoded(format, 50, 300, true);
+        let (one_by_one, _) = encoded(format, 50, 300, false);
+        assert!(in_rows == one_by_one, "{format:?}");
+        assert!(events > 10_000, "{events}");
+    }
+}
+
+/// Enough for several segments, with methods beyond what a segment may have.
+#[test]
+fn rows_of_calls_are_the_same_bytes_over_segments() {
+    for (methods, rows) in [(300, 8_000), (90_000, 4_000)] {
+        let (in_rows, events) = encoded(Format::Trail, methods, rows, true);
+        let (one_by_one, _) = encoded(Format::Trail, methods, rows, false);
+        assert!(in_rows == one_by_one, "{methods} methods");
+        assert!(events > 350_000, "{events}");
+    }
+}
