@@ -150,7 +150,7 @@ fn trace(
     let mut merge = Merge::new(empty);
     let mut program = Program::new(seed, now, &exchange, &mut merge);
     let settings = Settings {
-        tell_threads: seed % 2 == 0,
+        tell_threads: seed.is_multiple_of(2),
         aggregate: seed % 8 == 7,
         has_gate: seed % 8 == 5,
         ..Settings::default()
