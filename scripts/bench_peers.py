@@ -198,10 +198,8 @@ class AsyncProfiler(Tracer):
         self.library = folder / entry
 
     def java(self, run_):
-        names = run_.work.classes
-        if any(name.endswith(".*") for name in names):
-            raise Unavailable("traces methods of classes that are named one by one, not of packages")
-        traces = ",".join(f"trace={name}.*" for name in names)
+        # A class, or a package with its star, and all methods.
+        traces = ",".join(f"trace={name}.*" for name in run_.work.classes)
         return [f"-agentpath:{self.library}=start,{traces},jstackdepth={self.depth},jfr,file={self.file(run_)}"]
 
     @staticmethod

@@ -64,7 +64,9 @@ class Figures(unittest.TestCase):
     def test_a_server_has_calls_for_each_answer_and_keeps_all_processors_busy(self):
         runs = [made("server", "bare", [90, 50]), made("server", "jtrail", [300, 250], answers=10, calls=1000, lost=0)]
         self.assertEqual(calls_made(runs, WORKS["server"], 25), (100, 100))
-        self.assertEqual(figures(runs, WORKS["server"], 25, "jtrail", None)["pair"], 4)
+        found = figures(runs, WORKS["server"], 25, "jtrail", None)
+        self.assertEqual(found["pair"], 4)
+        self.assertNotIn("share", found)
 
     def test_a_run_that_is_one_batch_has_no_first_one(self):
         runs = [made("start", "bare", [50], made=1), made("start", "bare", [40], made=1), made("start", "jtrail", [60], made=1, calls=1, bytes=2000)]
@@ -203,9 +205,11 @@ class Tracers(unittest.TestCase):
         with self.assertRaisesRegex(Unavailable, "counted nothing"):
             bench_peers.BTrace("x").recorded(self.run_of("fib", stdout="batch=1\n"))
 
-    def test_async_profiler_takes_no_packages(self):
-        with self.assertRaisesRegex(Unavailable, "not of packages"):
-            bench_peers.AsyncProfiler("x", 1).java(self.run_of("sql"))
+    def test_async_profiler_takes_classes_and_packages(self):
+        tracer = bench_peers.AsyncProfiler("x", 1)
+        tracer.library = "/lib.so"
+        self.assertEqual(tracer.java(self.run_of("sql")), ["-agentpath:/lib.so=start,trace=org.h2.*.*,jstackdepth=1,jfr,file=/tmp/async.jfr"])
+        self.assertIn("=start,trace=WorkThreads.*,trace=WorkThreads$Part.*,", tracer.java(self.run_of("threads"))[0])
 
     def test_what_cannot_be_fetched_is_a_reason(self):
         with self.assertRaisesRegex(Unavailable, "cannot fetch it: no-such-program is not installed"):
