@@ -9,6 +9,7 @@ import os
 import pathlib
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,11 +31,11 @@ def machine(jdks, quick):
     except OSError:
         names = []
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    runtimes = [re.search(r'JAVA_RUNTIME_VERSION="(.*)"', (pathlib.Path(home) / "release").read_text()) for home in jdks]
+    runtimes = {version(home): re.search(r'JAVA_RUNTIME_VERSION="(.*)"', (pathlib.Path(home) / "release").read_text()) for home in jdks}
     return {"machine": f"{os.cpu_count()} cores of {names[0] if names else platform.machine()}, {platform.system()}",
             "jtrail": commit or "of no repository",
-            "JDK": ", ".join(found[1] if found else version(home) for found, home in zip(runtimes, jdks)),
-            **({"size": "quick, of which figures say little"} if quick else {})}
+            "size": "quick, of which figures say little" if quick else "full",
+            "JDK": {feature: found[1] if found else feature for feature, found in runtimes.items()}}
 
 
 class Comparison:
@@ -63,7 +64,6 @@ class Comparison:
                     for tracer in tracers:
                         self.once(bench, work, tracer)
                 self.count(bench, work)
-                self.save()
 
     def ready(self, bench):
         """The tracers that can be had; why others cannot is noted for each work."""
@@ -85,6 +85,7 @@ class Comparison:
         if "failed" in found:
             self.runs = [known for known in self.runs if not ("failed" in known and here.items() <= known.items())]
         self.runs.append(here | found)
+        self.save()
         print(f"{work.name}, Java {bench.version}, {name}: {found.get('failed') or brief(found)}", file=sys.stderr)
 
     def known(self, bench, work, name):
@@ -116,7 +117,9 @@ class Comparison:
     def save(self):
         if self.args.json:
             text = json.dumps(bench_table.document(self.runs, self.floors, self.machine), indent=1)
-            self.args.json.write_text(text + "\n", encoding="utf-8")
+            part = self.args.json.with_name(self.args.json.name + ".part")
+            part.write_text(text + "\n", encoding="utf-8")
+            part.replace(self.args.json)
 
     def print(self):
         floor = min(self.floors, default=None)
@@ -134,6 +137,8 @@ def brief(found):
 
 
 def measure(args, _work, _rows, peers=False):
+    # Whoever ends this, ends what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended"))
     # Traces are large: where /tmp is memory, they would not fit.
     TARGET.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=TARGET) as folder:

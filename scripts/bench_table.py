@@ -173,7 +173,8 @@ def text(runs, floor):
 
 def markdown(runs, floor, machine):
     """The same for a page."""
-    lines = [f"{key[0].upper()}{key[1:]}: {value}." for key, value in machine.items()]
+    told = machine | {"JDK": ", ".join(text for _, text in sorted(machine["JDK"].items()))}
+    lines = [f"{key if key == 'jtrail' else key[0].upper() + key[1:]}: {value}." for key, value in told.items()]
     lines = [" ".join(lines + ([f"Floor: {floor:.1f} ns for two time stamps and two stores."] if floor else []))]
     for heading, rows in tables(runs, floor):
         lines += ["", f"### {heading}", "", "|" + "|".join(["", *(f" {title} " for _, title in COLUMNS)]) + "|", "|---|" + "---:|" * len(COLUMNS)]
@@ -197,7 +198,7 @@ def document(runs, floors, machine):
 
 
 def load(path, machine):
-    """The runs and floors that a file has from before, of this machine and this state of the sources."""
+    """The runs and floors that a file has from before, of this machine and this state of the sources, whose JDKs are added to `machine`."""
     if not path or not path.exists():
         return [], []
     try:
@@ -205,6 +206,8 @@ def load(path, machine):
         before, runs, floors = found["machine"], found["runs"], found["floor_ns"]
     except (ValueError, KeyError, TypeError) as problem:
         raise SystemExit(f"bench: {path} is no file of scripts/bench ({problem!r}): give another name to --json") from problem
-    if before != machine:
+    # Of further JDKs there may be runs.
+    machine["JDK"] = before["JDK"] | machine["JDK"]
+    if before | {"JDK": machine["JDK"]} != machine or before["JDK"].items() - machine["JDK"].items():
         raise SystemExit(f"bench: {path} was measured elsewhere ({before}; here {machine}): give another name to --json")
     return runs, floors

@@ -242,8 +242,8 @@ class Run:
     def make(self, tracer, batches=0):
         """Runs the work under a tracer; its figures, in plain types."""
         command = [self.bench.java, *HEAP, *tracer.java(self), *self.bench.program(self.work, self.folder, batches)]
-        process = Process(command, self.folder, "program", self.bench.limit)
         companion = tracer.beside(self)
+        process = Process(command, self.folder, "program", self.bench.limit)
         other = Process(companion, self.folder, "beside", self.bench.limit) if companion else None
         try:
             times, answers = self.windows(process) if self.work.is_server else ([], 0)
@@ -251,7 +251,7 @@ class Run:
             if other:
                 self.beside, _, more = other.finish()
                 peak += more  # it needs both
-        except Unavailable:
+        except BaseException:  # an interruption too: nothing of ours goes on
             for each in filter(None, (process, other)):
                 each.timer.cancel()
                 if each.process.returncode is None and each.process.poll() is None:

@@ -17,7 +17,7 @@ import bench_work  # noqa: E402
 from bench_table import COUNT, calls_made, duration, figures, ratio  # noqa: E402
 from bench_work import WORKS, Process, Unavailable, complaint, ending  # noqa: E402
 
-MACHINE = {"machine": "2 cores", "jtrail": "abc", "JDK": "25"}
+MACHINE = {"machine": "2 cores", "jtrail": "abc", "JDK": {"25": "25.0.3+9"}}
 
 
 def made(work, tracer, batches, jdk=25, **more):
@@ -99,7 +99,7 @@ class Tables(unittest.TestCase):
 
     def test_a_page_has_reasons_below_the_table(self):
         lines = bench_table.markdown(self.RUNS, 10, MACHINE)
-        self.assertEqual(lines[0], "Machine: 2 cores. Jtrail: abc. JDK: 25. Floor: 10.0 ns for two time stamps and two stores.")
+        self.assertEqual(lines[0], "Machine: 2 cores. jtrail: abc. JDK: 25.0.3+9. Floor: 10.0 ns for two time stamps and two stores.")
         self.assertEqual(lines[-1], "- BTrace: needs Java 17")
         table = [line for line in lines if line.startswith("|")]
         self.assertEqual({line.count("|") for line in table}, {len(bench_table.COLUMNS) + 2})
@@ -121,6 +121,11 @@ class Tables(unittest.TestCase):
             self.assertEqual(bench_table.load(path, MACHINE), (FIB, [10]))
             with self.assertRaisesRegex(SystemExit, "measured elsewhere.*give another name to --json"):
                 bench_table.load(path, MACHINE | {"jtrail": "other"})
+            with self.assertRaisesRegex(SystemExit, "measured elsewhere"):
+                bench_table.load(path, MACHINE | {"JDK": {"25": "25.0.4"}})
+            both = MACHINE | {"JDK": {"17": "17.0.15"}}
+            bench_table.load(path, both)
+            self.assertEqual(both["JDK"], {"17": "17.0.15", "25": "25.0.3+9"})
             path.write_text("[]")
             with self.assertRaisesRegex(SystemExit, "no file of scripts/bench"):
                 bench_table.load(path, MACHINE)
