@@ -52,12 +52,13 @@ class Comparison:
         rounds = 1 if self.args.quick else self.args.rounds
         for home in self.args.jdk:
             bench = Bench(home, self.args.quick, self.args.limit)
-            tracers = self.ready(bench)
-            for work in self.works:
+            works = [work for work in self.works if bench.version >= work.since]
+            tracers = self.ready(bench, works)
+            for work in works:
                 try:
                     bench.prepare(work)
                 except Unavailable as reason:
-                    print(f"{work.name} on Java {bench.version}: {reason}", file=sys.stderr)
+                    self.note(bench, work, BARE.name, {"failed": str(reason)})
                     continue
                 self.floors.append(float(run([TARGET / "release" / "examples" / "floor"])))
                 for _ in range(rounds * (1 if self.args.quick else work.rounds)):
@@ -65,7 +66,7 @@ class Comparison:
                         self.once(bench, work, tracer)
                 self.count(bench, work)
 
-    def ready(self, bench):
+    def ready(self, bench, works):
         """The tracers that can be had; why others cannot is noted for each work."""
         found = []
         for tracer in self.tracers:
@@ -75,9 +76,8 @@ class Comparison:
                 tracer.prepare(bench)
                 found.append(tracer)
             except (Unavailable, SystemExit) as reason:
-                for work in self.works:
-                    if bench.version >= work.since:
-                        self.note(bench, work, tracer.name, {"failed": str(reason)})
+                for work in works:
+                    self.note(bench, work, tracer.name, {"failed": str(reason)})
         return found
 
     def note(self, bench, work, name, found):

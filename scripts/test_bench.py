@@ -241,8 +241,8 @@ class Comparing(unittest.TestCase):
         found = self.comparison("/tmp", [bench_peers.BARE, Missing("other")])
         bench = SimpleNamespace(version=25)
         with mock.patch("sys.stderr"):
-            self.assertEqual(found.ready(bench), [bench_peers.BARE])
-            found.ready(bench)
+            self.assertEqual(found.ready(bench, found.works), [bench_peers.BARE])
+            found.ready(bench, found.works)
         self.assertEqual(found.runs, [{"work": "fib", "jdk": 25, "tracer": "other", "failed": "mvn is not installed"}])
 
     def test_what_failed_is_not_tried_again_and_what_was_counted_is_not_counted_again(self):
