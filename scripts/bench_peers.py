@@ -8,6 +8,7 @@ says why.
 import os
 import re
 import shutil
+import subprocess
 import time
 import zipfile
 
@@ -35,15 +36,28 @@ def maven(artifact):
     return jar
 
 
-def timed(command):
-    """What a command says, and its seconds."""
+def timed(command, limit):
+    """The seconds that a command takes, of which it gets so many, and what it says."""
     began = time.monotonic()
-    said = must(command, "no report")
-    return said, time.monotonic() - began
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return {"report": limit, "is_late": True}, ""
+    if done.returncode != 0:
+        raise Unavailable(f"no report: {complaint(done.stdout + done.stderr)}")
+    return {"report": time.monotonic() - began}, done.stdout
 
 
 def size(paths):
     return sum(path.stat().st_size for path in paths)
+
+
+def counted(run_, file):
+    """How many events of each kind a recording has, and what it took to count them: the nearest to a report, for JFR has none of these events."""
+    took, said = timed([run_.bench.home / "bin" / "jfr", "summary", file], run_.bench.limit)
+    if not said:
+        raise Unavailable(f"its events cannot be counted in {run_.bench.limit:.0f} s")
+    return {kind: int(count) for kind, count in re.findall(r"^ jdk\.(\w+) +(\d+)", said, re.M)}, took
 
 
 class Tracer:
@@ -73,7 +87,12 @@ class Tracer:
         return None
 
     def recorded(self, _run):
-        """What it has of the calls: `calls`, `bytes`, `lost` as it says itself, and the seconds of its report; what it does not have is left out."""
+        """What it has of the calls: `calls`, `bytes`, `lost` as it says itself, and seconds of its `report` if that comes by itself; what it does not have is
+        left out."""
+        return {}
+
+    def report(self, _run):
+        """The seconds of a report that has to be asked for."""
         return {}
 
 
@@ -94,9 +113,14 @@ class Jtrail(Tracer):
     def recorded(self, run_):
         if self.output == "format=none":
             return {}
-        said, seconds = timed([TARGET / "release" / "jtrail", "report", self.file(run_)])
-        number = lambda what: int(re.search(rf"^ +{what} +([\d,]+)$", said, re.M)[1].replace(",", ""))
-        return {"calls": number("calls"), "lost": number("events lost"), "bytes": size([self.file(run_)]), "report": seconds}
+        said = must([TARGET / "release" / "jtrail", "verify", "--counts", self.file(run_)], "jtrail verify")
+        number = lambda what: int((re.search(rf"\b{what}: ([\d,]+)", said) or [0, "0"])[1].replace(",", ""))
+        return {"calls": number("MethodEnter"), "lost": number("events lost"), "bytes": size([self.file(run_)])}
+
+    def report(self, run_):
+        if self.output == "format=none":
+            return {}
+        return timed([TARGET / "release" / "jtrail", "report", self.file(run_)], run_.bench.limit)[0]
 
 
 class JvmEvents(Tracer):
@@ -128,9 +152,8 @@ class Jfr(Tracer):
         return run_.folder / "calls.jfr"
 
     def recorded(self, run_):
-        said, seconds = timed([run_.bench.home / "bin" / "jfr", "summary", self.file(run_)])
-        events = {kind: int(count) for kind, count in re.findall(r"^ jdk\.(\w+) +(\d+)", said, re.M)}
-        found = {"calls": events["MethodTrace"], "bytes": size([self.file(run_)]), "report": seconds}
+        events, took = counted(run_, self.file(run_))
+        found = {"calls": events["MethodTrace"], "bytes": size([self.file(run_)])} | took
         # Its events of losses tell bytes of buffers, not how many calls were in them.
         return found if events.get("DataLoss") else found | {"lost": 0}
 
@@ -207,9 +230,8 @@ class AsyncProfiler(Tracer):
         return run_.folder / "async.jfr"
 
     def recorded(self, run_):
-        said, seconds = timed([run_.bench.home / "bin" / "jfr", "summary", self.file(run_)])
-        calls = re.search(r"^ jdk\.MethodTrace +(\d+)", said, re.M)
-        return {"calls": int(calls[1]) if calls else 0, "bytes": size([self.file(run_)]), "report": seconds}
+        events, took = counted(run_, self.file(run_))
+        return {"calls": events.get("MethodTrace", 0), "bytes": size([self.file(run_)])} | took
 
 
 class Kieker(Tracer):

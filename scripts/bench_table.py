@@ -18,7 +18,8 @@ COLUMNS = (
 )
 UNITS = {"first": "ns", "later": "ns", "median": "ns", "slowdown_first": "times bare", "slowdown": "times bare", "pair": "ns per call more than bare",
          "floors": "times the floor", "bytes": "bytes per enter or leave", "calls": "calls of a run", "share": "part of the calls of that run", "lost": "calls of that run",
-         "peak": "MB", "report": "s"}
+         "peak": "MB", "report": "s",
+         "is_late": "the report was ended at that time"}
 
 
 def select(runs, work, jdk, tracer):
@@ -78,8 +79,7 @@ def figures(runs, work, jdk, tracer, floor):
         found["lost"] = calls_lost(told)
         if expected := calls_expected(told, work, made):
             found["share"] = told["calls"] / expected
-        if told.get("report") is not None:
-            found["report"] = told["report"]
+        found["report"], found["is_late"] = told.get("report"), told.get("is_late")
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -137,6 +137,8 @@ SHOWN = {"first": duration, "later": duration, "median": duration, "slowdown_fir
 def shown(found):
     """A cell's figures as texts, in the order of the columns."""
     texts = {name: SHOWN[name](found[name]) if name in found else "–" for name, _ in COLUMNS}
+    if "is_late" in found:
+        texts["report"] = f"> {found['report']:.0f} s"
     # What differs from run to run by less is not worth a word.
     if abs(found.get("share", 1) - 1) > 0.005:
         texts["calls"] += f" ({found['share']:.1%})"

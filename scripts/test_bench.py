@@ -89,6 +89,10 @@ class Tables(unittest.TestCase):
         self.assertEqual([ratio(value) for value in (1.234, 12.3, 1234)], ["1.23", "12", "1,234"])
         self.assertEqual([bench_table.count(calls) for calls in (0, 99_999, 211_474_650, 3e9)], ["0", "99,999", "211 M", "3 G"])
 
+    def test_a_report_that_was_ended(self):
+        runs = [made("fib", "jtrail", [2, 2], made=5, calls=5, report=120, is_late=True)]
+        self.assertEqual(bench_table.shown(figures(runs, WORKS["fib"], 25, "jtrail", None))[-1], "> 120 s")
+
     def test_columns_are_under_each_other(self):
         lines = bench_table.text(self.RUNS, 10)
         self.assertEqual(lines[1], "Recursive fib, JDK 25 (a batch: fib(32), 100 calls)")
@@ -159,7 +163,7 @@ class Running(unittest.TestCase):
 
 class Tracers(unittest.TestCase):
     def run_of(self, work, folder="/tmp", stdout="", beside=""):
-        bench = SimpleNamespace(version=25, home=Path("/jdk"), java="/jdk/bin/java", names=lambda _: ["A", "B$C"])
+        bench = SimpleNamespace(version=25, home=Path("/jdk"), java="/jdk/bin/java", limit=10, names=lambda _: ["A", "B$C"])
         return SimpleNamespace(bench=bench, work=WORKS[work], folder=Path(folder), stdout=stdout, beside=beside)
 
     def test_names_are_their_own(self):
@@ -171,16 +175,22 @@ class Tracers(unittest.TestCase):
         self.assertTrue(options[0].endswith("=format=trail,file=/tmp/jtrail.trail,engine=jvmti,include=org.h2.*"))
         self.assertTrue(bench_peers.Jtrail("x", output="format=none").java(self.run_of("fib"))[0].endswith("=format=none,include=WorkFib"))
 
-    def test_jtrail_is_asked_by_its_report(self):
-        said = "trace\n  calls                  1,906,864\n  calls open at the end  0\n  events lost            2\n"
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(bench_peers, "timed", return_value=(said, 1.5)):
+    def test_jtrail_is_asked_by_its_own_count(self):
+        said = "x.trail: sound (trail, 3,813,735 events, events lost: 2)\n  ThreadStart: 7\n  MethodEnter: 1,906,864\n"
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(bench_peers, "must", return_value=said):
             Path(folder, "jtrail.trail").write_bytes(b"12345")
             found = bench_peers.TRUTH.recorded(self.run_of("fib", folder))
-        self.assertEqual(found, {"calls": 1_906_864, "lost": 2, "bytes": 5, "report": 1.5})
+        self.assertEqual(found, {"calls": 1_906_864, "lost": 2, "bytes": 5})
+
+    def test_a_report_has_a_limit(self):
+        self.assertEqual(bench_peers.timed(["sleep", "60"], 0.1), ({"report": 0.1, "is_late": True}, ""))
+        self.assertEqual(bench_peers.timed(["echo", "x"], 10)[1], "x\n")
+        with self.assertRaisesRegex(Unavailable, "no report: jtrail: broken"):
+            bench_peers.timed(["sh", "-c", "echo jtrail: broken; exit 1"], 10)
 
     def test_jfr_takes_classes_by_name(self):
         said = " Chunks: 3\n jdk.MethodTrace                       2272016      35152395\n jdk.DataLoss                          0             0\n"
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(bench_peers, "timed", return_value=(said, 1)):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(bench_peers, "timed", return_value=({"report": 1}, said)):
             run = self.run_of("fib", folder)
             tracer = bench_peers.Jfr("x", stacks=False)
             tracer.java(run)
@@ -249,7 +259,7 @@ class Comparing(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             found = self.comparison(folder, [bench_peers.BARE])
             tracer = mock.Mock()
-            tracer.name, tracer.recorded.return_value = "jtrail", {"calls": 5}
+            tracer.name, tracer.recorded.return_value, tracer.report.return_value = "jtrail", {"calls": 5}, {"report": 1}
             ran = made("fib", "jtrail", [2, 1])
             bench, work = SimpleNamespace(version=25), WORKS["fib"]
             with mock.patch("sys.stderr"), mock.patch.object(bench_work.Run, "make", side_effect=[ran, ran, Unavailable("crashed")]) as make:
