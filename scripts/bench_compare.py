@@ -110,7 +110,8 @@ class Comparison:
             if found.get("calls") == 0:
                 raise Unavailable("it runs, and records not one call")
         except Unavailable as reason:
-            found = {"failed": str(reason)}
+            # The table has no use for where that was.
+            found = {"failed": str(reason).replace(f"{made.folder}{os.sep}", "")}
         self.note(bench, work, name, found)
 
     def count(self, bench, work):
