@@ -58,7 +58,8 @@ impl Index {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.entries.len() >= MOST_ENTRIES
+        // Two may come at once: definitions, and events.
+        self.entries.len() + 1 >= MOST_ENTRIES
     }
 
     /// Appends the payload of an index that is at `offset`, and forgets its entries. `end`: it is the last.
