@@ -149,7 +149,8 @@ def measure(args, _work, _rows, peers=False):
     TARGET.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=TARGET) as folder:
         comparison = Comparison(args, folder, peers)
-        comparison.measure()
+        if args.rounds:
+            comparison.measure()
         comparison.print()
 
 
