@@ -179,7 +179,7 @@ def markdown(runs, floor, machine):
     lines = [f"{key if key == 'jtrail' else key[0].upper() + key[1:]}: {value}." for key, value in told.items()]
     lines = [" ".join(lines + ([f"Floor: {floor:.1f} ns for two time stamps and two stores."] if floor else []))]
     for heading, rows in tables(runs, floor):
-        lines += ["", f"### {heading}", "", "|" + "|".join(["", *(f" {title} " for _, title in COLUMNS)]) + "|", "|---|" + "---:|" * len(COLUMNS)]
+        lines += ["", f"### {heading}", "", "| |" + "|".join(f" {title} " for _, title in COLUMNS) + "|", "|---|" + "---:|" * len(COLUMNS)]
         reasons = []
         for name, found in rows:
             if isinstance(found, list):
