@@ -148,6 +148,40 @@ fn no_index_comes_late() {
 }
 
 #[test]
+fn an_index_is_in_time_whether_or_not_the_segment_before_it_has_definitions() {
+    for alone in [0, 1] {
+        let mut out = Vec::new();
+        let mut encoder = Format::Trail.encoder();
+        encoder.begin(&mut out);
+        for n in 0..600 {
+            // In pairs, but for the first one: so the last ones before an index do not fit in evenly.
+            if n >= alone {
+                let def = MethodDef {
+                    method: MethodId(n),
+                    name: format!("m{n}").into(),
+                    ..MethodDef::default()
+                };
+                encoder.event(&Event::MethodDef(def), &mut out);
+            }
+            let enter = MethodEnter {
+                thread: ThreadId(1),
+                time: Timestamp(1_700_000_000_000_000_000 + n as i64),
+                method: MethodId(n),
+                ..MethodEnter::default()
+            };
+            encoder.event(&Event::MethodEnter(enter), &mut out);
+            encoder.flush(&mut out);
+        }
+        encoder.end(&mut out);
+        let kinds: Vec<u8> = segments(&out).iter().map(|(_, kind)| *kind).collect();
+        let longest = kinds.split(|kind| *kind == 3).map(<[u8]>::len).max();
+        assert!(longest <= Some(1024), "{longest:?}");
+        let decoding = decode(Format::Trail, &out);
+        assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+    }
+}
+
+#[test]
 fn what_a_lost_segment_defines_is_not_lost() {
     let events = long_trace();
     let whole = in_segments(&events);

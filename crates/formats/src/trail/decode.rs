@@ -225,7 +225,8 @@ impl Decoder {
         self.trace = self.trace.max(header.trace);
         self.number = header.number.wrapping_add(1);
         self.before = header.before.wrapping_add(header.events.into());
-        if self.seen.len() > MOST_ENTRIES && !self.is_damaged {
+        // Of earlier versions there is one more before an index, where a segment of events came with one of definitions.
+        if header.kind != Kind::Index && self.seen.len() > MOST_ENTRIES && !self.is_damaged {
             self.is_damaged = true;
             let remark = self.fault(self.offset, "an index is missing".into());
             self.remarks.push_back(remark);
