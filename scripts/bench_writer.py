@@ -1,7 +1,7 @@
 """How fast records become a trail: the writer alone, in memory, and a program that calls without end.
 
 The writer alone is a test of the agent's (agent/src/writer/tests/speed.rs): from chunks of made-up records to the bytes of segments. The program
-is fib(32) over and over for half a minute, on a core of its own as far as the system has two, with every call in a trail on disk; `jtrail verify` says
+is fib(32) over and over for ten seconds, on a core of its own as far as the system has two, with every call in a trail on disk; `jtrail verify` says
 whether something is lost. Beside it stands the floor of the same run: two time stamps and two stores.
 """
 
@@ -10,7 +10,7 @@ import re
 
 from bench_lib import ROOT, TARGET, agent, run, version
 
-SECONDS = 30
+SECONDS = 10
 MOST_NS = {"exact": 23.5, "tick": 12}  # for a call, with enter and leave
 MOST_BYTES = 0.3  # for an event
 PROGRAM = r"""

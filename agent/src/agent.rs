@@ -222,6 +222,14 @@ impl Agent {
         *self.filter.write() = Arc::new(filter);
     }
 
+    /// Where most calls have their time from: with a coarse clock, from what stands there.
+    pub(crate) fn time_of_calls(&self) -> fn() -> u64 {
+        match &self.ticks {
+            Some(_) => || 0,
+            None => self.now,
+        }
+    }
+
     /// The time now, behind which nothing is recorded with an earlier stamp, where no thread is in the middle of recording.
     pub(crate) fn moment(&self) -> u64 {
         match &self.ticks {

@@ -1,7 +1,7 @@
 //! What recording takes of the program's CPU time, estimated.
 //!
 //! Counted are the CPU time of the writer's thread, which is known, and for each event the time to read the clock and store a record,
-//! which is measured once. Not counted is what the JVM itself takes: to call the agent, to tell of an object or a monitor and to give
+//! which is measured once; with `clock=tick`, the time to store a record. Not counted is what the JVM itself takes: to call the agent, to tell of an object or a monitor and to give
 //! it a number, to collect a stack, to compile larger methods; and what compilers can't make of code with calls in it. So it is a lower bound:
 //! near the truth for calls, far below it for allocations.
 
@@ -26,7 +26,7 @@ pub(super) struct Overhead {
 }
 
 impl Overhead {
-    /// Measures what a record takes; a trace begins now.
+    /// Measures what a record takes whose time is asked for with `now`; a trace begins now.
     pub(super) fn measure(now: fn() -> u64, progress: Progress) -> Self {
         let mut words = vec![0_u64; 1024];
         let mut store = || {

@@ -49,7 +49,7 @@ impl Shown {
             trace,
             loaded: now,
             began: now,
-            overhead: Overhead::measure(agent.now, agent.writer.progress()),
+            overhead: Overhead::measure(agent.time_of_calls(), agent.writer.progress()),
             stream: None,
             hurries: false,
             last_data: None,
