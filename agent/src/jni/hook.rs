@@ -191,7 +191,7 @@ impl Hook {
             ((**env).v1_1.GetStaticLongField)(env, self.class.get(), field)
         };
         match place {
-            ..0 => Err(
+            ..0 if address != 0 => Err(
                 "this JVM does not say where threads have their ids; clock=exact does without"
                     .into(),
             ),
