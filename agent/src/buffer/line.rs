@@ -5,8 +5,6 @@
 
 use super::published::Published;
 use super::record;
-use crate::memory::Zeroed;
-use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module.
@@ -33,16 +31,16 @@ pub(super) struct ForHooks {
 #[cfg(not(feature = "loom"))]
 const _: () = assert!(
     size_of::<Line>() == 64
-        && offset_of!(Line, published) == 0
-        && offset_of!(Line, for_hooks) == 16
-        && offset_of!(ForHooks, thread_id) == 0
-        && offset_of!(ForHooks, tick) == 8
-        && offset_of!(ForHooks, stamp) == 16
+        && std::mem::offset_of!(Line, published) == 0
+        && std::mem::offset_of!(Line, for_hooks) == 16
+        && std::mem::offset_of!(ForHooks, thread_id) == 0
+        && std::mem::offset_of!(ForHooks, tick) == 8
+        && std::mem::offset_of!(ForHooks, stamp) == 16
 );
 
 // SAFETY: a line that nobody has, with no chunk in view.
 #[cfg(not(feature = "loom"))]
-unsafe impl Zeroed for Line {}
+unsafe impl crate::memory::Zeroed for Line {}
 
 impl Line {
     /// A line that is in no table.
