@@ -66,7 +66,7 @@ impl Line {
 
     /// Gives it back. Nobody looks at it for the buffer any more.
     pub(super) fn give_back(&self) {
-        self.published.clear();
+        self.published.retire();
         self.is_taken.store(0, Ordering::Release);
     }
 

@@ -78,11 +78,6 @@ impl Published {
         self.cursor.store(0, Ordering::Release);
     }
 
-    /// Nobody looks at it: as it was when new.
-    pub(crate) fn clear(&self) {
-        self.retire();
-    }
-
     /// For the writer. `holds` says whether a cursor belongs to a chunk.
     pub(crate) fn view(&self, holds: impl Fn(*mut Header, usize) -> bool) -> View {
         loop {
