@@ -1,4 +1,4 @@
-//! A program that is killed at any moment leaves a trail from which everything that was written is recovered.
+//! A program that is killed at any moment leaves a trail from which everything that was written is recovered, also without a spool.
 
 use crate::common::{VERSIONS, agent, program};
 use crate::live_cli::{events, jtrail};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Kills a JVM with busy threads so long after they began. Its trail stays.
 fn killed(jdk: &Jdk, classes: &Path, file: &Path, after: Duration) {
-    let options = format!("format=trail,file={}", file.display());
+    let options = format!("format=trail,spool=false,file={}", file.display());
     let run = program(jdk, "Crowd").class_path(classes);
     let mut running = run.agent(agent(), options).spawn().expect("it starts");
     running.wait_ready();

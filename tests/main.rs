@@ -40,6 +40,7 @@ mod live_handlers;
 mod live_heap;
 mod live_jinsight;
 mod live_jit;
+mod live_kill;
 mod live_kinds;
 mod live_mprof;
 mod live_neighbours;

@@ -15,14 +15,17 @@ use crate::instrument::Classes;
 use crate::jni::{Hook, thread_id};
 use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
 use crate::memory::Mapping;
-use crate::objects::{ObjectInfo, Objects};
+use crate::objects::Objects;
+use crate::spool::Journal;
 use crate::thread_numbers::{ENDED, ThreadNumbers};
 use crate::ticks::Ticks;
-use crate::writer::{Announcement, BufferHandle, ThreadInfo, Writer};
+use crate::writer::{Announcement, BufferHandle, Message, ThreadInfo, Writer};
 use crate::{guard, log};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
+use jtrail_records::announce::ObjectInfo;
+use jtrail_records::record::NO_THREAD;
 use parking_lot::{Mutex, RwLock};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -65,7 +68,7 @@ pub(crate) struct Agent {
     pub(crate) now: fn() -> u64,
     /// Where calls get a stamp only where the clock has ticked.
     pub(crate) ticks: Option<Arc<Ticks>>,
-    announcements: Sender<Announcement>,
+    announcements: Sender<Message>,
     exchange: Exchange,
     pub(crate) writer: Writer,
     /// Set when the JVM runs the program and the trace has begun.
@@ -82,12 +85,11 @@ pub(crate) struct Agent {
     pub(crate) arrays: OnceLock<Arrays>,
     /// It could not be set up, and is to leave.
     pub(crate) is_stillborn: AtomicBool,
-    /// The chunks' memory.
-    _memory: Mapping,
+    /// The chunks' memory, where it is no spool's.
+    _memory: Option<Mapping>,
+    /// Where announcements are written down before they are sent.
+    journal: Option<Journal>,
 }
-
-/// Number of records that belong to no Java thread.
-pub(crate) const NO_THREAD: u32 = 0;
 
 /// The agent; none when it was not loaded, or is off.
 pub(crate) fn get() -> Option<&'static Agent> {
@@ -114,9 +116,10 @@ impl Agent {
         jvmti: Jvmti,
         objects: Option<Objects>,
         now: fn() -> u64,
-        announcements: Sender<Announcement>,
+        announcements: Sender<Message>,
         exchange: Exchange,
-        memory: Mapping,
+        memory: Option<Mapping>,
+        journal: Option<Journal>,
         writer: Writer,
     ) -> &'static Self {
         let kinds = match options.begins_idle() {
@@ -161,6 +164,7 @@ impl Agent {
             arrays: OnceLock::new(),
             is_stillborn: AtomicBool::new(false),
             _memory: memory,
+            journal,
         }));
         AGENT.store(agent, Ordering::SeqCst);
         agent
@@ -239,7 +243,10 @@ impl Agent {
     }
 
     pub(crate) fn announce(&self, announcement: Announcement) {
-        let _ = self.announcements.send(announcement); // fails when the writer is gone
+        match &self.journal {
+            Some(journal) => journal.send(announcement, Message::Told, &self.announcements),
+            None => _ = self.announcements.send(Message::Told(announcement)), // fails when the writer is gone
+        }
     }
 
     /// The number of the running thread, which gets one if it has none. `None` for one that has ended, or that the
@@ -392,7 +399,7 @@ impl Agent {
         let number = self.buffers.fetch_add(1, Ordering::Relaxed);
         let buffer = ThreadBuffer::new(number, thread, self.exchange.clone());
         let (handle, buffer) = BufferHandle::share(buffer);
-        self.announce(Announcement::Buffer(Box::new(handle)));
+        let _ = self.announcements.send(Message::Buffer(handle)); // likewise
         live::begin(buffer);
         // SAFETY: as in `buffer_if_any`.
         let buffer = unsafe { &*buffer };

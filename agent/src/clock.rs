@@ -1,9 +1,8 @@
 //! Time stamps: the processor's counter where it can be trusted, the system's clock elsewhere.
 //!
-//! Records hold *ticks*. The writer turns them into nanoseconds since 1970 with a [`Timeline`], one
-//! straight line through two readings of both clocks, so that time never falls and a duration is
-//! as exact as the counter.
+//! Records hold *ticks*. The writer turns them into nanoseconds since 1970 with a [`Timeline`] through two readings of both clocks.
 
+use jtrail_records::Timeline;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Where ticks come from. A type, so that the hot path has no branch for it.
@@ -135,71 +134,16 @@ impl Reading {
 /// Shortest span between two readings that gives a speed good to a few parts in a million.
 const LEAST_SPAN: Duration = Duration::from_millis(20);
 
-/// Turns ticks into nanoseconds since 1970.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timeline {
-    ticks: u64,
-    since_1970: u64,
-    /// Nanoseconds a tick, times 2^[`FRACTION`].
-    scale: u64,
-}
-
-const FRACTION: u32 = 40;
-
-impl Timeline {
-    /// The line from `first` to now. Sleeps for the rest of 20 ms when `first` is younger.
-    pub(crate) fn since(first: Reading, now: fn() -> u64) -> Self {
-        let age = System::now().saturating_sub(first.monotonic);
-        if let Some(rest) = LEAST_SPAN.checked_sub(Duration::from_nanos(age)) {
-            std::thread::sleep(rest);
-        }
-        let second = Reading::take(now);
-        let ticks = second.ticks.saturating_sub(first.ticks).max(1);
-        let ns = second.monotonic.saturating_sub(first.monotonic).max(1);
-        let scale = ((u128::from(ns) << FRACTION) / u128::from(ticks)) as u64;
-        Self {
-            ticks: first.ticks,
-            since_1970: first.since_1970,
-            scale,
-        }
+/// The line from `first` to now. Sleeps for the rest of 20 ms when `first` is younger.
+pub(crate) fn timeline(first: Reading, now: fn() -> u64) -> Timeline {
+    let age = System::now().saturating_sub(first.monotonic);
+    if let Some(rest) = LEAST_SPAN.checked_sub(Duration::from_nanos(age)) {
+        std::thread::sleep(rest);
     }
-
-    /// Nanoseconds since 1970 of a tick, before or behind the first reading.
-    #[inline]
-    pub(crate) fn at(&self, ticks: u64) -> i64 {
-        match self.times_from(ticks) {
-            Some(time_of) => time_of(0),
-            None => self.before(ticks),
-        }
-    }
-
-    /// As [`Self::at`], for many ticks: they are told as ticks behind `start`, which is not before the first reading.
-    #[inline(always)]
-    pub(crate) fn times_from(&self, start: u64) -> Option<impl Fn(u64) -> i64 + use<>> {
-        let start = start.checked_sub(self.ticks)?;
-        let (scale, since_1970) = (self.scale, self.since_1970);
-        Some(move |more: u64| {
-            let ns = (u128::from(start.wrapping_add(more)) * u128::from(scale)) >> FRACTION;
-            since_1970.wrapping_add(ns as u64) as i64
-        })
-    }
-
-    #[cold]
-    fn before(&self, ticks: u64) -> i64 {
-        let delta = i128::from(ticks) - i128::from(self.ticks);
-        (i128::from(self.since_1970) + ((delta * i128::from(self.scale)) >> FRACTION)) as i64
-    }
-
-    /// The length of time of so many ticks.
-    pub(crate) fn time_of(&self, ticks: u64) -> Duration {
-        let ns = (u128::from(ticks) * u128::from(self.scale)) >> FRACTION;
-        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
-    }
-
-    /// How many ticks a length of time has.
-    pub(crate) fn ticks_in(&self, length: Duration) -> u64 {
-        ((length.as_nanos() << FRACTION) / u128::from(self.scale.max(1))) as u64
-    }
+    let second = Reading::take(now);
+    let ticks = second.ticks.saturating_sub(first.ticks);
+    let ns = second.monotonic.saturating_sub(first.monotonic);
+    Timeline::new(first.ticks, first.since_1970, (ticks, ns))
 }
 
 #[cfg(test)]
@@ -208,7 +152,7 @@ mod tests {
 
     fn agrees<C: Clock>() {
         let first = Reading::take(C::now);
-        let line = Timeline::since(first, C::now);
+        let line = timeline(first, C::now);
         std::thread::sleep(Duration::from_millis(5));
         let ours = line.at(C::now());
         let theirs = SystemTime::now()
@@ -228,32 +172,6 @@ mod tests {
         agrees::<System>();
         if counter_is_steady() {
             agrees::<Counter>();
-        }
-    }
-
-    #[test]
-    fn ticks_before_the_first_reading_are_earlier() {
-        let line = Timeline {
-            ticks: 1000,
-            since_1970: 5000,
-            scale: 2 << FRACTION,
-        };
-        assert_eq!(line.at(990), 4980);
-        assert_eq!(line.at(1001), 5002);
-    }
-
-    /// Behind the first reading, the line is the same as before it.
-    #[test]
-    fn the_line_is_straight() {
-        let line = Timeline {
-            ticks: 123_456_789_012,
-            since_1970: 1_700_000_000_123_456_789,
-            scale: 423_577_483_921,
-        };
-        for power in 0..64 {
-            for ticks in [line.ticks + (1 << power), line.ticks + (3 << power) / 2] {
-                assert_eq!(line.at(ticks), line.before(ticks), "{ticks}");
-            }
         }
     }
 }

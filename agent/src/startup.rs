@@ -10,6 +10,7 @@ use crate::instrument::sites::AllocSites;
 use crate::jni::{self, Vm};
 use crate::jvmti::Jvmti;
 use crate::objects::Objects;
+use crate::spool::Spool;
 use crate::ticks::Ticks;
 use crate::writer::{self, Output, Setup, Writer};
 use crate::{guard, log};
@@ -131,13 +132,6 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             .flatten()
             .for_each(|jvmti| _ = jvmti.dispose())
     };
-    let (empty, supply, memory) = buffer::create_pool(options.buffer_bytes).map_err(|e| {
-        dispose();
-        format!(
-            "no memory for buffers of {} bytes: {e}",
-            options.buffer_bytes
-        )
-    })?;
     let bursts = Bursts::of(&options).map_err(|e| {
         dispose();
         format!("no memory for triggers: {e}")
@@ -170,9 +164,33 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             return Ok(());
         }
     };
+    let spool = output.as_ref().and_then(|output| spool(output, &options));
+    let pool = match &spool {
+        Some(spool) => {
+            let (empty, supply) = buffer::create_pool_in(&spool.memory);
+            Ok((empty, supply, None))
+        }
+        None => buffer::create_pool(options.buffer_bytes)
+            .map(|(empty, supply, memory)| (empty, supply, Some(memory))),
+    };
+    let (empty, supply, memory) = pool.map_err(|e| {
+        dispose();
+        format!(
+            "no memory for buffers of {} bytes: {e}",
+            options.buffer_bytes
+        )
+    })?;
+    let (spool_memory, journal, commits) = match spool {
+        Some(Spool {
+            memory,
+            journal,
+            commits,
+        }) => (Some(memory), Some(journal), Some(commits)),
+        None => (None, None, None),
+    };
     let ticks = options
         .has_ticks()
-        .then(|| Ticks::start(options.tick, now))
+        .then(|| Ticks::start(options.tick, now, spool_memory.as_deref()))
         .transpose()
         .map_err(|e| {
             dispose();
@@ -197,6 +215,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         full,
         woken,
         empty,
+        commits,
     })
     .map_err(|e| {
         dispose();
@@ -208,6 +227,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         wake,
         when_full,
         ticks,
+        spool: spool_memory,
     };
     let agent = Agent::create(
         options,
@@ -217,6 +237,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         announcements,
         exchange,
         memory,
+        journal,
         writer,
     );
     // SAFETY: the caller's promise.
@@ -224,6 +245,19 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         agent.writer.stop();
         agent.is_stillborn.store(true, Ordering::Release);
     })
+}
+
+/// A spool for a trace that can have one.
+fn spool(output: &Output, options: &Options) -> Option<Spool> {
+    let path = output.path().filter(|_| options.has_spool())?;
+    Spool::create(path, options)
+        .map_err(|error| {
+            log::say(&format!(
+                "no spool beside {}: {error}; what is not written yet is lost if the process is killed",
+                path.display()
+            ));
+        })
+        .ok()
 }
 
 /// The environments of the agent, with what they are to be able to do.

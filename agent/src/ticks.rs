@@ -11,6 +11,7 @@
 use crate::buffer::Line;
 use crate::clock::timer_is_exact;
 use crate::memory::{Zeroed, Zeros};
+use crate::spool::Memory;
 use crate::writer::without_signals;
 use parking_lot::Mutex;
 use std::io;
@@ -31,12 +32,15 @@ const PLACES: usize = 1 << 14;
 
 /// What compiled hooks look at.
 #[repr(C)]
-struct Shared {
+pub(crate) struct Shared {
     /// Alone in its cache line.
     word: AtomicU64,
     apart: [u64; 7],
     lines: [Line; PLACES],
 }
+
+/// Bytes of that.
+pub(crate) const SHARED_BYTES: usize = size_of::<Shared>();
 
 // `JtrailHook.java` has this place, too.
 const _: () = assert!(offset_of!(Shared, lines) == 64);
@@ -57,12 +61,17 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// The clock, which changes every `tick`, whose thread runs until [`Self::stop`].
+    /// The clock, which changes every `tick`, on memory of its own or of a spool. Its thread runs until [`Self::stop`].
     ///
     /// # Errors
     /// When the system has no memory or no thread for it.
-    pub(crate) fn start(tick: Duration, now: fn() -> u64) -> io::Result<Arc<Self>> {
-        let ticks = Arc::new(Self::new(now)?);
+    pub(crate) fn start(
+        tick: Duration,
+        now: fn() -> u64,
+        spool: Option<&Memory>,
+    ) -> io::Result<Arc<Self>> {
+        let shared = spool.map_or_else(|| Zeros::new(1), |memory| Ok(memory.ticks()))?;
+        let ticks = Arc::new(Self::new(shared, now));
         let own = Arc::clone(&ticks);
         let thread = without_signals(|| {
             std::thread::Builder::new()
@@ -73,8 +82,7 @@ impl Ticks {
         Ok(ticks)
     }
 
-    fn new(now: fn() -> u64) -> io::Result<Self> {
-        let shared = Zeros::new(1)?;
+    fn new(shared: Zeros<Shared>, now: fn() -> u64) -> Self {
         let ticks = Self {
             shared,
             now,
@@ -84,7 +92,7 @@ impl Ticks {
             thread: Mutex::new(None),
         };
         ticks.word().store(ASLEEP, Ordering::Relaxed);
-        Ok(ticks)
+        ticks
     }
 
     fn shared(&self) -> &Shared {
@@ -200,7 +208,7 @@ mod tests {
 
     #[test]
     fn it_ticks_while_stamps_are_taken_and_sleeps_then() {
-        let ticks = Ticks::start(Duration::from_micros(50), System::now).expect("memory");
+        let ticks = Ticks::start(Duration::from_micros(50), System::now, None).expect("memory");
         let until = Instant::now() + Duration::from_secs(60);
         let first = ticks.word_for_stamp();
         assert_ne!(first, ASLEEP);
@@ -225,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_place_is_for_one_buffer_at_a_time() {
-        let ticks = Ticks::new(System::now).expect("memory");
+        let ticks = Ticks::new(Zeros::new(1).expect("memory"), System::now);
         assert!(ticks.place(5).is_some());
         assert!(ticks.place(5).is_none());
         assert!(ticks.place(5 + PLACES as u64).is_none());

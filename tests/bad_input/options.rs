@@ -31,8 +31,8 @@ pub(super) const OPTIONS: &[Row] = &[
     // Keys.
     ("fromat=xml", r#"option fromat at byte 0: no such option; did you mean "format"?"#, All),
     ("FORMAT=xml", r#"option FORMAT at byte 0: no such option; did you mean "format"?"#, No),
-    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, server, control, wait, compat, burst, onerror", No),
-    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, server, control, wait, compat, burst, onerror", No),
+    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, spool, server, control, wait, compat, burst, onerror", No),
+    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, spool, server, control, wait, compat, burst, onerror", No),
     ("start=main", "option start at byte 0: not available in this version", Newest),
     ("server=stand", r#"option server at byte 7: no such value "stand"; allowed are standalone, enabled, controlled, application; did you mean "standalone"?"#, No),
     ("server=standalone,control=x.sock", "option control at byte 26: server=standalone has no command channel", No),
@@ -115,6 +115,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("buffer=-1", r#"option buffer at byte 7: "-1" is not a size; write it like 65536, 512k, 64m or 1g"#, No),
     ("buffer=64mb", r#"option buffer at byte 7: "64mb" is not a size; write it like 65536, 512k, 64m or 1g"#, No),
     ("buffer=99999999999g", r#"option buffer at byte 7: "99999999999g" is too large"#, Newest),
+    ("format=trail,spool=maybe", r#"option spool at byte 19: "maybe" is not a boolean; write true or false"#, No),
     ("onerror=ignore", r#"option onerror at byte 8: no such value "ignore"; allowed are stop, continue"#, Newest),
     // Files that can't be had.
     ("filters=", "option filters at byte 8: the path is missing", No),

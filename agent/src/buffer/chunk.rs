@@ -3,7 +3,10 @@
 //! A chunk starts with a header of 64 bytes and is otherwise words of [`super::record`]. While a thread
 //! fills it, the header belongs to that thread; handing it over through a channel passes it on.
 
+use jtrail_records::spool::layout;
+use std::mem::offset_of;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a chunk of the pool, header included.
 pub(crate) const CHUNK_BYTES: usize = 256 << 10;
@@ -24,10 +27,29 @@ pub(crate) struct Header {
     pub(crate) running: u32,
     /// A thread's reserve, not one of the pool.
     pub(crate) is_reserve: bool,
+    /// Number of the buffer that it was filled for last.
+    pub(crate) buffer: u64,
+    /// Number of its use, over all buffers; 0 while it is empty, and written last. For whoever finds it in a spool.
+    pub(crate) sequence: AtomicU64,
 }
 
 const HEADER_BYTES: usize = size_of::<Header>();
 const _: () = assert!(HEADER_BYTES == 64 && RESERVE_BYTES > HEADER_BYTES);
+
+// A spool has them in these places, too.
+const _: () = assert!(
+    HEADER_BYTES as u64 == layout::CHUNK_HEAD_BYTES
+        && CHUNK_BYTES as u64 == layout::CHUNK_BYTES
+        && RESERVE_BYTES as u64 == layout::RESERVE_BYTES
+        && offset_of!(Header, used) == 4
+        && offset_of!(Header, start) == 8
+        && offset_of!(Header, running) == 16
+        && offset_of!(Header, buffer) == 24
+        && offset_of!(Header, sequence) == 32
+);
+
+/// The next one; they go up over all buffers.
+static SEQUENCE: AtomicU64 = AtomicU64::new(1);
 
 /// A chunk's address. Whoever holds it in its hands (thread, channel, writer) owns the chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +74,8 @@ impl Chunk {
                 start: 0,
                 running: 0,
                 is_reserve,
+                buffer: 0,
+                sequence: AtomicU64::new(0),
             })
         };
         Self(header)
@@ -82,9 +106,42 @@ impl Chunk {
     ///
     /// # Safety
     /// The caller owns the chunk, and holds no other reference to its header.
-    pub(crate) unsafe fn header_mut<'a>(self) -> &'a mut Header {
+    unsafe fn header_mut<'a>(self) -> &'a mut Header {
         // SAFETY: the caller's promise.
         unsafe { &mut *self.0.as_ptr() }
+    }
+
+    /// Begins to use it for a buffer: at that time, with records of that thread.
+    ///
+    /// # Safety
+    /// The caller owns the chunk, and holds no reference to its header.
+    pub(crate) unsafe fn begin(self, buffer: u64, start: u64, running: u32) {
+        // SAFETY: the caller's promise.
+        let header = unsafe { self.header_mut() };
+        header.sequence.store(0, Ordering::Release);
+        header.used = 0;
+        header.start = start;
+        header.running = running;
+        header.buffer = buffer;
+        let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
+        header.sequence.store(sequence, Ordering::Release);
+    }
+
+    /// What it holds is of no use any more.
+    ///
+    /// # Safety
+    /// The caller owns the chunk.
+    pub(crate) unsafe fn empty(self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.header() }
+            .sequence
+            .store(0, Ordering::Release);
+    }
+
+    /// Whether it is a thread's reserve.
+    pub(crate) fn is_reserve(self) -> bool {
+        // SAFETY: that is written once, in `new`.
+        unsafe { self.header() }.is_reserve
     }
 
     /// Address of the first word.

@@ -2,6 +2,7 @@
 
 use super::chunk::Chunk;
 use super::pool::Supply;
+use crate::spool::Memory;
 use crate::ticks::Ticks;
 use crossbeam_channel::Sender;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub(crate) struct Exchange {
     pub(crate) when_full: WhenFull,
     /// Where compiled hooks record without a look at the clock.
     pub(crate) ticks: Option<Arc<Ticks>>,
+    /// Where what is not written outlives the process.
+    pub(crate) spool: Option<Arc<Memory>>,
 }
 
 /// So many chunks wait for the writer before it is woken; to wake it takes as long as to record some hundred calls. It looks by itself as well, every now and then.

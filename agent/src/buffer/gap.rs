@@ -1,6 +1,6 @@
 //! What is missing where a thread went on without room to record (`overflow=drop`).
 
-use super::record::{self, Code};
+use jtrail_records::record::{self, Code};
 
 /// What happened on a thread while nothing could be recorded.
 #[derive(Default)]

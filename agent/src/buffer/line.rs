@@ -4,7 +4,7 @@
 //! clock is not the one here, it calls the agent. It finds the line by its thread's id in [`crate::ticks`]; a buffer without a place there has a line of its own.
 
 use super::published::Published;
-use super::record;
+use jtrail_records::record;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module.
@@ -14,6 +14,9 @@ pub(crate) struct Line {
     pub(super) for_hooks: ForHooks,
     /// Whether a buffer has it, where lines are in a table.
     is_taken: AtomicU64,
+    /// For whoever finds it in a spool: the number of the buffer, and its events that are lost and that no record tells of yet.
+    pub(super) buffer: AtomicU64,
+    pub(super) unwritten: AtomicU64,
 }
 
 /// What compiled hooks need. Only the owning thread changes it, but when the agent leaves.
@@ -27,7 +30,7 @@ pub(super) struct ForHooks {
     stamp: AtomicU64,
 }
 
-// `JtrailHook.java` has these places, too.
+// `JtrailHook.java` has these places, too; and a spool some of them.
 #[cfg(not(feature = "loom"))]
 const _: () = assert!(
     size_of::<Line>() == 64
@@ -36,6 +39,8 @@ const _: () = assert!(
         && std::mem::offset_of!(ForHooks, thread_id) == 0
         && std::mem::offset_of!(ForHooks, tick) == 8
         && std::mem::offset_of!(ForHooks, stamp) == 16
+        && std::mem::offset_of!(Line, buffer) == 48
+        && std::mem::offset_of!(Line, unwritten) == 56
 );
 
 // SAFETY: a line that nobody has, with no chunk in view.
@@ -53,6 +58,8 @@ impl Line {
                 stamp: AtomicU64::new(0),
             },
             is_taken: AtomicU64::new(1),
+            buffer: AtomicU64::new(0),
+            unwritten: AtomicU64::new(0),
         }
     }
 
@@ -67,7 +74,14 @@ impl Line {
     /// Gives it back. Nobody looks at it for the buffer any more.
     pub(super) fn give_back(&self) {
         self.published.retire();
+        self.be_of(0, 0);
         self.is_taken.store(0, Ordering::Release);
+    }
+
+    /// It is that buffer's, of which so many events are lost.
+    pub(super) fn be_of(&self, buffer: u64, unwritten: u64) {
+        self.unwritten.store(unwritten, Ordering::Relaxed);
+        self.buffer.store(buffer, Ordering::Relaxed);
     }
 
     /// No hook finds it any more; some may still be in the middle of recording.

@@ -8,14 +8,14 @@ mod line;
 pub(crate) mod live;
 mod pool;
 mod published;
-pub(crate) mod record;
 mod thread;
 pub(crate) mod tls;
 
-#[cfg(test)]
-pub(crate) use chunk::CHUNK_BYTES;
-pub(crate) use chunk::Chunk;
+pub(crate) use chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
 pub(crate) use exchange::{Exchange, Full, Seen, WhenFull};
+pub(crate) use jtrail_records::record;
 pub(crate) use line::Line;
-pub(crate) use pool::{Returns, create as create_pool};
+#[cfg(test)]
+pub(crate) use pool::Supply;
+pub(crate) use pool::{Returns, create as create_pool, create_in as create_pool_in};
 pub(crate) use thread::ThreadBuffer;

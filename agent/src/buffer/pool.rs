@@ -10,6 +10,7 @@
 
 use super::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
 use crate::memory::Mapping;
+use crate::spool::Memory;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
@@ -62,6 +63,11 @@ impl Returns {
         debug_assert!(sent.is_ok(), "there is room for each chunk");
     }
 
+    /// How many chunks there are.
+    pub(crate) fn all(&self) -> usize {
+        self.returned.capacity().unwrap_or_default()
+    }
+
     /// Whether few chunks are empty, so that holding records back would stop the program.
     pub(crate) fn is_short(&self) -> bool {
         is_short(&self.fresh, self.returned.len(), self.returned.capacity())
@@ -90,10 +96,27 @@ pub(crate) fn create(bytes: u64) -> io::Result<(Returns, Supply, Mapping)> {
     let unaligned = memory.start();
     // SAFETY: less than a chunk, so it is inside of the mapping.
     let start = unsafe { unaligned.add(unaligned.align_offset(CHUNK_BYTES)) };
+    // SAFETY: so much memory is there, and is the chunks' alone.
+    let (returns, supply) = unsafe { of(start, count) };
+    Ok((returns, supply, memory))
+}
+
+/// As [`create`], of the chunks of a spool.
+pub(crate) fn create_in(spool: &Memory) -> (Returns, Supply) {
+    let (start, count) = spool.chunks();
+    // SAFETY: so much memory is there; there is one pool for each spool.
+    unsafe { of(start, count) }
+}
+
+/// A pool of so many chunks.
+///
+/// # Safety
+/// They have memory of their own from `start` on, which is aligned to their size.
+unsafe fn of(start: NonNull<u8>, count: usize) -> (Returns, Supply) {
     let (returned, returns) = bounded(count);
     let (unused, fresh) = bounded(count);
     for i in 0..count {
-        // SAFETY: each chunk is a range of its own of the mapping, which outlives them.
+        // SAFETY: the caller's promise.
         let chunk = unsafe { Chunk::new(start.add(i * CHUNK_BYTES), CHUNK_BYTES, false) };
         unused.send(chunk).expect("there is room for each");
     }
@@ -101,15 +124,18 @@ pub(crate) fn create(bytes: u64) -> io::Result<(Returns, Supply, Mapping)> {
         returned: returns,
         fresh: fresh.clone(),
     };
-    Ok((Returns { returned, fresh }, supply, memory))
+    (Returns { returned, fresh }, supply)
 }
 
 fn reserve_layout() -> Layout {
     Layout::from_size_align(RESERVE_BYTES, 64).expect("a valid layout")
 }
 
-/// A reserve chunk for one thread.
-pub(crate) fn allocate_reserve() -> Chunk {
+/// A reserve chunk for one thread: of a spool, if it has room for one.
+pub(crate) fn allocate_reserve(spool: Option<&Memory>) -> Chunk {
+    if let Some(reserve) = spool.and_then(Memory::reserve) {
+        return reserve;
+    }
     // SAFETY: the layout is not empty.
     let at = NonNull::new(unsafe { alloc_zeroed(reserve_layout()) })
         .unwrap_or_else(|| std::alloc::handle_alloc_error(reserve_layout()));
@@ -120,8 +146,11 @@ pub(crate) fn allocate_reserve() -> Chunk {
 /// Gives a reserve chunk back.
 ///
 /// # Safety
-/// It comes from [`allocate_reserve`], and nobody else knows of it any more.
-pub(crate) unsafe fn free_reserve(chunk: Chunk) {
+/// It comes from [`allocate_reserve`] with the same spool, and nobody else knows of it any more.
+pub(crate) unsafe fn free_reserve(chunk: Chunk, spool: Option<&Memory>) {
+    if spool.is_some_and(|memory| memory.take_back(chunk)) {
+        return;
+    }
     // SAFETY: the caller's promise.
     unsafe { dealloc(chunk.as_ptr().cast(), reserve_layout()) };
 }

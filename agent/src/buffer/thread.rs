@@ -12,19 +12,22 @@ use super::gap::Gap;
 use super::line::{ForHooks, Line};
 use super::pool;
 use super::published::{Published, View};
-use super::record::{self, Code, epoch, word};
 use crate::pending::Pending;
+use crate::spool::Memory;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select_biased};
+use jtrail_records::record::{self, Code, epoch, word};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
-use std::ptr;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// One operating-system thread's buffer.
 pub(crate) struct ThreadBuffer {
     /// Its line: its own, or one of a table. The owning thread may change the one for the other while no chunk is in view.
     line: AtomicPtr<Line>,
-    own_line: Box<Line>,
+    own_line: OwnLine,
+    spool: Option<Arc<Memory>>,
     owner: UnsafeCell<Owner>,
     pending: UnsafeCell<Pending>,
     number: u64,
@@ -41,6 +44,40 @@ pub(crate) struct ThreadBuffer {
 unsafe impl Sync for ThreadBuffer {}
 // SAFETY: the writer frees the buffer when its owner is gone.
 unsafe impl Send for ThreadBuffer {}
+
+/// The line of a buffer that is in no table.
+enum OwnLine {
+    Boxed(Box<Line>),
+    /// Of the spool, which the buffer keeps.
+    Spooled(NonNull<Line>),
+}
+
+impl OwnLine {
+    fn new(spool: Option<&Memory>) -> Self {
+        match spool.and_then(Memory::line) {
+            Some(line) => Self::Spooled(line.into()),
+            None => Self::Boxed(Box::new(Line::own())),
+        }
+    }
+
+    fn address(&self) -> *const Line {
+        match self {
+            Self::Boxed(line) => &raw const **line,
+            Self::Spooled(line) => line.as_ptr(),
+        }
+    }
+
+    fn line(&self) -> &Line {
+        // SAFETY: lines of the spool stay as long as it does, and the buffer keeps it.
+        unsafe { &*self.address() }
+    }
+
+    fn give_back(&self) {
+        if let Self::Spooled(_) = self {
+            self.line().give_back();
+        }
+    }
+}
 
 /// Further reserves that a thread may make for what may not be left out, while the pool is empty: 1 MiB of them.
 const MOST_EXTRA: u32 = 64;
@@ -78,11 +115,14 @@ impl ThreadBuffer {
     /// A buffer for the operating-system thread that is `thread`.
     pub(crate) fn new(number: u64, thread: u32, exchange: Exchange) -> Box<Self> {
         let (reserve_return, reserve_back) = bounded(1);
-        let reserve = pool::allocate_reserve();
-        let own_line = Box::new(Line::own());
+        let spool = exchange.spool.clone();
+        let reserve = pool::allocate_reserve(spool.as_deref());
+        let own_line = OwnLine::new(spool.as_deref());
+        own_line.line().be_of(number, 0);
         Box::new(Self {
-            line: AtomicPtr::new((&raw const *own_line).cast_mut()),
+            line: AtomicPtr::new(own_line.address().cast_mut()),
             own_line,
+            spool,
             number,
             pending: UnsafeCell::default(),
             unwritten: Default::default(),
@@ -237,6 +277,8 @@ impl ThreadBuffer {
         // Whoever looks at the line before sees no chunk from now on, as if it had looked earlier.
         // SAFETY: the caller's promise.
         unsafe { self.hand_over() };
+        line.be_of(self.number, self.unwritten());
+        self.line().be_of(0, 0);
         self.line
             .store(ptr::from_ref(line).cast_mut(), Ordering::Release);
         self.for_hooks().set_thread_id(id);
@@ -244,7 +286,7 @@ impl ThreadBuffer {
 
     /// Whether its line is one of a table.
     fn has_place(&self) -> bool {
-        !ptr::eq(self.line(), &raw const *self.own_line)
+        !ptr::eq(self.line(), self.own_line.address())
     }
 
     /// The stamp that was taken for the last record is good for hooks, as long as the clock's word is `tick`.
@@ -500,7 +542,7 @@ impl ThreadBuffer {
                 None if drops && owner.extra < MOST_EXTRA => {
                     owner.extra += 1;
                     in_extra = true;
-                    pool::allocate_reserve()
+                    pool::allocate_reserve(self.spool.as_deref())
                 }
                 None => {
                     owner.exchange.wake();
@@ -522,10 +564,7 @@ impl ThreadBuffer {
             return Refill::NoRoom;
         }
         // SAFETY: we own the chunk until it is handed over, and hold no other reference to it.
-        let header = unsafe { chunk.header_mut() };
-        header.start = now;
-        header.used = 0;
-        header.running = owner.running;
+        unsafe { chunk.begin(self.number, now, owner.running) };
         owner.told = owner.running;
         owner.limit = chunk.end();
         owner.in_extra = in_extra;
@@ -565,7 +604,7 @@ impl ThreadBuffer {
             let _ = self.reserve_return.try_send(chunk);
         } else {
             // SAFETY: a further one was handed over, and read, so it is in nobody's hands but the caller's.
-            unsafe { pool::free_reserve(chunk) };
+            unsafe { pool::free_reserve(chunk, self.spool.as_deref()) };
         }
     }
 }
@@ -576,7 +615,8 @@ impl Drop for ThreadBuffer {
             self.line().give_back();
         }
         // SAFETY: where the buffer is given up, nobody has its chunks in hands.
-        unsafe { pool::free_reserve(self.reserve) };
+        unsafe { pool::free_reserve(self.reserve, self.spool.as_deref()) };
+        self.own_line.give_back();
     }
 }
 
@@ -590,8 +630,7 @@ enum Refill {
 
 impl Owner {
     fn give_back(&mut self, chunk: Chunk) {
-        // SAFETY: `is_reserve` is written once, when the chunk is made.
-        if unsafe { chunk.header() }.is_reserve {
+        if chunk.is_reserve() {
             self.reserve = Some(chunk);
         } else {
             // The pool's own sender is the writer's; an empty chunk can go to it as a full one without records.

@@ -8,9 +8,9 @@ use crate::agent::Agent;
 use crate::buffer::record::Code;
 use crate::instrument::{Loader, class_name};
 use crate::jvmti::Result;
-use crate::numbers::NumberSet;
 use crate::writer::{Announcement, ClassDetailInfo};
 use jni::sys::{JNIEnv, jclass, jobject};
+use jtrail_records::NumberSet;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 

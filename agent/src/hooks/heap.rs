@@ -25,38 +25,15 @@ use crate::agent::Agent;
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::{Code, object};
 use crate::jvmti::{Onward, Passed, Reference};
-use crate::numbers::NumberSet;
 use crate::objects::{Objects, class_in, number_in};
 use crate::{guard, jni, log};
 use ::jni::sys::JNIEnv;
 use jtrail_options::{Events, HeapMoments, Options};
+use jtrail_records::NumberSet;
+use jtrail_records::record::Moment;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
-
-/// When a snapshot is taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Moment {
-    /// Whenever it was asked for: it shows what can be reached.
-    Any,
-    /// Before a collection of ours: it shows all that the heap holds.
-    BeforeCollection,
-    /// After that collection; likewise.
-    AfterCollection,
-}
-
-impl Moment {
-    /// What the name of a snapshot ends with, by its moment as a word of a record.
-    pub(crate) fn suffix(word: u64) -> &'static str {
-        const BEFORE: u64 = Moment::BeforeCollection as u64;
-        const AFTER: u64 = Moment::AfterCollection as u64;
-        match word {
-            BEFORE => "-before-gc",
-            AFTER => "-after-gc",
-            _ => "",
-        }
-    }
-}
 
 /// What lasts from one snapshot to the next.
 #[derive(Default)]

@@ -44,6 +44,7 @@ use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event};
 use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, HeapMoments, Options};
+use jtrail_records::record::Moment;
 use std::cell::Cell;
 
 pub(crate) use class::rewrite_anew;
@@ -51,7 +52,7 @@ pub(crate) use cpu::VirtualTimes;
 pub(crate) use detail::ClassSizes;
 pub(crate) use follower::Follower;
 pub(crate) use gc::Collections;
-pub(crate) use heap::{Moment, Snapshots};
+pub(crate) use heap::Snapshots;
 pub(crate) use jit::{CompiledCode, tell as tell_compiled_code};
 pub(crate) use last_frees::Teller;
 pub(crate) use late::acquire;

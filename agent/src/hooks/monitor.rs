@@ -1,11 +1,12 @@
 //! Monitors: who wants one that another thread holds, and who waits on one. Parking is told elsewhere: it needs no monitor.
 
 use super::{buffer, record, stack};
-use crate::agent::{self, NO_THREAD};
+use crate::agent;
 use crate::buffer::record::Code;
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jlong, jobject};
+use jtrail_records::record::NO_THREAD;
 use std::ffi::c_uchar;
 
 /// Records what happens on a monitor, with the stack.

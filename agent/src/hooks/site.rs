@@ -10,12 +10,13 @@ use crate::buffer::record::{self, Code};
 use crate::buffer::tls;
 use crate::clock::Clock;
 use crate::guard;
-use crate::instrument::sites::{self, Sizing};
+use crate::instrument::sites;
 use crate::jni::{self, Lasting};
 use crate::jvmti::abi::RawEnv;
 use crate::objects::NewClass;
 use crate::writer::{Announcement, ClassInfo};
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jtrail_records::announce::Sizing;
 use std::cell::Cell;
 
 /// Our own hook's frame, which is innermost.

@@ -1,7 +1,7 @@
 //! Platform threads begin and end; so do those that native code attaches.
 
 use super::{cpu, identity, last_frees, lifecycle, object, own_threads, record, virtual_thread};
-use crate::agent::{self, Agent, NO_THREAD};
+use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::buffer::{ThreadBuffer, live};
 use crate::guard;
@@ -9,6 +9,7 @@ use crate::jvmti::abi::RawEnv;
 use crate::writer::Announcement;
 use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Events, Options};
+use jtrail_records::record::NO_THREAD;
 use rustc_hash::FxHashMap;
 
 /// Whether these options need to know of threads: where records belong to one, and where the trace has to end with that of the thread

@@ -5,7 +5,7 @@
 //! by events of its own, beyond the specification.
 
 use super::{cpu, identity, lifecycle, record};
-use crate::agent::{self, Agent, NO_THREAD};
+use crate::agent::{self, Agent};
 use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
 use crate::jvmti::Jvmti;
@@ -13,6 +13,7 @@ use crate::jvmti::abi::{Event, RawEnv, callback};
 use crate::{guard, log};
 use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Events, Options, Server};
+use jtrail_records::record::NO_THREAD;
 use std::ffi::c_void;
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";

@@ -63,31 +63,6 @@ struct Table {
     sizes: FxHashMap<u32, u64>,
 }
 
-/// Bytes of what a place makes: `base`, and `element` for each element, rounded up to a multiple of `alignment`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sizing {
-    pub(crate) base: u64,
-    pub(crate) element: u32,
-    pub(crate) alignment: u32,
-}
-
-impl Sizing {
-    /// All objects of the class have this size.
-    pub(crate) const fn fixed(bytes: u64) -> Self {
-        Self {
-            base: bytes,
-            element: 0,
-            alignment: 1,
-        }
-    }
-
-    /// Bytes of an array of that length; for an object, any length will do.
-    pub(crate) const fn bytes(self, length: u32) -> u64 {
-        let bytes = self.base + self.element as u64 * length as u64;
-        bytes.next_multiple_of(self.alignment as u64)
-    }
-}
-
 impl AllocSites {
     /// No place yet.
     ///
@@ -239,22 +214,5 @@ mod tests {
         assert_eq!(sites.wanted(1), None);
         forget_found();
         assert!(!is_found(1));
-    }
-
-    #[test]
-    fn sizes_are_rounded_up() {
-        assert_eq!(Sizing::fixed(24).bytes(7), 24);
-        let bytes = Sizing {
-            base: 16,
-            element: 1,
-            alignment: 8,
-        };
-        assert_eq!([0, 1, 8, 9].map(|n| bytes.bytes(n)), [16, 24, 24, 32]);
-        let longs = Sizing {
-            base: 16,
-            element: 8,
-            alignment: 8,
-        };
-        assert_eq!(longs.bytes(i32::MAX as u32), 16 + 8 * (i32::MAX as u64));
     }
 }

@@ -3,15 +3,8 @@
 use super::abi::{self, Event};
 use super::env::{Jvmti, Result, check};
 use jni::sys::{jclass, jfieldID, jint, jmethodID};
+use jtrail_records::announce::Member;
 use std::ptr;
-
-/// A field or a method, as the class file declares it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Member {
-    pub(crate) name: Box<str>,
-    pub(crate) descriptor: Box<str>,
-    pub(crate) access: u16,
-}
 
 impl Jvmti {
     /// Whether a class's fields and methods may be asked for: it is prepared, and neither an array nor primitive.

@@ -2,8 +2,8 @@
 
 use super::tag::CLASS_SHIFT;
 use crate::jvmti::Jvmti;
-use crate::numbers::NumberSet;
 use jni::sys::{JNIEnv, jclass};
+use jtrail_records::NumberSet;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};

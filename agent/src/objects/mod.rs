@@ -16,12 +16,13 @@ use crate::buffer::record::{self, Code};
 use crate::hooks::Teller;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
-use crate::numbers::NumberSet;
 use crate::pending::PendingElsewhere;
 use crate::weak::WeakObjects;
 use classes::ClassRefs;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::{Events, Options, Server};
+use jtrail_records::NumberSet;
+use jtrail_records::announce::ObjectInfo;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -62,14 +63,6 @@ pub(crate) struct Objects {
     /// Where the heap is walked over: shared by threads that give an object its number and tell of it, which the walk may not come
     /// between.
     walks: Option<Walks>,
-}
-
-/// An object as a definition has it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ObjectInfo {
-    pub(crate) number: u64,
-    pub(crate) class: u32,
-    pub(crate) size: u64,
 }
 
 /// Whether these events name objects.

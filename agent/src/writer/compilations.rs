@@ -5,32 +5,27 @@
 //! as a log profile's, would move what comes behind them.
 
 use super::Compilation;
-use std::vec::Drain;
+use std::collections::VecDeque;
 
-impl Compilation {
-    /// Tick.
-    pub(super) fn time(&self) -> u64 {
-        match self {
-            Self::Made(info) => info.time,
-            Self::Gone { time, .. } => *time,
-        }
-    }
-}
-
-/// Those that were announced and not yet written.
+/// Those that were announced and not yet written, in the order of time.
 #[derive(Default)]
-pub(super) struct Compilations(Vec<Compilation>);
+pub(super) struct Compilations(VecDeque<Compilation>);
 
 impl Compilations {
     pub(super) fn add(&mut self, told: Compilation) {
-        self.0.push(told);
+        // Nearly always at the end.
+        let place = self.0.partition_point(|other| other.time() <= told.time());
+        self.0.insert(place, told);
     }
 
-    /// Those up to the time `limit`, in the order of time.
-    pub(super) fn until(&mut self, limit: u64) -> Drain<'_, Compilation> {
-        self.0.sort_by_key(Compilation::time);
-        let due = self.0.partition_point(|told| told.time() <= limit);
-        self.0.drain(..due)
+    /// The time of the first one.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.0.front().map(Compilation::time)
+    }
+
+    /// The first one.
+    pub(super) fn take(&mut self) -> Option<Compilation> {
+        self.0.pop_front()
     }
 }
 
@@ -55,17 +50,21 @@ mod tests {
             time: 25,
             address: 0,
         });
-        let mut until = |limit| -> Vec<(u32, bool)> {
-            let due = compilations.until(limit);
-            due.map(|told| match told {
-                Compilation::Made(info) => (info.method, true),
-                Compilation::Gone { method, .. } => (method, false),
-            })
-            .collect()
-        };
-        assert_eq!(until(9), []);
-        assert_eq!(until(20), [(2, true), (4, true), (3, true)]);
-        assert_eq!(until(u64::MAX), [(2, false), (1, true)]);
-        assert_eq!(until(u64::MAX), []);
+        let mut in_order = Vec::new();
+        while let Some(time) = compilations.first() {
+            in_order.push(match compilations.take() {
+                Some(Compilation::Made(info)) => (time, info.method, true),
+                Some(Compilation::Gone { method, .. }) => (time, method, false),
+                None => unreachable!("there is a first one"),
+            });
+        }
+        let expected = [
+            (10, 2, true),
+            (10, 4, true),
+            (20, 3, true),
+            (25, 2, false),
+            (30, 1, true),
+        ];
+        assert_eq!(in_order, expected);
     }
 }

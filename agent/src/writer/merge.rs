@@ -1,9 +1,11 @@
 //! All streams as one, in the order of time.
 
 use super::announce::BufferHandle;
-use super::stream::{Sink, Stream};
-use crate::agent::NO_THREAD;
+use super::stream::Stream;
 use crate::buffer::{Chunk, Full, Returns, Seen};
+use jtrail_records::read::Sink;
+use jtrail_records::record::NO_THREAD;
+use jtrail_records::spool::BufferState;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -12,17 +14,40 @@ pub(crate) struct Merge {
     streams: HashMap<u64, Stream>,
     /// Where read chunks go.
     empty: Returns,
+    /// Where they stay before, if that is asked for.
+    held: Option<Held>,
     /// What is lost of threads that have ended since, and in no record.
     lost_of_ended: u64,
     /// For the merge, kept for its memory.
     heads: BinaryHeap<Reverse<(u64, u64)>>,
 }
 
+/// What is read, and stays until it is committed.
+struct Held {
+    /// With so many chunks, it is time.
+    most: usize,
+    /// With the numbers of their buffers.
+    chunks: Vec<(u64, Chunk)>,
+    has_reserve: bool,
+    done: Vec<Stream>,
+}
+
+/// Most chunks that are held: enough for segments of a million events.
+const MOST_HELD: usize = 32;
+
 impl Merge {
-    pub(crate) fn new(empty: Returns) -> Self {
+    /// With `holds`, chunks that are read are held until [`Self::let_go`].
+    pub(crate) fn new(empty: Returns, holds: bool) -> Self {
+        let held = holds.then(|| Held {
+            most: (empty.all() / 8).clamp(1, MOST_HELD),
+            chunks: Vec::new(),
+            has_reserve: false,
+            done: Vec::new(),
+        });
         Self {
             streams: HashMap::new(),
             empty,
+            held,
             lost_of_ended: 0,
             heads: BinaryHeap::new(),
         }
@@ -68,10 +93,11 @@ impl Merge {
         self.empty.is_short()
     }
 
-    /// Hands all records up to the time `limit` to `sink`, in the order of time.
-    pub(crate) fn run(&mut self, limit: u64, sink: &mut impl Sink) {
-        let empty = &self.empty;
-        let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty);
+    /// Hands all records up to the time `limit` to `sink`, in the order of time; `false` where some are left, because what is held is to be
+    /// committed before.
+    pub(crate) fn run(&mut self, limit: u64, sink: &mut impl Sink) -> bool {
+        let (empty, held) = (&self.empty, &mut self.held);
+        let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty, held);
         for (number, stream) in &mut self.streams {
             if let Some(time) = stream.head(&mut release)
                 && time <= limit
@@ -79,18 +105,65 @@ impl Merge {
                 self.heads.push(Reverse((time, *number)));
             }
         }
+        let mut is_whole = true;
         while let Some(Reverse((_, number))) = self.heads.pop() {
             let others = self.heads.peek().map_or(limit, |Reverse((time, _))| *time);
             let Some(stream) = self.streams.get_mut(&number) else {
                 continue;
+            };
+            let mut is_full = false;
+            let mut release = |stream: &Stream, chunk: Chunk| {
+                is_full |= !release(stream, chunk);
+                !is_full
             };
             if let Some(next) = stream.run(others.min(limit), sink, &mut release)
                 && next <= limit
             {
                 self.heads.push(Reverse((next, number)));
             }
+            if is_full {
+                is_whole = self.heads.is_empty();
+                self.heads.clear();
+            }
         }
         self.free_done();
+        is_whole
+    }
+
+    /// Whether what is held is needed elsewhere.
+    pub(crate) fn is_to_let_go(&self) -> bool {
+        let is_needed =
+            |held: &Held| held.has_reserve || !held.chunks.is_empty() && self.is_short_of_chunks();
+        self.held.as_ref().is_some_and(is_needed)
+    }
+
+    /// How far all buffers are read, and which are read to their end since [`Self::let_go`].
+    pub(crate) fn states(&self) -> (Vec<BufferState>, Vec<u64>) {
+        let states = self.streams.values().map(Stream::state).collect();
+        let done = self.held.iter().flat_map(|held| &held.done);
+        (states, done.map(Stream::number).collect())
+    }
+
+    /// What is held goes where it came from.
+    pub(crate) fn let_go(&mut self) {
+        let Some(held) = &mut self.held else { return };
+        for (number, chunk) in held.chunks.drain(..) {
+            // SAFETY: what is read is ours.
+            unsafe { chunk.empty() };
+            let stream = self.streams.get(&number);
+            let stream = stream.or_else(|| held.done.iter().find(|s| s.number() == number));
+            if let Some(stream) = stream {
+                give_back(stream, chunk, &self.empty);
+            }
+        }
+        held.has_reserve = false;
+        held.done.drain(..).for_each(Stream::free);
+    }
+
+    /// Nothing is held any more.
+    pub(crate) fn hold_nothing(&mut self) {
+        self.let_go();
+        self.held = None;
     }
 
     /// By thread, how many events are lost that no record tells of, nor an earlier trace.
@@ -110,9 +183,9 @@ impl Merge {
 
     /// Gives all chunks that were handed over back unread.
     pub(crate) fn discard(&mut self) {
-        let empty = &self.empty;
+        let (empty, held) = (&self.empty, &mut self.held);
         for stream in self.streams.values_mut() {
-            stream.skip(&mut |stream, chunk| release(stream, chunk, empty));
+            stream.skip(&mut |stream, chunk| release(stream, chunk, empty, held));
         }
         self.free_done();
     }
@@ -120,17 +193,29 @@ impl Merge {
     fn free_done(&mut self) {
         for (_, stream) in self.streams.extract_if(|_, stream| stream.is_done()) {
             self.lost_of_ended += stream.unwritten().1;
-            stream.free();
+            match &mut self.held {
+                Some(held) => held.done.push(stream),
+                None => stream.free(),
+            }
         }
     }
 }
 
-/// Sends a chunk that was read back to where it came from.
-fn release(stream: &Stream, chunk: Chunk, empty: &Returns) {
-    // SAFETY: a chunk that is released is ours; `is_reserve` never changes.
-    if unsafe { chunk.header() }.is_reserve {
-        stream.return_reserve(chunk);
-    } else {
-        empty.give_back(chunk);
+/// A chunk is read. Whether to go on reading.
+fn release(stream: &Stream, chunk: Chunk, empty: &Returns, held: &mut Option<Held>) -> bool {
+    let Some(held) = held else {
+        give_back(stream, chunk, empty);
+        return true;
+    };
+    held.has_reserve |= chunk.is_reserve();
+    held.chunks.push((stream.number(), chunk));
+    held.chunks.len() < held.most
+}
+
+/// Sends a chunk back to where it came from.
+fn give_back(stream: &Stream, chunk: Chunk, empty: &Returns) {
+    match chunk.is_reserve() {
+        true => stream.return_reserve(chunk),
+        false => empty.give_back(chunk),
     }
 }

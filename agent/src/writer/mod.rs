@@ -13,21 +13,22 @@ mod preamble;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod translate;
 mod windows;
 mod work;
 
-pub(crate) use announce::{
-    Announcement, BufferHandle, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo,
-    MethodInfo, ThreadInfo,
-};
+pub(crate) use announce::{BufferHandle, Message};
 pub(crate) use format::has_notes;
+pub(crate) use jtrail_records::Announcement;
+pub(crate) use jtrail_records::announce::{
+    ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo, MethodInfo, ThreadInfo,
+};
 pub(crate) use output::{FileId, Output, beside, part};
 pub(crate) use preamble::hostname;
 
 use crate::buffer::{Full, Returns};
 use crate::bursts::Bursts;
 use crate::clock::Reading;
+use crate::spool::Commits;
 use crate::ticks::Ticks;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_model::Totals;
@@ -187,11 +188,13 @@ pub(crate) struct Setup {
     pub(crate) bursts: Option<Arc<Bursts>>,
     /// The clocks when the agent was loaded.
     pub(crate) loaded: Reading,
-    pub(crate) announcements: Receiver<Announcement>,
+    pub(crate) announcements: Receiver<Message>,
     pub(crate) full: Receiver<Full>,
     /// Several chunks wait, or somebody waits for one.
     pub(crate) woken: Receiver<()>,
     pub(crate) empty: Returns,
+    /// Where what is not written outlives the process.
+    pub(crate) commits: Option<Commits>,
 }
 
 impl Setup {

@@ -75,6 +75,14 @@ impl Output {
         }
     }
 
+    /// Its path, if it is a regular file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.to {
+            To::File(_, path) if self.file_id().is_some() => Some(path),
+            _ => None,
+        }
+    }
+
     /// Bytes written so far.
     pub(crate) fn written(&self) -> u64 {
         self.written

@@ -1,73 +1,22 @@
 //! The records of one buffer, in order, from its chunks.
 
 use super::announce::BufferHandle;
-use crate::buffer::record::{self, Code, Kind};
 use crate::buffer::{Chunk, Full, Seen};
+use jtrail_records::read::{Nothing, Place, Sink};
+use jtrail_records::spool::BufferState;
 use std::collections::VecDeque;
-
-/// What a stream's records are handed to.
-pub(crate) trait Sink {
-    fn enter(&mut self, thread: u32, time: u64, method: u32);
-    fn leave(&mut self, thread: u32, time: u64, method: u32);
-    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]);
-
-    /// Takes the first enters and leaves of a run, as many as go a faster way than one by one; says how many.
-    fn run(&mut self, _thread: u32, _run: Run<'_>) -> usize {
-        0
-    }
-}
-
-/// Words of one thread, the first of which are enters and leaves by return.
-#[derive(Clone, Copy)]
-pub(crate) struct Run<'w> {
-    pub(crate) words: &'w [u64],
-    epoch: u64,
-    first_tick: u64,
-    most_ticks: u64,
-}
-
-impl<'w> Run<'w> {
-    /// None where the first word is later than is read.
-    fn new(words: &'w [u64], epoch: u64, limit: u64) -> Option<Self> {
-        let first_tick = record::tick(*words.first()?);
-        let most_ticks = record::last_tick(limit, epoch)?.checked_sub(first_tick)?;
-        Some(Self {
-            words,
-            epoch,
-            first_tick,
-            most_ticks,
-        })
-    }
-
-    /// The time of one of the words.
-    pub(crate) fn time(self, word: u64) -> u64 {
-        record::time(word, self.epoch)
-    }
-
-    /// How many ticks a word is behind the first one. Before it is very many.
-    #[inline(always)]
-    pub(crate) fn ticks_behind_first(self, word: u64) -> u64 {
-        record::tick(word).wrapping_sub(self.first_tick)
-    }
-
-    /// What is more ticks behind the first word is later than is read.
-    pub(crate) fn most_ticks(self) -> u64 {
-        self.most_ticks
-    }
-}
+use std::sync::atomic::Ordering;
 
 /// The chunks of one buffer that are not yet read to their end.
 pub(crate) struct Stream {
     buffer: BufferHandle,
     parts: VecDeque<Part>,
-    /// Words read of the first part.
-    position: usize,
-    epoch: u64,
-    running: u32,
+    /// How far the first part is read.
+    place: Place,
+    /// Sequence number of the last chunk that was read to its end.
+    after: u64,
     /// The buffer's owner is gone, and its last chunk is in `parts`.
     finished: bool,
-    /// Events that an earlier trace has told as lost, before there is a record of it.
-    told_lost: u64,
 }
 
 struct Part {
@@ -82,11 +31,9 @@ impl Stream {
         Self {
             buffer,
             parts: VecDeque::new(),
-            position: 0,
-            epoch: 0,
-            running: 0,
+            place: Place::default(),
+            after: 0,
             finished: false,
-            told_lost: 0,
         }
     }
 
@@ -105,23 +52,12 @@ impl Stream {
     /// The thread that records belong to now, and how many events are lost that no record tells of, nor an earlier trace.
     pub(crate) fn unwritten(&self) -> (u32, u64) {
         let all = self.buffer.get().unwritten();
-        (self.running, all.saturating_sub(self.told_lost))
+        (self.place.running, all.saturating_sub(self.place.told_lost))
     }
 
     /// What is lost so far is told, though the record of it is still to come.
     pub(crate) fn tell_lost(&mut self) {
-        self.told_lost = self.buffer.get().unwritten();
-    }
-
-    /// What the sink gets of a [`Code::Lost`] record: its payload, and how much of it an earlier trace has told.
-    fn lost(&mut self, payload: &[u64]) -> [u64; 4] {
-        let &[calls, others, open] = payload else {
-            return [0; 4]; // the code has so many words
-        };
-        let all = record::lost_parts(calls).0 + others + open;
-        let told = all.min(self.told_lost);
-        self.told_lost -= told;
-        [calls, others, open, told]
+        self.place.told_lost = self.buffer.get().unwritten();
     }
 
     /// Takes in a chunk that was handed over.
@@ -158,85 +94,56 @@ impl Stream {
     }
 
     /// Time of the first record not yet read.
-    pub(crate) fn head(&mut self, release: &mut impl FnMut(&Self, Chunk)) -> Option<u64> {
+    pub(crate) fn head(&mut self, release: &mut impl FnMut(&Self, Chunk) -> bool) -> Option<u64> {
         self.run(0, &mut Nothing, release)
     }
 
     /// Reads records up to the time `limit`, and returns the time of the next one. Chunks that are
-    /// read to their end are given to `release`.
+    /// read to their end are given to `release`, which says whether to go on.
     pub(crate) fn run(
         &mut self,
-        limit: u64,
+        mut limit: u64,
         sink: &mut impl Sink,
-        release: &mut impl FnMut(&Self, Chunk),
+        release: &mut impl FnMut(&Self, Chunk) -> bool,
     ) -> Option<u64> {
         loop {
             let part = self.parts.front()?;
             let (chunk, count, full) = (part.chunk, part.words, part.full);
-            if self.position == 0 {
+            if self.place.words == 0 {
                 // SAFETY: these fields are written before the first word is published.
                 let header = unsafe { chunk.header() };
-                self.epoch = record::epoch(header.start);
-                self.running = header.running;
+                self.place.begin(header.start, header.running);
             }
             // SAFETY: `count` words were published, and the chunk stays ours until it is released.
             let words = unsafe { chunk.words(count) };
-            let mut position = self.position;
-            while let Some(&word) = words.get(position) {
-                if record::is_call(word)
-                    && let Some(run) = Run::new(&words[position..], self.epoch, limit)
-                {
-                    let taken = sink.run(self.running, run);
-                    position += taken;
-                    if taken > 0 {
-                        continue;
-                    }
-                }
-                let time = record::time(word, self.epoch);
-                let kind = record::kind(word);
-                if time > limit && kind != Some(Kind::Coded(Code::Time)) {
-                    self.position = position;
-                    return Some(time);
-                }
-                position += 1;
-                match kind {
-                    Some(Kind::Enter(method)) => sink.enter(self.running, time, method),
-                    Some(Kind::Leave(method)) => sink.leave(self.running, time, method),
-                    Some(Kind::Coded(code)) => {
-                        // A record is published as a whole, so its payload is there.
-                        let first = words.get(position).copied().unwrap_or_default();
-                        let end = code.words(first).map(|count| position + count);
-                        let Some(payload) = end.and_then(|end| words.get(position..end)) else {
-                            debug_assert!(false, "a record that nobody writes");
-                            continue;
-                        };
-                        position += payload.len();
-                        match code {
-                            Code::Time => self.epoch = record::epoch(first),
-                            Code::Running => self.running = first as u32,
-                            Code::Lost => {
-                                let lost = self.lost(payload);
-                                sink.coded(self.running, time, code, &lost);
-                            }
-                            _ => sink.coded(self.running, time, code, payload),
-                        }
-                    }
-                    None => debug_assert!(false, "a word that nobody writes"),
-                }
+            if let Some(next) = self.place.read(words, limit, sink) {
+                return Some(next);
             }
-            self.position = position;
             if !full {
                 return None;
             }
             self.parts.pop_front();
-            self.position = 0;
-            release(self, chunk);
+            self.place.words = 0;
+            // SAFETY: it is ours until it is released.
+            self.after = unsafe { chunk.header() }.sequence.load(Ordering::Relaxed);
+            if !release(self, chunk) {
+                limit = 0; // look at the next record only
+            }
+        }
+    }
+
+    /// How far it is read.
+    pub(crate) fn state(&self) -> BufferState {
+        BufferState {
+            number: self.number(),
+            after: self.after,
+            place: self.place.clone(),
         }
     }
 
     /// Gives all that was handed over to `release` without reading it.
-    pub(crate) fn skip(&mut self, release: &mut impl FnMut(&Self, Chunk)) {
-        self.position = 0;
+    pub(crate) fn skip(&mut self, release: &mut impl FnMut(&Self, Chunk) -> bool) {
+        self.place.words = 0;
         while let Some(part) = self.parts.pop_front_if(|part| part.full) {
             release(self, part.chunk);
         }
@@ -259,13 +166,4 @@ impl Stream {
         // SAFETY: a finished stream's thread has called `ThreadBuffer::finish`.
         unsafe { self.buffer.free() };
     }
-}
-
-/// For looking at the head only: with a limit of 0 nothing is handed out.
-struct Nothing;
-
-impl Sink for Nothing {
-    fn enter(&mut self, _: u32, _: u64, _: u32) {}
-    fn leave(&mut self, _: u32, _: u64, _: u32) {}
-    fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
 }

@@ -7,17 +7,17 @@ mod scarce;
 mod speed;
 mod threads;
 
-use super::announce::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
 use super::merge::Merge;
-use super::stream::Sink;
-use super::translate::{Settings, Translator};
+use super::{Announcement, BufferHandle, ClassInfo, MethodInfo, ThreadInfo};
 use crate::buffer::record::{self, Code};
-use crate::buffer::{CHUNK_BYTES, Exchange, Full, ThreadBuffer, WhenFull, create_pool};
-use crate::clock::{Clock, Reading, System, Timeline};
-use crossbeam_channel::{Receiver, bounded, unbounded};
+use crate::buffer::{CHUNK_BYTES, Exchange, Full, Supply, ThreadBuffer, WhenFull, create_pool};
+use crate::clock::{self, Clock, Reading, System};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_classfile::SuperMarks;
 use jtrail_formats::Encode;
 use jtrail_model::{Event, MethodEnter, Note};
+use jtrail_records::read::Sink;
+use jtrail_records::{Settings, Timeline, Translator};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +43,18 @@ impl Sink for Collect {
     }
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
         self.0.push((thread, time, Seen::Coded(code, payload[0])));
+    }
+}
+
+/// What passes between threads and a writer, without a spool and a clock.
+fn exchange(empty: Supply, full: Sender<Full>, wake: Sender<()>, when_full: WhenFull) -> Exchange {
+    Exchange {
+        empty,
+        full,
+        wake,
+        when_full,
+        ticks: None,
+        spool: None,
     }
 }
 
@@ -85,13 +97,7 @@ fn run_with(
     let (empty, supply, _memory) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
     let (announce, announced) = unbounded();
-    let exchange = Exchange {
-        empty: supply,
-        full: full_sender,
-        wake: bounded(1).0,
-        when_full,
-        ticks: None,
-    };
+    let exchange = exchange(supply, full_sender, bounded(1).0, when_full);
     let done = Arc::new(AtomicBool::new(false));
     let work = Arc::new(work);
     let workers: Vec<_> = (1..=threads)
@@ -117,7 +123,7 @@ fn run_with(
             while drains == Drains::Afterwards && !done.load(Ordering::Acquire) {
                 std::thread::yield_now();
             }
-            let mut merge = Merge::new(empty);
+            let mut merge = Merge::new(empty, false);
             let mut seen = Collect::default();
             loop {
                 let last = done.load(Ordering::Acquire);
@@ -311,7 +317,7 @@ fn translator() -> Translator {
 }
 
 fn translator_of(settings: Settings) -> Translator {
-    let timeline = Timeline::since(Reading::take(System::now), System::now);
+    let timeline = clock::timeline(Reading::take(System::now), System::now);
     let mut translator = Translator::new(Box::new(Lines), timeline, settings);
     translator.add_thread(ThreadInfo {
         number: 1,

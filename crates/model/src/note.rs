@@ -12,6 +12,7 @@
 
 use crate::grammar::{self, PREFIX, Pairs};
 use crate::{Duration, ThreadId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -29,6 +30,8 @@ pub enum Note<'a> {
     Burst(BurstNote<'a>),
     /// Calls have times that may be early, and by how much (`clock`).
     Clock(ClockNote),
+    /// The process ended before its trace did; so many of the events before this had not been written by then (`recovered`).
+    Recovered(u64),
     /// What the agent counted itself; the last note of a trace that ended well (`totals`).
     Totals(Totals),
 }
@@ -90,7 +93,7 @@ pub struct ClockNote {
 }
 
 /// See [`Note::Totals`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Method enters written.
     pub enters: u64,
@@ -160,6 +163,10 @@ impl fmt::Display for Note<'_> {
                 grammar::number("tick", n.tick.0, &mut out);
                 grammar::number("longest", n.longest.0, &mut out);
             }
+            Note::Recovered(events) => {
+                out.push_str("recovered");
+                grammar::number("events", *events, &mut out);
+            }
             Note::Totals(n) => {
                 out.push_str("totals");
                 for (key, count) in [
@@ -219,6 +226,7 @@ impl Note<'static> {
                 tick: Duration(fields.number("tick")?),
                 longest: Duration(fields.number("longest")?),
             }),
+            "recovered" => Note::Recovered(fields.number("events")?),
             "totals" => Note::Totals(Totals {
                 enters: fields.number("enters")?,
                 leaves: fields.number("leaves")?,
@@ -314,6 +322,7 @@ mod tests {
                 tick: Duration(50_000),
                 longest: Duration(1_300_000),
             }),
+            Note::Recovered(17),
             Note::Totals(Totals {
                 enters: 9,
                 leaves: 8,

@@ -213,6 +213,15 @@ pub const KEYS: &[KeyInfo] = &[
         ..KEY
     },
     KeyInfo {
+        key: "spool",
+        values: "true | false",
+        words: BOOLEANS,
+        default: "true",
+        help: "With format=trail into a file, and execdetails=true: keep that memory in a folder beside the trace (FILE.spool), where jtrail recover finds \
+               what was not written yet when the process was killed",
+        ..KEY
+    },
+    KeyInfo {
         key: "server",
         values: "standalone | enabled | controlled | application",
         words: Server::WORDS,

@@ -38,6 +38,8 @@ pub struct Options {
     pub overflow: Overflow,
     /// Size of all buffers together, in bytes.
     pub buffer_bytes: u64,
+    /// Whether these are in a file beside the trace, if [`Self::has_spool`].
+    pub spool: bool,
     /// What is recorded: all that was asked for and that the format has a place for.
     pub events: Events,
     /// What was asked for by name, and is not recorded because the format has no place for it.
@@ -129,6 +131,7 @@ impl Options {
             tick: Duration::from_micros(50),
             overflow: Overflow::default(),
             buffer_bytes: 64 << 20,
+            spool: true,
             events: Events::default(),
             no_place: Events::NONE,
             stack_depth: None,
@@ -188,6 +191,11 @@ impl Options {
         self.clock == Clock::Tick
     }
 
+    /// Whether what is not written yet is kept where it outlives the process, if the trace goes into a file.
+    pub fn has_spool(&self) -> bool {
+        self.spool && self.exec_details && self.format == OutputFormat::Trail
+    }
+
     /// Whether a trace begins only when a client or the program says so.
     pub fn begins_idle(&self) -> bool {
         match self.server {
@@ -239,6 +247,9 @@ impl Options {
         }
         add("overflow", self.overflow.word());
         add("buffer", &size_text(self.buffer_bytes));
+        if self.format == OutputFormat::Trail {
+            add("spool", &self.spool.to_string());
+        }
         match self.format {
             OutputFormat::Mlpd => add("mlpd", self.mlpd.word()),
             OutputFormat::TraceLog => {
@@ -345,6 +356,7 @@ pub(crate) fn parse(
             "tick" => options.tick = parse_tick(value).map_err(wrong)?,
             "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
             "buffer" => options.buffer_bytes = parse_buffer(value).map_err(wrong)?,
+            "spool" => options.spool = parse_boolean(value).map_err(wrong)?,
             "server" => {
                 options.server = Server::parse(value).map_err(wrong)?;
                 server_given = true;

@@ -88,13 +88,14 @@ fn nothing_means_the_defaults() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,buffer=2g,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,buffer=2g,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
     assert_eq!(options.engine, Engine::Jvmti);
     assert_eq!(options.overflow, Overflow::Drop);
     assert_eq!(options.buffer_bytes, 2 << 30);
+    assert!(!options.spool);
     assert_eq!(options.events, Events::METHODS.union(Events::GC));
     assert_eq!(options.stack_depth, Some(0));
     assert_eq!(options.alloc, AllocMode::Sites);

@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, server, control, wait, compat, burst, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, spool, server, control, wait, compat, burst, onerror",
         ),
         (
             "min=1ms",

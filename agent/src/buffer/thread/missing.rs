@@ -1,7 +1,7 @@
 //! What a thread could not record: counted, and written down with the next chunk.
 
-use super::super::record::{self, Code, word};
 use super::{Owner, SWITCH_WORDS, ThreadBuffer};
+use jtrail_records::record::{self, Code, word};
 use std::sync::atomic::Ordering;
 
 impl ThreadBuffer {
@@ -54,5 +54,6 @@ impl ThreadBuffer {
     fn add_unwritten(&self, events: u64) {
         let sum = self.unwritten.load(Ordering::Relaxed).wrapping_add(events);
         self.unwritten.store(sum, Ordering::Relaxed);
+        self.line().unwritten.store(sum, Ordering::Relaxed);
     }
 }

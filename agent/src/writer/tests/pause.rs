@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::memory::Mapping;
-use crate::writer::{Acted, Action, Burst, Handshake, NextTrace, Output, Setup, Writer};
+use crate::writer::{Acted, Action, Burst, Handshake, Message, NextTrace, Output, Setup, Writer};
 use crossbeam_channel::bounded;
 use jtrail_formats::{Checker, Item, Reader};
 use jtrail_model::{Timestamp, Totals};
@@ -162,15 +162,10 @@ impl Bench {
             full,
             woken,
             empty,
+            commits: None,
         });
         let writer = writer.expect("a thread");
-        let exchange = Exchange {
-            empty: supply,
-            full: full_sender,
-            wake,
-            when_full,
-            ticks: None,
-        };
+        let exchange = exchange(supply, full_sender, wake, when_full);
         let (handle, buffer) = BufferHandle::share(ThreadBuffer::new(1, 1, exchange));
         let method = |number, name: &str| MethodInfo {
             number,
@@ -193,10 +188,12 @@ impl Bench {
                 class: 0,
                 methods: vec![method(BASE, "base"), method(RUN, "run")],
             },
-            Announcement::Buffer(Box::new(handle)),
         ] {
-            announce.send(announcement).expect("the writer is there");
+            let told = Message::Told(announcement);
+            announce.send(told).expect("the writer is there");
         }
+        let buffer_is_there = announce.send(Message::Buffer(handle));
+        buffer_is_there.expect("the writer is there");
         writer.live(System::now());
         Self {
             folder,

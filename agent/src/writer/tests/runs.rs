@@ -1,7 +1,6 @@
 //! Calls that the writer takes in a row make the same trace as calls one by one, whatever the records.
 
 use super::*;
-use crate::writer::stream::Sink;
 use jtrail_formats::Format;
 use jtrail_model::{Timestamp, Totals};
 
@@ -140,14 +139,8 @@ fn trace(
 ) -> (Vec<u8>, Totals) {
     let (empty, supply, _memory) = create_pool(64 * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
-    let exchange = Exchange {
-        empty: supply,
-        full: full_sender,
-        wake: bounded(1).0,
-        when_full: WhenFull::Block,
-        ticks: None,
-    };
-    let mut merge = Merge::new(empty);
+    let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
+    let mut merge = Merge::new(empty, false);
     let mut program = Program::new(seed, now, &exchange, &mut merge);
     let settings = Settings {
         tell_threads: seed.is_multiple_of(2),
@@ -178,8 +171,8 @@ fn trace(
         }
         merge.add_published(published);
         match in_runs {
-            true => merge.run(limit, translator),
-            false => merge.run(limit, &mut OneByOne(translator)),
+            true => assert!(merge.run(limit, translator)),
+            false => assert!(merge.run(limit, &mut OneByOne(translator))),
         }
         if program.random.one_in(8) {
             let time = Timestamp(timeline.at(limit));
@@ -213,7 +206,7 @@ fn trace(
 #[test]
 fn runs_make_the_same_trace_as_calls_one_by_one() {
     let first = Reading::take(System::now);
-    let timeline = Timeline::since(first, System::now);
+    let timeline = clock::timeline(first, System::now);
     let mut calls = 0;
     for seed in 0..60 {
         // Behind the first reading of the clock, and some a little before it.

@@ -173,16 +173,10 @@ impl Run {
         let (empty, supply, memory) =
             create_pool((CHUNKS + 1) * CHUNK_BYTES as u64).expect("memory");
         let (full_sender, full) = unbounded();
-        let exchange = Exchange {
-            empty: supply,
-            full: full_sender,
-            wake: bounded(1).0,
-            when_full: WhenFull::Block,
-            ticks: None,
-        };
+        let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
         let buffer = ThreadBuffer::new(1, THREAD, exchange);
         let (announcement, buffer) = BufferHandle::share(buffer);
-        let mut merge = Merge::new(empty);
+        let mut merge = Merge::new(empty, false);
         merge.add_buffer(announcement);
         let encoder = Format::Trail.encoder();
         let mut translator = Translator::new(encoder, timeline(), Settings::default());
@@ -270,7 +264,7 @@ impl Drop for Run {
 
 fn timeline() -> Timeline {
     let first = Reading::take(System::now);
-    Timeline::since(first, System::now)
+    clock::timeline(first, System::now)
 }
 
 /// See the head of this file.

@@ -1,7 +1,6 @@
 //! What clients, the program and bursts ask the writer to do, each at its tick.
 
 use super::super::output::write_whole;
-use super::super::translate::OpenCalls;
 use super::super::{Acted, Action, Burst};
 use super::flushing::triggered;
 use super::{DRAIN_INTERVAL, Work};
@@ -10,6 +9,7 @@ use crossbeam_channel::bounded;
 use jtrail_control::State;
 use jtrail_model::{Custom, Event, Timestamp};
 use jtrail_options::Trigger;
+use jtrail_records::OpenCalls;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
 //! What is told goes to the encoder, and what is encoded to the output.
 
-use super::super::stream::{Run, Sink};
-use super::super::translate::Translator;
 use super::super::windows::Windows;
 use super::super::{Burst, Setup, format};
 use crate::buffer::record::Code;
 use crate::{control, log};
 use jtrail_control::State;
+use jtrail_records::Translator;
+use jtrail_records::read::{Run, Sink};
 
 /// Bytes of output that are collected before they are written.
 const OUTPUT_BYTES: usize = 1 << 20;
@@ -23,8 +23,12 @@ pub(super) fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut boo
             bytes.clear();
             return;
         }
+        let rest = match setup.commits {
+            Some(_) => "; jtrail recover gives what was recorded by now",
+            None => "",
+        };
         log::say(&format!(
-            "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read",
+            "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read{rest}",
             setup.target
         ));
         setup.output = None;

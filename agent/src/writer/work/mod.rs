@@ -1,19 +1,19 @@
 //! What the writer's thread does.
 
 mod actions;
+mod committing;
 mod flushing;
 mod trace;
 mod traces;
 
-use super::announce::{Announcement, Compilation};
 use super::merge::Merge;
 use super::windows::Windows;
 use super::{Acted, Action, Command, Progress, Setup};
+use super::{Announcement, Message};
 use crate::buffer::Full;
 use crate::clock;
 use crossbeam_channel::{Receiver, Sender, select};
 use flushing::{Flushing, write};
-use jtrail_options::Events;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub(super) struct Work {
     windows: Windows,
     /// Up to which tick all is written.
     written: u64,
+    /// How many announcements were taken.
+    announced: u64,
     /// It is recorded without a burst.
     goes_on: bool,
     /// The output did not take what we wrote.
@@ -54,7 +56,7 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) fn new(setup: Setup, progress: Arc<Mutex<Progress>>) -> Self {
-        let merge = Merge::new(setup.empty.clone());
+        let merge = Merge::new(setup.empty.clone(), setup.commits.is_some());
         Self {
             setup,
             merge,
@@ -63,6 +65,7 @@ impl Work {
             actions: VecDeque::new(),
             windows: Windows::default(),
             written: 0,
+            announced: 0,
             goes_on: true,
             has_failed: false,
             progress,
@@ -184,6 +187,9 @@ impl Work {
             trace.now_and_then(&self.setup);
         }
         self.flush();
+        if self.merge.is_to_let_go() {
+            self.commit();
+        }
         if let Some(trace) = &mut self.trace
             && self.setup.output.is_none()
             && !std::mem::replace(&mut trace.is_over, true)
@@ -215,47 +221,55 @@ impl Work {
         if limit != u64::MAX {
             self.written = limit;
         }
-        let mut ended = None;
-        if let Some(trace) = &mut self.trace {
-            let mut sink = Flushing {
-                translator: &mut trace.translator,
-                setup: &mut self.setup,
-                has_failed: &mut self.has_failed,
-                windows: &mut self.windows,
-                goes_on: self.goes_on,
-                ended: Vec::new(),
-                ended_at: 0,
-            };
-            for told in trace.compilations.until(limit) {
-                self.merge.run(told.time(), &mut sink);
-                match told {
-                    _ if sink.translator.is_off(Events::JIT) => {}
-                    Compilation::Made(info) => sink.translator.compiled(&info),
-                    Compilation::Gone {
-                        method,
-                        time,
-                        address,
-                    } => sink.translator.uncompiled(method, time, address),
-                }
-                sink.check();
-            }
-            self.merge.run(limit, &mut sink);
-            ended = Some((sink.ended, sink.ended_at));
-        }
-        if let Some((ended, at)) = ended {
-            self.have_ended(ended, at);
+        while !self.merge_some(limit) && !self.has_failed {
+            self.commit();
         }
     }
 
+    /// As [`Self::merge_until`], as far as it goes without a commit. Whether that is all.
+    fn merge_some(&mut self, limit: u64) -> bool {
+        let Some(trace) = &mut self.trace else {
+            return true;
+        };
+        let mut sink = Flushing {
+            translator: &mut trace.translator,
+            setup: &mut self.setup,
+            has_failed: &mut self.has_failed,
+            windows: &mut self.windows,
+            goes_on: self.goes_on,
+            ended: Vec::new(),
+            ended_at: 0,
+        };
+        let is_whole = loop {
+            let told = trace.compilations.first().filter(|time| *time <= limit);
+            if !self.merge.run(told.unwrap_or(limit), &mut sink) {
+                break false;
+            }
+            let Some(told) = told.and_then(|_| trace.compilations.take()) else {
+                break true;
+            };
+            sink.translator.compilation(told);
+            sink.check();
+        };
+        let (ended, at) = (sink.ended, sink.ended_at);
+        self.have_ended(ended, at);
+        is_whole
+    }
+
     fn take_announcements(&mut self) {
-        for announcement in self.setup.announcements.try_iter() {
-            match announcement {
-                Announcement::Buffer(buffer) => self.merge.add_buffer(*buffer),
-                other => match &mut self.trace {
-                    Some(trace) => trace.announce(other),
-                    None if self.setup.may_write() && !self.has_failed => self.waiting.push(other),
-                    None => {}
-                },
+        for message in self.setup.announcements.try_iter() {
+            let told = match message {
+                Message::Buffer(buffer) => {
+                    self.merge.add_buffer(buffer);
+                    continue;
+                }
+                Message::Told(told) => told,
+            };
+            self.announced += 1;
+            match &mut self.trace {
+                Some(trace) => trace.announce(told),
+                None if self.setup.may_write() && !self.has_failed => self.waiting.push(told),
+                None => {}
             }
         }
     }

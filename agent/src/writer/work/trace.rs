@@ -1,14 +1,14 @@
 //! The trace that is being written.
 
+use super::super::Announcement;
 use super::super::Setup;
-use super::super::announce::Announcement;
 use super::super::compilations::Compilations;
 use super::super::preamble::{self, Identity};
-use super::super::translate::Translator;
-use crate::clock::{self, Timeline};
+use crate::clock;
 use jtrail_formats::Loss;
 use jtrail_model::{Duration as CpuTime, Event, ProcessCpu, Timestamp};
 use jtrail_options::{Events, OutputFormat, Trigger};
+use jtrail_records::{Timeline, Translator};
 use std::time::{Duration, Instant};
 
 /// How long events may wait in the encoder for more of their kind.
@@ -93,40 +93,9 @@ impl Trace {
     }
 
     pub(super) fn announce(&mut self, announcement: Announcement) {
-        let translator = &mut self.translator;
         match announcement {
-            Announcement::Buffer(_) => unreachable!("buffers are the merge's"),
             Announcement::Compilation(told) => self.compilations.add(told),
-            Announcement::Thread(info) => translator.add_thread(*info),
-            Announcement::ThreadName { number, name } => translator.add_name(number, name),
-            Announcement::Class(info) => translator.add_class(info),
-            Announcement::Methods { class, methods } => translator.add_methods(class, methods),
-            Announcement::ClassDetail(info) => translator.add_detail(info),
-            Announcement::Lines {
-                method,
-                counters,
-                entry,
-            } => translator.add_lines(method, &counters, entry),
-            Announcement::AllocSites {
-                method,
-                first,
-                lines,
-            } => translator.add_sites(method, first, &lines),
-            Announcement::AllocClass {
-                site,
-                class,
-                sizing,
-            } => translator.set_site(site, class, sizing),
-            Announcement::Text { number, text } => translator.add_text(number, text),
-            Announcement::Mark(mark) => translator.add_mark(mark),
-            Announcement::Instrumented { methods } => translator.count_instrumented(methods),
-            Announcement::Uncovered {
-                class,
-                method,
-                reason,
-            } => {
-                translator.uncovered(&class, &method, &reason);
-            }
+            other => self.translator.announce(other),
         }
     }
 }

@@ -2,15 +2,15 @@
 
 use super::super::compilations::Compilations;
 use super::super::preamble::Identity;
-use super::super::translate::{OpenCalls, Settings, Translator};
-use super::super::{NextTrace, Output, format, losses};
+use super::super::{NextTrace, Output, Setup, format, losses};
 use super::Work;
 use super::flushing::write;
 use super::trace::{Trace, process_cpu};
-use crate::clock::Timeline;
-use crate::log;
+use crate::instrument::lines::LineCounters;
+use crate::{clock, log};
 use jtrail_model::{AgentDestroy, ClockNote, Event, Timestamp, TraceEnd};
 use jtrail_options::{Events, Options, OutputFormat, Server};
+use jtrail_records::{OpenCalls, Settings, Timeline, Translator};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ impl Work {
         self.setup.options = Arc::clone(&next.options);
         (self.setup.output, self.setup.target) = (Some(next.output), next.target);
         let started = Timestamp(trace.timeline.at(at));
-        let settings = settings(&next.options, started, self.setup.bursts.is_some());
+        let settings = settings(&next.options, started, &self.setup);
         let is_paused = !self.goes_on && self.windows.is_empty();
         // Behind a gate, what is open is only known while it is recorded.
         let calls = if is_paused && settings.has_gate {
@@ -46,6 +46,13 @@ impl Work {
             trace.begin_paused(&self.setup, started);
         }
         self.flush();
+        let (commits, output) = (&mut self.setup.commits, &self.setup.output);
+        if let (Some(commits), Some(path)) = (commits, output.as_ref().and_then(Output::path))
+            && let Err(error) = commits.begin_trace(path)
+        {
+            self.give_spool_up(&error);
+        }
+        self.commit();
     }
 
     pub(super) fn begin(&mut self, started: u64) {
@@ -57,14 +64,14 @@ impl Work {
         let is_idle = self.setup.output.is_none();
         let encoder = format::encoder(&options).filter(|_| !is_idle);
         // This may sleep a little, which is why it is done here and not where the program waits for it.
-        let timeline = Timeline::since(self.setup.loaded, self.setup.now);
+        let timeline = clock::timeline(self.setup.loaded, self.setup.now);
         let at = started;
         let started = Timestamp(timeline.at(at));
         let mut trace = Trace {
             translator: Translator::new(
                 encoder.unwrap_or_else(Translator::silent),
                 timeline,
-                settings(&options, started, self.setup.bursts.is_some()),
+                settings(&options, started, &self.setup),
             ),
             compilations: Compilations::default(),
             identity: Identity::default(),
@@ -76,6 +83,7 @@ impl Work {
             due: Vec::new(),
             is_over: is_idle,
         };
+        trace.translator.count_lines_by(line_counters);
         match is_idle {
             true => trace.translator.go_silent(),
             false => {
@@ -91,6 +99,7 @@ impl Work {
         }
         self.trace = Some(trace);
         self.flush();
+        self.commit();
     }
 
     pub(super) fn end(&mut self) {
@@ -99,6 +108,11 @@ impl Work {
             self.begin(self.setup.now());
         }
         self.close(self.setup.now());
+        if !self.has_failed
+            && let Some(commits) = self.setup.commits.take()
+        {
+            commits.remove();
+        }
     }
 
     /// Ends the trace, if there is one, and its output.
@@ -114,10 +128,8 @@ impl Work {
                 translator.lost_at_end(thread, now, events);
             }
             self.merge.tell_lost();
-            if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get())
-                && options.events.contains(Events::LINES)
-            {
-                translator.tell_lines(counters, time);
+            if options.events.contains(Events::LINES) {
+                translator.tell_lines(time);
             }
             if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
                 translator.event(&process_cpu(time));
@@ -129,10 +141,7 @@ impl Work {
                 translator.left_out(options.no_place, &told);
             }
             translator.tell_dying(time); // in the middle of a collection
-            let clock = self.setup.ticks.as_ref().map(|ticks| ClockNote {
-                tick: span(options.tick),
-                longest: span(trace.timeline.time_of(ticks.longest())),
-            });
+            let clock = clock_note(&self.setup, &trace.timeline);
             translator.totals(time, clock);
             translator.event(&Event::TraceEnd(TraceEnd {
                 trace_id: "".into(),
@@ -171,6 +180,7 @@ impl Work {
         if let Some(trace) = &mut self.trace {
             trace.translator.go_silent();
         }
+        self.commit();
     }
 
     fn patch(&mut self, patches: &[jtrail_formats::Patch]) {
@@ -185,13 +195,29 @@ impl Work {
     }
 }
 
+/// What the counters of lines say, where lines are counted.
+fn line_counters() -> Option<Vec<u64>> {
+    let agent = crate::agent::if_loaded()?;
+    agent.classes.lines.get().map(LineCounters::all)
+}
+
+/// What a coarse clock did so far.
+pub(super) fn clock_note(setup: &Setup, timeline: &Timeline) -> Option<ClockNote> {
+    let ticks = setup.ticks.as_ref()?;
+    Some(ClockNote {
+        tick: span(setup.options.tick),
+        longest: span(timeline.time_of(ticks.longest())),
+    })
+}
+
 /// A length of time as traces have it.
 fn span(time: Duration) -> jtrail_model::Duration {
     jtrail_model::Duration(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// What a translator has to know of a trace, with bursts that begin by themselves or without.
-fn settings(options: &Options, started: Timestamp, has_bursts: bool) -> Settings {
+/// What a translator has to know of a trace.
+fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
+    let has_bursts = setup.bursts.is_some();
     let keeps_stacks = options.format.keeps_stacks();
     Settings {
         tell_threads: options.events.contains(Events::THREADS),
@@ -204,5 +230,6 @@ fn settings(options: &Options, started: Timestamp, has_bursts: bool) -> Settings
         started,
         has_gate: has_bursts && !keeps_stacks,
         shows_calls_under_way: keeps_stacks && options.exec_details,
+        tells_names: setup.commits.is_some(),
     }
 }

@@ -64,6 +64,8 @@ struct Verdict {
     lost: u64,
     /// By how much times of calls may be early.
     clock: Option<ClockNote>,
+    /// Events that its process had not written when it ended.
+    recovered: Option<u64>,
     faults: u64,
     /// Findings, the worst kind first, and each kind in the order of the trace.
     findings: Vec<Finding>,
@@ -114,6 +116,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         events: ending.events,
         lost: checked.counts.lost,
         clock: checked.counts.clock,
+        recovered: checked.counts.recovered,
         faults: ending.faults + checked.faults(),
         kinds: checked.counts.kinds,
         findings,
@@ -138,6 +141,7 @@ impl Verdict {
             kinds: Vec::new(),
             lost: 0,
             clock: None,
+            recovered: None,
             faults: 0,
             findings: Vec::new(),
             error: Some(format!("{error:#}")),
@@ -177,6 +181,13 @@ impl Verdict {
             let _ = write!(
                 text,
                 "\n  clock=tick: times of calls are up to {tick} early, {longest} at most"
+            );
+        }
+        if let Some(events) = self.recovered {
+            let _ = write!(
+                text,
+                "\n  recovered: its process ended before the trace did; {} events had not been written by then",
+                count(events)
             );
         }
         let shown = self.shown(args.top);

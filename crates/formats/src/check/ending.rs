@@ -30,6 +30,7 @@ impl Checker {
             open_calls,
             lost: self.lost,
             clock: self.clock,
+            recovered: self.recovered,
         };
         if let Some(totals) = self.totals {
             self.compare(&totals, &counts);

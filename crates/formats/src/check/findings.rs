@@ -151,6 +151,8 @@ pub struct Counts {
     pub lost: u64,
     /// By how much times of calls may be early, if the trace says so.
     pub clock: Option<ClockNote>,
+    /// The process ended before its trace did; so many of the events had not been written by then.
+    pub recovered: Option<u64>,
 }
 
 /// Everything that a check found.

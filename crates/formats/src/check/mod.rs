@@ -78,6 +78,7 @@ pub struct Checker {
     abandoned: u64,
     lost: u64,
     clock: Option<ClockNote>,
+    recovered: Option<u64>,
     totals: Option<Totals>,
 }
 
@@ -444,6 +445,7 @@ impl Checker {
                 }
             }
             Some(Note::Clock(clock)) => self.clock = Some(clock),
+            Some(Note::Recovered(events)) => self.recovered = Some(events),
             Some(Note::Totals(totals)) => self.totals(totals),
             _ => {}
         }

@@ -31,7 +31,7 @@ public final class JtrailHook {
     private static final long LINE_STAMP = 32;
     private static final long CHUNK = 256 << 10;
 
-    /* Codes, as in buffer/record.rs. */
+    /* Codes, as in crates/records/src/record.rs. */
     private static final int LEAVE_BY_EXCEPTION = 0x1fffe02;
     private static final int CAUGHT = 0x1fffe04;
     private static final int SUPER_CALL = 0x1fffe06;

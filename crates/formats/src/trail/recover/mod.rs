@@ -11,6 +11,7 @@ mod window;
 
 pub(super) use window::Window;
 
+use jtrail_model::Event;
 use salvage::Salvage;
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
@@ -24,6 +25,10 @@ pub const REASON: &str = "damaged";
 pub struct Recovered {
     /// Events that were written, without the notes that tell of losses.
     pub events: u64,
+    /// How many of them were not in the file.
+    pub added: u64,
+    /// It is known what was not in the file: nothing of it is missing.
+    pub is_added: bool,
     /// Events that are known to be missing. How many followed where a trace breaks off, nobody knows.
     pub lost: u64,
     /// Calls that are open at the end.
@@ -44,7 +49,7 @@ impl Recovered {
     /// Whether everything is there: the whole trace, and nothing else was in the file.
     pub fn is_complete(&self) -> bool {
         let others = self.others.iter().all(|other| other.is_repeated);
-        self.lost == 0 && self.has_end && others && !self.is_cut
+        self.lost == 0 && (self.has_end || self.is_added) && others && !self.is_cut
     }
 }
 
@@ -100,6 +105,34 @@ pub enum RecoverError {
     Changed,
 }
 
+/// What is known of a trace that the file does not have yet.
+pub trait More {
+    /// The file has that event.
+    fn seen(&mut self, event: &Event<'_>);
+
+    /// Hands out what comes behind all that was seen.
+    ///
+    /// # Errors
+    /// When it can't be read; or what `visit` fails with.
+    fn hand_out(&mut self, visit: &mut dyn FnMut(&Event<'_>) -> io::Result<()>) -> io::Result<()>;
+
+    /// Whether that is all that is known.
+    fn is_known(&self) -> bool;
+}
+
+/// Nothing.
+impl More for () {
+    fn seen(&mut self, _: &Event<'_>) {}
+
+    fn hand_out(&mut self, _: &mut dyn FnMut(&Event<'_>) -> io::Result<()>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn is_known(&self) -> bool {
+        false
+    }
+}
+
 /// Makes a trail of what is sound in `source`, and writes it to `out`.
 ///
 /// Memory does not grow with the file, but with the number of places where it is damaged, up to a bound, and with what the trace defines.
@@ -107,6 +140,18 @@ pub enum RecoverError {
 /// # Errors
 /// When reading or writing fails, or `source` is no trail.
 pub fn recover(source: impl Read + Seek, out: &mut dyn Write) -> Result<Recovered, RecoverError> {
+    recover_with(source, out, &mut ())
+}
+
+/// As [`recover`], and puts events behind those of the file, which was being written.
+///
+/// # Errors
+/// As those of [`recover`], and what `more` fails with.
+pub fn recover_with(
+    source: impl Read + Seek,
+    out: &mut dyn Write,
+    more: &mut dyn More,
+) -> Result<Recovered, RecoverError> {
     let mut window = Window::new(source)?;
     let mut survey = Survey::of(&mut window)?;
     if let Some(version) = survey.version {
@@ -116,7 +161,7 @@ pub fn recover(source: impl Read + Seek, out: &mut dyn Write) -> Result<Recovere
         return Err(RecoverError::NotATrail);
     }
     let (runs, others) = survey.chosen();
-    let mut salvage = Salvage::new(&survey, out);
+    let mut salvage = Salvage::new(&survey, out, more);
     for run in &runs {
         salvage.run(&mut window, run)?;
     }

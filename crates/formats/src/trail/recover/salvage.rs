@@ -9,7 +9,7 @@ use super::super::index::Found;
 use super::super::segment::{HEADER, Header, Kind};
 use super::super::value::Bytes;
 use super::survey::{Place, Run, Survey};
-use super::{Gap, Other, REASON, RecoverError, Recovered, Window};
+use super::{Gap, More, Other, REASON, RecoverError, Recovered, Window};
 use crate::Encode;
 use jtrail_model::{Custom, Event, Lost, Note, ThreadId, Timestamp};
 use std::io::{self, Read, Seek, Write};
@@ -22,6 +22,7 @@ const CHUNK: usize = 256 << 10;
 pub(super) struct Salvage<'o> {
     survey: &'o Survey,
     out: &'o mut dyn Write,
+    more: &'o mut dyn More,
     encoder: Encoder,
     buffer: Vec<u8>,
     /// How far the file and its trace were taken.
@@ -41,10 +42,11 @@ pub(super) struct Salvage<'o> {
 }
 
 impl<'o> Salvage<'o> {
-    pub(super) fn new(survey: &'o Survey, out: &'o mut dyn Write) -> Self {
+    pub(super) fn new(survey: &'o Survey, out: &'o mut dyn Write, more: &'o mut dyn More) -> Self {
         let mut salvage = Self {
             survey,
             out,
+            more,
             encoder: Encoder::default(),
             buffer: Vec::new(),
             end: 0,
@@ -212,7 +214,32 @@ impl<'o> Salvage<'o> {
             self.tell_loss()?;
         }
         self.recovered.events += 1;
+        self.more.seen(event);
         self.put(event)
+    }
+
+    /// Takes what the file does not have. How many calls are open by that, more or less.
+    fn add_more(&mut self) -> io::Result<i64> {
+        let mut open = 0;
+        let Self {
+            more,
+            encoder,
+            buffer,
+            out,
+            recovered,
+            ..
+        } = self;
+        more.hand_out(&mut |event| {
+            recovered.events += 1;
+            recovered.added += 1;
+            match event {
+                Event::MethodEnter(_) => open += 1,
+                Event::MethodLeave(_) => open -= 1,
+                _ => {}
+            }
+            put(encoder, event, buffer, out)
+        })?;
+        Ok(open)
     }
 
     fn tell_loss(&mut self) -> io::Result<()> {
@@ -231,12 +258,7 @@ impl<'o> Salvage<'o> {
     }
 
     fn put(&mut self, event: &Event<'_>) -> io::Result<()> {
-        self.encoder.event(event, &mut self.buffer);
-        if self.buffer.len() >= CHUNK {
-            self.out.write_all(&self.buffer)?;
-            self.buffer.clear();
-        }
-        Ok(())
+        put(&mut self.encoder, event, &mut self.buffer, self.out)
     }
 
     /// Ends the new trail.
@@ -245,6 +267,10 @@ impl<'o> Salvage<'o> {
         // A segment with a damaged payload still says how many events it had.
         let told = survey.told_behind(self.end, self.next);
         self.gap(survey.size.max(self.end), told, true)?;
+        if self.untold > 0 {
+            self.tell_loss()?;
+        }
+        let more_open = self.add_more()?;
         let dropped = self.encoder.dropped();
         self.untold = self.untold.saturating_add(dropped);
         self.recovered.lost = self.recovered.lost.saturating_add(dropped);
@@ -252,7 +278,8 @@ impl<'o> Salvage<'o> {
         if self.untold > 0 {
             self.tell_loss()?;
         }
-        if !self.recovered.has_end {
+        self.recovered.is_added = self.more.is_known();
+        if !self.recovered.has_end && !self.recovered.is_added {
             self.encoder.break_off();
         }
         self.encoder.end(&mut self.buffer);
@@ -260,7 +287,8 @@ impl<'o> Salvage<'o> {
         self.out.flush()?;
         let open = |thread: &Thread| u64::try_from(thread.depth).unwrap_or(0);
         let mut recovered = self.recovered;
-        recovered.open_calls = self.threads.values().map(open).fold(0, u64::saturating_add);
+        let open_calls = self.threads.values().map(open).fold(0, u64::saturating_add);
+        recovered.open_calls = open_calls.saturating_add_signed(more_open);
         recovered.size = survey.size;
         recovered.is_cut = survey.is_cut;
         let other = |run: &Run| Other {
@@ -275,6 +303,20 @@ impl<'o> Salvage<'o> {
         recovered.gaps.sort_by_key(|gap| gap.bytes.start);
         Ok(recovered)
     }
+}
+
+fn put(
+    encoder: &mut Encoder,
+    event: &Event<'_>,
+    buffer: &mut Vec<u8>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    encoder.event(event, buffer);
+    if buffer.len() >= CHUNK {
+        out.write_all(buffer)?;
+        buffer.clear();
+    }
+    Ok(())
 }
 
 /// The segment at a place where the first look found one.

@@ -1,8 +1,8 @@
 //! Methods and their classes: what is known of them, and how the trace comes to know them.
 
 use super::calls::Phase;
-use super::{Translator, slot};
-use crate::writer::MethodInfo;
+use super::{Named, Translator, slot};
+use crate::announce::MethodInfo;
 use jtrail_model::{
     ClassDef, ClassId, Event, MethodDef, MethodDetail, MethodId, ObjectId, ThreadId, Timestamp,
 };
@@ -41,7 +41,8 @@ impl Method {
 }
 
 impl Translator {
-    pub(crate) fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
+    /// Methods of a class, by its number.
+    pub fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
         let of_class = &mut slot(&mut self.classes, class).methods;
         of_class.extend(methods.iter().map(|info| info.number));
         for info in methods {
@@ -57,17 +58,20 @@ impl Translator {
     pub(super) fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
         match self.known.get(number as usize) {
             Some(known) if !known.id.is_none() => (known.id, known.class),
-            _ => self.announce(number, time),
+            _ => self.announce_method(number, time),
         }
     }
 
     #[cold]
-    fn announce(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
+    fn announce_method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
         let class = slot(&mut self.methods, number).class;
         let class_id = self.class(class, time);
         let id = MethodId(self.ids.next());
         let known = slot(&mut self.known, number);
         (known.id, known.class) = (id, class_id);
+        if self.settings.tells_names {
+            self.named.push(Named::Method(number, id.0));
+        }
         let method = &self.methods[number as usize];
         let event = Event::MethodDef(MethodDef {
             method: id,
@@ -91,6 +95,9 @@ impl Translator {
         let class = slot(&mut self.classes, number);
         if class.id.is_none() {
             class.id = ClassId(self.ids.next());
+            if self.settings.tells_names {
+                self.named.push(Named::Class(number, class.id.0));
+            }
             let event = Event::ClassDef(ClassDef {
                 class: class.id,
                 thread: ThreadId::NONE,

@@ -19,14 +19,41 @@ use jtrail_classfile::Handler;
 use std::cmp::Ordering;
 
 /// Bits of the time in a record.
-pub(crate) const TIME_BITS: u32 = 39;
+pub const TIME_BITS: u32 = 39;
 const TIME_SHIFT: u32 = 64 - TIME_BITS;
 /// Method ids are below this; what is above is a [`Code`].
-pub(crate) const METHOD_LIMIT: u32 = 0xff_ff00;
+pub const METHOD_LIMIT: u32 = 0xff_ff00;
+
+/// Number of records that belong to no Java thread.
+pub const NO_THREAD: u32 = 0;
+
+/// When a snapshot of the heap is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// Whenever it was asked for: it shows what can be reached.
+    Any,
+    /// Before a collection of ours: it shows all that the heap holds.
+    BeforeCollection,
+    /// After that collection; likewise.
+    AfterCollection,
+}
+
+impl Moment {
+    /// What the name of a snapshot ends with, by its moment as a word of a record.
+    pub fn suffix(word: u64) -> &'static str {
+        const BEFORE: u64 = Moment::BeforeCollection as u64;
+        const AFTER: u64 = Moment::AfterCollection as u64;
+        match word {
+            BEFORE => "-before-gc",
+            AFTER => "-after-gc",
+            _ => "",
+        }
+    }
+}
 
 /// How many words a record has behind its first one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Payload {
+pub enum Payload {
     /// So many.
     Words(usize),
     /// An object word, whose low part counts frames; one more word; the frames.
@@ -38,7 +65,7 @@ macro_rules! codes {
         /// Kinds of records with a payload.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u32)]
-        pub(crate) enum Code {
+        pub enum Code {
             $($(#[$doc])* $code,)*
         }
 
@@ -46,7 +73,7 @@ macro_rules! codes {
             const ALL: &[Self] = &[$(Self::$code),*];
 
             /// What stands behind the first word.
-            pub(crate) const fn payload(self) -> Payload {
+            pub const fn payload(self) -> Payload {
                 use Payload::*;
                 match self {
                     $(Self::$code => $payload,)*
@@ -54,7 +81,7 @@ macro_rules! codes {
             }
 
             /// Whether a thread that must not wait may leave such a record out, and count it.
-            pub(crate) const fn may_drop(self) -> bool {
+            pub const fn may_drop(self) -> bool {
                 match self {
                     $(Self::$code => $drop,)*
                 }
@@ -139,7 +166,7 @@ codes! {
     ClassUnload Words(1), true;
     /// Class; bytes of its new class file. It is redefined.
     ClassRedefine Words(2), true;
-    /// Number of the snapshot; its [`Moment`](crate::hooks::Moment). Its parts follow in this buffer.
+    /// Number of the snapshot; its [`Moment`]. Its parts follow in this buffer.
     HeapDump Words(2), false;
     /// Object and class; kind of the root.
     HeapRoot Words(2), false;
@@ -167,7 +194,7 @@ impl Code {
     }
 
     /// Words behind the first one, by the first of them; `None` if no version of jtrail wrote it.
-    pub(crate) fn words(self, first: u64) -> Option<usize> {
+    pub fn words(self, first: u64) -> Option<usize> {
         match self.payload() {
             Payload::Words(count) => Some(count),
             Payload::Stack => {
@@ -179,32 +206,32 @@ impl Code {
 }
 
 /// Most frames of one record: it has to fit into the smallest chunk.
-pub(crate) const MOST_FRAMES: usize = 1024;
+pub const MOST_FRAMES: usize = 1024;
 /// Beside the state of a sampled thread.
-pub(crate) const CUT: u64 = 1 << 32;
+pub const CUT: u64 = 1 << 32;
 
 /// An object word.
-pub(crate) const fn object(number: u64, low: u32) -> u64 {
+pub const fn object(number: u64, low: u32) -> u64 {
     number << 24 | (low as u64 & 0xff_ffff)
 }
 
 /// Reverses [`object`].
-pub(crate) const fn object_parts(word: u64) -> (u64, u32) {
+pub const fn object_parts(word: u64) -> (u64, u32) {
     (word >> 24, word as u32 & 0xff_ffff)
 }
 
 /// A frame word.
-pub(crate) const fn frame(method: u32, line: i32) -> u64 {
+pub const fn frame(method: u32, line: i32) -> u64 {
     (method as u64) << 32 | line as u32 as u64
 }
 
 /// Reverses [`frame`].
-pub(crate) const fn frame_parts(word: u64) -> (u32, i32) {
+pub const fn frame_parts(word: u64) -> (u32, i32) {
     ((word >> 32) as u32, word as u32 as i32)
 }
 
 /// Beside the class of an exception: what is known of the handler that caught it.
-pub(crate) fn handler(known: Option<Handler>) -> u64 {
+pub fn handler(known: Option<Handler>) -> u64 {
     let bits = known.map_or(0, |handler| {
         1 << 17 | u64::from(handler.takes_all) << 16 | u64::from(handler.entry)
     });
@@ -212,7 +239,7 @@ pub(crate) fn handler(known: Option<Handler>) -> u64 {
 }
 
 /// Reverses [`handler`]: its first entry in the exception table, and whether it takes all.
-pub(crate) const fn handler_parts(word: u64) -> Option<(u16, bool)> {
+pub const fn handler_parts(word: u64) -> Option<(u16, bool)> {
     let bits = word >> 32;
     if bits & 1 << 17 == 0 {
         return None;
@@ -221,71 +248,73 @@ pub(crate) const fn handler_parts(word: u64) -> Option<(u16, bool)> {
 }
 
 /// The first word of [`Code::AllocSite`] and the like.
-pub(crate) const fn site(site: u32, low: u32) -> u64 {
+pub const fn site(site: u32, low: u32) -> u64 {
     (site as u64) << 32 | low as u64
 }
 
 /// Reverses [`site`].
-pub(crate) const fn site_parts(word: u64) -> (u32, u32) {
+pub const fn site_parts(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
 
 /// A record as its first word tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A call of that method begins.
     Enter(u32),
+    /// A call of that method returns.
     Leave(u32),
     /// A payload follows.
     Coded(Code),
 }
 
 /// The part of a word that does not depend on the time: an enter of `method`.
-pub(crate) const fn enter(method: u32) -> u64 {
+pub const fn enter(method: u32) -> u64 {
     (method as u64) << 1
 }
 
 /// As [`enter`], for a leave by return.
-pub(crate) const fn leave(method: u32) -> u64 {
+pub const fn leave(method: u32) -> u64 {
     (method as u64) << 1 | 1
 }
 
 /// As [`enter`], for a record with a payload.
-pub(crate) const fn coded(code: Code) -> u64 {
+pub const fn coded(code: Code) -> u64 {
     code.low()
 }
 
 /// The word of a record.
 #[inline(always)]
-pub(crate) const fn word(time: u64, low: u64) -> u64 {
+pub const fn word(time: u64, low: u64) -> u64 {
     time << TIME_SHIFT | low
 }
 
 /// The part of a word that depends on the time alone.
 #[inline(always)]
-pub(crate) const fn stamp(word: u64) -> u64 {
+pub const fn stamp(word: u64) -> u64 {
     word >> TIME_SHIFT << TIME_SHIFT
 }
 
 /// What must be the same for two times to share a [`Code::Time`] record.
 #[inline(always)]
-pub(crate) const fn epoch(time: u64) -> u64 {
+pub const fn epoch(time: u64) -> u64 {
     time >> TIME_BITS
 }
 
 /// The full time of a word, in the epoch given.
 #[inline(always)]
-pub(crate) const fn time(word: u64, epoch: u64) -> u64 {
+pub const fn time(word: u64, epoch: u64) -> u64 {
     epoch << TIME_BITS | tick(word)
 }
 
 /// The part of the time that a word has.
 #[inline(always)]
-pub(crate) const fn tick(word: u64) -> u64 {
+pub const fn tick(word: u64) -> u64 {
     word >> TIME_SHIFT
 }
 
 /// The last [`tick`] that is not behind the time `limit`, in the epoch given; `None` if all are.
-pub(crate) fn last_tick(limit: u64, in_epoch: u64) -> Option<u64> {
+pub fn last_tick(limit: u64, in_epoch: u64) -> Option<u64> {
     const LAST: u64 = (1 << TIME_BITS) - 1;
     match epoch(limit).cmp(&in_epoch) {
         Ordering::Less => None,
@@ -296,25 +325,25 @@ pub(crate) fn last_tick(limit: u64, in_epoch: u64) -> Option<u64> {
 
 /// Whether a word is an enter or a leave by return, and so a whole record.
 #[inline(always)]
-pub(crate) const fn is_call(word: u64) -> bool {
+pub const fn is_call(word: u64) -> bool {
     method(word) < METHOD_LIMIT
 }
 
 /// The method of an enter or a leave.
 #[inline(always)]
-pub(crate) const fn method(word: u64) -> u32 {
+pub const fn method(word: u64) -> u32 {
     (word >> 1) as u32 & 0xff_ffff
 }
 
 /// Whether an enter or a leave is the latter.
 #[inline(always)]
-pub(crate) const fn is_leave(word: u64) -> bool {
+pub const fn is_leave(word: u64) -> bool {
     word & 1 != 0
 }
 
 /// What a word says besides its time; `None` if no version of jtrail wrote it.
 #[inline(always)]
-pub(crate) fn kind(word: u64) -> Option<Kind> {
+pub fn kind(word: u64) -> Option<Kind> {
     let id = method(word);
     if !is_call(word) {
         return Code::ALL
@@ -331,13 +360,13 @@ const LOST_POPS_BITS: u32 = 24;
 
 /// First word of [`Code::Lost`]'s payload: how many enters and leaves are missing, and how many of the calls that
 /// were open before the gap ended in it.
-pub(crate) fn lost(events: u64, closed: u64) -> u64 {
+pub fn lost(events: u64, closed: u64) -> u64 {
     let most = (1 << LOST_POPS_BITS) - 1;
     events.min(u64::MAX >> LOST_POPS_BITS) << LOST_POPS_BITS | closed.min(most)
 }
 
 /// Reverses [`lost`].
-pub(crate) const fn lost_parts(payload: u64) -> (u64, u64) {
+pub const fn lost_parts(payload: u64) -> (u64, u64) {
     (
         payload >> LOST_POPS_BITS,
         payload & ((1 << LOST_POPS_BITS) - 1),

@@ -1,18 +1,22 @@
-//! `jtrail recover`: a sound trail of what is sound in a damaged one.
+//! `jtrail recover`: a sound trail of what is sound in a damaged one, and of what its process had not written yet.
+
+mod spooled;
 
 use crate::input::{open_file, same_file};
 use crate::output::{OutputFile, count};
 use crate::{SOUND, Streams, TRUNCATED};
 use anyhow::{Context, bail};
-use jtrail_formats::trail::recover::{Gap, Other, Recovered, recover};
+use jtrail_formats::trail::recover::{Gap, Other, RecoverError, Recovered, recover_with};
 use serde_json::{Value, json};
-use std::io;
+use spooled::{First, Spooled};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Make a sound trail of what is sound in a damaged one
 ///
 /// For trails (format=trail) that break off because the process was killed, or that are damaged: cut, overwritten, with parts missing, repeated or of another
-/// trace. Says which bytes are damaged and which events are missing; the new trace says it too. No event is made up.
+/// trace. What the process had recorded and not written yet is taken from the folder FILE.spool beside the trail, if that is still there. Says which bytes
+/// are damaged and which events are missing; the new trace says it too. No event is made up.
 ///
 /// Exits with 0 when everything is there, 3 when something is missing, 2 when nothing can be recovered. Memory is bounded, whatever
 /// the file's size. The file is written under a name that ends in .part, and gets its own name when it is whole.
@@ -42,13 +46,20 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     if !to_stdout && same_file(&args.file, &args.output) {
         bail!("{} can't be read and written at once", args.file.display());
     }
+    let spooled = match Spooled::of(&args.file) {
+        Ok(spooled) => spooled,
+        Err(why) => {
+            writeln!(streams.err, "jtrail: {why}")?;
+            None
+        }
+    };
     let source = open_file(&args.file)?;
     let named = || format!("can't recover {}", args.file.display());
     let recovered = if to_stdout {
-        recover(source, &mut *streams.out).with_context(named)?
+        recover(source, spooled, &mut *streams.out).with_context(named)?
     } else {
         let mut file = OutputFile::create(&args.output)?;
-        let recovered = recover(source, &mut file).with_context(named)?;
+        let recovered = recover(source, spooled, &mut file).with_context(named)?;
         file.finish()?;
         recovered
     };
@@ -63,6 +74,20 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         true => SOUND,
         false => TRUNCATED,
     })
+}
+
+fn recover(
+    source: impl Read + Seek,
+    spooled: Option<Spooled>,
+    out: &mut dyn Write,
+) -> Result<Recovered, RecoverError> {
+    match spooled {
+        Some(mut spooled) => {
+            let source = First::new(source, spooled.length);
+            recover_with(source, out, &mut spooled)
+        }
+        None => recover_with(source, out, &mut ()),
+    }
 }
 
 /// Says what is missing, in the order of the file, and then what there is.
@@ -97,7 +122,13 @@ fn tell(args: &Args, recovered: &Recovered, streams: &mut Streams<'_>) -> io::Re
             "jtrail: {path}: damaged in too many places; what is behind was not looked at"
         )?;
     }
-    if !recovered.has_end {
+    if recovered.is_added {
+        writeln!(
+            streams.err,
+            "jtrail: {path}: its process ended before the trace did; {} events that it had not written yet are from {path}.spool",
+            count(recovered.added)
+        )?;
+    } else if !recovered.has_end {
         writeln!(
             streams.err,
             "jtrail: {path}: the trace breaks off; how many events followed is not known"
@@ -183,6 +214,7 @@ fn as_json(args: &Args, recovered: &Recovered) -> Value {
         "has_end": recovered.has_end,
         "bytes": recovered.size,
         "events": recovered.events,
+        "added": recovered.added,
         "lost": recovered.lost,
         "open_calls": recovered.open_calls,
         "gaps": recovered.gaps.iter().map(gap).collect::<Vec<_>>(),

@@ -1,10 +1,10 @@
 //! Objects: made, mentioned, found dead, and walked over.
 
 use super::Translator;
-use crate::buffer::record::{self, Code};
-use crate::hooks::Moment;
+use crate::announce::ThreadInfo;
 use crate::numbers::NumberSet;
-use crate::writer::ThreadInfo;
+use crate::record::Moment;
+use crate::record::{self, Code};
 use jtrail_model::{
     ClassId, Event, GcRoot, HeapDump, HeapDumpEnd, HeapDumpId, HeapObject, MethodId, ObjectAlloc,
     ObjectDef, ObjectFree, ObjectId, ObjectKind, ObjectReference, ThreadId, Timestamp,
@@ -46,6 +46,11 @@ impl Objects {
     }
 
     /// An object's id in an event: none if the trace holds no definition of it (there was no room for it).
+    /// How many objects there were when each collection began.
+    pub(super) fn collections(&self) -> &[u64] {
+        &self.collections
+    }
+
     pub(super) fn id(&self, object: u64) -> ObjectId {
         match self.is_defined(object) {
             true => ObjectId(object),
@@ -132,7 +137,7 @@ impl Translator {
     }
 
     /// Writes the ends of objects that waited for the end of a collection.
-    pub(crate) fn tell_dying(&mut self, time: Timestamp) {
+    pub fn tell_dying(&mut self, time: Timestamp) {
         for object in std::mem::take(&mut self.objects.dying).iter() {
             self.freed(object, time);
         }

@@ -1,16 +1,17 @@
 //! Threads: what they are called, when they begin and end, and what was lost of them.
 
-use super::super::announce::ThreadInfo;
 use super::{Translator, slot};
-use crate::agent::NO_THREAD;
-use crate::buffer::record;
+use crate::announce::ThreadInfo;
+use crate::record;
+use crate::record::NO_THREAD;
 use jtrail_model::{
     Duration, Event, Lost, Note, ThreadCpu, ThreadEnd, ThreadId, ThreadMount, ThreadName,
     ThreadOsId, ThreadStart, ThreadUnmount, Timestamp,
 };
 
 impl Translator {
-    pub(crate) fn add_thread(&mut self, info: ThreadInfo) {
+    /// What a thread is; tells of its name if that has changed.
+    pub fn add_thread(&mut self, info: ThreadInfo) {
         let thread = self.thread(info.number);
         let is_renamed = !thread.id.is_none() && thread.info.name != info.name;
         thread.info = info;
@@ -25,7 +26,8 @@ impl Translator {
         }
     }
 
-    pub(crate) fn add_name(&mut self, number: u32, name: Box<str>) {
+    /// What a thread is called from its next record of that on.
+    pub fn add_name(&mut self, number: u32, name: Box<str>) {
         if !*slot(&mut self.ended, number) {
             self.thread(number).names.push(name);
         }
@@ -128,7 +130,7 @@ impl Translator {
     }
 
     /// At the end of the trace: events that are lost, and in no record yet.
-    pub(crate) fn lost_at_end(&mut self, number: u32, ticks: u64, events: u64) {
+    pub fn lost_at_end(&mut self, number: u32, ticks: u64, events: u64) {
         let number = self.alive(number); // what was told last of a carrier may be a virtual thread
         let from = self.thread(number).last;
         self.tell_lost(number, ticks, from, events);

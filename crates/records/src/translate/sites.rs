@@ -2,8 +2,8 @@
 //! of the trace.
 
 use super::{Translator, slot};
-use crate::buffer::record::{self, Code};
-use crate::instrument::sites::Sizing;
+use crate::announce::Sizing;
+use crate::record::{self, Code};
 
 /// A place where code creates objects.
 #[derive(Clone, Copy, Default)]

@@ -1,12 +1,11 @@
 //! What the counters of lines say.
 
 use super::{Translator, slot};
-use crate::instrument::lines::LineCounters;
 use jtrail_model::{Event, LineCount, LineCounts, Timestamp};
 
 impl Translator {
     /// A method's lines and their counters, in the order of the lines; adds to what it had.
-    pub(crate) fn add_lines(&mut self, method: u32, counters: &[(u32, u32)], entry: Option<u32>) {
+    pub fn add_lines(&mut self, method: u32, counters: &[(u32, u32)], entry: Option<u32>) {
         let method = slot(&mut self.methods, method);
         method.is_covered = true;
         method.entry_counter = entry;
@@ -16,12 +15,16 @@ impl Translator {
         lines.dedup(); // another agent retransformed the class
     }
 
-    /// Writes what has been counted so far.
-    pub(crate) fn tell_lines(&mut self, counters: &LineCounters, time: Timestamp) {
+    /// Writes what has been counted so far, where lines are counted.
+    pub fn tell_lines(&mut self, time: Timestamp) {
+        let Some(counters) = (self.line_counters)() else {
+            return;
+        };
         let before = std::mem::take(&mut self.lines_before);
         let count = |counter: u32| {
             let before = before.get(counter as usize).copied();
-            counters.count(counter).saturating_sub(before.unwrap_or(0))
+            let now = counters.get(counter as usize).copied();
+            now.unwrap_or(0).saturating_sub(before.unwrap_or(0))
         };
         for number in 0..self.methods.len() as u32 {
             let method = &self.methods[number as usize];

@@ -6,7 +6,7 @@
 
 use super::calls::Call;
 use super::{Ids, Known, Settings, Translator};
-use crate::buffer::record::{self, Code};
+use crate::record::{self, Code};
 use jtrail_formats::Encode;
 use jtrail_model::{
     ClassId, Event, HeapDumpId, ThreadId, Timestamp, Totals, TracePause, TraceResume,
@@ -14,7 +14,7 @@ use jtrail_model::{
 
 /// What becomes of calls that are open when a trace begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OpenCalls {
+pub enum OpenCalls {
     /// They are entered anew.
     Enter,
     /// They are not in the trace, and neither are their leaves.
@@ -32,7 +32,7 @@ impl Encode for Silent {
 
 impl Translator {
     /// From now on, and until [`Self::resume`], calls and most other events are not written.
-    pub(crate) fn pause(&mut self, time: Timestamp) {
+    pub fn pause(&mut self, time: Timestamp) {
         if self.paused.is_none() {
             self.paused = Some(time);
             self.event(&Event::TracePause(TracePause { time }));
@@ -43,7 +43,7 @@ impl Translator {
     }
 
     /// The trace begins so; `is_told`: the format does not say so itself.
-    pub(crate) fn begin_paused(&mut self, time: Timestamp, is_told: bool) {
+    pub fn begin_paused(&mut self, time: Timestamp, is_told: bool) {
         if is_told {
             self.event(&Event::TracePause(TracePause { time }));
         }
@@ -51,7 +51,7 @@ impl Translator {
     }
 
     /// As [`Self::resume`], at a tick; whether it was paused.
-    pub(crate) fn resume_at(&mut self, ticks: u64) -> bool {
+    pub fn resume_at(&mut self, ticks: u64) -> bool {
         let was_paused = self.paused.is_some();
         self.resume(Timestamp(self.timeline.at(ticks)));
         was_paused
@@ -86,13 +86,13 @@ impl Translator {
 
     /// As [`Self::pause`], at a tick.
     #[cold]
-    pub(crate) fn pause_at(&mut self, ticks: u64) {
+    pub fn pause_at(&mut self, ticks: u64) {
         self.pause(Timestamp(self.timeline.at(ticks)));
     }
 
     /// The trace ends here, though its end is written later: what happens in between is not in it.
     #[cold]
-    pub(crate) fn cut_at(&mut self, ticks: u64) {
+    pub fn cut_at(&mut self, ticks: u64) {
         if !std::mem::replace(&mut self.is_cut, true) {
             self.cut_off = Some(std::mem::replace(&mut self.encoder, Self::silent()));
         }
@@ -101,14 +101,14 @@ impl Translator {
     }
 
     /// What closes the trace is written again.
-    pub(crate) fn close_cut(&mut self) {
+    pub fn close_cut(&mut self) {
         if let Some(encoder) = self.cut_off.take() {
             self.encoder = encoder;
         }
     }
 
     /// Collection goes on.
-    pub(crate) fn resume(&mut self, time: Timestamp) {
+    pub fn resume(&mut self, time: Timestamp) {
         let Some(since) = self.paused else { return };
         for number in 0..self.threads.len() as u32 {
             self.write_gone(number, since);
@@ -184,12 +184,7 @@ impl Translator {
 
     /// Another trace begins. What is known of threads, classes and methods stays known, and is told anew before its first use; line
     /// counters count from here.
-    pub(crate) fn restart(
-        &mut self,
-        encoder: Box<dyn Encode>,
-        settings: Settings,
-        calls: OpenCalls,
-    ) {
+    pub fn restart(&mut self, encoder: Box<dyn Encode>, settings: Settings, calls: OpenCalls) {
         let had_gate = self.settings.has_gate;
         (self.encoder, self.settings) = (encoder, settings);
         self.out.clear();
@@ -206,9 +201,7 @@ impl Translator {
         (self.paused, self.is_cut, self.cut_off) = (None, false, None);
         self.objects.forget_definitions();
         self.code.clear();
-        if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
-            self.lines_before = counters.all();
-        }
+        self.lines_before = (self.line_counters)().unwrap_or_default();
         for thread in self.threads.iter_mut().flatten() {
             thread.id = ThreadId::NONE;
             thread.tree = None;
@@ -231,7 +224,7 @@ impl Translator {
     }
 
     /// Enters the calls that are open when a trace goes on where another one ended.
-    pub(crate) fn enter_open_calls(&mut self, ticks: u64) {
+    pub fn enter_open_calls(&mut self, ticks: u64) {
         for number in 0..self.threads.len() as u32 {
             let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
                 continue;
@@ -247,12 +240,12 @@ impl Translator {
     }
 
     /// An encoder for the time without a trace.
-    pub(crate) fn silent() -> Box<dyn Encode> {
+    pub fn silent() -> Box<dyn Encode> {
         Box::new(Silent)
     }
 
     /// The trace is over. Stacks are kept up until the next one begins, and nothing is written.
-    pub(crate) fn go_silent(&mut self) {
+    pub fn go_silent(&mut self) {
         self.encoder = Self::silent();
         self.out.clear();
         self.paused.get_or_insert_default();

@@ -4,7 +4,7 @@ const PAGE_WORDS: usize = 64;
 
 /// Numbers grow for ever, and a set may hold few of them: pages without any take 8 bytes, others 512 for 4096 numbers.
 #[derive(Default)]
-pub(crate) struct NumberSet(Vec<Option<Box<[u64; PAGE_WORDS]>>>);
+pub struct NumberSet(Vec<Option<Box<[u64; PAGE_WORDS]>>>);
 
 impl NumberSet {
     fn place(number: u64) -> (usize, usize, u64) {
@@ -13,7 +13,7 @@ impl NumberSet {
     }
 
     /// Adds a number; `false` if it was there.
-    pub(crate) fn insert(&mut self, number: u64) -> bool {
+    pub fn insert(&mut self, number: u64) -> bool {
         let (page, word, bit) = Self::place(number);
         if self.0.len() <= page {
             self.0.resize_with(page + 1, || None);
@@ -24,14 +24,15 @@ impl NumberSet {
         was >> bit & 1 == 0
     }
 
-    pub(crate) fn contains(&self, number: u64) -> bool {
+    /// Whether a number is in it.
+    pub fn contains(&self, number: u64) -> bool {
         let (page, word, bit) = Self::place(number);
         let page = self.0.get(page).and_then(Option::as_ref);
         page.is_some_and(|page| page[word] >> bit & 1 != 0)
     }
 
     /// All of them, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         let pages = self.0.iter().enumerate();
         let pages = pages.filter_map(|(at, page)| Some((at, page.as_ref()?)));
         pages.flat_map(|(at, page)| {

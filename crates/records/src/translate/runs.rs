@@ -2,10 +2,10 @@
 //! the trace knows, and returns of the innermost call. These become steps in a tight loop, and are handed to the encoder together. What is unusual goes
 //! the careful way, one by one, and so may all the others, with the same outcome.
 
-use super::super::stream::Run;
 use super::calls::Call;
 use super::{Thread, Translator};
-use crate::buffer::record;
+use crate::read::Run;
+use crate::record;
 use jtrail_model::{CallStep, Calls, Timestamp};
 
 /// Most steps that an encoder gets at once: few enough to stay in the processor's first cache.

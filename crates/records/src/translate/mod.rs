@@ -12,16 +12,20 @@ mod methods;
 mod objects;
 mod pause;
 mod runs;
+mod saved;
 mod sites;
 mod snapshot;
 mod stacks;
 mod threads;
 
-use super::announce::{ClassDetailInfo, ClassInfo, MarkInfo, ThreadInfo};
-use super::stream::{Run, Sink};
-use crate::buffer::record::Code;
-use crate::clock::Timeline;
-pub(crate) use pause::OpenCalls;
+use crate::announce::{
+    Announcement, ClassDetailInfo, ClassInfo, Compilation, MarkInfo, ThreadInfo,
+};
+use crate::read::{Run, Sink};
+use crate::record::Code;
+use crate::timeline::Timeline;
+pub use pause::OpenCalls;
+pub use saved::{Named, Saved};
 
 use aggregate::Tree;
 use calls::Call;
@@ -39,32 +43,34 @@ use sites::Site;
 
 /// What a translator has to know beforehand.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Write when threads start and end; otherwise they are only announced before their first call.
-    pub(crate) tell_threads: bool,
+    pub tell_threads: bool,
     /// Calls are added up by path, and written when their thread ends.
-    pub(crate) aggregate: bool,
+    pub aggregate: bool,
     /// Allocations seen at their sites tell these.
-    pub(crate) alloc_sites: bool,
+    pub alloc_sites: bool,
     /// Kinds of events that are not in the trace. Most are off in the program too.
-    pub(crate) off: Option<Events>,
+    pub off: Option<Events>,
     /// Another trace may begin, with the details of the classes that are there.
-    pub(crate) keeps_details: bool,
+    pub keeps_details: bool,
     /// What heap dumps are called, before their number.
-    pub(crate) heap_name: String,
+    pub heap_name: String,
     /// When the trace began.
-    pub(crate) started: Timestamp,
+    pub started: Timestamp,
     /// Calls are not seen while collection pauses.
-    pub(crate) has_gate: bool,
+    pub has_gate: bool,
     /// Calls that are under way where the trace begins or goes on are shown, though they are not counted.
-    pub(crate) shows_calls_under_way: bool,
+    pub shows_calls_under_way: bool,
+    /// Somebody asks what has been named.
+    pub tells_names: bool,
 }
 
 /// Encodes what the streams hand out.
-pub(crate) struct Translator {
+pub struct Translator {
     encoder: Box<dyn Encode>,
     /// Encoded, and not yet written.
-    pub(crate) out: Vec<u8>,
+    pub out: Vec<u8>,
     timeline: Timeline,
     ids: Ids,
     /// By number; none before it is mentioned, and when it has ended.
@@ -101,10 +107,14 @@ pub(crate) struct Translator {
     cut_off: Option<Box<dyn Encode>>,
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
+    /// What they say now; none where lines are not counted.
+    line_counters: fn() -> Option<Vec<u64>>,
     /// Samples of this trace whose stacks lack innermost frames.
     cut_samples: u64,
     /// Calls of this trace that are added up in other places of the tree than they were.
     folded_calls: u64,
+    /// Classes and methods that got ids, since somebody asked; only where somebody does.
+    named: Vec<Named>,
     /// Events that no totals count: calls that are added up, and those of earlier traces.
     told_beside: u64,
 }
@@ -172,7 +182,8 @@ fn slot<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
 }
 
 impl Translator {
-    pub(crate) fn new(encoder: Box<dyn Encode>, timeline: Timeline, settings: Settings) -> Self {
+    /// One that has seen nothing yet.
+    pub fn new(encoder: Box<dyn Encode>, timeline: Timeline, settings: Settings) -> Self {
         Self {
             encoder,
             out: Vec::new(),
@@ -198,10 +209,17 @@ impl Translator {
             is_cut: false,
             cut_off: None,
             lines_before: Vec::new(),
+            line_counters: || None,
             cut_samples: 0,
             folded_calls: 0,
+            named: Vec::new(),
             told_beside: 0,
         }
+    }
+
+    /// Where the counters of lines are read, from number 0 on.
+    pub fn count_lines_by(&mut self, counters: fn() -> Option<Vec<u64>>) {
+        self.line_counters = counters;
     }
 
     fn thread(&mut self, number: u32) -> &mut Thread {
@@ -209,21 +227,70 @@ impl Translator {
     }
 
     /// Whether events of that kind are not in the trace.
-    pub(crate) fn is_off(&self, kind: Events) -> bool {
+    pub fn is_off(&self, kind: Events) -> bool {
         self.settings.off.is_some_and(|off| off.contains(kind))
     }
 
     /// Writes what stands before all events.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.encoder.begin(&mut self.out);
     }
 
     /// Writes an event as it is.
-    pub(crate) fn event(&mut self, event: &Event<'_>) {
+    pub fn event(&mut self, event: &Event<'_>) {
         self.encoder.event(event, &mut self.out);
     }
 
-    pub(crate) fn add_class(&mut self, info: ClassInfo) {
+    /// Takes in something that was announced, and tells what is to be told of it. Of a compilation when it is its time.
+    pub fn announce(&mut self, told: Announcement) {
+        match told {
+            Announcement::Compilation(told) => self.compilation(told),
+            Announcement::Thread(info) => self.add_thread(*info),
+            Announcement::ThreadName { number, name } => self.add_name(number, name),
+            Announcement::Class(info) => self.add_class(info),
+            Announcement::Methods { class, methods } => self.add_methods(class, methods),
+            Announcement::ClassDetail(info) => self.add_detail(info),
+            Announcement::Lines {
+                method,
+                counters,
+                entry,
+            } => self.add_lines(method, &counters, entry),
+            Announcement::AllocSites {
+                method,
+                first,
+                lines,
+            } => self.add_sites(method, first, &lines),
+            Announcement::AllocClass {
+                site,
+                class,
+                sizing,
+            } => self.set_site(site, class, sizing),
+            Announcement::Text { number, text } => self.add_text(number, text),
+            Announcement::Mark(mark) => self.add_mark(mark),
+            Announcement::Instrumented { methods } => self.count_instrumented(methods),
+            Announcement::Uncovered {
+                class,
+                method,
+                reason,
+            } => self.uncovered(&class, &method, &reason),
+        }
+    }
+
+    /// Writes what became of compiled code.
+    pub fn compilation(&mut self, told: Compilation) {
+        match told {
+            _ if self.is_off(Events::JIT) => {}
+            Compilation::Made(info) => self.compiled(&info),
+            Compilation::Gone {
+                method,
+                time,
+                address,
+            } => self.uncompiled(method, time, address),
+        }
+    }
+
+    /// What a class is.
+    pub fn add_class(&mut self, info: ClassInfo) {
         let number = info.number;
         slot(&mut self.classes, number).info = info;
     }
@@ -236,12 +303,12 @@ impl Translator {
         self.marks.insert(mark.number, mark);
     }
 
-    pub(crate) fn count_instrumented(&mut self, methods: u64) {
+    fn count_instrumented(&mut self, methods: u64) {
         self.totals.classes += 1;
         self.totals.methods += methods;
     }
 
-    pub(crate) fn uncovered(&mut self, class: &str, method: &str, reason: &str) {
+    fn uncovered(&mut self, class: &str, method: &str, reason: &str) {
         self.totals.uncovered += 1;
         self.note(&Note::Uncovered(Uncovered {
             class: class.into(),
@@ -251,7 +318,7 @@ impl Translator {
     }
 
     /// Writes what stands behind all events but the closing ones. With a coarse clock, what that did.
-    pub(crate) fn totals(&mut self, time: Timestamp, clock: Option<ClockNote>) {
+    pub fn totals(&mut self, time: Timestamp, clock: Option<ClockNote>) {
         if let Some(since) = self.paused {
             for number in 0..self.threads.len() as u32 {
                 self.write_gone(number, since);
@@ -288,17 +355,17 @@ impl Translator {
     }
 
     /// Writes what closes the document, or the next part of it. Whether more follows.
-    pub(crate) fn end_part(&mut self) -> bool {
+    pub fn end_part(&mut self) -> bool {
         self.encoder.end_part(&mut self.out)
     }
 
     /// Writes what waits in the encoder for more of its kind.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         self.encoder.flush(&mut self.out);
     }
 
     /// What the trace lacks so far: what its format has no place for, and what is beyond a bound.
-    pub(crate) fn losses(&self) -> Vec<Loss> {
+    pub fn losses(&self) -> Vec<Loss> {
         let cut = Loss {
             what: "innermost ends of sampled stacks beyond stackdepth",
             count: self.cut_samples,
@@ -309,17 +376,17 @@ impl Translator {
     }
 
     /// What is to be written over earlier bytes, once all is written.
-    pub(crate) fn patches(&self) -> Vec<Patch> {
+    pub fn patches(&self) -> Vec<Patch> {
         self.encoder.patches()
     }
 
     /// What has been written so far.
-    pub(crate) fn totals_so_far(&self) -> Totals {
+    pub fn totals_so_far(&self) -> Totals {
         self.totals
     }
 
     /// How many events were written since the agent came, as a burst counts them. It never falls.
-    pub(crate) fn told(&self) -> u64 {
+    pub fn told(&self) -> u64 {
         let totals = &self.totals;
         let counts = [
             totals.enters,
@@ -335,12 +402,13 @@ impl Translator {
         self.told_beside + counts.iter().sum::<u64>()
     }
 
-    pub(crate) fn timeline(&self) -> Timeline {
+    /// How it makes times of ticks.
+    pub fn timeline(&self) -> Timeline {
         self.timeline
     }
 
     /// Says what began a burst, and on which thread.
-    pub(crate) fn burst(&mut self, ticks: u64, thread: Option<u32>, trigger: &str) {
+    pub fn burst(&mut self, ticks: u64, thread: Option<u32>, trigger: &str) {
         let on_thread = thread.and_then(|number| self.at(number, ticks));
         let time = Timestamp(self.timeline.at(ticks));
         let (thread, time) = on_thread.unwrap_or((ThreadId::NONE, time));
@@ -352,12 +420,17 @@ impl Translator {
     }
 
     /// Events that no buffer had room for.
-    pub(crate) fn lost_events(&self) -> u64 {
+    pub fn lost_events(&self) -> u64 {
         self.totals.lost
     }
 
+    /// Says that the process ended before its trace did, and how many events had not been written by then.
+    pub(crate) fn recovered(&mut self, events: u64) {
+        self.note(&Note::Recovered(events));
+    }
+
     /// Writes what is not in the trace because its format has no place for it.
-    pub(crate) fn left_out(&mut self, no_place: Events, losses: &[Loss]) {
+    pub fn left_out(&mut self, no_place: Events, losses: &[Loss]) {
         if !no_place.is_empty() {
             let what = format!("events={no_place}").into();
             self.note(&Note::LeftOut(LeftOut { what, count: 0 }));

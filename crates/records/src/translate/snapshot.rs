@@ -5,11 +5,9 @@ use jtrail_model::{Event, Timestamp, TraceEnd};
 
 impl Translator {
     /// The number of the snapshot, from 1 on, and its document. None where the format writes what happens as it comes.
-    pub(crate) fn snapshot(&mut self, ticks: u64) -> Option<(u64, Vec<u8>)> {
+    pub fn snapshot(&mut self, ticks: u64) -> Option<(u64, Vec<u8>)> {
         let time = Timestamp(self.timeline.at(ticks));
-        if let Some(counters) = crate::agent::if_loaded().and_then(|a| a.classes.lines.get()) {
-            self.tell_lines(counters, time); // told again later, they stand for all
-        }
+        self.tell_lines(time); // told again later, they stand for all
         let mut copy = self.encoder.copy()?;
         self.snapshots += 1;
         let mut document = Vec::new();

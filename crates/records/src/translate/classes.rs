@@ -2,8 +2,7 @@
 
 use super::stacks::stack;
 use super::{Translator, slot};
-use crate::jvmti::Member;
-use crate::writer::{ClassDetailInfo, ClassInfo, CompiledInfo, MethodInfo};
+use crate::announce::{ClassDetailInfo, ClassInfo, CompiledInfo, Member, MethodInfo};
 use jtrail_model::{
     ClassDetail, ClassRedefine, ClassUnload, CodeRange, Event, MethodCompile, MethodUncompile,
     Timestamp,
@@ -12,7 +11,7 @@ use jtrail_options::Events;
 
 impl Translator {
     /// Tells what a class declares, and keeps it if another trace may begin.
-    pub(crate) fn add_detail(&mut self, info: Box<ClassDetailInfo>) {
+    pub fn add_detail(&mut self, info: Box<ClassDetailInfo>) {
         self.class_detail(&info);
         if self.settings.keeps_details {
             let class = info.class;
@@ -22,7 +21,7 @@ impl Translator {
     }
 
     /// Tells what classes declare that are there when a trace begins.
-    pub(crate) fn tell_details(&mut self) {
+    pub fn tell_details(&mut self) {
         for number in std::mem::take(&mut self.detailed) {
             let Some(info) = slot(&mut self.classes, number).detail.take() else {
                 continue; // the class is gone
@@ -86,7 +85,7 @@ impl Translator {
     }
 
     /// A method was compiled, or is told of again, which the trace has once.
-    pub(crate) fn compiled(&mut self, info: &CompiledInfo) {
+    pub fn compiled(&mut self, info: &CompiledInfo) {
         let code = (info.method, info.address);
         if self.code.insert(code, info.size) == Some(info.size) {
             return;
@@ -112,7 +111,7 @@ impl Translator {
     }
 
     /// Code is gone. What the trace was not told of has no end in it either.
-    pub(crate) fn uncompiled(&mut self, method: u32, ticks: u64, address: u64) {
+    pub fn uncompiled(&mut self, method: u32, ticks: u64, address: u64) {
         if self.code.remove(&(method, address)).is_none() {
             return;
         }

@@ -1,7 +1,7 @@
 //! Events with a stack: monitors, parking, exceptions, samples.
 
 use super::{Method, Translator, slot};
-use crate::buffer::record::{self, CUT, Code};
+use crate::record::{self, CUT, Code};
 use jtrail_model::{
     CatchDetail, Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter,
     MonitorContendedEntered, MonitorWait, MonitorWaited, Sample, ThreadPark, ThreadState,

@@ -1,0 +1,47 @@
+//! What is announced, written down before the writer gets it.
+
+use crossbeam_channel::Sender;
+use jtrail_records::Announcement;
+use jtrail_records::spool::{ANNOUNCED, frame};
+use parking_lot::Mutex;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A file with all announcements, in the order in which they are sent.
+pub(crate) struct Journal(Mutex<Pages>);
+
+struct Pages {
+    file: File,
+    /// Room for one.
+    bytes: Vec<u8>,
+    has_failed: bool,
+}
+
+impl Journal {
+    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+        let pages = Pages {
+            file: File::create_new(folder.join(ANNOUNCED))?,
+            bytes: Vec::new(),
+            has_failed: false,
+        };
+        Ok(Self(Mutex::new(pages)))
+    }
+
+    /// Writes an announcement down and sends it, in one order with all others. Where it can't be written, nothing that comes behind it is of use:
+    /// whoever reads the file sees that some are missing.
+    pub(crate) fn send<M>(&self, told: Announcement, wrap: fn(Announcement) -> M, to: &Sender<M>) {
+        let mut pages = self.0.lock();
+        let Pages {
+            file,
+            bytes,
+            has_failed,
+        } = &mut *pages;
+        if !*has_failed {
+            bytes.clear();
+            frame(&told, bytes);
+            *has_failed = file.write_all(bytes).is_err();
+        }
+        let _ = to.send(wrap(told)); // fails when the writer is gone
+    }
+}

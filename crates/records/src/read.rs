@@ -1,0 +1,157 @@
+//! The words of a buffer, read in order.
+
+use crate::record::{self, Code, Kind};
+use serde::{Deserialize, Serialize};
+
+/// What records are handed to.
+pub trait Sink {
+    /// A call of `method` begins at tick `time`.
+    fn enter(&mut self, thread: u32, time: u64, method: u32);
+    /// A call of `method` returns.
+    fn leave(&mut self, thread: u32, time: u64, method: u32);
+    /// A record of another kind, with its payload; that of [`Code::Lost`] has one more word: how much of it was told before.
+    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]);
+
+    /// There is a word that no version of jtrail writes.
+    fn unreadable(&mut self) {
+        debug_assert!(false, "a word that nobody writes");
+    }
+
+    /// Takes the first enters and leaves of a run, as many as go a faster way than one by one; says how many.
+    fn run(&mut self, _thread: u32, _run: Run<'_>) -> usize {
+        0
+    }
+}
+
+/// For looking at the next record only: with a limit of 0 nothing is handed out.
+#[derive(Debug)]
+pub struct Nothing;
+
+impl Sink for Nothing {
+    fn enter(&mut self, _: u32, _: u64, _: u32) {}
+    fn leave(&mut self, _: u32, _: u64, _: u32) {}
+    fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
+}
+
+/// Words of one thread, the first of which are enters and leaves by return.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'w> {
+    /// The words, and what follows them.
+    pub words: &'w [u64],
+    epoch: u64,
+    first_tick: u64,
+    most_ticks: u64,
+}
+
+impl<'w> Run<'w> {
+    /// None where the first word is later than is read.
+    fn new(words: &'w [u64], epoch: u64, limit: u64) -> Option<Self> {
+        let first_tick = record::tick(*words.first()?);
+        let most_ticks = record::last_tick(limit, epoch)?.checked_sub(first_tick)?;
+        Some(Self {
+            words,
+            epoch,
+            first_tick,
+            most_ticks,
+        })
+    }
+
+    /// The time of one of the words.
+    pub fn time(self, word: u64) -> u64 {
+        record::time(word, self.epoch)
+    }
+
+    /// How many ticks a word is behind the first one. Before it is very many.
+    #[inline(always)]
+    pub fn ticks_behind_first(self, word: u64) -> u64 {
+        record::tick(word).wrapping_sub(self.first_tick)
+    }
+
+    /// What is more ticks behind the first word is later than is read.
+    pub fn most_ticks(self) -> u64 {
+        self.most_ticks
+    }
+}
+
+/// How far the chunks of one buffer are read.
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// Words read of the present chunk.
+    pub words: usize,
+    /// The thread that the next record belongs to.
+    pub running: u32,
+    epoch: u64,
+    /// Events that an earlier trace has told as lost, before there is a record of it.
+    pub told_lost: u64,
+}
+
+impl Place {
+    /// A chunk is begun, by what its header says: the time, and whose records come first.
+    pub fn begin(&mut self, start: u64, running: u32) {
+        self.words = 0;
+        self.epoch = record::epoch(start);
+        self.running = running;
+    }
+
+    /// Reads records of the present chunk up to the time `limit`, and returns the time of the next one; `None` where there is none yet.
+    #[inline]
+    pub fn read(&mut self, words: &[u64], limit: u64, sink: &mut impl Sink) -> Option<u64> {
+        let mut position = self.words;
+        while let Some(&word) = words.get(position) {
+            if record::is_call(word)
+                && let Some(run) = Run::new(&words[position..], self.epoch, limit)
+            {
+                let taken = sink.run(self.running, run);
+                position += taken;
+                if taken > 0 {
+                    continue;
+                }
+            }
+            let time = record::time(word, self.epoch);
+            let kind = record::kind(word);
+            if time > limit && kind != Some(Kind::Coded(Code::Time)) {
+                self.words = position;
+                return Some(time);
+            }
+            position += 1;
+            match kind {
+                Some(Kind::Enter(method)) => sink.enter(self.running, time, method),
+                Some(Kind::Leave(method)) => sink.leave(self.running, time, method),
+                Some(Kind::Coded(code)) => {
+                    // A record is published as a whole, so its payload is there.
+                    let first = words.get(position).copied().unwrap_or_default();
+                    let end = code.words(first).map(|count| position + count);
+                    let Some(payload) = end.and_then(|end| words.get(position..end)) else {
+                        sink.unreadable();
+                        continue;
+                    };
+                    position += payload.len();
+                    match code {
+                        Code::Time => self.epoch = record::epoch(first),
+                        Code::Running => self.running = first as u32,
+                        Code::Lost => {
+                            let lost = self.lost(payload);
+                            sink.coded(self.running, time, code, &lost);
+                        }
+                        _ => sink.coded(self.running, time, code, payload),
+                    }
+                }
+                None => sink.unreadable(),
+            }
+        }
+        self.words = position;
+        None
+    }
+
+    /// What the sink gets of a [`Code::Lost`] record: its payload, and how much of it an earlier trace has told.
+    fn lost(&mut self, payload: &[u64]) -> [u64; 4] {
+        let &[calls, others, open] = payload else {
+            return [0; 4]; // the code has so many words
+        };
+        let all = record::lost_parts(calls).0;
+        let all = all.saturating_add(others).saturating_add(open);
+        let told = all.min(self.told_lost);
+        self.told_lost -= told;
+        [calls, others, open, told]
+    }
+}

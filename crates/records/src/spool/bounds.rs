@@ -1,0 +1,195 @@
+//! What numbers can be true in a spool. It may be damaged, and tables of numbers take memory up to the largest.
+
+use crate::announce::{Announcement, Compilation};
+use crate::record::{self, Code, METHOD_LIMIT, NO_THREAD};
+use crate::translate::Named;
+
+/// For so many numbers that are told, there are as many at most that are not, times [`SHARE`].
+const SOME: u64 = 1 << 12;
+const SHARE: u64 = 4;
+/// No program makes as many objects while it is traced.
+const MOST_OBJECTS: u64 = 1 << 36;
+/// No array is so large, and no object of other kinds, by far.
+const MOST_BYTES: u64 = 1 << 48;
+const MOST_ALIGNMENT: u32 = 1 << 20;
+/// No gap is so long.
+const MOST_LOST: u64 = 1 << 56;
+/// No record tells of more of them at once.
+const MOST_AT_ONCE: u64 = 1 << 24;
+
+/// The first numbers of each kind that are too large.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    threads: u64,
+    classes: u64,
+    methods: u64,
+    sites: u64,
+    texts: u64,
+    counters: u64,
+}
+
+impl Bounds {
+    /// By how many of each kind are announced.
+    pub(super) fn of(announced: &[Announcement]) -> Self {
+        let [mut methods, mut sites, mut counted] = [0; 3];
+        for told in announced {
+            match told {
+                Announcement::Methods { methods: of, .. } => methods += of.len() as u64,
+                Announcement::AllocSites { lines, .. } => sites += lines.len() as u64,
+                Announcement::Lines { counters, .. } => counted += counters.len() as u64,
+                _ => {}
+            }
+        }
+        let bound = |count: u64| SOME + SHARE * count;
+        let all = bound(announced.len() as u64);
+        Self {
+            threads: all,
+            classes: all,
+            methods: bound(methods).min(METHOD_LIMIT.into()),
+            sites: bound(sites),
+            texts: all,
+            counters: bound(counted),
+        }
+    }
+
+    pub(super) fn thread(&self, number: u32) -> bool {
+        number == NO_THREAD || u64::from(number) < self.threads
+    }
+
+    fn class(&self, number: u32) -> bool {
+        u64::from(number) < self.classes
+    }
+
+    pub(super) fn method(&self, number: u32) -> bool {
+        u64::from(number) < self.methods
+    }
+
+    fn site(&self, number: u32) -> bool {
+        u64::from(number) < self.sites
+    }
+
+    fn frames(&self, frames: &[u64]) -> bool {
+        let method = |frame: &u64| self.method(record::frame_parts(*frame).0);
+        frames.iter().all(method)
+    }
+
+    /// Whether it can be true.
+    pub(super) fn announcement(&self, told: &Announcement) -> bool {
+        match told {
+            Announcement::Thread(info) => {
+                self.thread(info.number)
+                    && info
+                        .object
+                        .is_none_or(|o| o.number < MOST_OBJECTS && self.class(o.class))
+            }
+            Announcement::ThreadName { number, .. } => self.thread(*number),
+            Announcement::Class(info) => self.class(info.number),
+            Announcement::Methods { class, methods } => {
+                self.class(*class) && methods.iter().all(|info| self.method(info.number))
+            }
+            Announcement::ClassDetail(info) => self.class(info.class),
+            Announcement::Compilation(Compilation::Made(info)) => {
+                self.method(info.method) && info.ranges.iter().all(|(_, f)| self.frames(f))
+            }
+            Announcement::Compilation(Compilation::Gone { method, .. }) => self.method(*method),
+            Announcement::Lines {
+                method, counters, ..
+            } => {
+                let counter = |(_, counter): &(u32, u32)| u64::from(*counter) < self.counters;
+                self.method(*method) && counters.iter().all(counter)
+            }
+            Announcement::AllocSites {
+                method,
+                first,
+                lines,
+            } => {
+                let last = u64::from(*first) + lines.len() as u64;
+                self.method(*method) && last <= self.sites
+            }
+            Announcement::AllocClass {
+                site,
+                class,
+                sizing,
+            } => {
+                self.site(*site)
+                    && self.class(*class)
+                    && sizing.base < MOST_BYTES
+                    && (1..=MOST_ALIGNMENT).contains(&sizing.alignment)
+                    && u64::from(sizing.element) < MOST_BYTES >> 32
+            }
+            Announcement::Text { number, .. } => u64::from(*number) < self.texts,
+            Announcement::Mark(_)
+            | Announcement::Instrumented { .. }
+            | Announcement::Uncovered { .. } => true,
+        }
+    }
+
+    /// Likewise.
+    pub(super) fn named(&self, named: &Named) -> bool {
+        match named {
+            Named::Class(number, _) => self.class(*number),
+            Named::Method(number, _) => self.method(*number),
+        }
+    }
+
+    /// Likewise, of a record with its payload.
+    pub(super) fn record(&self, code: Code, payload: &[u64]) -> bool {
+        let Some(&first) = payload.first() else {
+            return false; // all have some
+        };
+        let (object, low) = record::object_parts(first);
+        let (site, at_site) = record::site_parts(first);
+        let is_object = |number: u64| number < MOST_OBJECTS;
+        let last = payload.last().copied().unwrap_or_default();
+        let is_stack = |is_known: bool| payload.len() > 1 && is_known && self.frames(&payload[2..]);
+        match code {
+            Code::LeaveByException | Code::Caught | Code::SuperCall | Code::SuperReturned => {
+                self.method(first as u32)
+            }
+            Code::ThreadStart
+            | Code::ThreadEnd
+            | Code::ThreadName
+            | Code::ThreadCpu
+            | Code::ThreadOs => self.thread(first as u32),
+            Code::Mount | Code::Unmount => {
+                self.thread((first >> 32) as u32) && self.thread(first as u32)
+            }
+            Code::Alloc | Code::ObjectDef | Code::HeapRoot | Code::HeapObject => {
+                is_object(object) && self.class(low)
+            }
+            Code::AllocAt => is_object(object) && self.class(low) && self.frames(&[last]),
+            Code::AllocSite => self.site(site),
+            Code::AllocSiteObject => self.site(site) && is_object(last),
+            Code::AllocCallObject => self.site(site) && self.class(at_site) && is_object(last),
+            Code::AllocMany => self.site(site) && self.class(at_site) && last < MOST_AT_ONCE,
+            Code::ObjectFree | Code::GcStart => is_object(first),
+            Code::HeapReference => is_object(first) && is_object(last),
+            Code::Throw | Code::Catch => {
+                is_stack(payload.get(1).is_some_and(|word| self.class(*word as u32)))
+            }
+            Code::MonitorContendedEnter => {
+                is_stack(payload.get(1).is_some_and(|word| self.thread(*word as u32)))
+            }
+            Code::Sample => is_stack(self.thread(object as u32)),
+            Code::MonitorContendedEntered
+            | Code::MonitorWait
+            | Code::MonitorWaited
+            | Code::Park => is_stack(true),
+            Code::ClassUnload | Code::ClassRedefine => self.class(first as u32),
+            Code::Lost => payload.iter().skip(1).all(|count| *count < MOST_LOST),
+            Code::Time
+            | Code::Running
+            | Code::GcFinish
+            | Code::GcDetail
+            | Code::InitDone
+            | Code::Shutdown
+            | Code::Cpu
+            | Code::Unpark
+            | Code::HeapDump
+            | Code::HeapDumpEnd
+            | Code::Snapshot
+            | Code::Mark
+            | Code::Burst => true,
+        }
+    }
+}

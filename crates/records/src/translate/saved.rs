@@ -1,0 +1,315 @@
+//! What a translator has come to know, so that another one can go on where it stopped ([`crate::spool`]).
+//!
+//! What is announced is not part of it, nor are the ids that classes and methods have got ([`Named`]): both are written down as they
+//! come, for they are many, and stay. The objects that the trace tells of are in the trace. Calls that are added up cannot go on elsewhere.
+
+use super::calls::{Call, Phase};
+use super::{Ids, Settings, Thread, Translator, slot};
+use crate::NumberSet;
+use crate::announce::{Announcement, Compilation, MarkInfo, ThreadInfo};
+use crate::record::NO_THREAD;
+use crate::timeline::Timeline;
+use jtrail_formats::Encode;
+use jtrail_model::{ClassId, Duration, HeapDumpId, MethodId, ThreadId, Timestamp, Totals};
+use jtrail_options::Events;
+use serde::{Deserialize, Serialize};
+
+/// A class or a method got its id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Named {
+    /// Number and id.
+    Class(u32, u64),
+    /// Number and id. Its class has one already.
+    Method(u32, u64),
+}
+
+/// See the module. Times are in ns since 1970.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Saved {
+    timeline: Timeline,
+    settings: SavedSettings,
+    ids: u64,
+    /// Those that have not ended.
+    threads: Vec<SavedThread>,
+    marks: Vec<(u64, Box<str>)>,
+    collections: Vec<u64>,
+    dying: Vec<u64>,
+    dump: u64,
+    collecting: bool,
+    totals: Totals,
+    paused: Option<i64>,
+    cut_samples: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedSettings {
+    tell_threads: bool,
+    alloc_sites: bool,
+    off: Option<u32>,
+    heap_name: String,
+    started: i64,
+    has_gate: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedThread {
+    info: ThreadInfo,
+    id: u64,
+    last: i64,
+    cpu: i64,
+    ticket: u32,
+    parks: u32,
+    is_blocked: bool,
+    is_waiting: bool,
+    calls: Vec<SavedCall>,
+    gone: Vec<SavedCall>,
+    names: Vec<Box<str>>,
+}
+
+/// Method, ticket, and what else is known: its phase in bits 0 and 1, whether it is hidden in bit 2.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SavedCall(u32, u32, u8);
+
+const HIDDEN: u8 = 4;
+
+impl SavedCall {
+    fn of(call: &Call) -> Self {
+        let hidden = if call.is_hidden() { HIDDEN } else { 0 };
+        Self(call.method, call.ticket, call.phase as u8 | hidden)
+    }
+
+    fn call(self) -> Call {
+        let phase = match self.2 & !HIDDEN {
+            0 => Phase::Begun,
+            1 => Phase::InSuper,
+            _ => Phase::Constructed,
+        };
+        let mut call = Call::new(self.0, self.1, phase);
+        if self.2 & HIDDEN != 0 {
+            call.hide();
+        }
+        call
+    }
+}
+
+impl Saved {
+    /// Whether it can be true, where threads and methods with such numbers are known: it may be damaged.
+    pub(crate) fn is_sound(
+        &self,
+        is_thread: impl Fn(u32) -> bool,
+        is_method: impl Fn(u32) -> bool,
+    ) -> bool {
+        const MOST: u64 = 1 << 56;
+        let is_call = |call: &SavedCall| is_method(call.0);
+        let thread = |thread: &SavedThread| {
+            is_thread(thread.info.number)
+                && thread.parks < u32::MAX / 2
+                && thread.calls.iter().all(is_call)
+                && thread.gone.iter().all(is_call)
+        };
+        let all = &self.totals;
+        let totals = [
+            all.enters,
+            all.leaves,
+            all.repaired,
+            all.lost,
+            all.open,
+            all.classes,
+            all.methods,
+            all.uncovered,
+            all.objects,
+            all.frees,
+            all.monitors,
+            all.parks,
+            all.throws,
+            all.catches,
+            all.samples,
+            self.ids,
+            self.cut_samples,
+        ];
+        totals.iter().all(|total| *total < MOST) && self.threads.iter().all(thread)
+    }
+}
+
+impl SavedThread {
+    fn of(number: u32, thread: &Thread) -> Self {
+        Self {
+            // One that nobody announced has the number nevertheless.
+            info: ThreadInfo {
+                number,
+                ..thread.info.clone()
+            },
+            id: thread.id.0,
+            last: thread.last.0,
+            cpu: thread.cpu.0,
+            ticket: thread.ticket,
+            parks: thread.parks,
+            is_blocked: thread.is_blocked,
+            is_waiting: thread.is_waiting,
+            calls: thread.calls.iter().map(SavedCall::of).collect(),
+            gone: thread.gone.iter().map(SavedCall::of).collect(),
+            names: thread.names.clone(),
+        }
+    }
+
+    fn thread(self) -> Thread {
+        let calls: Vec<Call> = self.calls.into_iter().map(SavedCall::call).collect();
+        Thread {
+            info: self.info,
+            id: ThreadId(self.id),
+            last: Timestamp(self.last),
+            cpu: Duration(self.cpu),
+            ticket: self.ticket,
+            parks: self.parks,
+            is_blocked: self.is_blocked,
+            is_waiting: self.is_waiting,
+            hidden: calls.iter().filter(|call| call.is_hidden()).count() as u32,
+            calls,
+            gone: self.gone.into_iter().map(SavedCall::call).collect(),
+            tree: None,
+            names: self.names,
+        }
+    }
+}
+
+impl Translator {
+    /// Whether another translator could go on from here.
+    pub fn can_be_saved(&self) -> bool {
+        !self.is_cut && !self.settings.aggregate
+    }
+
+    /// What it has come to know.
+    pub fn save(&self) -> Saved {
+        let settings = &self.settings;
+        let threads = self.threads.iter().enumerate();
+        Saved {
+            timeline: self.timeline,
+            settings: SavedSettings {
+                tell_threads: settings.tell_threads,
+                alloc_sites: settings.alloc_sites,
+                off: settings.off.map(Events::bits),
+                heap_name: settings.heap_name.clone(),
+                started: settings.started.0,
+                has_gate: settings.has_gate,
+            },
+            ids: self.ids.0,
+            threads: threads
+                .filter_map(|(number, thread)| {
+                    Some(SavedThread::of(number as u32, thread.as_deref()?))
+                })
+                .collect(),
+            marks: self
+                .marks
+                .values()
+                .map(|mark| (mark.number, mark.text.clone()))
+                .collect(),
+            collections: self.objects.collections().to_vec(),
+            dying: self.objects.dying.iter().collect(),
+            dump: self.objects.dump.0,
+            collecting: self.collecting,
+            totals: self.totals,
+            paused: self.paused.map(|time| time.0),
+            cut_samples: self.cut_samples,
+        }
+    }
+
+    /// One that goes on from there, in a trace that tells of the objects `defined`. What was announced before is to be handed to
+    /// [`Self::remember`], and what was named to [`Self::name`].
+    pub fn restore(encoder: Box<dyn Encode>, saved: Saved, defined: NumberSet) -> Self {
+        let settings = Settings {
+            tell_threads: saved.settings.tell_threads,
+            aggregate: false,
+            alloc_sites: saved.settings.alloc_sites,
+            off: saved.settings.off.map(Events::from_bits),
+            keeps_details: false,
+            heap_name: saved.settings.heap_name,
+            started: Timestamp(saved.settings.started),
+            has_gate: saved.settings.has_gate,
+            shows_calls_under_way: false,
+            tells_names: false,
+        };
+        let mut translator = Self::new(encoder, saved.timeline, settings);
+        translator.ids = Ids(saved.ids);
+        for thread in saved.threads {
+            let number = thread.info.number;
+            *slot(&mut translator.threads, number) = Some(Box::new(thread.thread()));
+        }
+        for (number, text) in saved.marks {
+            translator.add_mark(MarkInfo::new(number, text));
+        }
+        let objects = &mut translator.objects;
+        objects.defined = defined;
+        for made in saved.collections {
+            objects.collection(made);
+        }
+        for object in saved.dying {
+            objects.dying.insert(object);
+        }
+        objects.dump = HeapDumpId(saved.dump);
+        translator.collecting = saved.collecting;
+        translator.totals = saved.totals;
+        translator.paused = saved.paused.map(Timestamp);
+        translator.cut_samples = saved.cut_samples;
+        translator
+    }
+
+    /// Takes in what was announced before the translator was saved: the trace has what is to be told of it.
+    pub fn remember(&mut self, told: Announcement) {
+        match told {
+            // It is saved, or has ended.
+            Announcement::Thread(info) if info.number != NO_THREAD => {
+                let is_there = |thread: &Option<_>| thread.is_some();
+                let ended = !self.threads.get(info.number as usize).is_some_and(is_there);
+                *slot(&mut self.ended, info.number) = ended;
+            }
+            Announcement::Class(info) => self.add_class(info),
+            Announcement::Methods { class, methods } => self.add_methods(class, methods),
+            Announcement::Lines {
+                method,
+                counters,
+                entry,
+            } => self.add_lines(method, &counters, entry),
+            Announcement::AllocSites {
+                method,
+                first,
+                lines,
+            } => self.add_sites(method, first, &lines),
+            Announcement::AllocClass {
+                site,
+                class,
+                sizing,
+            } => self.set_site(site, class, sizing),
+            Announcement::Text { number, text } => self.add_text(number, text),
+            Announcement::Compilation(Compilation::Made(info)) => {
+                self.code.insert((info.method, info.address), info.size);
+            }
+            Announcement::Compilation(Compilation::Gone {
+                method, address, ..
+            }) => _ = self.code.remove(&(method, address)),
+            Announcement::Thread(_)
+            | Announcement::ThreadName { .. }
+            | Announcement::ClassDetail(_)
+            | Announcement::Mark(_)
+            | Announcement::Instrumented { .. }
+            | Announcement::Uncovered { .. } => {}
+        }
+    }
+
+    /// A class or a method has that id in the trace. What it is was announced before.
+    pub fn name(&mut self, named: Named) {
+        match named {
+            Named::Class(number, id) => slot(&mut self.classes, number).id = ClassId(id),
+            Named::Method(number, id) => {
+                let class = slot(&mut self.methods, number).class;
+                let class = slot(&mut self.classes, class).id;
+                let known = slot(&mut self.known, number);
+                (known.id, known.class) = (MethodId(id), class);
+            }
+        }
+    }
+
+    /// What has been named since the last time that somebody asked.
+    pub fn take_named(&mut self) -> Vec<Named> {
+        std::mem::take(&mut self.named)
+    }
+}

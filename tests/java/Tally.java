@@ -1,0 +1,46 @@
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/** Eight threads that call until they are killed. How many of its calls have returned, each writes into a file that outlives them. Says [ready] when all of them call. */
+public final class Tally {
+    static final int THREADS = 8;
+    static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
+    static volatile int ready;
+    static int[] sinks = new int[THREADS * 32];
+
+    public static void main(String[] args) throws Exception {
+        FileChannel file = FileChannel.open(Path.of(args[0]), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        MappedByteBuffer tally = file.map(FileChannel.MapMode.READ_WRITE, 0, 64 * THREADS);
+        for (int i = 0; i < THREADS; i++) {
+            int number = i;
+            new Thread(() -> run(number, tally), "tally-" + i).start();
+        }
+        while (ready < THREADS) {
+            Thread.sleep(1);
+        }
+        System.out.println("[ready]");
+    }
+
+    static synchronized void isReady() {
+        ready++;
+    }
+
+    static void run(int number, MappedByteBuffer tally) {
+        for (long calls = 1; ; calls++) {
+            sinks[number * 32] = call((int) calls);
+            LONGS.setRelease(tally, 64 * number, calls);
+            if (calls == 1000) {
+                isReady();
+            }
+        }
+    }
+
+    static int call(int n) {
+        return n + 1;
+    }
+}
