@@ -235,18 +235,21 @@ fn nothing_of_ours_is_left() {
             &["--burst", "call:harness.Cycles.step:1/20ms"],
         ]
         .concat();
-        let cycle = || {
+        let cycle = |spool: &str| {
+            let options = [&options[..], &["--spool", spool]].concat();
             bench.attach("trace", &options).expect("it is taken");
             sleep(Duration::from_millis(50));
-            let ((with, _), threads) = (bench.mappings(), bench.own_threads());
+            let (with, threads) = (bench.mappings(), bench.own_threads());
             bench.detach();
             (with, threads)
         };
-        cycle(); // the JVM's own threads and sockets for attaching are there from then on
+        cycle("true"); // the JVM's own threads and sockets for attaching are there from then on
         let ((before, library), descriptors) = (bench.mappings(), bench.descriptors());
-        for _ in 0..4 {
-            let (with, threads) = cycle();
-            assert!(with > before + BUFFER, "{with} {before}");
+        for spool in ["true", "false", "true", "false"] {
+            let ((with, files), threads) = cycle(spool);
+            let is_spooled = files.keys().any(|file| file.ends_with(".spool/memory"));
+            assert_eq!(is_spooled, spool == "true", "{files:?}");
+            assert!(is_spooled || with > before + BUFFER, "{with} {before}");
             assert!(threads.len() >= 3, "{threads:?}");
         }
         // Threads and metadata of the JVM's take some megabytes.

@@ -21,6 +21,7 @@ mod live_comings;
 mod live_control;
 mod live_conversions;
 mod live_convert;
+mod live_cost;
 mod live_counts;
 mod live_cpu;
 mod live_detach;

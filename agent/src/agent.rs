@@ -23,6 +23,7 @@ use crate::writer::{Announcement, BufferHandle, Message, ThreadInfo, Writer};
 use crate::{guard, log};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
+use jtrail_model::Cost;
 use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
 use jtrail_records::announce::ObjectInfo;
 use jtrail_records::record::NO_THREAD;
@@ -66,6 +67,8 @@ pub(crate) struct Agent {
     /// HotSpot's `GetCarrierThread`, where it has that.
     pub(crate) get_carrier: OnceLock<Option<ExtensionFunction>>,
     pub(crate) now: fn() -> u64,
+    /// What recording takes.
+    pub(crate) cost: Cost,
     /// Where calls get a stamp only where the clock has ticked.
     pub(crate) ticks: Option<Arc<Ticks>>,
     announcements: Sender<Message>,
@@ -115,7 +118,7 @@ impl Agent {
         options: Arc<Options>,
         jvmti: Jvmti,
         objects: Option<Objects>,
-        now: fn() -> u64,
+        (now, cost): (fn() -> u64, Cost),
         announcements: Sender<Message>,
         exchange: Exchange,
         memory: Option<Mapping>,
@@ -151,6 +154,7 @@ impl Agent {
             snapshots: Snapshots::default(),
             sweeper: Follower::default(),
             now,
+            cost,
             ticks: exchange.ticks.clone(),
             announcements,
             exchange,
@@ -224,14 +228,6 @@ impl Agent {
     /// From now on, other methods are. Classes have to be rewritten for that.
     pub(crate) fn set_filter(&self, filter: Filter) {
         *self.filter.write() = Arc::new(filter);
-    }
-
-    /// Where most calls have their time from: with a coarse clock, from what stands there.
-    pub(crate) fn time_of_calls(&self) -> fn() -> u64 {
-        match &self.ticks {
-            Some(_) => || 0,
-            None => self.now,
-        }
     }
 
     /// The time now, behind which nothing is recorded with an earlier stamp, where no thread is in the middle of recording.

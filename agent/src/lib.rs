@@ -22,6 +22,7 @@ mod buffer;
 mod bursts;
 mod clock;
 mod control;
+mod cost;
 mod guard;
 mod hooks;
 mod instrument;

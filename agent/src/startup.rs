@@ -4,6 +4,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::{self, Exchange, WhenFull};
 use crate::bursts::Bursts;
 use crate::clock::{self, Clock, Reading};
+use crate::cost;
 use crate::hooks::{self, leaving};
 use crate::instrument::lines::LineCounters;
 use crate::instrument::sites::AllocSites;
@@ -124,6 +125,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         clock::System::now
     };
     let options = Arc::new(options);
+    let cost = cost::measure(now, (!options.has_ticks()).then_some(now));
     // SAFETY: the caller's promise.
     let (jvmti, objects) = unsafe { environments(vm, &options, moment) }?;
     let all = [Some(jvmti), objects.as_ref().map(|objects| objects.jvmti)];
@@ -208,6 +210,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         output,
         target: target_name,
         now,
+        cost,
         ticks: ticks.clone(),
         bursts,
         loaded: Reading::take(now),
@@ -233,7 +236,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         options,
         jvmti,
         objects,
-        now,
+        (now, cost),
         announcements,
         exchange,
         memory,

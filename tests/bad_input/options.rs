@@ -115,7 +115,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("buffer=-1", r#"option buffer at byte 7: "-1" is not a size; write it like 65536, 512k, 64m or 1g"#, No),
     ("buffer=64mb", r#"option buffer at byte 7: "64mb" is not a size; write it like 65536, 512k, 64m or 1g"#, No),
     ("buffer=99999999999g", r#"option buffer at byte 7: "99999999999g" is too large"#, Newest),
-    ("format=trail,spool=maybe", r#"option spool at byte 19: "maybe" is not a boolean; write true or false"#, No),
+    ("format=trail,spool=maybe", r#"option spool at byte 19: no such value "maybe"; allowed are true, false"#, No),
     ("onerror=ignore", r#"option onerror at byte 8: no such value "ignore"; allowed are stop, continue"#, Newest),
     // Files that can't be had.
     ("filters=", "option filters at byte 8: the path is missing", No),

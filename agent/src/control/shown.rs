@@ -49,7 +49,7 @@ impl Shown {
             trace,
             loaded: now,
             began: now,
-            overhead: Overhead::measure(agent.time_of_calls(), agent.writer.progress()),
+            overhead: Overhead::new(agent.cost.record as f64 / 1000.0, agent.writer.progress()),
             stream: None,
             hurries: false,
             last_data: None,

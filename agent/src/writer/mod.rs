@@ -31,7 +31,7 @@ use crate::clock::Reading;
 use crate::spool::Commits;
 use crate::ticks::Ticks;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
-use jtrail_model::Totals;
+use jtrail_model::{Cost, Totals};
 use jtrail_options::{BurstLimit, Options, OutputFormat};
 use parking_lot::Mutex;
 use std::io;
@@ -182,6 +182,8 @@ pub(crate) struct Setup {
     /// For messages.
     pub(crate) target: String,
     pub(crate) now: fn() -> u64,
+    /// What recording takes.
+    pub(crate) cost: Cost,
     /// Where calls get a stamp only where the clock has ticked.
     pub(crate) ticks: Option<Arc<Ticks>>,
     /// Where bursts begin by themselves.

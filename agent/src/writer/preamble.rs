@@ -1,7 +1,7 @@
 //! What a trace says of the machine, the process and the agent before it says anything else.
 
 use jtrail_model::{
-    AgentCreate, Event, Filter, Node, ProcessCreate, Timestamp, TraceOption, TraceStart,
+    AgentCreate, Cost, Event, Filter, Node, ProcessCreate, Timestamp, TraceOption, TraceStart,
 };
 use jtrail_options::Options;
 use std::ffi::CStr;
@@ -20,6 +20,7 @@ pub(crate) struct Identity {
 /// Hands the opening events to `emit`, in their order.
 pub(crate) fn opening(
     options: &Options,
+    cost: Cost,
     loaded: Timestamp,
     started: Timestamp,
     mut emit: impl FnMut(&Event<'_>),
@@ -83,6 +84,9 @@ pub(crate) fn opening(
                 value: value.into(),
             }));
         }
+    }
+    for option in cost.options() {
+        emit(&Event::Option(option));
     }
     Identity { agent_id }
 }

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cost;
 mod event;
 mod grammar;
 mod id;
@@ -16,6 +17,7 @@ mod note;
 pub mod text;
 mod time;
 
+pub use cost::*;
 pub use event::*;
 pub use id::*;
 pub use note::*;

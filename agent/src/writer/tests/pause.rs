@@ -5,7 +5,7 @@ use crate::memory::Mapping;
 use crate::writer::{Acted, Action, Burst, Handshake, Message, NextTrace, Output, Setup, Writer};
 use crossbeam_channel::bounded;
 use jtrail_formats::{Checker, Item, Reader};
-use jtrail_model::{Timestamp, Totals};
+use jtrail_model::{Cost, Timestamp, Totals};
 use jtrail_options::{BurstLimit, Options, Target};
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -155,6 +155,7 @@ impl Bench {
             output: Some(output),
             target,
             now: System::now,
+            cost: Cost::default(),
             ticks: None,
             bursts: None,
             loaded: Reading::take(System::now),

@@ -46,7 +46,7 @@ impl Trace {
         translator.begin();
         let loaded = Timestamp(self.timeline.at(setup.loaded.ticks()));
         let emit = |event: &Event<'_>| translator.event(event);
-        self.identity = preamble::opening(&setup.options, loaded, started, emit);
+        self.identity = preamble::opening(&setup.options, setup.cost, loaded, started, emit);
         self.opening = self.translator.losses();
         (self.flushed, self.cpu_told, self.is_over) = (Instant::now(), None, false);
         // What is due at once, whoever began the trace sees to.

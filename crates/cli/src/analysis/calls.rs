@@ -19,7 +19,7 @@ mod tree;
 pub use tree::Tree;
 
 use jtrail_model::{
-    AggregatedDetail, AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
+    AggregatedDetail, AggregatedEnter, Cost, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
     Timestamp,
 };
 use rustc_hash::FxHashMap;
@@ -74,6 +74,8 @@ pub struct ThreadCalls {
     pub calls: u64,
     /// Time within outermost calls, in ns.
     pub busy: i64,
+    /// Outermost calls that have ended.
+    outermost: u64,
     /// The thread's CPU time as the last call event told it, in ns.
     cpu: i64,
     stack: Vec<Open>,
@@ -95,6 +97,7 @@ struct Open {
 #[derive(Clone, Debug)]
 struct OpenAggregate {
     path: u32,
+    calls: u64,
     total: i64,
     cpu_total: i64,
 }
@@ -118,6 +121,18 @@ pub(super) fn closed_by<T>(
 }
 
 impl Calls {
+    /// Takes off what recording took. A call's time has that of one record, its enter's or its leave's, and of both of each call below it.
+    pub fn without(&mut self, cost: Cost) {
+        self.tree.without(cost);
+        for thread in &mut self.threads {
+            let records = thread
+                .calls
+                .saturating_mul(2)
+                .saturating_sub(thread.outermost);
+            thread.busy = thread.busy.saturating_sub(cost.of(records)).max(0);
+        }
+    }
+
     /// Takes enters, leaves and ends of threads; other events are passed over. `wanted` is asked
     /// once for each thread.
     pub fn event(&mut self, event: &Event<'_>, wanted: impl FnOnce(ThreadId) -> bool) {
@@ -190,6 +205,7 @@ impl Calls {
                         thread: id,
                         calls: 0,
                         busy: 0,
+                        outermost: 0,
                         cpu: 0,
                         stack: Vec::new(),
                         aggregated: Vec::new(),
@@ -256,7 +272,10 @@ impl Calls {
                 caller.callees = caller.callees.saturating_add(length);
                 caller.cpu_callees = caller.cpu_callees.saturating_add(cpu);
             }
-            None => t.busy = t.busy.saturating_add(length),
+            None => {
+                t.busy = t.busy.saturating_add(length);
+                t.outermost += 1;
+            }
         }
         self.tree.add(call.path, 1, length, own);
         self.tree.add_cpu(call.path, cpu, cpu_own);
@@ -286,6 +305,7 @@ impl Calls {
         t.calls = t.calls.saturating_add(calls);
         t.aggregated.push(OpenAggregate {
             path,
+            calls,
             total: own,
             cpu_total: cpu,
         });
@@ -313,7 +333,10 @@ impl Calls {
                 parent.total = parent.total.saturating_add(node.total);
                 parent.cpu_total = parent.cpu_total.saturating_add(node.cpu_total);
             }
-            None => t.busy = t.busy.saturating_add(node.total),
+            None => {
+                t.busy = t.busy.saturating_add(node.total);
+                t.outermost = t.outermost.saturating_add(node.calls);
+            }
         }
         self.tree.add(node.path, 0, node.total, 0);
         self.tree.add_cpu(node.path, node.cpu_total, 0);

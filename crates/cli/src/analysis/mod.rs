@@ -65,7 +65,7 @@ pub use spans::{Lasting, Longest, Spans};
 pub use threads::{ThreadStat, Threads};
 
 use jtrail_model::{
-    BurstNote, ClockNote, Duration, Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered,
+    BurstNote, ClockNote, Cost, Duration, Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered,
 };
 use rustc_hash::FxHashMap;
 
@@ -144,6 +144,8 @@ pub struct Analysis {
     lost_events: u64,
     /// What the agent counted itself, in a trace that ended well.
     pub totals: Option<Totals>,
+    /// What recording took; zeros if the trace does not say.
+    pub cost: Cost,
     /// By how much times of calls may be early.
     pub clock: Option<ClockNote>,
     /// The first time that the trace names, and the latest. Definitions may be older than the first,
@@ -253,11 +255,13 @@ impl Analysis {
             | Event::HeapObject(_)
             | Event::ObjectReference(_)
             | Event::HeapDumpEnd(_) => self.heap.event(event, &self.objects),
-            Event::Node(_)
-            | Event::ProcessCreate(_)
-            | Event::AgentCreate(_)
-            | Event::Option(_)
-            | Event::Filter(_) => self.origin.event(event),
+            Event::Option(e) => {
+                self.cost.take(e);
+                self.origin.event(event);
+            }
+            Event::Node(_) | Event::ProcessCreate(_) | Event::AgentCreate(_) | Event::Filter(_) => {
+                self.origin.event(event)
+            }
             Event::TraceEnd(_) => self.ended = true,
             Event::TracePause(e) => _ = self.paused.get_or_insert(e.time),
             Event::TraceResume(e) => self.resume(e.time),
@@ -311,6 +315,16 @@ impl Analysis {
         self.monitors.finish(last, &self.objects);
         self.exceptions.finish();
         self.heap.finish(&self.objects);
+    }
+
+    /// Takes off what recording took, of times of calls.
+    pub fn without_cost(&mut self) {
+        self.calls.without(self.cost);
+    }
+
+    /// What recording the calls took of their threads, in ns.
+    pub fn cost_of_calls(&self) -> i64 {
+        self.cost.of(self.calls.count().saturating_mul(2))
     }
 
     /// Enters and leaves that the trace says it lost.

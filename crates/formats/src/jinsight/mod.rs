@@ -23,7 +23,7 @@
 //! | 25 | 8 | startTicks: no record has smaller ones | the start of the trace |
 //! | 33 | 4 | vmStartTime, in seconds since 1970 | the start of the process |
 //! | 37 | 4 | connectionStartTime, not before that | the second of startTicks |
-//! | 41 | 4 | overhead: ticks that one callback costs | 0 |
+//! | 41 | 4 | overhead: ticks that one callback costs | [the option](jtrail_model::RECORD_OVERHEAD); 0 without it |
 //!
 //! **Time.** startTicks stand for the later of vmStartTime and connectionStartTime; all other ticks count
 //! from there. These fields say the second only. So our ticks are nanoseconds since 1970, and when
@@ -188,6 +188,8 @@ const HEADER_SIZE: usize = 45;
 const EVENTS_AT: usize = 9;
 /// Where startTicks, vmStartTime and connectionStartTime are.
 const START_AT: usize = 25;
+/// Place of the overhead in the header.
+const OVERHEAD_AT: usize = 41;
 /// maxThreads and maxClasses while the file is open.
 const OPEN_THREADS: u32 = 1024;
 const OPEN_CLASSES: u32 = 16384;

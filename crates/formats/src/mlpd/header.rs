@@ -2,10 +2,9 @@
 
 use super::losses::{Lack, Losses};
 use super::{CLOCK_START, DataVersion, FILE_ID};
-use jtrail_model::{Event, Timestamp};
+use jtrail_model::{Event, TIMER_OVERHEAD, Timestamp};
 
 /// Keys of options that the header has a place for.
-pub(super) const TIMER_OVERHEAD: &str = "timerOverhead";
 pub(super) const ARCHITECTURE: &str = "architecture";
 pub(super) const OPERATING_SYSTEM: &str = "operatingSystem";
 

@@ -11,8 +11,8 @@ use super::threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
 use super::tree::{NONE, Place, Spot, Tree};
 use crate::{Encode, Loss};
 use jtrail_model::{
-    AggregatedDetail, AggregatedEnter, Event, MethodEnter, ObjectAlloc, Sample, SampleSum,
-    ThreadId, ThreadState, Timestamp,
+    AggregatedDetail, AggregatedEnter, Cost, Event, MethodEnter, ObjectAlloc, RECORD_OVERHEAD,
+    Sample, SampleSum, ThreadId, ThreadState, Timestamp,
 };
 
 /// Nodes of all trees of samples together.
@@ -37,6 +37,8 @@ pub struct Encoder {
     /// The latest time.
     last: Option<Timestamp>,
     rooms: Rooms,
+    /// What recording takes.
+    cost: Cost,
     hits: Room,
     losses: Losses,
     /// How much of the document is written, once all is added up.
@@ -56,6 +58,7 @@ impl Default for Encoder {
             coverage: Coverage::default(),
             last: None,
             rooms: Rooms::default(),
+            cost: Cost::default(),
             hits: Room::default(),
             losses: Losses::default(),
             written: None,
@@ -126,6 +129,7 @@ impl Encode for Encoder {
                 }
             }
             Event::AggregatedDetail(e) => self.aggregated_detail(e),
+            Event::Option(e) if e.key == RECORD_OVERHEAD && self.cost.take(e) => {}
             Event::SampleSum(e) => self.sample_sum(e),
             Event::ObjectCounts(e) => {
                 let class = self.names.class_number(e.class);
@@ -144,6 +148,7 @@ impl Encode for Encoder {
         let mut written = self.written.take().unwrap_or_else(|| {
             let now = self.last();
             self.threads.finish(now, &mut self.calls, &mut self.rooms);
+            self.add_cost();
             self.calls.finish(Calls::add_times);
             self.samples.finish(Hits::add);
             Written::default()
@@ -260,6 +265,15 @@ impl Encoder {
             sums.own[sum] += hits;
             sums.all[sum] += hits;
         }
+    }
+
+    /// What it took to record the calls: an enter and a leave for each.
+    fn add_cost(&mut self) {
+        let (cost, rooms) = (self.cost, &mut self.rooms);
+        self.calls.for_each(|sums| {
+            let records = sums.count.saturating_mul(2);
+            sums.overhead += rooms.overhead.take(cost.of(records).unsigned_abs());
+        });
     }
 
     fn alloc(&mut self, e: &ObjectAlloc) {

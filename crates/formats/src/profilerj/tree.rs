@@ -81,6 +81,11 @@ impl<S: Default> Tree<S> {
         &mut self.nodes[at as usize].sums
     }
 
+    /// All sums.
+    pub(super) fn for_each(&mut self, mut f: impl FnMut(&mut S)) {
+        self.nodes.iter_mut().for_each(|node| f(&mut node.sums));
+    }
+
     /// One step further along a path, to that name. `room` is how many times the usual number of nodes there may be.
     pub(super) fn step(&mut self, from: Spot, name: u32, room: usize) -> Spot {
         let at = self.child(from.at, name, room);

@@ -153,7 +153,7 @@ pub(crate) fn check(bytes: &[u8]) -> Found {
     assert_eq!(header(21), 1000);
     let start = u64::from_le_bytes(bytes[25..33].try_into().unwrap());
     assert!(header(33) <= header(37));
-    assert_eq!(header(41), 0);
+    assert!(header(41) < 1_000_000, "ticks of one callback");
     check_order(&records);
     check_ends(&records);
     let mut found = Found {

@@ -1,5 +1,5 @@
 use super::*;
-use jtrail_model::{AggregatedLeave, ClassId, Duration, ThreadEnd};
+use jtrail_model::{AggregatedLeave, ClassId, Cost, Duration, ThreadEnd};
 
 /// Feeds events written as `t1>m2@5` (thread 1 enters method 2 at 5) and `t1<m2@9`. Tickets are
 /// counted as the agent counts them.
@@ -74,6 +74,26 @@ fn self_time_is_without_callees() {
     assert_eq!(paths(&calls), [(-1, 1, 1, 100, 75), (0, 2, 2, 25, 25)]);
     assert_eq!(calls.threads()[0].busy, 100);
     assert_eq!(calls.count(), 3);
+}
+
+#[test]
+fn what_recording_took_is_taken_off() {
+    // Between two times that follow each other lies one record.
+    let mut calls = calls("t1>m1@0 t1>m2@10 t1>m3@20 t1<m3@30 t1<m2@40 t1<m1@50 t1>m2@60 t1<m2@63");
+    calls.without(Cost {
+        clock: 0,
+        record: 4_000,
+    });
+    assert_eq!(
+        paths(&calls),
+        [
+            (-1, 1, 1, 50 - 5 * 4, 20 - 2 * 4),
+            (0, 2, 1, 30 - 3 * 4, 20 - 2 * 4),
+            (1, 3, 1, 10 - 4, 10 - 4),
+            (-1, 2, 1, 0, 0)
+        ]
+    );
+    assert_eq!(calls.threads()[0].busy, 53 - 6 * 4);
 }
 
 #[test]

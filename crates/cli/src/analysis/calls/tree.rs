@@ -5,7 +5,7 @@
 
 use super::MethodStat;
 use crate::analysis::table::Table;
-use jtrail_model::MethodId;
+use jtrail_model::{Cost, MethodId};
 use rustc_hash::FxHashMap;
 
 /// Callees of one path that are looked for one by one. Where there are more, a table has them.
@@ -116,6 +116,29 @@ impl Tree {
             cpu_total: detail.cpu_total,
             cpu_own: detail.cpu_own,
             bounds: detail.bounds,
+        }
+    }
+
+    /// Takes off what recording took: see [`super::Calls::without`].
+    pub(super) fn without(&mut self, cost: Cost) {
+        // Calls directly below a path, and all below it. Callees stand behind callers.
+        let mut below = vec![(0_u64, 0_u64); self.paths.len()];
+        for path in (1..self.paths.len()).rev() {
+            let (callees, all) = below[path];
+            let Path {
+                parent,
+                calls,
+                total,
+                own,
+                ..
+            } = &mut self.paths[path];
+            let caller = &mut below[*parent as usize];
+            caller.0 = caller.0.saturating_add(*calls);
+            caller.1 = caller.1.saturating_add(*calls).saturating_add(all);
+            let of_own = cost.of(calls.saturating_add(callees));
+            let of_all = cost.of(calls.saturating_add(all.saturating_mul(2)));
+            *own = own.saturating_sub(of_own).max(0);
+            *total = total.saturating_sub(of_all).max(*own);
         }
     }
 

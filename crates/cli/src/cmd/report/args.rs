@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Leave out branches of the call tree below this: part of all time (1%) or a time (10ms)
     #[arg(long, value_name = "PART|TIME", default_value = "1%", value_parser = Least::parse)]
     pub(super) min: Least,
+    /// Take off of times of calls what recording took, as the agent has measured it
+    #[arg(long)]
+    pub(super) net: bool,
     /// Only these tables
     #[arg(long, value_enum, value_delimiter = ',', value_name = "TABLES")]
     only: Vec<Table>,

@@ -29,6 +29,7 @@ use crate::analysis::{Analysis, Site, with_line};
 use crate::input::{Input, Seen};
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
 use crate::select::{Selection, selected};
+use anyhow::bail;
 use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 use std::io::BufWriter;
 use tables::{Place, Table};
@@ -51,6 +52,15 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         Ok(true)
     })?;
     analysis.finish();
+    if args.net {
+        if analysis.cost.record == 0 {
+            bail!(
+                "{}: the trace does not say what recording took; --net can't take it off",
+                args.file.display()
+            );
+        }
+        analysis.without_cost();
+    }
     let mut report = Report {
         args,
         analysis: &mut analysis,

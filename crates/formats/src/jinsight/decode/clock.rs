@@ -61,6 +61,12 @@ impl Clock {
         clamped(self.origin + self.nanoseconds(ticks))
     }
 
+    /// Nanoseconds of so many ticks.
+    pub(super) fn length(&self, ticks: u32) -> u64 {
+        let ns = self.nanoseconds(self.start.saturating_add(ticks.into()));
+        u64::try_from(ns).unwrap_or(0)
+    }
+
     /// Nanoseconds since startTicks.
     #[inline]
     fn nanoseconds(&self, ticks: u64) -> i128 {

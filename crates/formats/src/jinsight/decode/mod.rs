@@ -23,7 +23,7 @@ use classes::Classes;
 use clock::{Clock, Start};
 use fields::Fields;
 use jtrail_model::{
-    AgentCreate, ClassId, Event, GcFinish, GcStart, Node, ProcessCreate, TraceStart,
+    AgentCreate, ClassId, Cost, Event, GcFinish, GcStart, Node, ProcessCreate, TraceStart,
 };
 use std::collections::VecDeque;
 use tally::{Passed, Tally};
@@ -65,6 +65,8 @@ pub struct Decoder {
     thread_defined: Option<(u32, u64)>,
     /// numberOfEvents, and records read.
     promised: u32,
+    /// Ticks that one callback costs, as the header says.
+    overhead: u32,
     records: u64,
     tally: Tally,
 }
@@ -150,9 +152,7 @@ impl Decoder {
         self.clock = start.clock;
         self.latest = self.clock.start;
         self.state = State::First(start);
-        if fields.u32() != Some(0) {
-            self.tally.passed(Passed::Overhead, 41);
-        }
+        self.overhead = fields.u32().unwrap_or(0);
         nothing(HEADER_SIZE)
     }
 
@@ -193,6 +193,14 @@ impl Decoder {
                 ..TraceStart::default()
             }),
         ]);
+        if self.overhead != 0 {
+            let [_, option] = Cost {
+                clock: 0,
+                record: self.clock.length(self.overhead).saturating_mul(1000),
+            }
+            .options();
+            self.queue.push_back(Event::Option(option));
+        }
         nothing(0)
     }
 

@@ -5,7 +5,6 @@ use crate::{Remark, Severity};
 use std::collections::VecDeque;
 
 unkept! {
-    Overhead = "header" "overheads of the profiler are passed over"
     Promised = "header" "numbers of events in the header that are not those of the file"
     EarlyTicks = "calls" "records from before startTicks"
     Receivers = "WIDE_METHOD_ENTER" "receivers of calls are passed over"

@@ -16,7 +16,10 @@ use super::record::{
 use super::text::{Message, NOTE};
 use crate::{Encode, Loss, Patch};
 use classes::{Classes, Sink, put_text};
-use jtrail_model::{Custom, Event, MethodEnter, Note, ThreadEnd, ThreadId, ThreadStart, Timestamp};
+use jtrail_model::{
+    Cost, Custom, Event, MethodEnter, Note, RECORD_OVERHEAD, ThreadEnd, ThreadId, ThreadStart,
+    Timestamp,
+};
 use losses::{Losses, Lost};
 use objects::Objects;
 use std::fmt::Write as _;
@@ -142,7 +145,14 @@ impl Encoder {
                 }
             }
             Event::Filter(_) => self.losses.event(Lost::Filter),
-            Event::Option(_) => self.losses.event(Lost::Option),
+            Event::Option(e) => {
+                let mut cost = Cost::default();
+                if e.key != RECORD_OVERHEAD || !cost.take(e) {
+                    self.losses.event(Lost::Option);
+                } else if !self.stream.set_overhead(cost.record) {
+                    self.losses.part(Lost::Option);
+                }
+            }
             Event::ThreadStart(e) => self.thread_start(e, out),
             Event::ThreadEnd(e) => self.thread_end(e, out),
             Event::ThreadName(_) => self.losses.event(Lost::ThreadName),

@@ -4,7 +4,8 @@ use super::losses::{Losses, Lost};
 use crate::Patch;
 use crate::jinsight::record::{BEGIN_BURST, END_BURST, HEAD};
 use crate::jinsight::{
-    EVENTS_AT, HEADER_SIZE, LINUX_X86, OPEN_CLASSES, OPEN_THREADS, START_AT, TAG, TICKS, VERSION,
+    EVENTS_AT, HEADER_SIZE, LINUX_X86, OPEN_CLASSES, OPEN_THREADS, OVERHEAD_AT, START_AT, TAG,
+    TICKS, VERSION,
 };
 use jtrail_model::Timestamp;
 
@@ -20,6 +21,8 @@ pub(super) struct Stream {
     pub(super) process_start: Option<u32>,
     /// Records behind the header.
     records: u64,
+    /// What a callback costs, in ticks; 0 if unknown.
+    overhead: u32,
     /// Ticks of BEGIN_BURST.
     begin: u64,
     /// The lowest ticks of what follows: those of BEGIN_BURST, but in the first burst, which begins as early as it must.
@@ -211,6 +214,13 @@ impl Stream {
         std::mem::take(&mut self.held_at).len()
     }
 
+    /// What a callback costs, in picoseconds. Whether the header has a place for all of it: it is told in whole ticks.
+    pub(super) fn set_overhead(&mut self, ps: u64) -> bool {
+        let ticks = ps.saturating_add(500) / 1000 * u64::from(TICKS) / 1000;
+        self.overhead = u32::try_from(ticks).unwrap_or(u32::MAX);
+        u64::from(self.overhead) * 1_000_000 / u64::from(TICKS) == ps
+    }
+
     /// The counts of the header, and its start if something was earlier.
     pub(super) fn patches(&self, threads: u32, classes: u32) -> Vec<Patch> {
         if self.state == State::Before {
@@ -226,6 +236,12 @@ impl Stream {
             patches.push(Patch {
                 offset: START_AT as u64,
                 bytes: self.start_fields().to_vec(),
+            });
+        }
+        if self.overhead != 0 {
+            patches.push(Patch {
+                offset: OVERHEAD_AT as u64,
+                bytes: self.overhead.to_le_bytes().to_vec(),
             });
         }
         debug_assert!(patches.iter().all(|p| p.offset < HEADER_SIZE as u64));

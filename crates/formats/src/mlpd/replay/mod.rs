@@ -3,7 +3,7 @@
 mod dump;
 mod events;
 
-use crate::mlpd::header::{AGENT, ARCHITECTURE, Header, OPERATING_SYSTEM, TIMER_OVERHEAD};
+use crate::mlpd::header::{AGENT, ARCHITECTURE, Header, OPERATING_SYSTEM};
 use crate::mlpd::known::{Known, MethodOf};
 use crate::mlpd::merge::Next;
 use crate::mlpd::raw::Raw;
@@ -18,7 +18,8 @@ use jtrail_model::{
     ExceptionThrow, Frame, GcDetail, GcFinish, GcRoot, GcStart, Generation, HeapDump, HeapDumpEnd,
     HeapDumpId, HeapObject, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter,
     MonitorContendedEntered, Node, ObjectAlloc, ObjectId, ObjectReference, ProcessCreate,
-    ThreadEnd, ThreadId, ThreadName, ThreadStart, Timestamp, TraceEnd, TraceOption, TraceStart,
+    TIMER_OVERHEAD, ThreadEnd, ThreadId, ThreadName, ThreadStart, Timestamp, TraceEnd, TraceOption,
+    TraceStart,
 };
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};

@@ -1,0 +1,122 @@
+//! What recording takes, as options tell it.
+
+use crate::TraceOption;
+
+/// What recording takes, as the agent has measured it, in picoseconds; 0 if unknown. It stands in traces as two options, in nanoseconds: a log profile's header has
+/// a place for the first one, JinsightLive's for the second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cost {
+    /// A look at the clock.
+    pub clock: u64,
+    /// An enter or a leave, with the look at the clock if there is one for each. Between two times of one thread that follow each other lies one of them.
+    pub record: u64,
+}
+
+/// Key of the option with [`Cost::clock`], in whole nanoseconds.
+pub const TIMER_OVERHEAD: &str = "timerOverhead";
+/// Key of the option with [`Cost::record`], in nanoseconds with up to three decimals.
+pub const RECORD_OVERHEAD: &str = "recordOverhead";
+
+impl Cost {
+    /// As options.
+    pub fn options(&self) -> [TraceOption<'static>; 2] {
+        let option = |key: &'static str, value: String| TraceOption {
+            key: key.into(),
+            value: value.into(),
+        };
+        [
+            option(TIMER_OVERHEAD, self.clock.div_ceil(1000).to_string()),
+            option(RECORD_OVERHEAD, nanoseconds(self.record)),
+        ]
+    }
+
+    /// Takes what an option says of it; whether it says something.
+    pub fn take(&mut self, option: &TraceOption<'_>) -> bool {
+        let place = match &*option.key {
+            TIMER_OVERHEAD => &mut self.clock,
+            RECORD_OVERHEAD => &mut self.record,
+            _ => return false,
+        };
+        match picoseconds(&option.value) {
+            Some(ps) => *place = ps,
+            None => return false,
+        }
+        true
+    }
+
+    /// What so many enters and leaves take, in ns.
+    pub fn of(&self, records: u64) -> i64 {
+        let ps = u128::from(self.record) * u128::from(records);
+        i64::try_from(ps / 1000).unwrap_or(i64::MAX)
+    }
+}
+
+/// `9.87` of 9870 ps.
+fn nanoseconds(ps: u64) -> String {
+    let text = format!("{}.{:03}", ps / 1000, ps % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Reverses [`nanoseconds`].
+fn picoseconds(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |digits: &str| digits.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || part.len() > 3 || !is_number(whole) || !is_number(part) {
+        return None;
+    }
+    let part: u64 = format!("{part:0<3}").parse().ok()?;
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1000)?
+        .checked_add(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_say_it() {
+        let cost = Cost {
+            clock: 8_400,
+            record: 9_870,
+        };
+        let options = cost.options();
+        let values = options
+            .each_ref()
+            .map(|option| (&*option.key, &*option.value));
+        assert_eq!(values, [("timerOverhead", "9"), ("recordOverhead", "9.87")]);
+        let mut read = Cost::default();
+        assert!(options.iter().all(|option| read.take(option)));
+        assert_eq!((read.clock, read.record), (9_000, 9_870));
+        assert_eq!(cost.of(3), 29);
+        assert_eq!(cost.of(u64::MAX), i64::MAX);
+    }
+
+    #[test]
+    fn what_is_no_time_is_not_taken() {
+        let mut cost = Cost::default();
+        for value in [
+            "",
+            "-1",
+            "1.",
+            "1.2345",
+            ".5",
+            "1e3",
+            "99999999999999999999",
+        ] {
+            let option = TraceOption {
+                key: RECORD_OVERHEAD.into(),
+                value: value.into(),
+            };
+            assert_eq!(cost.take(&option), value == "1.", "{value}");
+        }
+        for (ps, text) in [(0, "0"), (1, "0.001"), (100, "0.1"), (12_000, "12")] {
+            assert_eq!(
+                (nanoseconds(ps).as_str(), picoseconds(text)),
+                (text, Some(ps))
+            );
+        }
+    }
+}
