@@ -1,6 +1,6 @@
 //! A program that is killed at any moment leaves behind all that it had recorded: in its trail, and in the spool beside it.
 
-use crate::common::{VERSIONS, agent, program};
+use crate::common::{FILTER, VERSIONS, agent, harness, program};
 use crate::live_cli::jtrail;
 use crate::live_formats::verify;
 use crate::source::compile;
@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Output};
 use std::thread;
 use std::time::Duration;
 
@@ -56,6 +56,11 @@ fn killed(jdk: &Jdk, classes: &Path, left: &Left, more: &str, after: Duration) {
 
 /// By name of thread, how many calls of `call` began and how many ended.
 fn calls(trail: &Path) -> HashMap<String, (u64, u64)> {
+    calls_of(trail, "call")
+}
+
+/// As [`calls`], of a method of that name.
+fn calls_of(trail: &Path, name: &str) -> HashMap<String, (u64, u64)> {
     let mut names: HashMap<ThreadId, String> = HashMap::new();
     let mut method = MethodId::NONE;
     let mut calls: HashMap<ThreadId, (u64, u64)> = HashMap::new();
@@ -65,7 +70,7 @@ fn calls(trail: &Path) -> HashMap<String, (u64, u64)> {
             match item {
                 Item::Event { event, .. } => match event {
                     Event::ThreadStart(e) => _ = names.insert(e.thread, e.name.into_owned()),
-                    Event::MethodDef(e) if e.name == "call" => method = e.method,
+                    Event::MethodDef(e) if e.name == name => method = e.method,
                     Event::MethodEnter(e) if e.method == method => {
                         calls.entry(e.thread).or_default().0 += 1;
                     }
@@ -261,4 +266,237 @@ fn a_damaged_spool_does_no_harm() {
         with_changed(&memory, chunk + at, &bytes, of);
     }
     assert_eq!(recovered_in_part(&left, "none any more"), all);
+}
+
+/// Runs a program on a disk of that size, and copies what is on it to a folder.
+fn on_a_disk(megabytes: u32, jdk: &Jdk, options: &str, arguments: &[&str], to: &Path) -> Output {
+    let mount = format!("mount -t tmpfs -o size={megabytes}m none \"$0\"");
+    let script = format!(
+        "disk=$0; {mount} || exit 99; \"$@\"; code=$?; cp -a --sparse=always \"$disk/.\" {}; exit $code",
+        to.display()
+    );
+    let disk = to.with_extension("disk");
+    for folder in [&disk, to] {
+        fs::create_dir_all(folder).expect("a folder");
+    }
+    let options = format!("file={}/trace.trail,{options}", disk.display());
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "bash", "-c", &script])
+        .arg(&disk)
+        .arg(&jdk.java)
+        .arg(format!("-agentpath:{}={options}", agent().display()))
+        .arg("-cp")
+        .arg(harness().class_path(jdk))
+        .args(arguments)
+        .output();
+    output.expect("unshare is there")
+}
+
+#[test]
+fn what_a_full_disk_did_not_take_is_recovered() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let to = folder.path().join("copy");
+        // Of five megabytes, the spool takes four.
+        let options = "format=trail,buffer=1m,include=harness.Fib";
+        let output = on_a_disk(5, &jdk, options, &["harness.Fib", "32"], &to);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        assert!(
+            stderr.contains("jtrail recover gives what was recorded by now"),
+            "{stderr}"
+        );
+        let left = Left {
+            trail: to.join("trace.trail"),
+            ..Left::within(&to)
+        };
+        let said = recovered(&left);
+        let calls = calls_of(&left.out, "fib");
+        let (began, ended) = calls["main"];
+        // It went on for a chunk at most, of eight bytes an event.
+        let all = began + ended;
+        let added = said
+            .split(" events that it had not")
+            .next()
+            .expect("a part");
+        let (_, added) = added.rsplit_once(' ').expect("a number");
+        let added: u64 = added.replace(',', "").parse().expect("a number");
+        assert!((1..4 * (256 << 10) / 8).contains(&added), "{said}");
+        assert!(all > 1_000_000 && all < 2 * 7_049_155, "{all}");
+    }
+}
+
+#[test]
+fn a_disk_without_room_for_a_spool_has_none() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let to = folder.path().join("copy");
+        let options = "format=trail,include=harness.Fib";
+        let output = on_a_disk(10, &jdk, options, &["harness.Fib", "20"], &to);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        assert!(stderr.contains("jtrail: no spool beside "), "{stderr}");
+        assert!(stderr.contains("No space left on device"), "{stderr}");
+        let trail = to.join("trace.trail");
+        let (code, verdict) = verify(&trail);
+        assert_eq!(
+            format!("{code:?}"),
+            format!("{:?}", ExitCode::SUCCESS),
+            "{verdict}"
+        );
+        assert!(!folder_of(&trail).exists());
+    }
+}
+
+/// Kills `harness.Cycles`, whose threads make objects, wait for a monitor and throw, a while after it began.
+fn killed_at_work(jdk: &Jdk, options: &str, meanwhile: impl FnOnce()) {
+    let mut running = program(jdk, "harness.Cycles")
+        .agent(agent(), options)
+        .spawn()
+        .expect("it starts");
+    running.wait_ready();
+    thread::sleep(Duration::from_millis(150));
+    meanwhile();
+    running.signal("KILL").expect("it is there");
+    running.wait().expect("it ends");
+}
+
+#[test]
+fn events_of_all_kinds_are_recovered() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let left = Left::within(folder.path());
+        for options in [
+            "events=all",
+            "events=methods+threads+gc+alloc+free+lines+samples,alloc=sites,trivial=skip",
+            "events=methods+alloc+free,alloc=sites,clock=tick",
+            "buffer=1m,events=all,stackdepth=3",
+        ] {
+            let options = format!(
+                "format=trail,{options},{FILTER},file={}",
+                left.trail.display()
+            );
+            killed_at_work(&jdk, &options, || {});
+            let said = recovered(&left);
+            assert!(
+                calls_of(&left.out, "step")
+                    .values()
+                    .any(|(began, _)| *began > 100),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_could_not_be_recorded_is_told() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        compile("Tally", include_str!("java/Tally.java"), folder.path());
+        let left = Left::within(folder.path());
+        killed(
+            &jdk,
+            folder.path(),
+            &left,
+            ",overflow=drop,buffer=1m",
+            Duration::from_millis(60),
+        );
+        let [from, to] = [&left.trail, &left.out].map(|path| path.to_str().expect("text"));
+        jtrail(&["recover", from, "-o", to]);
+        // What each thread has lost is in the trace, or was counted where the process left it.
+        let (code, verdict) = verify(&left.out);
+        assert_eq!(
+            format!("{code:?}"),
+            format!("{:?}", ExitCode::SUCCESS),
+            "{verdict}"
+        );
+        let tally = fs::read(&left.tally).expect("a tally");
+        let counted = |at: usize| {
+            tally[64 * at..]
+                .first_chunk()
+                .copied()
+                .map(u64::from_ne_bytes)
+        };
+        let counted: u64 = (0..THREADS).filter_map(counted).sum();
+        let (_, lost) = verdict.split_once("events lost: ").expect("it says so");
+        let lost: String = lost
+            .chars()
+            .take_while(|c| *c != ')')
+            .filter(|c| *c != ',')
+            .collect();
+        let lost: u64 = lost.parse().expect("a number");
+        let written: u64 = calls(&left.out)
+            .values()
+            .map(|(began, ended)| began + ended)
+            .sum();
+        // An enter and a leave for each call, and what is under way: one of each thread, and a few calls around them.
+        let all = (2 * counted)..=(2 * counted + 4 * THREADS as u64 + 100);
+        assert!(
+            all.contains(&(written + lost)),
+            "{written} and {lost} of {all:?}"
+        );
+    }
+}
+
+#[test]
+fn a_spool_follows_the_trace() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let left = Left::within(folder.path());
+        let [first, socket] = ["first.trail", "socket"].map(|name| folder.path().join(name));
+        let options = format!(
+            "format=trail,server=enabled,control={},{FILTER},file={}",
+            socket.display(),
+            first.display()
+        );
+        killed_at_work(&jdk, &options, || {
+            let [socket, next] = [&socket, &left.trail].map(|path| path.to_str().expect("text"));
+            let (code, _, said) = jtrail(&["ctl", socket, "rotate", next]);
+            assert_eq!(
+                format!("{code:?}"),
+                format!("{:?}", ExitCode::SUCCESS),
+                "{said}"
+            );
+            thread::sleep(Duration::from_millis(100));
+        });
+        assert!(!folder_of(&first).exists() && left.spool().exists());
+        let (code, verdict) = verify(&first);
+        assert_eq!(
+            format!("{code:?}"),
+            format!("{:?}", ExitCode::SUCCESS),
+            "{verdict}"
+        );
+        recovered(&left);
+        // Of another trace, it is of no use.
+        fs::copy(&first, &left.trail).expect("a trace");
+        let [from, to] = [&left.trail, &left.out].map(|path| path.to_str().expect("text"));
+        let (_, _, said) = jtrail(&["recover", from, "-o", to]);
+        assert!(said.contains("it is of another trace"), "{said}");
+    }
+}
+
+#[test]
+fn a_spool_in_use_is_left_alone() {
+    for jdk in Jdk::require(&VERSIONS) {
+        let folder = jtrail_testkit::temp_dir();
+        let left = Left::within(folder.path());
+        let options = format!("format=trail,{FILTER},file={}", left.trail.display());
+        killed_at_work(&jdk, &options, || {
+            let [from, to] = [&left.trail, &left.out].map(|path| path.to_str().expect("text"));
+            let (_, _, said) = jtrail(&["recover", from, "-o", to]);
+            assert!(
+                said.contains(" still records; wait until it has ended"),
+                "{said}"
+            );
+            // Nor does a second process take it.
+            let run = program(&jdk, "harness.Fib").agent(agent(), &options);
+            let output = run.output();
+            output.assert_exit(0);
+            assert!(
+                output.stderr.contains("another process records there"),
+                "{output}"
+            );
+            assert!(left.spool().exists());
+        });
+    }
 }

@@ -70,6 +70,11 @@ impl Commits {
         Ok(())
     }
 
+    /// Nothing is recorded any more, and the trace is not whole: it may be recovered while the process runs on.
+    pub(crate) fn leave(&self) {
+        self.memory.unlock();
+    }
+
     /// Takes the folder away: the trace is whole.
     pub(crate) fn remove(self) {
         self.memory.set_state(0);

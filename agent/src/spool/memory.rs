@@ -107,6 +107,11 @@ impl Memory {
         self.set(head::STATE, number);
     }
 
+    /// From now on, others may read it, though the process is there.
+    pub(super) fn unlock(&self) {
+        let _ = self.file.unlock(); // it ends with the process all the same
+    }
+
     /// A line that nobody has, if there is one.
     pub(crate) fn line(&self) -> Option<&Line> {
         let lines = self.lines.all();

@@ -100,6 +100,9 @@ impl Work {
             if self.has_failed {
                 let progress = *self.progress.lock();
                 crate::control::failed(progress, "the output takes no more");
+                if let Some(commits) = &self.setup.commits {
+                    commits.leave();
+                }
                 break; // without us, no chunk is supplied, and recording ends
             }
         }

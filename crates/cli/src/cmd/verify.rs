@@ -7,6 +7,7 @@ use crate::output::{count, time};
 use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use jtrail_formats::{Checker, Severity};
 use jtrail_model::ClockNote;
+use jtrail_records::spool::folder_of;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
@@ -189,6 +190,11 @@ impl Verdict {
                 "\n  recovered: its process ended before the trace did; {} events had not been written by then",
                 count(events)
             );
+        }
+        let spool = folder_of(path);
+        if self.code == TRUNCATED && spool.exists() {
+            let spool = spool.display();
+            let _ = write!(text, "\n  what it lacks is in {spool}: see jtrail recover");
         }
         let shown = self.shown(args.top);
         for finding in shown {

@@ -38,7 +38,7 @@ use jtrail_options::Events;
 use methods::{Known, Method};
 use objects::Objects;
 use runs::MOST_STEPS;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sites::Site;
 
 /// What a translator has to know beforehand.
@@ -75,6 +75,8 @@ pub struct Translator {
     ids: Ids,
     /// By number; none before it is mentioned, and when it has ended.
     threads: Vec<Option<Box<Thread>>>,
+    /// Numbers of those that are there.
+    living: FxHashSet<u32>,
     /// By number; a program may have had millions of virtual threads.
     ended: Vec<bool>,
     classes: Vec<Class>,
@@ -190,6 +192,7 @@ impl Translator {
             timeline,
             ids: Ids::default(),
             threads: Vec::new(),
+            living: FxHashSet::default(),
             ended: Vec::new(),
             classes: Vec::new(),
             detailed: Vec::new(),
@@ -223,7 +226,11 @@ impl Translator {
     }
 
     fn thread(&mut self, number: u32) -> &mut Thread {
-        slot(&mut self.threads, number).get_or_insert_default()
+        let thread = slot(&mut self.threads, number);
+        if thread.is_none() {
+            self.living.insert(number);
+        }
+        thread.get_or_insert_default()
     }
 
     /// Whether events of that kind are not in the trace.

@@ -181,7 +181,10 @@ impl Translator {
     /// What it has come to know.
     pub fn save(&self) -> Saved {
         let settings = &self.settings;
-        let threads = self.threads.iter().enumerate();
+        let thread = |number: &u32| {
+            let thread = self.threads.get(*number as usize)?.as_deref()?;
+            Some(SavedThread::of(*number, thread))
+        };
         Saved {
             timeline: self.timeline,
             settings: SavedSettings {
@@ -193,11 +196,7 @@ impl Translator {
                 has_gate: settings.has_gate,
             },
             ids: self.ids.0,
-            threads: threads
-                .filter_map(|(number, thread)| {
-                    Some(SavedThread::of(number as u32, thread.as_deref()?))
-                })
-                .collect(),
+            threads: self.living.iter().filter_map(thread).collect(),
             marks: self
                 .marks
                 .values()
@@ -232,7 +231,7 @@ impl Translator {
         translator.ids = Ids(saved.ids);
         for thread in saved.threads {
             let number = thread.info.number;
-            *slot(&mut translator.threads, number) = Some(Box::new(thread.thread()));
+            *translator.thread(number) = thread.thread();
         }
         for (number, text) in saved.marks {
             translator.add_mark(MarkInfo::new(number, text));

@@ -63,7 +63,7 @@ impl Translator {
         if *slot(&mut self.ended, number) {
             return None;
         }
-        let thread = slot(&mut self.threads, number).get_or_insert_default();
+        let thread = self.thread(number);
         thread.last = thread.last.max(time);
         match thread.id.is_none() {
             true => Some(self.announce_thread(number)),
@@ -187,6 +187,7 @@ impl Translator {
         }
         *slot(&mut self.ended, number) = true;
         self.threads[number as usize] = None;
+        self.living.remove(&number);
     }
 
     /// Another thread may have read the clock a moment ago, and the thread itself told more since.
