@@ -53,3 +53,30 @@ fn objects_that_compiled_code_does_without() {
         }
     }
 }
+
+/// Where such objects are made, virtual threads are held in the middle of taking carriers or leaving them. What asks for a stack then waits for them, and
+/// they for the walk.
+#[test]
+fn objects_are_made_while_virtual_threads_change_their_carriers() {
+    for jdk in Jdk::require(&[21, 25]) {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let events = "events=gc+alloc+heap+mounts,allocsites=true,heap=gc";
+        let output = program(&jdk, "harness.UnmadeVirtually")
+            .jvm_arg("-Xbatch")
+            .arg("60")
+            .agent(
+                agent(),
+                format!("format=binary,{events},file={}", file.display()),
+            )
+            .output();
+        output.assert_exit(0);
+        assert_eq!(output.stdout.trim(), "held");
+        Trace::read(&file).expect("sound").assert_sound(&output);
+        let (dumps, made) = dumps(&file);
+        let pairs = dumps.iter().flat_map(|dump| dump.objects.iter());
+        let mut pairs = pairs.filter(|(_, (class, _))| class == PAIR).peekable();
+        assert!(pairs.peek().is_some(), "no object was made");
+        assert!(pairs.all(|(pair, _)| made.contains_key(pair)));
+    }
+}

@@ -16,7 +16,7 @@ use crate::agent::Agent;
 use crate::guard;
 use crate::jni::{self, Lasting};
 use crate::jvmti::abi::Event;
-use crate::objects::Objects;
+use crate::objects::{Objects, Walking};
 use ::jni::sys::{JNIEnv, jobject};
 use jtrail_options::Events;
 use parking_lot::Mutex;
@@ -52,7 +52,9 @@ thread_local! {
 /// Runs a walk over the heap, behind which the JVM tells of dead objects. Of how many it did.
 pub(super) fn while_walking<T>(walk: impl FnOnce() -> T) -> (T, u64) {
     WALK.set(Some(0));
+    let walking = Walking::begin();
     let result = walk();
+    drop(walking);
     (result, WALK.take().unwrap_or(0))
 }
 

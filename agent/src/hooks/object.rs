@@ -10,7 +10,7 @@ use crate::guard;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event, RawEnv};
-use crate::objects::{Objects, are_named, class_in, number_in};
+use crate::objects::{Objects, Walking, are_named, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
 use jtrail_options::{AllocMode, Events, Options, Server};
 use std::cell::Cell;
@@ -197,10 +197,11 @@ unsafe fn tell(
     let Some(class) = (unsafe { objects.class_of_new(agent, env, class, size) }) else {
         return;
     };
-    let site = match agent.options.alloc_sites {
-        true => stack::innermost(agent, agent.jvmti),
-        false => None,
-    };
+    // What a walk makes was made elsewhere; and from 21 on, a stack waits for virtual threads that change their carriers.
+    let has_site = agent.options.alloc_sites && !Walking::is_now();
+    let site = has_site
+        .then(|| stack::innermost(agent, agent.jvmti))
+        .flatten();
     let mut own = agent.buffer_if_any();
     // A thread's first object may be the thread itself, which is named with its buffer: then the object gets its number before.
     // SAFETY: likewise.

@@ -28,6 +28,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tag::{CLASS_SHIFT, OBJECT_MASK};
 use walks::Walks;
+pub(crate) use walks::{Still, Walking};
 
 /// The number of the next object. Apart from the rest, because probes count it up without a look for the agent.
 static NEXT: Apart = Apart(AtomicU64::new(1));
@@ -153,7 +154,7 @@ impl Objects {
     }
 
     /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an end with it.
-    pub(crate) fn keep_numbers(&self) -> Option<impl Drop> {
+    pub(crate) fn keep_numbers(&self) -> Option<Still<'_>> {
         self.walks.as_ref()?.keep_numbers()
     }
 

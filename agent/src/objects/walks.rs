@@ -8,8 +8,31 @@ use std::time::Duration;
 const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
 
 thread_local! {
-    /// The running thread keeps the others from giving objects numbers.
-    static IS_STILL: Cell<bool> = const { Cell::new(false) };
+    /// In how many walks the running thread is, or about to be.
+    static WALKS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The running thread walks over the heap, or is about to. Where its walk begins, HotSpot (from 17 on) makes the objects that compiled code did
+/// without, on that thread, and tells of them, while other threads are held wherever they are: in the middle of taking a carrier, for
+/// instance, or of giving an object a number. What waits for one of these never ends.
+pub(crate) struct Walking(());
+
+impl Walking {
+    pub(crate) fn begin() -> Self {
+        WALKS.set(WALKS.get() + 1);
+        Self(())
+    }
+
+    /// Whether the running thread does.
+    pub(crate) fn is_now() -> bool {
+        WALKS.get() > 0
+    }
+}
+
+impl Drop for Walking {
+    fn drop(&mut self) {
+        WALKS.set(WALKS.get() - 1);
+    }
 }
 
 /// Keeps walks and threads that give an object its number apart.
@@ -17,26 +40,24 @@ thread_local! {
 pub(super) struct Walks(RwLock<()>);
 
 /// No other thread gives an object a number.
-pub(super) struct Still<'a>(#[expect(dead_code)] RwLockWriteGuard<'a, ()>);
+pub(crate) struct Still<'a> {
+    _walking: Walking,
+    _alone: RwLockWriteGuard<'a, ()>,
+}
 
 impl Walks {
-    /// Keeps walks away. Nothing where the running thread is the one that walks: where its walk begins, HotSpot (from 17 on)
-    /// makes the objects that compiled code did without, on that thread, and tells of them.
+    /// Keeps walks away. Nothing where the running thread is the one that walks.
     pub(super) fn keep_away(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        (!IS_STILL.get()).then(|| self.0.read())
+        (!Walking::is_now()).then(|| self.0.read())
     }
 
     /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an end with it.
     pub(super) fn keep_numbers(&self) -> Option<Still<'_>> {
-        let still = self.0.try_write_for(WAIT_FOR_NUMBERS)?;
-        IS_STILL.set(true);
-        Some(Still(still))
-    }
-}
-
-impl Drop for Still<'_> {
-    fn drop(&mut self) {
-        IS_STILL.set(false);
+        let alone = self.0.try_write_for(WAIT_FOR_NUMBERS)?;
+        Some(Still {
+            _walking: Walking::begin(),
+            _alone: alone,
+        })
     }
 }
 
@@ -62,6 +83,11 @@ mod tests {
             assert_eq!(is_away.recv(), Ok(true));
         });
         assert!(walks.keep_away().is_some());
+        // Nor does one that walks without that.
+        let walking = Walking::begin();
+        assert!(walks.keep_away().is_none());
+        drop(walking);
+        assert!(!Walking::is_now() && walks.keep_away().is_some());
         assert!(walks.keep_numbers().is_some());
     }
 }
