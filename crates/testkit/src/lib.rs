@@ -52,7 +52,7 @@ pub use stranger::{STRANGER, ask_as, ask_as_stranger, give_to_stranger};
 pub use truth::{CpuMillis, Group, Site, Stack, Truth, Waits, differences, differences_in_range};
 
 /// Whether everything that tests ask for must be there (`CI=true`).
-fn is_ci() -> bool {
+pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|v| v == "true" || v == "1")
 }
 
