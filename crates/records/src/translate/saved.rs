@@ -256,29 +256,11 @@ impl Translator {
     pub fn remember(&mut self, told: Announcement) {
         match told {
             // It is saved, or has ended.
-            Announcement::Thread(info) if info.number != NO_THREAD => {
+            Announcement::Thread(ref info) if info.number != NO_THREAD => {
                 let is_there = |thread: &Option<_>| thread.is_some();
                 let ended = !self.threads.get(info.number as usize).is_some_and(is_there);
                 *slot(&mut self.ended, info.number) = ended;
             }
-            Announcement::Class(info) => self.add_class(info),
-            Announcement::Methods { class, methods } => self.add_methods(class, methods),
-            Announcement::Lines {
-                method,
-                counters,
-                entry,
-            } => self.add_lines(method, &counters, entry),
-            Announcement::AllocSites {
-                method,
-                first,
-                lines,
-            } => self.add_sites(method, first, &lines),
-            Announcement::AllocClass {
-                site,
-                class,
-                sizing,
-            } => self.set_site(site, class, sizing),
-            Announcement::Text { number, text } => self.add_text(number, text),
             Announcement::Compilation(Compilation::Made(info)) => {
                 self.code.insert((info.method, info.address), info.size);
             }
@@ -291,6 +273,13 @@ impl Translator {
             | Announcement::Mark(_)
             | Announcement::Instrumented { .. }
             | Announcement::Uncovered { .. } => {}
+            // Of these nothing is told before they are used.
+            Announcement::Class(_)
+            | Announcement::Methods { .. }
+            | Announcement::Lines { .. }
+            | Announcement::AllocSites { .. }
+            | Announcement::AllocClass { .. }
+            | Announcement::Text { .. } => self.announce(told),
         }
     }
 
