@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output};
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
 
@@ -282,8 +282,8 @@ fn has_disks() -> bool {
     has
 }
 
-/// Runs a program on a disk of that size, and copies what is on it to a folder.
-fn on_a_disk(megabytes: u32, jdk: &Jdk, options: &str, arguments: &[&str], to: &Path) -> Output {
+/// Runs a program on a disk of that size, as if nothing were, and copies what is on it to a folder. What it says on standard error.
+fn on_a_disk(megabytes: u32, jdk: &Jdk, options: &str, arguments: &[&str], to: &Path) -> String {
     let mount = format!("mount -t tmpfs -o size={megabytes}m none \"$0\"");
     let script = format!(
         "disk=$0; {mount} || exit 99; \"$@\"; code=$?; cp -a --sparse=always \"$disk/.\" {}; exit $code",
@@ -302,8 +302,11 @@ fn on_a_disk(megabytes: u32, jdk: &Jdk, options: &str, arguments: &[&str], to: &
         .arg("-cp")
         .arg(harness().class_path(jdk))
         .args(arguments)
-        .output();
-    output.expect("unshare is there")
+        .output()
+        .expect("unshare is there");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}");
+    stderr
 }
 
 #[test]
@@ -316,9 +319,7 @@ fn what_a_full_disk_did_not_take_is_recovered() {
         let to = folder.path().join("copy");
         // Of five megabytes, the spool takes four.
         let options = "format=trail,buffer=1m,include=harness.Fib";
-        let output = on_a_disk(5, &jdk, options, &["harness.Fib", "32"], &to);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{stderr}");
+        let stderr = on_a_disk(5, &jdk, options, &["harness.Fib", "32"], &to);
         assert!(
             stderr.contains("jtrail recover gives what was recorded by now"),
             "{stderr}"
@@ -352,9 +353,7 @@ fn a_disk_without_room_for_a_spool_has_none() {
         let folder = jtrail_testkit::temp_dir();
         let to = folder.path().join("copy");
         let options = "format=trail,include=harness.Fib";
-        let output = on_a_disk(10, &jdk, options, &["harness.Fib", "20"], &to);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{stderr}");
+        let stderr = on_a_disk(10, &jdk, options, &["harness.Fib", "20"], &to);
         assert!(stderr.contains("jtrail: no spool beside "), "{stderr}");
         assert!(stderr.contains("No space left on device"), "{stderr}");
         let trail = to.join("trace.trail");
