@@ -130,10 +130,13 @@ impl Merge {
         is_whole
     }
 
-    /// Whether what is held is needed elsewhere.
+    /// Whether what is held is needed elsewhere, or more threads have ended than are to be held.
     pub(crate) fn is_to_let_go(&self) -> bool {
-        let is_needed =
-            |held: &Held| held.has_reserve || !held.chunks.is_empty() && self.is_short_of_chunks();
+        let is_needed = |held: &Held| {
+            held.has_reserve
+                || held.done.len() > held.most
+                || !held.chunks.is_empty() && self.is_short_of_chunks()
+        };
         self.held.as_ref().is_some_and(is_needed)
     }
 
