@@ -4,8 +4,8 @@
 //! node of the call tree, and to the caller as time that is not its own. **Self time** is a call's
 //! duration without its recorded callees. **Total time** of a method counts only calls that no
 //! other call of the same method on the stack encloses, so recursion is not counted twice. In the
-//! tree, each depth of a recursion is a node of its own and needs no such care: so calls are summed
-//! there only, and the sums of methods are made of those of their paths.
+//! tree, each depth of a recursion is a node of its own and needs no such care. The tree has as many
+//! levels as are asked for, because that is what takes memory; methods are summed beside it, at any depth.
 //!
 //! **CPU time** is summed the same way, from the thread's CPU time at enter and at leave. A call that
 //! lacks one of them, which then is 0, counts none. Aggregated calls tell their own CPU time, and the
@@ -14,9 +14,14 @@
 //! Damaged traces and traces with losses: a leave whose enter is open further down ends the calls
 //! above it too; one without any open enter is counted and passed over. Time that falls counts as 0.
 
+mod methods;
+mod sums;
 mod tree;
 
 pub use tree::Tree;
+
+use methods::{Methods, OpenCounts};
+use sums::{Sum, Sums};
 
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Cost, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
@@ -25,10 +30,11 @@ use jtrail_model::{
 use rustc_hash::FxHashMap;
 
 /// Sums over all calls of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Calls {
+    methods: Methods,
     /// Sums by path.
-    pub tree: Tree,
+    tree: Tree,
     threads: Vec<ThreadCalls>,
     thread_index: FxHashMap<ThreadId, u32>,
     /// The thread of the last event, because the next one is usually of the same.
@@ -80,11 +86,45 @@ pub struct ThreadCalls {
     cpu: i64,
     stack: Vec<Open>,
     aggregated: Vec<OpenAggregate>,
+    /// Of both stacks.
+    open: OpenCounts,
+}
+
+/// Which calls an open one belongs to.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Of the tree, or [`Tree::BELOW`].
+    path: u32,
+    /// Number of the method.
+    method: u32,
+    /// Whether no other call of the method encloses it.
+    is_outermost: bool,
+}
+
+/// How many calls are below an open one: directly, and in all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    callees: u64,
+    all: u64,
+}
+
+impl Below {
+    /// Takes calls below which there are others.
+    fn add(&mut self, calls: u64, below: Self) {
+        self.callees = self.callees.saturating_add(calls);
+        self.all = self.all.saturating_add(calls).saturating_add(below.all);
+    }
+
+    /// The records within the total time of so many calls, and within their own.
+    fn records(self, calls: u64) -> (u64, u64) {
+        let total = calls.saturating_add(self.all.saturating_mul(2));
+        (total, calls.saturating_add(self.callees))
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Open {
-    path: u32,
+    place: Place,
     ticket: u32,
     method: MethodId,
     enter: Timestamp,
@@ -92,14 +132,18 @@ struct Open {
     /// CPU time of the thread at the enter, 0 if not measured.
     cpu_enter: i64,
     cpu_callees: i64,
+    below: Below,
 }
 
 #[derive(Clone, Debug)]
 struct OpenAggregate {
-    path: u32,
+    place: Place,
     calls: u64,
+    own: i64,
     total: i64,
+    cpu_own: i64,
     cpu_total: i64,
+    below: Below,
 }
 
 /// Stands for a thread whose calls do not count.
@@ -120,10 +164,31 @@ pub(super) fn closed_by<T>(
     stack.get(at).is_some_and(fits).then_some(at)
 }
 
+impl Default for Calls {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
 impl Calls {
+    /// No calls so far; the tree will have this many levels.
+    pub fn new(levels: usize) -> Self {
+        Self {
+            methods: Methods::default(),
+            tree: Tree::new(levels),
+            threads: Vec::new(),
+            thread_index: FxHashMap::default(),
+            last_thread: None,
+            unmatched: 0,
+            cut: 0,
+            open: 0,
+        }
+    }
+
     /// Takes off what recording took. A call's time has that of one record, its enter's or its leave's, and of both of each call below it.
     pub fn without(&mut self, cost: Cost) {
-        self.tree.without(cost);
+        self.tree.sums.without(cost);
+        self.methods.sums.without(cost);
         for thread in &mut self.threads {
             let records = thread
                 .calls
@@ -180,6 +245,26 @@ impl Calls {
         }
     }
 
+    /// How many methods were called.
+    pub fn method_count(&self) -> usize {
+        self.methods.len()
+    }
+
+    /// Sums by method, in the order of first call.
+    pub fn methods(&self) -> Vec<MethodStat> {
+        self.methods.stats()
+    }
+
+    /// The paths of calls.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The sums of a path's calls.
+    pub fn path(&self, path: u32) -> MethodStat {
+        self.tree.stat(path, &self.methods)
+    }
+
     /// Sums by thread, in the order of first call.
     pub fn threads(&self) -> &[ThreadCalls] {
         &self.threads
@@ -209,6 +294,7 @@ impl Calls {
                         cpu: 0,
                         stack: Vec::new(),
                         aggregated: Vec::new(),
+                        open: OpenCounts::default(),
                     });
                 }
                 self.last_thread = Some((id, index));
@@ -218,22 +304,55 @@ impl Calls {
         (index != NOT_WANTED).then_some(index as usize)
     }
 
+    /// Where the calls of a method belong that so many others enclose, the innermost of them at `caller`.
+    fn place(&mut self, thread: usize, caller: Option<u32>, id: MethodId, level: usize) -> Place {
+        let method = self.methods.number(id);
+        let caller = caller.unwrap_or(Tree::ROOT);
+        Place {
+            path: self.tree.callee(caller, method, level),
+            method,
+            is_outermost: self.threads[thread].open.enter(method),
+        }
+    }
+
     fn enter(&mut self, thread: usize, e: &MethodEnter) {
-        let caller = self.threads[thread].stack.last();
-        let caller = caller.map_or(Tree::ROOT, |open| open.path);
-        let path = self.tree.callee(caller, e.method);
+        let stack = &self.threads[thread].stack;
+        let caller = stack.last().map(|open| open.place.path);
+        let place = self.place(thread, caller, e.method, stack.len());
         let thread = &mut self.threads[thread];
         thread.calls += 1;
         thread.cpu = thread.cpu.max(e.cpu_time.0);
         thread.stack.push(Open {
-            path,
+            place,
             ticket: e.ticket,
             method: e.method,
             enter: e.time,
             callees: 0,
             cpu_enter: e.cpu_time.0.max(0),
             cpu_callees: 0,
+            below: Below::default(),
         });
+    }
+
+    /// Adds to the sums of a path and of a method.
+    fn add(&mut self, place: Place, mut sum: Sum, cpu_total: i64, cpu_own: i64) {
+        if place.path != Tree::BELOW {
+            self.tree.sums.add(place.path, &sum);
+            self.tree.sums.add_cpu(place.path, cpu_total, cpu_own);
+        }
+        let mut cpu = cpu_total;
+        if !place.is_outermost {
+            (sum.total, sum.total_records, cpu) = (0, 0, 0);
+        }
+        self.methods.sums.add(place.method, &sum);
+        self.methods.sums.add_cpu(place.method, cpu, cpu_own);
+    }
+
+    /// The sums of both a place's path and its method, for what is told of few calls.
+    fn sums(&mut self, place: Place) -> impl Iterator<Item = (&mut Sums, u32)> {
+        let path = (place.path != Tree::BELOW).then_some((&mut self.tree.sums, place.path));
+        let method = (&mut self.methods.sums, place.method);
+        path.into_iter().chain([method])
     }
 
     fn leave(&mut self, thread: usize, e: &MethodLeave) {
@@ -252,7 +371,9 @@ impl Calls {
         if e.by_exception
             && let Some(call) = self.threads[thread].stack.last()
         {
-            self.tree.add_exceptions(call.path, 1);
+            for (sums, number) in self.sums(call.place) {
+                sums.add_exceptions(number, 1);
+            }
         }
         self.end_call(thread, e.time);
     }
@@ -260,6 +381,7 @@ impl Calls {
     fn end_call(&mut self, thread: usize, time: Timestamp) {
         let t = &mut self.threads[thread];
         let Some(call) = t.stack.pop() else { return };
+        t.open.leave(call.place.method);
         let length = time.since(call.enter).0.max(0);
         let own = length.saturating_sub(call.callees).max(0);
         let cpu = match call.cpu_enter {
@@ -271,14 +393,22 @@ impl Calls {
             Some(caller) => {
                 caller.callees = caller.callees.saturating_add(length);
                 caller.cpu_callees = caller.cpu_callees.saturating_add(cpu);
+                caller.below.add(1, call.below);
             }
             None => {
                 t.busy = t.busy.saturating_add(length);
                 t.outermost += 1;
             }
         }
-        self.tree.add(call.path, 1, length, own);
-        self.tree.add_cpu(call.path, cpu, cpu_own);
+        let (total_records, own_records) = call.below.records(1);
+        let sum = Sum {
+            calls: 1,
+            total: length,
+            own,
+            total_records,
+            own_records,
+        };
+        self.add(call.place, sum, cpu, cpu_own);
     }
 
     fn end_calls(&mut self, thread: usize, time: Timestamp) -> u64 {
@@ -290,36 +420,41 @@ impl Calls {
             self.aggregated_leave(thread);
         }
         let t = &mut self.threads[thread];
-        (t.stack, t.aggregated) = Default::default();
+        (t.stack, t.aggregated, t.open) = Default::default();
         open
     }
 
     fn aggregated_enter(&mut self, thread: usize, e: &AggregatedEnter) {
-        let caller = self.threads[thread].aggregated.last();
-        let caller = caller.map_or(Tree::ROOT, |open| open.path);
-        let path = self.tree.callee(caller, e.method);
+        let stack = &self.threads[thread].aggregated;
+        let caller = stack.last().map(|open| open.place.path);
+        let place = self.place(thread, caller, e.method, stack.len());
         let own = e.base_time.0.max(0);
-        let cpu = e.base_cpu_time.0.max(0);
+        let cpu_own = e.base_cpu_time.0.max(0);
         let calls = u64::try_from(e.calls).unwrap_or(0);
         let t = &mut self.threads[thread];
         t.calls = t.calls.saturating_add(calls);
         t.aggregated.push(OpenAggregate {
-            path,
+            place,
             calls,
+            own,
             total: own,
-            cpu_total: cpu,
+            cpu_own,
+            cpu_total: cpu_own,
+            below: Below::default(),
         });
-        self.tree.add(path, calls, 0, own);
-        self.tree.add_cpu(path, 0, cpu);
-        self.tree.widen(path, (e.min_time.0, e.max_time.0));
+        for (sums, number) in self.sums(place) {
+            sums.widen(number, (e.min_time.0, e.max_time.0));
+        }
     }
 
     fn aggregated_detail(&mut self, thread: usize, e: &AggregatedDetail) {
         let Some(node) = self.threads[thread].aggregated.last() else {
             return;
         };
-        self.tree.add_exceptions(node.path, e.exceptions);
-        self.tree.add_overhead(node.path, e.overhead.0.max(0));
+        for (sums, number) in self.sums(node.place) {
+            sums.add_exceptions(number, e.exceptions);
+            sums.add_overhead(number, e.overhead.0.max(0));
+        }
     }
 
     fn aggregated_leave(&mut self, thread: usize) {
@@ -328,18 +463,27 @@ impl Calls {
             self.unmatched += 1;
             return;
         };
+        t.open.leave(node.place.method);
         match t.aggregated.last_mut() {
             Some(parent) => {
                 parent.total = parent.total.saturating_add(node.total);
                 parent.cpu_total = parent.cpu_total.saturating_add(node.cpu_total);
+                parent.below.add(node.calls, node.below);
             }
             None => {
                 t.busy = t.busy.saturating_add(node.total);
                 t.outermost = t.outermost.saturating_add(node.calls);
             }
         }
-        self.tree.add(node.path, 0, node.total, 0);
-        self.tree.add_cpu(node.path, node.cpu_total, 0);
+        let (total_records, own_records) = node.below.records(node.calls);
+        let sum = Sum {
+            calls: node.calls,
+            total: node.total,
+            own: node.own,
+            total_records,
+            own_records,
+        };
+        self.add(node.place, sum, node.cpu_total, node.cpu_own);
     }
 }
 

@@ -21,8 +21,8 @@
 //! | `frames` | the texts of stack frames, each kept once |
 //! | `spans`, `table` | the longest of many; tables by id |
 //!
-//! Memory grows with threads, open calls, definitions and distinct places and call paths, never with
-//! the number of calls. What grows with more is made only when it is asked for ([`Subjects`]).
+//! Memory grows with threads, open calls, definitions, distinct places, and the call paths of the levels that are asked for, never
+//! with the number of calls. What grows with more is made only when it is asked for ([`Subjects`]).
 
 mod allocations;
 mod calls;
@@ -83,6 +83,8 @@ fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
 /// What takes memory or time of its own, and is made when asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Subjects {
+    /// Levels of the call tree: a hundred bytes for each path that is not further down.
+    pub levels: usize,
     /// Class and life of each object, twelve bytes for each.
     pub objects: bool,
     /// What class files say.
@@ -165,6 +167,7 @@ impl Analysis {
     pub fn new(subjects: Subjects) -> Self {
         Self {
             subjects,
+            calls: Calls::new(subjects.levels),
             classes: Classes::new(subjects.classes),
             heap: Heap::new(subjects.heap),
             ..Self::default()

@@ -4,7 +4,12 @@ use jtrail_model::{AggregatedLeave, ClassId, Cost, Duration, ThreadEnd};
 /// Feeds events written as `t1>m2@5` (thread 1 enters method 2 at 5) and `t1<m2@9`. Tickets are
 /// counted as the agent counts them.
 fn calls(script: &str) -> Calls {
-    let mut calls = Calls::default();
+    calls_in(usize::MAX, script)
+}
+
+/// The same, with a tree of so many levels.
+fn calls_in(levels: usize, script: &str) -> Calls {
+    let mut calls = Calls::new(levels);
     let mut tickets: FxHashMap<u64, u32> = FxHashMap::default();
     let mut stacks: FxHashMap<u64, Vec<(u64, u32)>> = FxHashMap::default();
     for word in script.split_whitespace() {
@@ -49,7 +54,6 @@ fn calls(script: &str) -> Calls {
 /// `method: calls total self`
 fn methods(calls: &Calls) -> Vec<(u64, u64, i64, i64)> {
     calls
-        .tree
         .methods()
         .iter()
         .map(|m| (m.method.0, m.calls, m.total, m.own))
@@ -58,10 +62,10 @@ fn methods(calls: &Calls) -> Vec<(u64, u64, i64, i64)> {
 
 /// `caller's index, method: calls total self`
 fn paths(calls: &Calls) -> Vec<(i64, u64, u64, i64, i64)> {
-    let row = calls.tree.paths().map(|path| {
-        let stat = calls.tree.stat(path);
+    let row = calls.tree().paths().map(|path| {
+        let stat = calls.path(path);
         // Counted from 0; -1 is the root.
-        let caller = i64::from(calls.tree.caller(path)) - 1;
+        let caller = i64::from(calls.tree().caller(path)) - 1;
         (caller, stat.method.0, stat.calls, stat.total, stat.own)
     });
     row.collect()
@@ -186,7 +190,7 @@ fn extreme_times_do_not_overflow() {
 
 #[test]
 fn threads_that_are_not_wanted_are_left_out() {
-    let mut calls = Calls::default();
+    let mut calls = Calls::new(usize::MAX);
     for thread in [1, 2, 1] {
         let enter = MethodEnter {
             thread: ThreadId(thread),
@@ -200,7 +204,7 @@ fn threads_that_are_not_wanted_are_left_out() {
 
 #[test]
 fn aggregated_calls_count_as_the_calls_they_stand_for() {
-    let mut calls = Calls::default();
+    let mut calls = Calls::new(usize::MAX);
     let enter = |method, base, calls| {
         Event::AggregatedEnter(AggregatedEnter {
             thread: ThreadId(1),
@@ -263,13 +267,13 @@ fn with_cpu(calls: &mut Calls, enter: bool, method: u64, ticket: u32, time: i64,
 
 /// `method: CPU total and self`
 fn cpu(calls: &Calls) -> Vec<(u64, i64, i64)> {
-    let row = calls.tree.methods().into_iter();
+    let row = calls.methods().into_iter();
     row.map(|m| (m.method.0, m.cpu_total, m.cpu_own)).collect()
 }
 
 #[test]
 fn cpu_time_is_summed_like_time() {
-    let mut calls = Calls::default();
+    let mut calls = Calls::new(usize::MAX);
     for (enter, method, ticket, cpu) in [
         (true, 1, 1, 1_000),
         (true, 2, 2, 1_100),
@@ -297,13 +301,13 @@ fn cpu_time_is_summed_like_time() {
             (5, 40, 40)
         ]
     );
-    let nested = calls.tree.stat(3);
+    let nested = calls.path(3);
     assert_eq!((nested.cpu_total, nested.cpu_own), (100, 100));
 }
 
 #[test]
 fn aggregated_calls_have_bounds_and_cpu_time() {
-    let mut calls = Calls::default();
+    let mut calls = Calls::new(usize::MAX);
     for (method, own, min, max, cpu) in [(1, 100, 10, 60, 80), (2, 50, 5, 20, 40), (1, 30, 2, 9, 0)]
     {
         let enter = AggregatedEnter {
@@ -323,7 +327,96 @@ fn aggregated_calls_have_bounds_and_cpu_time() {
         calls.event(&Event::AggregatedLeave(leave), |_| true);
     }
     assert_eq!(cpu(&calls), [(1, 120, 80), (2, 40, 40)]);
-    let bounds: Vec<_> = calls.tree.methods().iter().map(|m| m.bounds).collect();
+    let bounds: Vec<_> = calls.methods().iter().map(|m| m.bounds).collect();
     assert_eq!(bounds, [Some((2, 60)), Some((5, 20))]);
-    assert_eq!(calls.tree.stat(3).bounds, Some((2, 9)));
+    assert_eq!(calls.path(3).bounds, Some((2, 9)));
+}
+
+/// Calls of five methods by three threads, nested at random, with leaves that end several calls at once.
+fn random_script(mut seed: u64) -> String {
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let mut stacks = vec![Vec::new(); 3];
+    let mut script = String::new();
+    for time in 0..600 {
+        let thread = next(3) as usize;
+        let stack: &mut Vec<u64> = &mut stacks[thread];
+        let enters = stack.is_empty() || next(9) < 5;
+        if enters {
+            stack.push(next(5));
+        }
+        let word = match (enters, next(10)) {
+            (true, _) => format!("t{thread}>m{}@{time} ", stack[stack.len() - 1]),
+            // Of the innermost call, or of one further out.
+            (false, depth) => {
+                let method = stack[stack.len().saturating_sub(depth.max(7) as usize - 6)];
+                let at = stack.iter().rposition(|open| *open == method);
+                stack.truncate(at.unwrap_or_default());
+                format!("t{thread}<m{method}@{time} ")
+            }
+        };
+        script.push_str(&word);
+    }
+    script
+}
+
+#[test]
+fn sums_are_the_same_however_deep_the_tree_is() {
+    for seed in 0..50 {
+        let script = random_script(seed);
+        let [mut whole, mut none, mut few] = [usize::MAX, 0, 3].map(|levels| {
+            let mut calls = calls_in(levels, &script);
+            calls.finish(Timestamp(1_000));
+            calls
+        });
+        // The sums of methods, made of those of all paths.
+        let mut of_paths: FxHashMap<u64, (u64, i64, i64)> = FxHashMap::default();
+        let tree = whole.tree();
+        for path in tree.paths() {
+            let stat = whole.path(path);
+            let callers = std::iter::successors(Some(tree.caller(path)), |p| Some(tree.caller(*p)));
+            let mut callers = callers.take_while(|p| *p != Tree::ROOT);
+            let is_outermost = callers.all(|p| whole.path(p).method != stat.method);
+            let sum = of_paths.entry(stat.method.0).or_default();
+            sum.0 += stat.calls;
+            sum.1 += if is_outermost { stat.total } else { 0 };
+            sum.2 += stat.own;
+        }
+        let all = methods(&whole).into_iter();
+        let all = all.map(|(id, calls, total, own)| (id, (calls, total, own)));
+        assert_eq!(all.collect::<FxHashMap<_, _>>(), of_paths);
+
+        let cost = Cost {
+            clock: 0,
+            record: 700,
+        };
+        for _ in 0..2 {
+            assert_eq!(methods(&none), methods(&whole));
+            assert_eq!(methods(&few), methods(&whole));
+            assert_eq!(paths(&none), []);
+            assert_eq!(named_paths(&few), {
+                let mut paths = named_paths(&whole);
+                paths.retain(|(path, _)| path.len() <= 3);
+                paths
+            });
+            for calls in [&mut whole, &mut none, &mut few] {
+                calls.without(cost);
+            }
+        }
+    }
+}
+
+/// Each path by its methods, outermost first, with its sums.
+fn named_paths(calls: &Calls) -> Vec<(Vec<u64>, MethodStat)> {
+    let tree = calls.tree();
+    let path = |path| {
+        let all = std::iter::successors(Some(path), |p| Some(tree.caller(*p)));
+        let all = all.take_while(|p| *p != Tree::ROOT);
+        let mut named: Vec<u64> = all.map(|p| calls.path(p).method.0).collect();
+        named.reverse();
+        (named, calls.path(path))
+    };
+    tree.paths().map(path).collect()
 }

@@ -95,6 +95,11 @@ impl Args {
             Table::HeapObjects,
         ]) || (any(&[Table::Heap]) && !self.overview());
         Subjects {
+            // One more than is shown: it is told how many branches are left out.
+            levels: match tables.contains(&Table::Tree) {
+                true => self.depth.saturating_add(1),
+                false => 0,
+            },
             objects: heap
                 || any(&[
                     Table::Live,

@@ -112,7 +112,7 @@ impl Report<'_> {
 
     pub(super) fn methods(&self) -> Content {
         let names = &self.analysis.names;
-        let mut methods = self.analysis.calls.tree.methods();
+        let mut methods = self.analysis.calls.methods();
         match self.args.sort {
             Sort::Own => methods.sort_by_key(|m| (Reverse(m.own), m.method)),
             Sort::Total => methods.sort_by_key(|m| (Reverse(m.total), m.method)),
@@ -142,7 +142,8 @@ impl Report<'_> {
 
     /// The tree from the top, each caller before its callees; `more` are the branches left out.
     pub(super) fn tree(&self) -> Content {
-        let tree = &self.analysis.calls.tree;
+        let calls = &self.analysis.calls;
+        let tree = calls.tree();
         let all = self.all_time();
         let least = self.args.min.of(all);
         let mut rows = Vec::new();
@@ -150,7 +151,7 @@ impl Report<'_> {
         let mut todo = vec![(Tree::ROOT, 0)];
         while let Some((path, depth)) = todo.pop() {
             if path != Tree::ROOT {
-                let stat = tree.stat(path);
+                let stat = calls.path(path);
                 let (min, max) = bounds(&stat);
                 rows.push(vec![
                     Cell::Count(depth as u64),
@@ -167,7 +168,7 @@ impl Report<'_> {
             }
             let mut callees = Vec::new();
             for callee in tree.callees(path) {
-                let total = tree.stat(callee).total;
+                let total = calls.path(callee).total;
                 if depth < self.args.depth && total >= least {
                     callees.push((total, Reverse(callee)));
                 } else {

@@ -101,7 +101,7 @@ impl Report<'_> {
             Cell::Time(last.since(first).0),
             Cell::Count(a.names.threads.len() as u64),
             Cell::Count(a.names.class_count() as u64),
-            Cell::Count(a.calls.tree.method_count() as u64),
+            Cell::Count(a.calls.method_count() as u64),
             Cell::Count(a.calls.count()),
             Cell::Count(a.calls.open),
             Cell::Count(a.collections.count),

@@ -114,7 +114,7 @@ impl Calls {
 
     fn of(analysis: &Analysis) -> Self {
         let names = &analysis.names;
-        let methods = analysis.calls.tree.methods().into_iter();
+        let methods = analysis.calls.methods().into_iter();
         let threads = analysis.calls.threads().iter();
         Self {
             methods: methods

@@ -1,0 +1,119 @@
+//! Sums of calls, by number: those of methods and those of paths are made alike.
+
+use super::MethodStat;
+use jtrail_model::{Cost, MethodId};
+
+/// Sums of calls, numbered without gaps. What few traces tell stands apart, so that the rest is small.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    sums: Vec<Sum>,
+    /// Up to the last number that has any.
+    details: Vec<Detail>,
+}
+
+/// What every trace tells of calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) calls: u64,
+    pub(super) total: i64,
+    pub(super) own: i64,
+    /// Records that were made within `total`, and within `own`: one of each call itself, its enter's or its leave's, and of each call
+    /// below it both.
+    pub(super) total_records: u64,
+    pub(super) own_records: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Detail {
+    exceptions: u64,
+    overhead: i64,
+    cpu_total: i64,
+    cpu_own: i64,
+    bounds: Option<(i64, i64)>,
+}
+
+impl Sums {
+    pub(super) fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// Sums of no calls, under the next number.
+    pub(super) fn push(&mut self) {
+        self.sums.push(Sum::default());
+    }
+
+    pub(super) fn add(&mut self, number: u32, sum: &Sum) {
+        let all = &mut self.sums[number as usize];
+        all.calls = all.calls.saturating_add(sum.calls);
+        all.total = all.total.saturating_add(sum.total);
+        all.own = all.own.saturating_add(sum.own);
+        all.total_records = all.total_records.saturating_add(sum.total_records);
+        all.own_records = all.own_records.saturating_add(sum.own_records);
+    }
+
+    pub(super) fn add_cpu(&mut self, number: u32, total: i64, own: i64) {
+        if (total, own) != (0, 0) {
+            let detail = self.detail(number);
+            detail.cpu_total = detail.cpu_total.saturating_add(total);
+            detail.cpu_own = detail.cpu_own.saturating_add(own);
+        }
+    }
+
+    pub(super) fn add_exceptions(&mut self, number: u32, exceptions: u64) {
+        if exceptions != 0 {
+            let detail = self.detail(number);
+            detail.exceptions = detail.exceptions.saturating_add(exceptions);
+        }
+    }
+
+    pub(super) fn add_overhead(&mut self, number: u32, overhead: i64) {
+        if overhead != 0 {
+            let detail = self.detail(number);
+            detail.overhead = detail.overhead.saturating_add(overhead);
+        }
+    }
+
+    /// Takes bounds of aggregated calls; two zeros say that they were not measured.
+    pub(super) fn widen(&mut self, number: u32, (min, max): (i64, i64)) {
+        if (min, max) != (0, 0) {
+            let bounds = &mut self.detail(number).bounds;
+            let (least, most) = bounds.unwrap_or((min, max));
+            *bounds = Some((least.min(min), most.max(max)));
+        }
+    }
+
+    fn detail(&mut self, number: u32) -> &mut Detail {
+        let number = number as usize;
+        if self.details.len() <= number {
+            self.details.resize(number + 1, Detail::default());
+        }
+        &mut self.details[number]
+    }
+
+    /// The sums under a number, as those of a method.
+    pub(super) fn stat(&self, number: u32, method: MethodId) -> MethodStat {
+        let sum = self.sums[number as usize];
+        let detail = self.details.get(number as usize);
+        let detail = detail.copied().unwrap_or_default();
+        MethodStat {
+            method,
+            calls: sum.calls,
+            total: sum.total,
+            own: sum.own,
+            exceptions: detail.exceptions,
+            overhead: detail.overhead,
+            cpu_total: detail.cpu_total,
+            cpu_own: detail.cpu_own,
+            bounds: detail.bounds,
+        }
+    }
+
+    /// Takes off what recording took.
+    pub(super) fn without(&mut self, cost: Cost) {
+        for sum in &mut self.sums {
+            sum.own = sum.own.saturating_sub(cost.of(sum.own_records)).max(0);
+            sum.total = sum.total.saturating_sub(cost.of(sum.total_records));
+            sum.total = sum.total.max(sum.own);
+        }
+    }
+}
