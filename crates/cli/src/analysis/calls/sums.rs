@@ -33,10 +33,6 @@ struct Detail {
 }
 
 impl Sums {
-    pub(super) fn len(&self) -> usize {
-        self.sums.len()
-    }
-
     /// Sums of no calls, under the next number.
     pub(super) fn push(&mut self) {
         self.sums.push(Sum::default());
