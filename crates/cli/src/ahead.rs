@@ -1,7 +1,7 @@
 //! Reads a trace on a thread of its own, so that what is made of it needs no core that decodes.
 
 use jtrail_formats::{Item, ReadError, Reader};
-use jtrail_model::Event;
+use jtrail_model::{Event, MethodEnter, MethodLeave};
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -17,38 +17,85 @@ const WAITING: usize = 4;
 /// Where a batch holds more, which one large event brings about, nothing is read behind it until it is done with.
 const LARGE: usize = 16 << 20;
 
+/// Nearly all items are calls, and an item takes as much room as the largest event: so calls are apart.
 #[derive(Default)]
 struct Batch {
-    items: Vec<Item<'static>>,
+    calls: Vec<Call>,
+    /// With how many calls come before them.
+    others: Vec<(usize, Item<'static>)>,
     held: usize,
+}
+
+struct Call {
+    offset: u64,
+    kind: CallKind,
+}
+
+enum CallKind {
+    Enter(MethodEnter),
+    Leave(MethodLeave),
 }
 
 impl Batch {
     #[inline]
     fn push(&mut self, item: Item<'_>) {
-        self.items.push(match item {
+        let other = match item {
             Item::Event { offset, event } => {
-                let event = match event {
-                    // Nearly all are of these.
-                    Event::MethodEnter(call) => Event::MethodEnter(call),
-                    Event::MethodLeave(call) => Event::MethodLeave(call),
-                    event => {
-                        self.held = self.held.saturating_add(event.held());
-                        event.into_static()
-                    }
+                let kind = match event {
+                    Event::MethodEnter(call) => CallKind::Enter(call),
+                    Event::MethodLeave(call) => CallKind::Leave(call),
+                    event => return self.push_other(offset, event),
                 };
-                Item::Event { offset, event }
+                self.calls.push(Call { offset, kind });
+                return;
             }
             Item::Remark(remark) => {
                 self.held = self.held.saturating_add(remark.message.len());
                 Item::Remark(remark)
             }
-        });
+        };
+        self.others.push((self.calls.len(), other));
+    }
+
+    fn push_other(&mut self, offset: u64, event: Event<'_>) {
+        self.held = self.held.saturating_add(event.held());
+        let event = event.into_static();
+        let item = Item::Event { offset, event };
+        self.others.push((self.calls.len(), item));
     }
 
     fn is_full(&self) -> bool {
-        self.items.len() >= BATCH || self.held >= HELD
+        self.calls.len() + self.others.len() >= BATCH || self.held >= HELD
     }
+
+    /// Hands out all items in their order, unless `visit` breaks off.
+    fn drain<B>(&mut self, mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
+        let mut done = 0;
+        for (before, other) in self.others.drain(..) {
+            hand_out(&self.calls[done..before], &mut visit)?;
+            done = before;
+            visit(other)?;
+        }
+        hand_out(&self.calls[done..], &mut visit)?;
+        self.calls.clear();
+        self.held = 0;
+        ControlFlow::Continue(())
+    }
+}
+
+fn hand_out<B>(
+    calls: &[Call],
+    visit: &mut impl FnMut(Item<'_>) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    for Call { offset, kind } in calls {
+        let event = match *kind {
+            CallKind::Enter(call) => Event::MethodEnter(call),
+            CallKind::Leave(call) => Event::MethodLeave(call),
+        };
+        let offset = *offset;
+        visit(Item::Event { offset, event })?;
+    }
+    ControlFlow::Continue(())
 }
 
 /// As [`Reader::for_each`], for a source that does not wait for anybody: items are handed out some time after they were read, and where `visit` breaks off, the
@@ -97,14 +144,11 @@ pub(crate) fn for_each<B>(
             read
         })?;
         let mut broken = None;
-        'reading: for mut batch in batches {
-            for item in batch.items.drain(..) {
-                if let ControlFlow::Break(value) = visit(item) {
-                    broken = Some(value);
-                    break 'reading;
-                }
+        for mut batch in batches {
+            if let ControlFlow::Break(value) = batch.drain(&mut visit) {
+                broken = Some(value);
+                break;
             }
-            batch.held = 0;
             // The reader may be at its end.
             let _ = done.send(batch);
         }

@@ -33,6 +33,7 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub struct Calls {
     methods: Methods,
+    open_counts: OpenCounts,
     /// Sums by path.
     tree: Tree,
     threads: Vec<ThreadCalls>,
@@ -86,8 +87,6 @@ pub struct ThreadCalls {
     cpu: i64,
     stack: Vec<Open>,
     aggregated: Vec<OpenAggregate>,
-    /// Of both stacks.
-    open: OpenCounts,
 }
 
 /// Which calls an open one belongs to.
@@ -175,6 +174,7 @@ impl Calls {
     pub fn new(levels: usize) -> Self {
         Self {
             methods: Methods::default(),
+            open_counts: OpenCounts::default(),
             tree: Tree::new(levels),
             threads: Vec::new(),
             thread_index: FxHashMap::default(),
@@ -294,7 +294,6 @@ impl Calls {
                         cpu: 0,
                         stack: Vec::new(),
                         aggregated: Vec::new(),
-                        open: OpenCounts::default(),
                     });
                 }
                 self.last_thread = Some((id, index));
@@ -311,7 +310,7 @@ impl Calls {
         Place {
             path: self.tree.callee(caller, method, level),
             method,
-            is_outermost: self.threads[thread].open.enter(method),
+            is_outermost: self.open_counts.enter(thread as u32, method),
         }
     }
 
@@ -381,7 +380,7 @@ impl Calls {
     fn end_call(&mut self, thread: usize, time: Timestamp) {
         let t = &mut self.threads[thread];
         let Some(call) = t.stack.pop() else { return };
-        t.open.leave(call.place.method);
+        self.open_counts.leave(thread as u32, call.place.method);
         let length = time.since(call.enter).0.max(0);
         let own = length.saturating_sub(call.callees).max(0);
         let cpu = match call.cpu_enter {
@@ -420,7 +419,7 @@ impl Calls {
             self.aggregated_leave(thread);
         }
         let t = &mut self.threads[thread];
-        (t.stack, t.aggregated, t.open) = Default::default();
+        (t.stack, t.aggregated) = Default::default();
         open
     }
 
@@ -463,7 +462,7 @@ impl Calls {
             self.unmatched += 1;
             return;
         };
-        t.open.leave(node.place.method);
+        self.open_counts.leave(thread as u32, node.place.method);
         match t.aggregated.last_mut() {
             Some(parent) => {
                 parent.total = parent.total.saturating_add(node.total);

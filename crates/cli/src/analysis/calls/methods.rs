@@ -5,6 +5,7 @@ use super::sums::Sums;
 use crate::analysis::table::Table;
 use jtrail_model::MethodId;
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// The methods of a trace, numbered in the order of first call, with the sums of their calls.
 #[derive(Debug, Default)]
@@ -42,24 +43,59 @@ impl Methods {
     }
 }
 
-/// How many calls of each method are open in one thread: the time of one that another encloses must not be counted twice.
-#[derive(Clone, Debug, Default)]
+/// How many calls of each method are open in each thread: the time of one that another encloses must not be counted twice.
+#[derive(Debug, Default)]
 pub(super) struct OpenCounts {
-    /// Stay when they are back at 0: most methods are called again.
-    counts: FxHashMap<u32, u32>,
+    /// By method, of one thread in which some are open. In most programs there is no other at that moment.
+    first: Vec<FirstOpen>,
+    /// By thread and method, of all others. Has no zeros, and nothing that `first` has.
+    others: FxHashMap<(u32, u32), u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct FirstOpen {
+    thread: u32,
+    calls: u32,
 }
 
 impl OpenCounts {
     /// One more call of the method; whether there is none around it.
-    pub(super) fn enter(&mut self, method: u32) -> bool {
-        let count = self.counts.entry(method).or_default();
-        *count += 1;
-        *count == 1
+    #[inline]
+    pub(super) fn enter(&mut self, thread: u32, method: u32) -> bool {
+        let place = method as usize;
+        if place >= self.first.len() {
+            self.first.resize(place + 1, FirstOpen::default());
+        }
+        let first = &mut self.first[place];
+        if first.calls > 0 && first.thread == thread {
+            first.calls += 1;
+            return false;
+        }
+        if first.calls == 0 && self.others.is_empty() {
+            *first = FirstOpen { thread, calls: 1 };
+            return true;
+        }
+        match self.others.entry((thread, method)) {
+            Entry::Occupied(mut calls) => {
+                *calls.get_mut() += 1;
+                return false;
+            }
+            Entry::Vacant(_) if first.calls == 0 => *first = FirstOpen { thread, calls: 1 },
+            Entry::Vacant(place) => _ = place.insert(1),
+        }
+        true
     }
 
-    pub(super) fn leave(&mut self, method: u32) {
-        if let Some(count) = self.counts.get_mut(&method) {
-            *count -= 1;
+    #[inline]
+    pub(super) fn leave(&mut self, thread: u32, method: u32) {
+        let first = &mut self.first[method as usize];
+        if first.calls > 0 && first.thread == thread {
+            first.calls -= 1;
+        } else if let Entry::Occupied(mut calls) = self.others.entry((thread, method)) {
+            match calls.get() {
+                1 => _ = calls.remove(),
+                _ => *calls.get_mut() -= 1,
+            }
         }
     }
 }
