@@ -2,6 +2,7 @@
 
 use crate::common::{FILTER, VERSIONS, agent, harness, program};
 use crate::live_cli::jtrail;
+use crate::live_files::files;
 use crate::live_formats::verify;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
@@ -154,6 +155,68 @@ fn what_a_killed_program_had_recorded_is_recovered() {
         );
         compare(&left, &said);
     }
+}
+
+/// What is left of a trace of several files: each is whole, but for the one that was being written, which has a spool.
+fn compare_files(left: &Left, context: &str) -> usize {
+    let files = files(&left.trail);
+    let with_spool: Vec<_> = files.iter().filter(|f| folder_of(f).exists()).collect();
+    assert!(with_spool.len() <= 1, "{context}: {with_spool:?}");
+    let mut all: HashMap<String, u64> = HashMap::new();
+    for file in &files {
+        let calls = match folder_of(file).exists() {
+            true => {
+                let left = Left {
+                    trail: file.clone(),
+                    ..Left::within(left.trail.parent().expect("a folder"))
+                };
+                recovered(&left);
+                calls(&left.out)
+            }
+            false => {
+                let (code, verdict) = verify(file);
+                let code = format!("{code:?}");
+                let sound = format!("{:?}", ExitCode::SUCCESS);
+                assert_eq!(code, sound, "{context}: {verdict}");
+                calls(file)
+            }
+        };
+        for (thread, (_, ended)) in calls {
+            *all.entry(thread).or_default() += ended;
+        }
+    }
+    let tally = fs::read(&left.tally).expect("a tally");
+    for number in 0..THREADS {
+        let counted = tally[64 * number..].first_chunk().expect("eight bytes");
+        let counted = u64::from_ne_bytes(*counted);
+        let ended = all[&format!("tally-{number}")];
+        assert!(
+            (counted..=counted + 1).contains(&ended),
+            "{context}: thread {number} counted {counted}, and {ended} ended in {files:?}"
+        );
+    }
+    files.len()
+}
+
+#[test]
+fn what_a_killed_program_had_recorded_is_in_all_of_its_files() {
+    let folder = jtrail_testkit::temp_dir();
+    compile("Tally", include_str!("java/Tally.java"), folder.path());
+    let jdks = Jdk::require(&VERSIONS);
+    let mut most = 0;
+    for kill in 0..kills() {
+        let to = jtrail_testkit::temp_dir();
+        let left = Left::within(to.path());
+        let jdk = &jdks[kill as usize % jdks.len()];
+        let more = ",maxsize=1m";
+        let after = Duration::from_micros(400_000 + kill.wrapping_mul(7_919 * 7) % 300_000);
+        killed(jdk, folder.path(), &left, more, after);
+        let context = format!("JDK {}{more}, after {after:?}", jdk.feature);
+        let files = compare_files(&left, &context);
+        println!("{context}: {files} files");
+        most = most.max(files);
+    }
+    assert!(most > 1, "{most} files");
 }
 
 #[test]

@@ -166,6 +166,15 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             return Ok(());
         }
     };
+    if options.max_size.is_some()
+        && output
+            .as_ref()
+            .is_some_and(|output| output.path().is_none())
+    {
+        log::say(&format!(
+            "maxsize has no effect: {target_name} is no regular file"
+        ));
+    }
     let spool = output.as_ref().and_then(|output| spool(output, &options));
     let pool = match &spool {
         Some(spool) => {

@@ -31,8 +31,8 @@ pub(super) const OPTIONS: &[Row] = &[
     // Keys.
     ("fromat=xml", r#"option fromat at byte 0: no such option; did you mean "format"?"#, All),
     ("FORMAT=xml", r#"option FORMAT at byte 0: no such option; did you mean "format"?"#, No),
-    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, spool, server, control, wait, compat, burst, onerror", No),
-    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, spool, server, control, wait, compat, burst, onerror", No),
+    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
+    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
     ("start=main", "option start at byte 0: not available in this version", Newest),
     ("server=stand", r#"option server at byte 7: no such value "stand"; allowed are standalone, enabled, controlled, application; did you mean "standalone"?"#, No),
     ("server=standalone,control=x.sock", "option control at byte 26: server=standalone has no command channel", No),
@@ -107,6 +107,11 @@ pub(super) const OPTIONS: &[Row] = &[
     ("engine=jvmti,clock=tick", "option clock at byte 19: clock=tick can't be had with engine=jvmti, which has no compiled hooks", No),
     ("events=+cpu,clock=tick", "option clock at byte 18: clock=tick can't be had with events=cpu, which looks at a clock for each call", No),
     ("tick=1us", r#"option tick at byte 5: "1us" is out of bounds; allowed is 10us to 10ms"#, No),
+    ("maxsize=1023k", r#"option maxsize at byte 8: "1023k" is out of bounds; allowed is 1m to 1048576g"#, No),
+    ("atmaxsize=ring,maxsize=7m", "option maxsize at byte 23: 7m is too small for atmaxsize=ring, which takes 8m at least", No),
+    ("maxsize=64m,file=-", "option maxsize at byte 8: the standard output can't be begun anew; name a file", Newest),
+    ("format=profilerj,maxsize=64m", "option maxsize at byte 25: format=profilerj adds calls up, and writes the sums at the end, whatever their size", No),
+    ("maxsize=64m,execdetails=false", "option maxsize at byte 8: execdetails=false adds calls up, and writes the sums at the end, whatever their size", No),
     ("overflow=lose", r#"option overflow at byte 9: no such value "lose"; allowed are block, drop"#, No),
     // buffer, onerror.
     ("buffer=", "option buffer at byte 7: the value is missing; write it like 65536, 512k, 64m or 1g", No),

@@ -16,6 +16,7 @@ use jtrail_options::{
     BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange,
 };
 use parking_lot::Mutex;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -106,14 +107,15 @@ impl Commander {
     /// Opens a file, of that name or of one that no trace of ours has had.
     fn open(&mut self, options: &Options, is_named: bool) -> Result<(Output, PathBuf), Failure> {
         let path = expand(&options.file)?;
-        let path = match is_named {
-            true => path,
-            false => self.numbered(&path),
+        let (path, output) = match is_named {
+            true => {
+                // Only a rotation finds a trace that is open.
+                self.keep_trace(&path, "rotate/@file")?;
+                let output = Output::open(&Target::Path(path.clone()));
+                (path, output)
+            }
+            false => self.open_numbered(&path),
         };
-        // Only a rotation finds a trace that is open.
-        self.keep_trace(&path, "rotate/@file")?;
-        // A trace that was there stays, unless it was asked for by name.
-        let output = Output::open(&Target::Path(path.clone()));
         let output = output.map_err(|e| failed(format!("cannot write {}: {e}", path.display())))?;
         Ok((output, path))
     }
@@ -129,16 +131,17 @@ impl Commander {
         }
     }
 
-    /// `trace.trcbin`, and then `trace-2.trcbin` and so on.
-    fn numbered(&mut self, path: &Path) -> PathBuf {
+    /// `trace.trcbin`, and then `trace-2.trcbin` and so on. A trace that was there stays.
+    fn open_numbered(&mut self, path: &Path) -> (PathBuf, io::Result<Output>) {
         loop {
             self.files += 1;
             let path = match self.files {
                 1 => path.to_owned(),
                 n => crate::writer::beside(path, n.into()),
             };
-            if !path.exists() {
-                return path;
+            match Output::create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                output => return (path, output),
             }
         }
     }

@@ -11,13 +11,13 @@ use crate::agent::{self, Agent};
 use crate::buffer::live;
 use crate::hooks::own_threads::{self, Leaves};
 use crate::log;
-use crate::writer::has_notes;
+use crate::writer::{FileId, has_notes};
 use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
 use jni::sys::JNIEnv;
 use jtrail_control::{
     Caller, Command, EndReason, ErrorCode, Failure, Listener, Notice, Notifier, Server, Service,
-    Settings, State, Stopper, calls, default_path,
+    Settings, State, Stopper, Trace, calls, default_path,
 };
 use jtrail_options::{self as options, Control, Options, OutputFormat, Target};
 use parking_lot::Mutex;
@@ -223,6 +223,30 @@ pub(crate) fn wait_for_client(agent: &Agent) {
             "no client began a trace within {time}; the program goes on without one, and a client may still come"
         ));
     }
+}
+
+/// The file is full, and the trace goes on in another one: tells clients, if there is a channel.
+pub(crate) fn follow(progress: crate::writer::Progress, target: &str, file: Option<FileId>) {
+    let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) else {
+        return;
+    };
+    let mut shown = channel.shown.lock();
+    let (state, Some(ended)) = (shown.state(), shown.end(progress)) else {
+        return;
+    };
+    let started = Trace {
+        file: Some(target.to_owned()),
+        ..ended.trace.clone()
+    };
+    shown.begin(&started, file, progress);
+    shown.set_state(state);
+    drop(shown);
+    channel.notifier.notify(&Notice::TraceEnded {
+        reason: EndReason::Rotate,
+        ended,
+        message: String::new(),
+    });
+    channel.notifier.notify(&Notice::TraceStarted(started));
 }
 
 /// The output takes no more, and tracing is off: tells clients, if there is a channel.

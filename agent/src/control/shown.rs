@@ -127,7 +127,7 @@ impl Shown {
             trace,
             figures: Figures {
                 elapsed: self.began.elapsed(),
-                events: counts(&progress.totals).iter().map(|(_, n)| n).sum(),
+                events: progress.totals.events(),
                 lost: progress.totals.lost,
                 bytes: progress.bytes,
             },

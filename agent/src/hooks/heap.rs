@@ -30,7 +30,7 @@ use crate::{guard, jni, log};
 use ::jni::sys::JNIEnv;
 use jtrail_options::{Events, HeapMoments, Options};
 use jtrail_records::NumberSet;
-use jtrail_records::record::Moment;
+use jtrail_records::record::{BROKEN_OFF, Moment};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
@@ -152,9 +152,12 @@ fn walk(
     let left_out = walk.tell_unknown(env);
     let passed = walk.virtual_threads.map_or(0, MadeThreads::passed);
     match result {
-        Err(error) => log::say(&format!(
-            "snapshot {number} of the heap is incomplete: {error}"
-        )),
+        Err(error) => {
+            log::say(&format!(
+                "snapshot {number} of the heap is incomplete: {error}"
+            ));
+            record(agent, Some(buffer), Code::HeapDumpEnd, &[BROKEN_OFF]);
+        }
         Ok(()) if guard::is_off() => {}
         Ok(()) => {
             if left_out > 0 {

@@ -16,6 +16,16 @@ pub(super) fn without(all: Vec<Loss>, known: &[Loss]) -> Vec<Loss> {
     rest.collect()
 }
 
+/// Adds what is in `more`.
+pub(super) fn add(all: &mut Vec<Loss>, more: Vec<Loss>) {
+    for loss in more {
+        match all.iter_mut().find(|other| other.what == loss.what) {
+            Some(other) => other.count += loss.count,
+            None => all.push(loss),
+        }
+    }
+}
+
 /// The one line about it, if there is something to tell. `no_place` is not recorded for that reason.
 pub(super) fn message(format: OutputFormat, no_place: Events, losses: &[Loss]) -> Option<String> {
     let losses: Vec<String> = losses.iter().map(Loss::to_string).collect();
@@ -44,6 +54,13 @@ mod tests {
         let known = [loss("texts", 2), loss("waits", 2), loss("options", 9)];
         let rest = without(all, &known);
         assert_eq!(rest, [loss("texts", 1), loss("parks", 1)]);
+    }
+
+    #[test]
+    fn losses_of_several_files_are_one() {
+        let mut all = vec![loss("texts", 3), loss("waits", 2)];
+        add(&mut all, vec![loss("waits", 5), loss("parks", 1)]);
+        assert_eq!(all, [loss("texts", 3), loss("waits", 7), loss("parks", 1)]);
     }
 
     #[test]

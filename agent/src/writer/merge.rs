@@ -94,7 +94,7 @@ impl Merge {
     }
 
     /// Hands all records up to the time `limit` to `sink`, in the order of time; `false` where some are left, because what is held is to be
-    /// committed before.
+    /// committed before, or the sink is full.
     pub(crate) fn run(&mut self, limit: u64, sink: &mut impl Sink) -> bool {
         let (empty, held) = (&self.empty, &mut self.held);
         let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty, held);
@@ -121,13 +121,24 @@ impl Merge {
             {
                 self.heads.push(Reverse((next, number)));
             }
-            if is_full {
+            if is_full || sink.is_full() {
                 is_whole = self.heads.is_empty();
                 self.heads.clear();
             }
         }
         self.free_done();
         is_whole
+    }
+
+    /// Time of the first record not yet read.
+    pub(crate) fn next(&mut self) -> Option<u64> {
+        let (empty, held) = (&self.empty, &mut self.held);
+        let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty, held);
+        let heads = self
+            .streams
+            .values_mut()
+            .filter_map(|stream| stream.head(&mut release));
+        heads.min()
     }
 
     /// Whether what is held is needed elsewhere, or more threads have ended than are to be held.

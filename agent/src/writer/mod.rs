@@ -5,6 +5,7 @@
 
 mod announce;
 mod compilations;
+mod files;
 mod format;
 mod losses;
 mod merge;
@@ -75,6 +76,8 @@ pub(crate) enum Action {
     /// The trace ends here, and another one goes on with the calls that are open, paused if this one is. They meet when the first one is
     /// written, before anything of the second one is.
     Rotate(NextTrace, Handshake),
+    /// The file is full, and all that was recorded by then is in it: the trace goes on in another one.
+    Follow,
     /// From here on, a burst: it ends by itself.
     Burst(Burst),
     /// A burst that began by itself, by the number of what began it.

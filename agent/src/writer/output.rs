@@ -44,6 +44,15 @@ enum To {
 }
 
 impl Output {
+    /// A new file.
+    ///
+    /// # Errors
+    /// When it can't be made, or there is one.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let to = To::File(File::create_new(path)?, path.to_owned());
+        Ok(Self { to, written: 0 })
+    }
+
     /// Opens `target` for writing; what an existing file held is gone.
     ///
     /// # Errors

@@ -98,7 +98,7 @@ impl Stream {
         self.run(0, &mut Nothing, release)
     }
 
-    /// Reads records up to the time `limit`, and returns the time of the next one. Chunks that are
+    /// Reads records up to the time `limit`, or until the sink is full, and returns the time of the next one. Chunks that are
     /// read to their end are given to `release`, which says whether to go on.
     pub(crate) fn run(
         &mut self,

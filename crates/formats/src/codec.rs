@@ -47,6 +47,11 @@ pub trait Encode: Send {
     /// Appends what waits only for more of its kind. A program that pauses should not leave its trace behind.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
+    /// How many bytes [`Self::flush`] would append, or some more.
+    fn waiting(&self) -> usize {
+        0
+    }
+
     /// A copy, where all is written by [`Self::end`]: ended, it writes what the trace would be if it ended now.
     fn copy(&self) -> Option<Box<dyn Encode>> {
         None

@@ -127,6 +127,25 @@ pub struct Totals {
     pub samples: u64,
 }
 
+impl Totals {
+    /// How many events of the program these are, as a burst counts them: calls' begins and ends, objects and their ends, what happens at
+    /// monitors, parks, throws, catches, samples.
+    pub fn events(&self) -> u64 {
+        let counts = [
+            self.enters,
+            self.leaves,
+            self.objects,
+            self.frees,
+            self.monitors,
+            self.parks,
+            self.throws,
+            self.catches,
+            self.samples,
+        ];
+        counts.iter().sum()
+    }
+}
+
 impl fmt::Display for Note<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::from(PREFIX);

@@ -1,8 +1,8 @@
 //! The table of keys. Parser, help, command line and manual are made from it.
 
 use crate::value::{
-    AllocMode, BOOLEANS, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
-    Server, Trivial,
+    AllocMode, AtMaxSize, BOOLEANS, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat,
+    Overflow, Server, Trivial,
 };
 use std::fmt::Write;
 
@@ -210,6 +210,20 @@ pub const KEYS: &[KeyInfo] = &[
         values: "size of all buffers together, from 1m to 64g",
         default: "64m",
         help: "Memory between the program and the writer",
+        ..KEY
+    },
+    KeyInfo {
+        key: "maxsize",
+        values: "size, from 1m; from 8m with atmaxsize=ring",
+        help: "The trace goes on in another file (trace-2.trcxml beside trace.trcxml) before one grows larger",
+        ..KEY
+    },
+    KeyInfo {
+        key: "atmaxsize",
+        values: "rotate | ring",
+        words: AtMaxSize::WORDS,
+        default: "rotate",
+        help: "With maxsize: all files stay, each of that size at most; or all of them together take no more, and the oldest are deleted",
         ..KEY
     },
     KeyInfo {

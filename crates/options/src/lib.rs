@@ -63,8 +63,8 @@ pub use options::{Control, Options};
 pub use pattern::Pattern;
 pub use set::{Events, HeapMoments};
 pub use value::{
-    AllocMode, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow, Server,
-    Trivial, duration_text, parse_duration, parse_size, size_text,
+    AllocMode, AtMaxSize, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
+    Server, Trivial, duration_text, parse_duration, parse_size, size_text,
 };
 
 use std::fs::File;

@@ -9,9 +9,10 @@ use crate::keys::{KEYS, LATER_KEYS, find, help};
 use crate::set::{Events, HeapMoments};
 use crate::tptp;
 use crate::value::{
-    AllocMode, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
-    Server, Trivial, USUAL_STACK, duration_text, interval_text, parse_boolean, parse_buffer,
-    parse_duration, parse_interval, parse_stack_depth, parse_tick, size_text,
+    AllocMode, AtMaxSize, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat,
+    Overflow, Server, Trivial, USUAL_STACK, duration_text, interval_text, parse_boolean,
+    parse_buffer, parse_duration, parse_interval, parse_max_size, parse_stack_depth, parse_tick,
+    size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -40,6 +41,11 @@ pub struct Options {
     pub buffer_bytes: u64,
     /// Whether these are in a file beside the trace, if [`Self::has_spool`].
     pub spool: bool,
+    /// With [`AtMaxSize::Rotate`], most bytes of a file, 1 MB or more; with [`AtMaxSize::Ring`], of all files together, 8 MB or more. None where
+    /// calls are added up, nor on the standard output.
+    pub max_size: Option<u64>,
+    /// What becomes of a trace that has grown to that.
+    pub at_max_size: AtMaxSize,
     /// What is recorded: all that was asked for and that the format has a place for.
     pub events: Events,
     /// What was asked for by name, and is not recorded because the format has no place for it.
@@ -132,6 +138,8 @@ impl Options {
             overflow: Overflow::default(),
             buffer_bytes: 64 << 20,
             spool: true,
+            max_size: None,
+            at_max_size: AtMaxSize::default(),
             events: Events::default(),
             no_place: Events::NONE,
             stack_depth: None,
@@ -196,6 +204,11 @@ impl Options {
         self.spool && self.exec_details && self.format == OutputFormat::Trail
     }
 
+    /// Whether the trace is one of sums, which are written when it ends.
+    pub fn is_of_sums(&self) -> bool {
+        !self.exec_details || self.format == OutputFormat::ProfilerJ
+    }
+
     /// Whether a trace begins only when a client or the program says so.
     pub fn begins_idle(&self) -> bool {
         match self.server {
@@ -247,6 +260,10 @@ impl Options {
         }
         add("overflow", self.overflow.word());
         add("buffer", &size_text(self.buffer_bytes));
+        if let Some(bytes) = self.max_size {
+            add("maxsize", &size_text(bytes));
+            add("atmaxsize", self.at_max_size.word());
+        }
         if self.format == OutputFormat::Trail {
             add("spool", &self.spool.to_string());
         }
@@ -296,6 +313,7 @@ pub(crate) fn parse(
     let mut control_at = 0;
     let mut server_given = false;
     let mut burst_at = 0;
+    let mut max_size_at = 0;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -356,6 +374,11 @@ pub(crate) fn parse(
             "tick" => options.tick = parse_tick(value).map_err(wrong)?,
             "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
             "buffer" => options.buffer_bytes = parse_buffer(value).map_err(wrong)?,
+            "maxsize" => {
+                options.max_size = Some(parse_max_size(value).map_err(wrong)?);
+                max_size_at = item.value_at;
+            }
+            "atmaxsize" => options.at_max_size = AtMaxSize::parse(value).map_err(wrong)?,
             "spool" => options.spool = parse_boolean(value).map_err(wrong)?,
             "server" => {
                 options.server = Server::parse(value).map_err(wrong)?;
@@ -396,6 +419,7 @@ pub(crate) fn parse(
     bursts_can_be_seen(&options).map_err(|e| OptionError::at("burst", burst_at, e))?;
     socket(&mut options, server_given).map_err(|e| OptionError::at("control", control_at, e))?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
+    has_files_to_bound(&options).map_err(|e| OptionError::at("maxsize", max_size_at, e))?;
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);
     }
@@ -426,6 +450,35 @@ fn bursts_can_be_seen(options: &Options) -> Result<(), String> {
     }
     if !options.bursts.is_empty() && options.format == OutputFormat::None {
         return Err("format=none writes nothing, so there are no bursts".to_owned());
+    }
+    Ok(())
+}
+
+/// Least bytes of all files together, where the oldest ones are deleted.
+const SMALLEST_RING: u64 = 8 << 20;
+
+/// Refuses a bound for files where there are none that could be begun anew.
+fn has_files_to_bound(options: &Options) -> Result<(), String> {
+    let Some(bytes) = options.max_size else {
+        return Ok(());
+    };
+    if options.is_of_sums() {
+        let what = match options.format {
+            OutputFormat::ProfilerJ => "format=profilerj",
+            _ => "execdetails=false",
+        };
+        return Err(format!(
+            "{what} adds calls up, and writes the sums at the end, whatever their size"
+        ));
+    }
+    if options.file.text() == "-" {
+        return Err("the standard output can't be begun anew; name a file".to_owned());
+    }
+    if options.at_max_size == AtMaxSize::Ring && bytes < SMALLEST_RING {
+        return Err(format!(
+            "{} is too small for atmaxsize=ring, which takes 8m at least",
+            size_text(bytes)
+        ));
     }
     Ok(())
 }

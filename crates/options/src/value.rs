@@ -136,6 +136,17 @@ words! {
 }
 
 words! {
+    /// What happens when a trace has grown to [`Options::max_size`](crate::Options::max_size).
+    AtMaxSize {
+        /// It goes on in another file.
+        #[default]
+        Rotate = "rotate",
+        /// It goes on in another file, and the oldest ones are deleted.
+        Ring = "ring",
+    } later &[]
+}
+
+words! {
     /// What happens when the trace can't be set up.
     OnError {
         /// The JVM does not start.
@@ -319,6 +330,20 @@ pub(crate) fn parse_buffer(text: &str) -> Result<u64, String> {
     if bytes < BUFFER_LIMITS.0 || bytes > BUFFER_LIMITS.1 {
         return Err(format!(
             "{} is out of bounds; allowed is 1m to 64g",
+            quoted(text)
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Smallest and largest `maxsize`, in bytes.
+pub(crate) const MAX_SIZE_LIMITS: (u64, u64) = (1 << 20, 1 << 50);
+
+pub(crate) fn parse_max_size(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text)?;
+    if bytes < MAX_SIZE_LIMITS.0 || bytes > MAX_SIZE_LIMITS.1 {
+        return Err(format!(
+            "{} is out of bounds; allowed is 1m to 1048576g",
             quoted(text)
         ));
     }

@@ -1,7 +1,7 @@
 //! Texts that are right, and what they mean.
 
 use jtrail_options::{
-    AllocMode, Burst, ClassVerdict, Compat, Control, Engine, Events, HeapMoments, KEYS,
+    AllocMode, AtMaxSize, Burst, ClassVerdict, Compat, Control, Engine, Events, HeapMoments, KEYS,
     MlpdVersion, OnError, Options, OutputFormat, Overflow, Server, TraceChange, parse,
 };
 use std::io;
@@ -87,14 +87,33 @@ fn nothing_means_the_defaults() {
 }
 
 #[test]
+fn files_are_bounded_as_asked() {
+    let options = ok("maxsize=100m");
+    assert_eq!(options.max_size, Some(100 << 20));
+    assert_eq!(options.at_max_size, AtMaxSize::Rotate);
+    assert!(pairs(&options).contains(&"maxsize=100m".to_owned()));
+    // A client may ask for sums all the same.
+    let change = TraceChange {
+        format: Some(OutputFormat::ProfilerJ),
+        ..TraceChange::default()
+    };
+    assert!(
+        options
+            .changed(&change)
+            .is_ok_and(|options| options.is_of_sums())
+    );
+}
+
+#[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,buffer=2g,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,buffer=2g,atmaxsize=ring,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
     assert_eq!(options.engine, Engine::Jvmti);
     assert_eq!(options.overflow, Overflow::Drop);
     assert_eq!(options.buffer_bytes, 2 << 30);
+    assert_eq!(options.at_max_size, AtMaxSize::Ring);
     assert!(!options.spool);
     assert_eq!(options.events, Events::METHODS.union(Events::GC));
     assert_eq!(options.stack_depth, Some(0));
@@ -191,6 +210,10 @@ fn values_are_taken_as_written() {
         ("heap=request", "heap=request"),
         ("execdetails=false", "execdetails=false"),
         ("trivial=skip", "trivial=skip"),
+        ("maxsize=1024k", "maxsize=1m"),
+        ("maxsize=1g", "atmaxsize=rotate"),
+        ("maxsize=8m,atmaxsize=ring", "atmaxsize=ring"),
+        ("maxsize=1048576g", "maxsize=1048576g"),
     ];
     for (text, expected) in cases {
         let pairs = pairs(&ok(text));

@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, spool, server, control, wait, compat, burst, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror",
         ),
         (
             "min=1ms",
@@ -651,6 +651,34 @@ fn wrong_options_say_what_is_wrong() {
         (
             "clock=exakt",
             r#"option clock at byte 6: no such value "exakt"; allowed are exact, tick; did you mean "exact"?"#,
+        ),
+        (
+            "maxsize=1023k",
+            r#"option maxsize at byte 8: "1023k" is out of bounds; allowed is 1m to 1048576g"#,
+        ),
+        (
+            "maxsize=big",
+            r#"option maxsize at byte 8: "big" is not a size; write it like 65536, 512k, 64m or 1g"#,
+        ),
+        (
+            "atmaxsize=rong",
+            r#"option atmaxsize at byte 10: no such value "rong"; allowed are rotate, ring; did you mean "ring"?"#,
+        ),
+        (
+            "atmaxsize=ring,maxsize=7m",
+            "option maxsize at byte 23: 7m is too small for atmaxsize=ring, which takes 8m at least",
+        ),
+        (
+            "maxsize=64m,file=-",
+            "option maxsize at byte 8: the standard output can't be begun anew; name a file",
+        ),
+        (
+            "format=profilerj,maxsize=64m",
+            "option maxsize at byte 25: format=profilerj adds calls up, and writes the sums at the end, whatever their size",
+        ),
+        (
+            "maxsize=64m,execdetails=false",
+            "option maxsize at byte 8: execdetails=false adds calls up, and writes the sums at the end, whatever their size",
         ),
         (
             "overflow=ring",

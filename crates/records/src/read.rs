@@ -17,6 +17,11 @@ pub trait Sink {
         debug_assert!(false, "a word that nobody writes");
     }
 
+    /// Whether it takes no more for now. Asked behind each thing that it took.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// Takes the first enters and leaves of a run, as many as go a faster way than one by one; says how many.
     fn run(&mut self, _thread: u32, _run: Run<'_>) -> usize {
         0
@@ -93,11 +98,15 @@ impl Place {
         self.running = running;
     }
 
-    /// Reads records of the present chunk up to the time `limit`, and returns the time of the next one; `None` where there is none yet.
+    /// Reads records of the present chunk up to the time `limit`, or until the sink is full, and returns the time of the next one; `None` where
+    /// there is none yet.
     #[inline]
-    pub fn read(&mut self, words: &[u64], limit: u64, sink: &mut impl Sink) -> Option<u64> {
+    pub fn read(&mut self, words: &[u64], mut limit: u64, sink: &mut impl Sink) -> Option<u64> {
         let mut position = self.words;
         while let Some(&word) = words.get(position) {
+            if sink.is_full() {
+                limit = 0; // no record is that early
+            }
             if record::is_call(word)
                 && let Some(run) = Run::new(&words[position..], self.epoch, limit)
             {

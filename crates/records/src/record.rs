@@ -174,7 +174,7 @@ codes! {
     HeapObject Words(2), false;
     /// Object; object referred to.
     HeapReference Words(2), false;
-    /// Number of the snapshot.
+    /// Number of the snapshot, or [`BROKEN_OFF`].
     HeapDumpEnd Words(1), false;
     /// Thread. It has the name that was announced for this record.
     ThreadName Words(1), false;
@@ -207,6 +207,8 @@ impl Code {
 
 /// Most frames of one record: it has to fit into the smallest chunk.
 pub const MOST_FRAMES: usize = 1024;
+/// Of a snapshot that is not whole.
+pub const BROKEN_OFF: u64 = 0;
 /// Beside the state of a sampled thread.
 pub const CUT: u64 = 1 << 32;
 

@@ -105,6 +105,7 @@ impl Work {
             | Action::Mark(_)
             | Action::End
             | Action::Rotate(..)
+            | Action::Follow
                 if trace.is_over =>
             {
                 return Acted::TraceOver;
@@ -157,9 +158,14 @@ impl Work {
                 handshake.meet(*self.progress.lock());
             }
             Action::Rotate(next, handshake) => {
-                self.close(at);
+                self.end_trace_in_file(at);
                 handshake.meet(*self.progress.lock());
                 self.open(at, next, OpenCalls::Enter);
+            }
+            Action::Follow => {
+                if self.files.as_ref().is_some_and(|files| files.is_ending) {
+                    self.follow(at);
+                }
             }
             Action::Document(path, answer) => {
                 let _ = answer.send(self.write_document(at, path)); // nobody may wait for it any more

@@ -93,6 +93,9 @@ pub(super) struct Flushing<'a> {
     /// Bursts that are over, and when the last one was.
     pub(super) ended: Vec<Burst>,
     pub(super) ended_at: u64,
+    /// With how many bytes the file is full, and what is left of it then that it is not worth to go on for; where it is bounded.
+    pub(super) bound: Option<(u64, u64)>,
+    pub(super) is_full: bool,
 }
 
 impl Flushing<'_> {
@@ -124,10 +127,33 @@ impl Flushing<'_> {
         if self.translator.out.len() >= OUTPUT_BYTES {
             write(self.setup, &mut self.translator.out, self.has_failed);
         }
+        if self.bound.is_some() {
+            self.check_size();
+        }
+    }
+
+    #[inline(never)]
+    fn check_size(&mut self) {
+        let (Some((full_at, slack)), Some(output)) = (self.bound, &self.setup.output) else {
+            return;
+        };
+        let translator = &mut *self.translator;
+        let size = |translator: &Translator| output.written() + translator.out.len() as u64;
+        let with_waiting = size(translator) + translator.waiting() as u64;
+        if with_waiting < full_at || !translator.can_be_followed() {
+            return;
+        }
+        translator.flush(); // what waits may take much less than it says
+        self.is_full = size(translator) + slack >= full_at;
     }
 }
 
 impl Sink for Flushing<'_> {
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     #[inline]
     fn run(&mut self, thread: u32, run: Run<'_>) -> usize {
         if self.windows.target().is_some() {

@@ -3,9 +3,11 @@
 mod actions;
 mod committing;
 mod flushing;
+mod following;
 mod trace;
 mod traces;
 
+use super::files::Files;
 use super::merge::Merge;
 use super::windows::Windows;
 use super::{Acted, Action, Command, Progress, Setup};
@@ -47,11 +49,21 @@ pub(super) struct Work {
     written: u64,
     /// How many announcements were taken.
     announced: u64,
+    /// Where the trace is bounded in size.
+    files: Option<Files>,
     /// It is recorded without a burst.
     goes_on: bool,
     /// The output did not take what we wrote.
     has_failed: bool,
     progress: Arc<Mutex<Progress>>,
+}
+
+/// How far a merge has come.
+enum Merged {
+    All,
+    /// What is held is to be committed before it goes on.
+    ToCommit,
+    FileFull,
 }
 
 impl Work {
@@ -66,6 +78,7 @@ impl Work {
             windows: Windows::default(),
             written: 0,
             announced: 0,
+            files: None,
             goes_on: true,
             has_failed: false,
             progress,
@@ -224,15 +237,20 @@ impl Work {
         if limit != u64::MAX {
             self.written = limit;
         }
-        while !self.merge_some(limit) && !self.has_failed {
-            self.commit();
+        while !self.has_failed {
+            match self.merge_some(limit) {
+                Merged::All => break,
+                Merged::ToCommit => self.commit(),
+                Merged::FileFull => self.end_file(limit),
+            }
         }
     }
 
-    /// As [`Self::merge_until`], as far as it goes without a commit. Whether that is all.
-    fn merge_some(&mut self, limit: u64) -> bool {
+    /// As [`Self::merge_until`], as far as it goes without something else.
+    fn merge_some(&mut self, limit: u64) -> Merged {
+        let bound = self.bound();
         let Some(trace) = &mut self.trace else {
-            return true;
+            return Merged::All;
         };
         let mut sink = Flushing {
             translator: &mut trace.translator,
@@ -242,6 +260,8 @@ impl Work {
             goes_on: self.goes_on,
             ended: Vec::new(),
             ended_at: 0,
+            bound,
+            is_full: false,
         };
         let is_whole = loop {
             let told = trace.compilations.first().filter(|time| *time <= limit);
@@ -254,9 +274,13 @@ impl Work {
             sink.translator.compilation(told);
             sink.check();
         };
-        let (ended, at) = (sink.ended, sink.ended_at);
+        let (ended, at, is_full) = (sink.ended, sink.ended_at, sink.is_full);
         self.have_ended(ended, at);
-        is_whole
+        match is_whole {
+            _ if is_full => Merged::FileFull,
+            true => Merged::All,
+            false => Merged::ToCommit,
+        }
     }
 
     fn take_announcements(&mut self) {

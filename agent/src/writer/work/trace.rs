@@ -6,7 +6,7 @@ use super::super::compilations::Compilations;
 use super::super::preamble::{self, Identity};
 use crate::clock;
 use jtrail_formats::Loss;
-use jtrail_model::{Duration as CpuTime, Event, ProcessCpu, Timestamp};
+use jtrail_model::{Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceOption};
 use jtrail_options::{Events, OutputFormat, Trigger};
 use jtrail_records::{Timeline, Translator};
 use std::time::{Duration, Instant};
@@ -63,6 +63,16 @@ impl Trace {
             .enumerate()
             .filter_map(due)
             .collect();
+    }
+
+    /// Which file of the trace it is, and what the one before is called.
+    pub(super) fn tell_part(&mut self, number: u64, before: &str) {
+        for (key, value) in [("part", &*number.to_string()), ("before", before)] {
+            self.translator.event(&Event::Option(TraceOption {
+                key: key.into(),
+                value: value.into(),
+            }));
+        }
     }
 
     /// Nothing is recorded yet: only bursts are, or the trace before was paused.

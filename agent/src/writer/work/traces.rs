@@ -1,6 +1,7 @@
 //! Where a trace begins and where it ends.
 
 use super::super::compilations::Compilations;
+use super::super::files::Files;
 use super::super::preamble::Identity;
 use super::super::{NextTrace, Output, Setup, format, losses};
 use super::Work;
@@ -26,6 +27,9 @@ impl Work {
         };
         self.setup.options = Arc::clone(&next.options);
         (self.setup.output, self.setup.target) = (Some(next.output), next.target);
+        if calls == OpenCalls::Hide {
+            self.files = Files::of(&next.options, self.setup.output.as_ref());
+        }
         let started = Timestamp(trace.timeline.at(at));
         let settings = settings(&next.options, started, &self.setup);
         let is_paused = !self.goes_on && self.windows.is_empty();
@@ -38,7 +42,11 @@ impl Work {
         trace.translator.restart(encoder, settings, calls);
         self.merge.tell_lost(); // or there was no trace for it
         trace.begin(&self.setup, at);
+        if let Some((number, before)) = self.files.as_ref().and_then(Files::part) {
+            trace.tell_part(number, &before);
+        }
         trace.translator.tell_details();
+        trace.translator.tell_code(at);
         if calls == OpenCalls::Enter {
             trace.translator.enter_open_calls(at);
         }
@@ -46,6 +54,7 @@ impl Work {
             trace.begin_paused(&self.setup, started);
         }
         self.flush();
+        self.note_opening();
         let (commits, output) = (&mut self.setup.commits, &self.setup.output);
         if let (Some(commits), Some(path)) = (commits, output.as_ref().and_then(Output::path))
             && let Err(error) = commits.begin_trace(path)
@@ -88,6 +97,7 @@ impl Work {
             true => trace.translator.go_silent(),
             false => {
                 trace.begin(&self.setup, at);
+                self.files = Files::of(&options, self.setup.output.as_ref());
                 self.goes_on = options.bursts.is_empty();
                 if !self.goes_on {
                     trace.begin_paused(&self.setup, started);
@@ -99,6 +109,7 @@ impl Work {
         }
         self.trace = Some(trace);
         self.flush();
+        self.note_opening();
         self.commit();
     }
 
@@ -117,6 +128,18 @@ impl Work {
 
     /// Ends the trace, if there is one, and its output.
     pub(super) fn close(&mut self, now: u64) {
+        let last = self.setup.output.as_ref().and_then(Output::path);
+        let message = last.and_then(|last| self.files.as_ref()?.message(last));
+        self.end_trace(now, false);
+        self.files = None;
+        if let Some(message) = message {
+            log::say(&message);
+        }
+        self.commit();
+    }
+
+    /// As [`Self::close`], without a commit. With `follows`, what there is to say is said when the last of its files ends.
+    pub(super) fn end_trace(&mut self, now: u64, follows: bool) {
         if let Some(trace) = &mut self.trace
             && !std::mem::replace(&mut trace.is_over, true)
         {
@@ -154,9 +177,12 @@ impl Work {
                 write(&mut self.setup, &mut translator.out, &mut self.has_failed);
             }
             let all = losses::without(translator.losses(), &trace.opening);
-            let all = losses::without(all, &closing);
+            let mut all = losses::without(all, &closing);
+            let mut lost = translator.lost_events();
+            if let Some(files) = &mut self.files {
+                files.add_losses(&mut all, &mut lost);
+            }
             let message = losses::message(options.format, options.no_place, &all);
-            let lost = translator.lost_events();
             let patches = translator.patches();
             let has_notes = format::has_notes(options.format);
             self.flush();
@@ -164,12 +190,15 @@ impl Work {
             let is_file = |output: &Output| !output.is_stream();
             if self.setup.output.as_ref().is_some_and(is_file) {
                 self.patch(&patches);
-                if lost > 0 && !has_notes {
+                if lost > 0 && !has_notes && !follows {
                     log::say(&format!(
                         "{lost} events were lost (overflow=drop); the trace can't say where"
                     ));
                 }
-                if tells && let Some(message) = message {
+                if tells
+                    && !follows
+                    && let Some(message) = message
+                {
                     log::say(&message);
                 }
             }
@@ -180,7 +209,6 @@ impl Work {
         if let Some(trace) = &mut self.trace {
             trace.translator.go_silent();
         }
-        self.commit();
     }
 
     fn patch(&mut self, patches: &[jtrail_formats::Patch]) {
@@ -225,7 +253,8 @@ fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
         aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
         alloc_sites: options.alloc_sites,
         off: Some(Events::ALL.without(options.events)),
-        keeps_details: options.server != Server::Standalone,
+        keeps_details: options.server != Server::Standalone || options.max_size.is_some(),
+        keeps_code: options.max_size.is_some(),
         heap_name: options.heap_name.clone(),
         started,
         has_gate: has_bursts && !keeps_stacks,

@@ -330,6 +330,11 @@ impl Output {
         definitions.bytes = later;
     }
 
+    /// Bytes of events that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
     /// Writes all that waits, the earliest buffer first. That of the latest event comes last, so that a
     /// reader who merges by time ends with that event too, and would end its batch there.
     pub(super) fn flush(&mut self, out: &mut Vec<u8>) {

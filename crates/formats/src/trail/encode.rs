@@ -89,6 +89,13 @@ impl Encode for Encoder {
         }
     }
 
+    fn waiting(&self) -> usize {
+        match self.block.is_empty() {
+            true => 0,
+            false => self.block.bytes() + self.copies.bytes.len(),
+        }
+    }
+
     fn end(&mut self, out: &mut Vec<u8>) {
         self.flush(out);
         self.write_index(true, out);

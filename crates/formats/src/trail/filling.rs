@@ -220,7 +220,8 @@ impl Block {
         events.min(BYTES.saturating_sub(self.bytes()) / bytes)
     }
 
-    fn bytes(&self) -> usize {
+    /// Before compression.
+    pub(super) fn bytes(&self) -> usize {
         self.columns.iter().map(Vec::len).sum()
     }
 

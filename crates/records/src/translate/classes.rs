@@ -110,8 +110,24 @@ impl Translator {
         self.encoder.event(&event, &mut self.out);
     }
 
+    /// Tells, at a tick, of the compiled code that is there when a trace begins.
+    pub fn tell_code(&mut self, ticks: u64) {
+        if self.is_off(Events::JIT) {
+            return;
+        }
+        let mut kept = std::mem::take(&mut self.kept_code);
+        let mut all: Vec<_> = kept.values_mut().collect();
+        all.sort_unstable_by_key(|info| (info.time, info.address));
+        for info in all {
+            info.time = ticks;
+            self.compiled(info);
+        }
+        self.kept_code = kept;
+    }
+
     /// Code is gone. What the trace was not told of has no end in it either.
     pub fn uncompiled(&mut self, method: u32, ticks: u64, address: u64) {
+        self.kept_code.remove(&(method, address));
         if self.code.remove(&(method, address)).is_none() {
             return;
         }

@@ -53,6 +53,6 @@ impl Translator {
                 lines,
             }));
         }
-        self.lines_before = before;
+        (self.lines_before, self.lines_told) = (before, counters);
     }
 }

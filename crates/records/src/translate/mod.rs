@@ -19,7 +19,7 @@ mod stacks;
 mod threads;
 
 use crate::announce::{
-    Announcement, ClassDetailInfo, ClassInfo, Compilation, MarkInfo, ThreadInfo,
+    Announcement, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo, ThreadInfo,
 };
 use crate::read::{Run, Sink};
 use crate::record::Code;
@@ -54,6 +54,8 @@ pub struct Settings {
     pub off: Option<Events>,
     /// Another trace may begin, with the details of the classes that are there.
     pub keeps_details: bool,
+    /// Another one may begin, with the compiled code that is there, of which nobody tells again.
+    pub keeps_code: bool,
     /// What heap dumps are called, before their number.
     pub heap_name: String,
     /// When the trace began.
@@ -90,6 +92,8 @@ pub struct Translator {
     /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
     /// code is told to be gone.
     code: FxHashMap<(u32, u64), u32>,
+    /// All of the code that is there, where another trace may be told of it.
+    kept_code: FxHashMap<(u32, u64), Box<CompiledInfo>>,
     /// By number; the first one is empty.
     texts: Vec<Box<str>>,
     /// By number, until their records come.
@@ -109,6 +113,8 @@ pub struct Translator {
     cut_off: Option<Box<dyn Encode>>,
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
+    /// What they said when the trace was told of them.
+    lines_told: Vec<u64>,
     /// What they say now; none where lines are not counted.
     line_counters: fn() -> Option<Vec<u64>>,
     /// Samples of this trace whose stacks lack innermost frames.
@@ -200,6 +206,7 @@ impl Translator {
             known: Vec::new(),
             steps: Box::new([CallStep::default(); MOST_STEPS]),
             code: FxHashMap::default(),
+            kept_code: FxHashMap::default(),
             texts: Vec::new(),
             marks: FxHashMap::default(),
             objects: Objects::default(),
@@ -212,6 +219,7 @@ impl Translator {
             is_cut: false,
             cut_off: None,
             lines_before: Vec::new(),
+            lines_told: Vec::new(),
             line_counters: || None,
             cut_samples: 0,
             folded_calls: 0,
@@ -287,7 +295,12 @@ impl Translator {
     pub fn compilation(&mut self, told: Compilation) {
         match told {
             _ if self.is_off(Events::JIT) => {}
-            Compilation::Made(info) => self.compiled(&info),
+            Compilation::Made(info) => {
+                self.compiled(&info);
+                if self.settings.keeps_code {
+                    self.kept_code.insert((info.method, info.address), info);
+                }
+            }
             Compilation::Gone {
                 method,
                 time,
@@ -371,6 +384,11 @@ impl Translator {
         self.encoder.flush(&mut self.out);
     }
 
+    /// How many bytes [`Self::flush`] would append, or some more.
+    pub fn waiting(&self) -> usize {
+        self.encoder.waiting()
+    }
+
     /// What the trace lacks so far: what its format has no place for, and what is beyond a bound.
     pub fn losses(&self) -> Vec<Loss> {
         let cut = Loss {
@@ -394,19 +412,7 @@ impl Translator {
 
     /// How many events were written since the agent came, as a burst counts them. It never falls.
     pub fn told(&self) -> u64 {
-        let totals = &self.totals;
-        let counts = [
-            totals.enters,
-            totals.leaves,
-            totals.objects,
-            totals.frees,
-            totals.monitors,
-            totals.parks,
-            totals.throws,
-            totals.catches,
-            totals.samples,
-        ];
-        self.told_beside + counts.iter().sum::<u64>()
+        self.told_beside + self.totals.events()
     }
 
     /// How it makes times of ticks.

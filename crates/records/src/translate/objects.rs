@@ -4,7 +4,7 @@ use super::Translator;
 use crate::announce::ThreadInfo;
 use crate::numbers::NumberSet;
 use crate::record::Moment;
-use crate::record::{self, Code};
+use crate::record::{self, BROKEN_OFF, Code};
 use jtrail_model::{
     ClassId, Event, GcRoot, HeapDump, HeapDumpEnd, HeapDumpId, HeapObject, MethodId, ObjectAlloc,
     ObjectDef, ObjectFree, ObjectId, ObjectKind, ObjectReference, ThreadId, Timestamp,
@@ -213,7 +213,13 @@ impl Translator {
                 target: ObjectId(payload[1]),
                 dump,
             }),
-            _ => Event::HeapDumpEnd(HeapDumpEnd { dump, time }),
+            _ => {
+                self.objects.dump = HeapDumpId::NONE;
+                if payload[0] == BROKEN_OFF {
+                    return;
+                }
+                Event::HeapDumpEnd(HeapDumpEnd { dump, time })
+            }
         };
         self.event(&event);
     }

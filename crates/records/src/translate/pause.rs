@@ -189,6 +189,7 @@ impl Translator {
         (self.encoder, self.settings) = (encoder, settings);
         self.out.clear();
         self.ids = Ids::default();
+        self.named.clear();
         self.told_beside = self.told();
         self.totals = Totals::default();
         (self.cut_samples, self.folded_calls) = (0, 0);
@@ -201,7 +202,11 @@ impl Translator {
         (self.paused, self.is_cut, self.cut_off) = (None, false, None);
         self.objects.forget_definitions();
         self.code.clear();
-        self.lines_before = (self.line_counters)().unwrap_or_default();
+        let told = std::mem::take(&mut self.lines_told);
+        self.lines_before = match calls {
+            OpenCalls::Enter if !told.is_empty() => told,
+            _ => (self.line_counters)().unwrap_or_default(),
+        };
         for thread in self.threads.iter_mut().flatten() {
             thread.id = ThreadId::NONE;
             thread.tree = None;
@@ -221,6 +226,11 @@ impl Translator {
                 ..Known::default()
             };
         }
+    }
+
+    /// Whether another trace can take over: nothing is under way that belongs into one trace.
+    pub fn can_be_followed(&self) -> bool {
+        !self.collecting && self.objects.dump == HeapDumpId::NONE
     }
 
     /// Enters the calls that are open when a trace goes on where another one ended.

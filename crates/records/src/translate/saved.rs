@@ -221,6 +221,7 @@ impl Translator {
             alloc_sites: saved.settings.alloc_sites,
             off: saved.settings.off.map(Events::from_bits),
             keeps_details: false,
+            keeps_code: false,
             heap_name: saved.settings.heap_name,
             started: Timestamp(saved.settings.started),
             has_gate: saved.settings.has_gate,

@@ -50,6 +50,17 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         )?;
         return Ok(());
     }
+    if ran.options.max_size.is_some() && files.len() > 1 {
+        // The agent has said which ones; there may be thousands.
+        let all = files.iter().map(|(_, size)| size).sum();
+        writeln!(
+            streams.err,
+            "jtrail: {} files ({}), time: {took}",
+            files.len(),
+            bytes(all)
+        )?;
+        return no_place(ran, streams);
+    }
     for (path, size) in files {
         let line = match one(&path, size, ran.options.format) {
             Ok(line) => line,
@@ -58,6 +69,11 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         writeln!(streams.err, "jtrail: {line}, time: {took}")?;
         writeln!(streams.err, "jtrail: {} ({})", path.display(), bytes(size))?;
     }
+    no_place(ran, streams)
+}
+
+/// Says what was asked for in vain.
+fn no_place(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     let (format, no_place) = (ran.options.format, ran.options.no_place);
     if !no_place.is_empty() {
         writeln!(
@@ -94,10 +110,11 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
         let modified = about.modified().ok()? + Duration::from_secs(2);
         (modified >= ran.start).then_some(about.len())
     };
-    if !["%p", "%t", "%h"]
+    let is_numbered = ran.options.max_size.is_some();
+    let has_letters = ["%p", "%t", "%h"]
         .iter()
-        .any(|letters| name.contains(letters))
-    {
+        .any(|letters| name.contains(letters));
+    if !has_letters && !is_numbered {
         let path = PathBuf::from(name.replace('\0', "%"));
         return fresh(&path).map(|size| (path, size)).into_iter().collect();
     }
@@ -112,18 +129,31 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
         .fold(name.to_owned(), |n, letters| n.replace(letters, "*"));
     let wanted = Pattern::new(&stars.replace('\0', "%"));
     let folder = PathBuf::from(folder.to_string_lossy().replace('\0', "%"));
+    let is_wanted = |name: &str| {
+        let is_further = |name: String| is_numbered && wanted.matches(&name);
+        wanted.matches(name) || without_number(name).is_some_and(is_further)
+    };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
-        .filter(|entry| {
-            entry
-                .file_name()
-                .to_str()
-                .is_some_and(|name| wanted.matches(name))
-        })
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_wanted))
         .filter_map(|entry| Some((entry.path(), fresh(&entry.path())?)))
         .collect();
     found.sort();
     found
+}
+
+/// What the first file of a trace is called that has one of that name: `trace.trail` for `trace-7.trail`.
+fn without_number(name: &str) -> Option<String> {
+    let path = Path::new(name);
+    let (stem, number) = path.file_stem()?.to_str()?.rsplit_once('-')?;
+    if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let extension = path.extension().and_then(|e| e.to_str());
+    Some(match extension {
+        Some(extension) => format!("{stem}.{extension}"),
+        None => stem.to_owned(),
+    })
 }
 
 /// What is in one trace, as one line.
@@ -285,9 +315,15 @@ mod tests {
             ("a-%t%h.trcbin", true, &["a-7.trcbin", "a-8.trcbin"]),
             ("b%%%p.trcbin", true, &["b%7.trcbin"]),
             ("c", true, &[]),
+            ("a.trcbin,maxsize=1m", true, &["a-7.trcbin", "a-8.trcbin"]),
+            ("a-%p.trcxml,maxsize=1m", true, &[]),
         ] {
+            let (pattern, more) = match pattern.split_once(',') {
+                Some((pattern, more)) => (pattern, format!(",{more}")),
+                None => (pattern, String::new()),
+            };
             let text = format!(
-                "file={}",
+                "file={}{more}",
                 jtrail_options::escape(at(pattern).to_str().expect("UTF-8"))
             );
             let options = jtrail_options::parse(&text, &|_| Ok(String::new())).expect("right");

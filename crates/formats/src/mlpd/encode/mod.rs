@@ -101,6 +101,10 @@ impl Encode for Encoder {
         }
     }
 
+    fn waiting(&self) -> usize {
+        self.output.waiting()
+    }
+
     fn break_off(&mut self) {
         self.has_end = true;
     }
