@@ -147,7 +147,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     };
     let output = match options.format {
         OutputFormat::None => Ok(None),
-        _ if options.begins_idle() => Ok(None),
+        _ if options.begins_idle() || options.overflow == Overflow::Ring => Ok(None),
         _ => Output::open(&target).map(Some),
     };
     let output = match output {
@@ -211,7 +211,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     let (wake, woken) = bounded(1);
     let (announcements, announced) = unbounded();
     let when_full = match options.overflow {
-        Overflow::Block => WhenFull::Block,
+        Overflow::Block | Overflow::Ring => WhenFull::Block,
         Overflow::Drop => WhenFull::Drop,
     };
     let writer = Writer::start(Setup {

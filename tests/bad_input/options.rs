@@ -31,8 +31,8 @@ pub(super) const OPTIONS: &[Row] = &[
     // Keys.
     ("fromat=xml", r#"option fromat at byte 0: no such option; did you mean "format"?"#, All),
     ("FORMAT=xml", r#"option FORMAT at byte 0: no such option; did you mean "format"?"#, No),
-    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
-    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
+    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
+    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
     ("start=main", "option start at byte 0: not available in this version", Newest),
     ("server=stand", r#"option server at byte 7: no such value "stand"; allowed are standalone, enabled, controlled, application; did you mean "standalone"?"#, No),
     ("server=standalone,control=x.sock", "option control at byte 26: server=standalone has no command channel", No),
@@ -112,7 +112,10 @@ pub(super) const OPTIONS: &[Row] = &[
     ("maxsize=64m,file=-", "option maxsize at byte 8: the standard output can't be begun anew; name a file", Newest),
     ("format=profilerj,maxsize=64m", "option maxsize at byte 25: format=profilerj adds calls up, and writes the sums at the end, whatever their size", No),
     ("maxsize=64m,execdetails=false", "option maxsize at byte 8: execdetails=false adds calls up, and writes the sums at the end, whatever their size", No),
-    ("overflow=lose", r#"option overflow at byte 9: no such value "lose"; allowed are block, drop"#, No),
+    ("overflow=ring,events=+monitors+lines", "option overflow at byte 9: ring can't be had with events=monitors+lines", Newest),
+    ("overflow=ring,server=enabled", "option overflow at byte 9: ring can't be had with server=enabled", No),
+    ("overflow=ring,save=exits", r#"option save at byte 19: no such moment "exits"; allowed are exit, request, oom, joined with "+"; did you mean "exit"?"#, No),
+    ("overflow=lose", r#"option overflow at byte 9: no such value "lose"; allowed are block, drop, ring"#, No),
     // buffer, onerror.
     ("buffer=", "option buffer at byte 7: the value is missing; write it like 65536, 512k, 64m or 1g", No),
     ("buffer=0", r#"option buffer at byte 7: "0" is out of bounds; allowed is 1m to 64g"#, Newest),

@@ -2,7 +2,7 @@
 //!
 //! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get slower, the JVM keeps more.
 
-use super::{NAMED_METHODS, gc, object, rewrites, virtual_thread};
+use super::{NAMED_METHODS, exhausted, gc, object, rewrites, virtual_thread};
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Capabilities, Capability};
 use jtrail_options::{Engine, Events, Options};
@@ -84,6 +84,12 @@ pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capa
         wishes.need(
             Capability::GenerateCompiledMethodLoadEvents,
             "tell of compiled methods",
+        )?;
+    }
+    if exhausted::is_told(options) {
+        wishes.need(
+            Capability::GenerateResourceExhaustionHeapEvents,
+            "tell that it is out of memory",
         )?;
     }
     if events.contains(Events::MONITORS) {

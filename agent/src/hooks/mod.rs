@@ -9,6 +9,7 @@ mod class;
 mod cpu;
 mod detail;
 mod exception;
+mod exhausted;
 mod follower;
 mod gc;
 mod heap;
@@ -124,6 +125,9 @@ fn callbacks(options: &Options) -> Callbacks {
     if request::is_wanted(options) {
         callbacks.data_dump_request(request::requested);
     }
+    if exhausted::is_told(options) {
+        callbacks.resource_exhausted(exhausted::exhausted);
+    }
     if events.contains(Events::MONITORS) {
         callbacks.monitor_contended_enter(monitor::contended_enter);
         callbacks.monitor_contended_entered(monitor::contended_entered);
@@ -156,6 +160,9 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     }
     if request::is_wanted(options) {
         events.push(Event::DataDumpRequest);
+    }
+    if exhausted::is_told(options) {
+        events.push(Event::ResourceExhausted);
     }
     if let Some(objects) = agent.objects.get() {
         object::install(objects, options)?;

@@ -6,12 +6,20 @@ use super::{buffer, heap, record, thread};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::abi::RawEnv;
+use crate::writer::Action;
 use crate::{guard, jni};
-use jtrail_options::{HeapMoments, Options, OutputFormat};
+use jtrail_options::{HeapMoments, Options, OutputFormat, Overflow, SaveMoments};
 
 /// Whether these options have something to do at a request.
 pub(super) fn is_wanted(options: &Options) -> bool {
-    heap::wanted(options, options.events, HeapMoments::REQUEST) || has_document(options)
+    heap::wanted(options, options.events, HeapMoments::REQUEST)
+        || has_document(options)
+        || is_saved(options)
+}
+
+/// Whether the newest events are written.
+fn is_saved(options: &Options) -> bool {
+    options.overflow == Overflow::Ring && options.save.contains(SaveMoments::REQUEST)
 }
 
 /// Whether the trace is one document, which can be had before its end.
@@ -44,5 +52,9 @@ fn answer(agent: &Agent) {
     if has_document(&agent.options) {
         thread::last_words(agent, env, buffer);
         record(agent, Some(buffer), Code::Snapshot, &[0]);
+    }
+    if is_saved(&agent.options) {
+        thread::last_words(agent, env, buffer);
+        agent.writer.act(agent.moment(), Action::Save("request"));
     }
 }

@@ -53,6 +53,7 @@ pub(crate) enum Capability {
     GenerateObjectFreeEvents = 32,
     RetransformClasses = 37,
     RetransformAnyClass = 38,
+    GenerateResourceExhaustionHeapEvents = 39,
     GenerateSampledObjectAllocEvents = 43,
     SupportVirtualThreads = 44,
 }
@@ -109,6 +110,7 @@ pub(crate) enum Event {
     MonitorWaited = 74,
     MonitorContendedEnter = 75,
     MonitorContendedEntered = 76,
+    ResourceExhausted = 80,
     GarbageCollectionStart = 81,
     GarbageCollectionFinish = 82,
     ObjectFree = 83,
@@ -158,6 +160,7 @@ callbacks! {
     data_dump_request DataDumpRequest Gc;
     compiled_method_load CompiledMethodLoad CompiledMethodLoad;
     compiled_method_unload CompiledMethodUnload CompiledMethodUnload;
+    resource_exhausted ResourceExhausted ResourceExhausted;
     garbage_collection_start GarbageCollectionStart Gc;
     garbage_collection_finish GarbageCollectionFinish Gc;
     object_free ObjectFree ObjectFree;
@@ -291,6 +294,8 @@ pub(crate) mod callback {
     pub(crate) type Vm = unsafe extern "system" fn(RawEnv, *mut JNIEnv);
     pub(crate) type Thread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject);
     pub(crate) type Gc = unsafe extern "system" fn(RawEnv);
+    pub(crate) type ResourceExhausted =
+        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jint, *const c_void, *const c_char);
     /// What a thread of the agent's own runs.
     pub(crate) type AgentThread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, *mut c_void);
     pub(crate) type MethodEntry =

@@ -94,8 +94,9 @@ impl Merge {
     }
 
     /// Hands all records up to the time `limit` to `sink`, in the order of time; `false` where some are left, because what is held is to be
-    /// committed before, or the sink is full.
-    pub(crate) fn run(&mut self, limit: u64, sink: &mut impl Sink) -> bool {
+    /// committed before, so many chunks are read to their end, or the sink is full.
+    pub(crate) fn run(&mut self, limit: u64, sink: &mut impl Sink, chunks: usize) -> bool {
+        let mut read = 0;
         let (empty, held) = (&self.empty, &mut self.held);
         let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty, held);
         for (number, stream) in &mut self.streams {
@@ -113,7 +114,8 @@ impl Merge {
             };
             let mut is_full = false;
             let mut release = |stream: &Stream, chunk: Chunk| {
-                is_full |= !release(stream, chunk);
+                read += 1;
+                is_full |= !release(stream, chunk) || read >= chunks;
                 !is_full
             };
             if let Some(next) = stream.run(others.min(limit), sink, &mut release)
@@ -128,6 +130,11 @@ impl Merge {
         }
         self.free_done();
         is_whole
+    }
+
+    /// An eighth of all chunks, one at least.
+    pub(crate) fn some_chunks(&self) -> usize {
+        (self.empty.all() / 8).max(1)
     }
 
     /// Time of the first record not yet read.

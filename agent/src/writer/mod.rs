@@ -78,6 +78,8 @@ pub(crate) enum Action {
     Rotate(NextTrace, Handshake),
     /// The file is full, and all that was recorded by then is in it: the trace goes on in another one.
     Follow,
+    /// What is in the buffers becomes a trace, for that reason, where they keep the newest events.
+    Save(&'static str),
     /// From here on, a burst: it ends by itself.
     Burst(Burst),
     /// A burst that began by itself, by the number of what began it.

@@ -139,7 +139,7 @@ fn run_with(
                 messages.iter().for_each(|message| merge.add_full(message));
                 let Some(published) = published else { continue };
                 merge.add_published(published);
-                merge.run(if last { u64::MAX } else { before }, &mut seen);
+                merge.run(if last { u64::MAX } else { before }, &mut seen, usize::MAX);
                 if last {
                     return seen.0;
                 }

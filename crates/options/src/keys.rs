@@ -199,10 +199,17 @@ pub const KEYS: &[KeyInfo] = &[
     },
     KeyInfo {
         key: "overflow",
-        values: "block | drop",
+        values: "block | drop | ring",
         words: Overflow::WORDS,
         default: "block",
-        help: "When all buffers are full: wait and lose nothing, or drop events and count them",
+        help: "When all buffers are full: wait and lose nothing, drop events and count them, or keep the newest ones there and write no trace until there is something to save",
+        ..KEY
+    },
+    KeyInfo {
+        key: "save",
+        values: "exit request oom, joined with +",
+        default: "exit+request",
+        help: "With overflow=ring: write what is in the buffers when the program ends, when the JVM is asked for it (jcmd PID JVMTI.data_dump), when it is out of memory",
         ..KEY
     },
     KeyInfo {
@@ -316,7 +323,7 @@ pub fn help() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::set::{Events, HeapMoments};
+    use crate::set::{Events, HeapMoments, SaveMoments};
 
     #[test]
     fn the_table_agrees_with_the_values() {
@@ -330,6 +337,9 @@ mod tests {
         let heap = find("heap").expect("listed");
         assert_eq!(heap.default, HeapMoments::default().to_string());
         assert!(heap.values.starts_with(&HeapMoments::WORDS.join(" ")));
+        let save = find("save").expect("listed");
+        assert_eq!(save.default, SaveMoments::default().to_string());
+        assert!(save.values.starts_with(&SaveMoments::WORDS.join(" ")));
         for k in KEYS {
             assert!(!k.help.is_empty() && !k.values.is_empty(), "{}", k.key);
             if !k.words.is_empty() {

@@ -61,7 +61,7 @@ pub use item::escape;
 pub use keys::{KEYS, KeyInfo, help};
 pub use options::{Control, Options};
 pub use pattern::Pattern;
-pub use set::{Events, HeapMoments};
+pub use set::{Events, HeapMoments, SaveMoments};
 pub use value::{
     AllocMode, AtMaxSize, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
     Server, Trivial, duration_text, parse_duration, parse_size, size_text,

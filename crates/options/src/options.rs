@@ -6,7 +6,7 @@ use crate::file::FilePattern;
 use crate::filter::{Filter, push_rules};
 use crate::item::{Item, split};
 use crate::keys::{KEYS, LATER_KEYS, find, help};
-use crate::set::{Events, HeapMoments};
+use crate::set::{Events, HeapMoments, SaveMoments};
 use crate::tptp;
 use crate::value::{
     AllocMode, AtMaxSize, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat,
@@ -37,6 +37,9 @@ pub struct Options {
     pub tick: Duration,
     /// What happens when all buffers are full.
     pub overflow: Overflow,
+    /// When the newest events are written, with [`Overflow::Ring`], which comes only with [`Server::Standalone`], without bursts, [`Self::max_size`],
+    /// sums, and events that name objects or count lines.
+    pub save: SaveMoments,
     /// Size of all buffers together, in bytes.
     pub buffer_bytes: u64,
     /// Whether these are in a file beside the trace, if [`Self::has_spool`].
@@ -136,6 +139,7 @@ impl Options {
             clock: Clock::default(),
             tick: Duration::from_micros(50),
             overflow: Overflow::default(),
+            save: SaveMoments::default(),
             buffer_bytes: 64 << 20,
             spool: true,
             max_size: None,
@@ -201,7 +205,10 @@ impl Options {
 
     /// Whether what is not written yet is kept where it outlives the process, if the trace goes into a file.
     pub fn has_spool(&self) -> bool {
-        self.spool && self.exec_details && self.format == OutputFormat::Trail
+        self.spool
+            && self.exec_details
+            && self.format == OutputFormat::Trail
+            && self.overflow != Overflow::Ring
     }
 
     /// Whether the trace is one of sums, which are written when it ends.
@@ -259,12 +266,15 @@ impl Options {
             add("tick", &duration_text(self.tick));
         }
         add("overflow", self.overflow.word());
+        if self.overflow == Overflow::Ring {
+            add("save", &self.save.to_string());
+        }
         add("buffer", &size_text(self.buffer_bytes));
         if let Some(bytes) = self.max_size {
             add("maxsize", &size_text(bytes));
             add("atmaxsize", self.at_max_size.word());
         }
-        if self.format == OutputFormat::Trail {
+        if self.format == OutputFormat::Trail && self.overflow != Overflow::Ring {
             add("spool", &self.spool.to_string());
         }
         match self.format {
@@ -314,6 +324,7 @@ pub(crate) fn parse(
     let mut server_given = false;
     let mut burst_at = 0;
     let mut max_size_at = 0;
+    let mut overflow_at = 0;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -372,7 +383,11 @@ pub(crate) fn parse(
                 clock_at = item.value_at;
             }
             "tick" => options.tick = parse_tick(value).map_err(wrong)?,
-            "overflow" => options.overflow = Overflow::parse(value).map_err(wrong)?,
+            "overflow" => {
+                options.overflow = Overflow::parse(value).map_err(wrong)?;
+                overflow_at = item.value_at;
+            }
+            "save" => options.save = SaveMoments::parse(value).map_err(wrong)?,
             "buffer" => options.buffer_bytes = parse_buffer(value).map_err(wrong)?,
             "maxsize" => {
                 options.max_size = Some(parse_max_size(value).map_err(wrong)?);
@@ -419,6 +434,7 @@ pub(crate) fn parse(
     bursts_can_be_seen(&options).map_err(|e| OptionError::at("burst", burst_at, e))?;
     socket(&mut options, server_given).map_err(|e| OptionError::at("control", control_at, e))?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
+    can_be_a_ring(&options).map_err(|e| OptionError::at("overflow", overflow_at, e))?;
     has_files_to_bound(&options).map_err(|e| OptionError::at("maxsize", max_size_at, e))?;
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);
@@ -452,6 +468,41 @@ fn bursts_can_be_seen(options: &Options) -> Result<(), String> {
         return Err("format=none writes nothing, so there are no bursts".to_owned());
     }
     Ok(())
+}
+
+/// Refuses a ring of what can't be told from its middle on, or is written otherwise.
+fn can_be_a_ring(options: &Options) -> Result<(), String> {
+    if options.overflow != Overflow::Ring {
+        return Ok(());
+    }
+    // Objects are told of at their first mention, and lines by counters from the begin on.
+    let asked = |event: &&Events| options.events.contains(**event);
+    let events: Vec<String> = Events::NAMING_OBJECTS
+        .iter()
+        .chain([&Events::LINES])
+        .filter(asked)
+        .map(Events::to_string)
+        .collect();
+    let what = if !events.is_empty() {
+        format!("events={}", events.join("+"))
+    } else if options.is_of_sums() && options.exec_details {
+        "format=profilerj".to_owned()
+    } else if options.is_of_sums() {
+        "execdetails=false".to_owned()
+    } else if options.format == OutputFormat::None {
+        "format=none".to_owned()
+    } else if options.server != Server::Standalone {
+        format!("server={}", options.server)
+    } else if !options.bursts.is_empty() {
+        "burst".to_owned()
+    } else if options.max_size.is_some() {
+        "maxsize: a ring has the size of buffer".to_owned()
+    } else if options.file.text() == "-" {
+        "file=-".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(format!("ring can't be had with {what}"))
 }
 
 /// Least bytes of all files together, where the oldest ones are deleted.

@@ -183,6 +183,31 @@ impl Default for HeapMoments {
     }
 }
 
+set! {
+    /// When the newest events are saved, with [`Overflow::Ring`](crate::Overflow::Ring).
+    SaveMoments(u8) {
+        /// When the program ends.
+        EXIT = 0, "exit";
+        /// When the JVM is asked for it, as `jcmd PID JVMTI.data_dump` does, or a signal to quit.
+        REQUEST = 1, "request";
+        /// When the JVM has no memory for an object, or no thread.
+        OUT_OF_MEMORY = 2, "oom";
+    }
+}
+
+impl SaveMoments {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        Self::joined(text, Self::WORDS, "moment")
+    }
+}
+
+/// Not [`Self::OUT_OF_MEMORY`]: HotSpot has a line on the program's standard output for each such moment, where an agent wants to know of it.
+impl Default for SaveMoments {
+    fn default() -> Self {
+        Self::EXIT.union(Self::REQUEST)
+    }
+}
+
 /// Where in `known` the words of `text` are; each at most once. `what` names a word in the singular.
 fn places(text: &str, known: &[&str], what: &str) -> Result<Vec<usize>, String> {
     let mut places = Vec::new();

@@ -132,7 +132,9 @@ words! {
         Block = "block",
         /// Events are dropped and counted.
         Drop = "drop",
-    } later &["ring"]
+        /// The newest events stay in the buffers, and are written at [`Options::save`](crate::Options::save).
+        Ring = "ring",
+    } later &[]
 }
 
 words! {

@@ -106,7 +106,7 @@ fn files_are_bounded_as_asked() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,buffer=2g,atmaxsize=ring,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,atmaxsize=ring,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -114,6 +114,7 @@ fn every_key_is_taken() {
     assert_eq!(options.overflow, Overflow::Drop);
     assert_eq!(options.buffer_bytes, 2 << 30);
     assert_eq!(options.at_max_size, AtMaxSize::Ring);
+    assert_eq!(options.save.to_string(), "exit+oom");
     assert!(!options.spool);
     assert_eq!(options.events, Events::METHODS.union(Events::GC));
     assert_eq!(options.stack_depth, Some(0));
@@ -210,6 +211,9 @@ fn values_are_taken_as_written() {
         ("heap=request", "heap=request"),
         ("execdetails=false", "execdetails=false"),
         ("trivial=skip", "trivial=skip"),
+        ("overflow=ring", "save=exit+request"),
+        ("overflow=ring,save=oom+exit", "save=exit+oom"),
+        ("overflow=ring,save=oom,events=+alloc+cpu+jit", "save=oom"),
         ("maxsize=1024k", "maxsize=1m"),
         ("maxsize=1g", "atmaxsize=rotate"),
         ("maxsize=8m,atmaxsize=ring", "atmaxsize=ring"),

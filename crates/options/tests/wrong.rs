@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror",
         ),
         (
             "min=1ms",
@@ -681,12 +681,48 @@ fn wrong_options_say_what_is_wrong() {
             "option maxsize at byte 8: execdetails=false adds calls up, and writes the sums at the end, whatever their size",
         ),
         (
-            "overflow=ring",
-            r#"option overflow at byte 9: "ring" is not available in this version"#,
+            "overflow=ring,events=+monitors+lines",
+            "option overflow at byte 9: ring can't be had with events=monitors+lines",
+        ),
+        (
+            "events=all,overflow=ring",
+            "option overflow at byte 20: ring can't be had with events=free+monitors+parks+exceptions+heap+lines",
+        ),
+        (
+            "format=profilerj,overflow=ring",
+            "option overflow at byte 26: ring can't be had with format=profilerj",
+        ),
+        (
+            "overflow=ring,execdetails=false",
+            "option overflow at byte 9: ring can't be had with execdetails=false",
+        ),
+        (
+            "overflow=ring,format=none",
+            "option overflow at byte 9: ring can't be had with format=none",
+        ),
+        (
+            "overflow=ring,server=enabled",
+            "option overflow at byte 9: ring can't be had with server=enabled",
+        ),
+        (
+            "overflow=ring,burst=at:1s",
+            "option overflow at byte 9: ring can't be had with burst",
+        ),
+        (
+            "overflow=ring,maxsize=1g",
+            "option overflow at byte 9: ring can't be had with maxsize: a ring has the size of buffer",
+        ),
+        (
+            "overflow=ring,file=-",
+            "option overflow at byte 9: ring can't be had with file=-",
+        ),
+        (
+            "overflow=ring,save=exits",
+            r#"option save at byte 19: no such moment "exits"; allowed are exit, request, oom, joined with "+"; did you mean "exit"?"#,
         ),
         (
             "overflow=lose",
-            r#"option overflow at byte 9: no such value "lose"; allowed are block, drop"#,
+            r#"option overflow at byte 9: no such value "lose"; allowed are block, drop, ring"#,
         ),
         (
             "buffer=",

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 impl Work {
     pub(super) fn next_action(&mut self, at: u64) {
-        self.merge_until(at);
+        if self.ring.is_none() {
+            self.merge_until(at); // a ring keeps it
+        }
         if let Some((_, action, done)) = self.actions.pop_front() {
             let acted = self.act(at, action);
             // Who asked for it finds all of it written, and told.
@@ -162,6 +164,7 @@ impl Work {
                 handshake.meet(*self.progress.lock());
                 self.open(at, next, OpenCalls::Enter);
             }
+            Action::Save(why) => self.save(at, why),
             Action::Follow => {
                 if self.files.as_ref().is_some_and(|files| files.is_ending) {
                     self.follow(at);

@@ -4,6 +4,7 @@ mod actions;
 mod committing;
 mod flushing;
 mod following;
+mod ring;
 mod trace;
 mod traces;
 
@@ -17,6 +18,7 @@ use crate::clock;
 use crossbeam_channel::{Receiver, Sender, select};
 use flushing::{Flushing, write};
 use parking_lot::Mutex;
+use ring::Ring;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,6 +51,8 @@ pub(super) struct Work {
     written: u64,
     /// How many announcements were taken.
     announced: u64,
+    /// Where the buffers keep the newest events.
+    ring: Option<Ring>,
     /// Where the trace is bounded in size.
     files: Option<Files>,
     /// It is recorded without a burst.
@@ -70,6 +74,7 @@ impl Work {
     pub(super) fn new(setup: Setup, progress: Arc<Mutex<Progress>>) -> Self {
         let merge = Merge::new(setup.empty.clone(), setup.commits.is_some());
         Self {
+            ring: Ring::of(&setup.options),
             setup,
             merge,
             trace: None,
@@ -195,7 +200,11 @@ impl Work {
                 _ => break,
             }
         }
-        self.merge_until(limit);
+        match (&self.ring, last) {
+            (None, _) => self.merge_until(limit),
+            (Some(_), false) => self.make_room(limit),
+            (Some(_), true) => self.save_last(),
+        }
         if let Some(trace) = &mut self.trace
             && !last
             && !trace.is_over
@@ -238,7 +247,7 @@ impl Work {
             self.written = limit;
         }
         while !self.has_failed {
-            match self.merge_some(limit) {
+            match self.merge_some(limit, usize::MAX) {
                 Merged::All => break,
                 Merged::ToCommit => self.commit(),
                 Merged::FileFull => self.end_file(limit),
@@ -246,8 +255,8 @@ impl Work {
         }
     }
 
-    /// As [`Self::merge_until`], as far as it goes without something else.
-    fn merge_some(&mut self, limit: u64) -> Merged {
+    /// As [`Self::merge_until`], as far as it goes without something else, or until so many chunks are read.
+    fn merge_some(&mut self, limit: u64, chunks: usize) -> Merged {
         let bound = self.bound();
         let Some(trace) = &mut self.trace else {
             return Merged::All;
@@ -265,7 +274,8 @@ impl Work {
         };
         let is_whole = loop {
             let told = trace.compilations.first().filter(|time| *time <= limit);
-            if !self.merge.run(told.unwrap_or(limit), &mut sink) {
+            let until = told.unwrap_or(limit);
+            if !self.merge.run(until, &mut sink, chunks) {
                 break false;
             }
             let Some(told) = told.and_then(|_| trace.compilations.take()) else {

@@ -10,7 +10,7 @@ use super::trace::{Trace, process_cpu};
 use crate::instrument::lines::LineCounters;
 use crate::{clock, log};
 use jtrail_model::{AgentDestroy, ClockNote, Event, Timestamp, TraceEnd};
-use jtrail_options::{Events, Options, OutputFormat, Server};
+use jtrail_options::{Events, Options, OutputFormat, Overflow, Server};
 use jtrail_records::{OpenCalls, Settings, Timeline, Translator};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -246,6 +246,7 @@ fn span(time: Duration) -> jtrail_model::Duration {
 /// What a translator has to know of a trace.
 fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
     let has_bursts = setup.bursts.is_some();
+    let is_one_of_many = options.max_size.is_some() || options.overflow == Overflow::Ring;
     let keeps_stacks = options.format.keeps_stacks();
     Settings {
         tell_threads: options.events.contains(Events::THREADS),
@@ -253,8 +254,8 @@ fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
         aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
         alloc_sites: options.alloc_sites,
         off: Some(Events::ALL.without(options.events)),
-        keeps_details: options.server != Server::Standalone || options.max_size.is_some(),
-        keeps_code: options.max_size.is_some(),
+        keeps_details: options.server != Server::Standalone || is_one_of_many,
+        keeps_code: is_one_of_many,
         heap_name: options.heap_name.clone(),
         started,
         has_gate: has_bursts && !keeps_stacks,

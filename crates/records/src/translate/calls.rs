@@ -28,6 +28,24 @@ impl Call {
         }
     }
 
+    /// One that the trace does not count.
+    #[inline(always)]
+    pub(super) fn hidden(method: u32, phase: Phase) -> Self {
+        Self {
+            is_hidden: true,
+            ..Self::new(method, 0, phase)
+        }
+    }
+
+    /// Whether a return of `method` can only be its end, and it is hidden.
+    #[inline(always)]
+    pub(super) fn is_hidden_one_of(&self, method: u32) -> bool {
+        (self.method == method)
+            & (self.phase == Phase::Constructed)
+            & self.is_hidden
+            & !self.is_shown
+    }
+
     pub(super) fn hide(&mut self) {
         (self.is_hidden, self.is_shown) = (true, false);
     }
@@ -116,10 +134,7 @@ impl Translator {
     fn hide_call(&mut self, number: u32, method: u32) {
         let phase = slot(&mut self.known, method).phase;
         let thread = self.thread(number);
-        thread.calls.push(Call {
-            is_hidden: true,
-            ..Call::new(method, 0, phase)
-        });
+        thread.calls.push(Call::hidden(method, phase));
         thread.hidden += 1;
     }
 

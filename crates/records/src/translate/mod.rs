@@ -105,6 +105,8 @@ pub struct Translator {
     totals: Totals,
     /// Snapshots taken on request.
     snapshots: u64,
+    /// There is no trace.
+    is_silent: bool,
     /// Since when collection pauses.
     paused: Option<Timestamp>,
     /// It does so because the trace ended there.
@@ -215,6 +217,7 @@ impl Translator {
             settings,
             totals: Totals::default(),
             snapshots: 0,
+            is_silent: false,
             paused: None,
             is_cut: false,
             cut_off: None,

@@ -200,6 +200,7 @@ impl Translator {
         }
         self.collecting = false;
         (self.paused, self.is_cut, self.cut_off) = (None, false, None);
+        self.is_silent = false;
         self.objects.forget_definitions();
         self.code.clear();
         let told = std::mem::take(&mut self.lines_told);
@@ -258,6 +259,7 @@ impl Translator {
     pub fn go_silent(&mut self) {
         self.encoder = Self::silent();
         self.out.clear();
+        self.is_silent = true;
         self.paused.get_or_insert_default();
     }
 }

@@ -14,6 +14,9 @@ pub(super) const MOST_STEPS: usize = 256;
 impl Translator {
     /// Writes the first calls of a run, as far as they are usual; how many.
     pub(super) fn called(&mut self, number: u32, run: Run<'_>) -> usize {
+        if self.is_silent {
+            return self.passed_by(number, run);
+        }
         if self.paused.is_some() || self.settings.aggregate {
             return 0;
         }
@@ -30,6 +33,45 @@ impl Translator {
             }
             _ => self.steps(number, run, run.most_ticks(), time_of),
         }
+    }
+
+    /// As [`Self::called`], where there is no trace: what is open is kept up, and that is all.
+    fn passed_by(&mut self, number: u32, run: Run<'_>) -> usize {
+        if self.ended.get(number as usize) == Some(&true) {
+            return 0; // what comes behind a thread's end is counted as lost
+        }
+        let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
+            return 0;
+        };
+        let most_ticks = run.most_ticks();
+        let (mut count, mut last) = (0, None);
+        for &word in run.words {
+            let method = record::method(word);
+            let Some(known) = self.known.get(method as usize) else {
+                break;
+            };
+            if run.ticks_behind_first(word) > most_ticks {
+                break;
+            }
+            if record::is_leave(word) {
+                match thread.calls.last() {
+                    Some(call) if call.is_hidden_one_of(method) => _ = thread.calls.pop(),
+                    _ => break,
+                }
+                thread.hidden -= 1;
+            } else {
+                thread.calls.push(Call::hidden(method, known.phase));
+                thread.hidden += 1;
+            }
+            count += 1;
+            last = Some(word);
+        }
+        if let Some(last) = last {
+            // What is lost behind it begins there.
+            let time = Timestamp(self.timeline.at(run.time(last)));
+            thread.last = thread.last.max(time);
+        }
+        count
     }
 
     /// As [`Self::called`], of words that are so many ticks behind the first one at most.

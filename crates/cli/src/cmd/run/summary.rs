@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::output::{bytes, count, time};
 use jtrail_formats::trail::Parts;
 use jtrail_model::{Event, Note, Totals};
-use jtrail_options::{Options, OutputFormat, Pattern};
+use jtrail_options::{Options, OutputFormat, Overflow, Pattern};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -39,6 +39,14 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         return Ok(());
     }
     let files = files(ran);
+    if files.is_empty() && ran.options.overflow == Overflow::Ring {
+        writeln!(
+            streams.err,
+            "jtrail: ran {took}; nothing was saved (overflow=ring, save={})",
+            ran.options.save
+        )?;
+        return Ok(());
+    }
     if files.is_empty() {
         writeln!(
             streams.err,

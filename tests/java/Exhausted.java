@@ -1,0 +1,38 @@
+import java.util.ArrayList;
+import java.util.List;
+
+/** Uses up its memory once, and says so; it goes on for some time then. */
+public final class Exhausted {
+    static int sink;
+
+    public static void main(String[] args) throws Exception {
+        before(0);
+        try {
+            fill(new ArrayList<>());
+        } catch (OutOfMemoryError e) {
+            System.out.println("[full]");
+        }
+        for (int i = 0; i < 40; i++) {
+            Thread.sleep(10);
+            behind(i);
+        }
+    }
+
+    static void before(int n) {
+        sink += n;
+    }
+
+    static void fill(List<Object> all) {
+        while (true) {
+            all.add(one());
+        }
+    }
+
+    static Object one() {
+        return new byte[1 << 18];
+    }
+
+    static void behind(int n) {
+        sink += n;
+    }
+}

@@ -1,0 +1,210 @@
+//! The newest events are kept in the buffers (`overflow=ring`), and become a trace when something happens.
+
+use crate::common::{VERSIONS, agent, at_once, program};
+use crate::live_files::files;
+use crate::live_formats::assert_verified;
+use crate::source::compile;
+use jtrail_formats::{Item, Reader};
+use jtrail_model::{Event, MethodId, ThreadId, Timestamp};
+use jtrail_testkit::{Jdk, temp_dir};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+
+/// Calls of a trace.
+#[derive(Default)]
+struct Calls {
+    /// By method, begins and ends.
+    counts: HashMap<String, (u64, u64)>,
+    /// By thread, the calls that are open at the end, outermost first.
+    open: HashMap<String, Vec<String>>,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+}
+
+impl Calls {
+    /// Reads a trace in which each leave is that of the innermost call.
+    fn read(file: &Path) -> Self {
+        assert_verified(file);
+        let mut all = Self::default();
+        let mut threads: HashMap<ThreadId, String> = HashMap::new();
+        let mut methods: HashMap<MethodId, String> = HashMap::new();
+        let mut reader = Reader::new(File::open(file).expect("a file")).expect("a trace");
+        let visit = |item: Item<'_>| {
+            let Item::Event { event, .. } = item else {
+                panic!("{}: {item:?}", file.display());
+            };
+            match event {
+                Event::ThreadStart(e) => _ = threads.insert(e.thread, e.name.into_owned()),
+                Event::MethodDef(e) => _ = methods.insert(e.method, e.name.into_owned()),
+                Event::MethodEnter(e) => {
+                    let (thread, method) = (&threads[&e.thread], &methods[&e.method]);
+                    all.open
+                        .entry(thread.clone())
+                        .or_default()
+                        .push(method.clone());
+                    all.counts.entry(method.clone()).or_default().0 += 1;
+                    all.first.get_or_insert(e.time);
+                    all.last = Some(e.time);
+                }
+                Event::MethodLeave(e) => {
+                    let (thread, method) = (&threads[&e.thread], &methods[&e.method]);
+                    let open = all.open.get_mut(thread).and_then(Vec::pop);
+                    assert_eq!(open.as_ref(), Some(method), "{thread}");
+                    all.counts.entry(method.clone()).or_default().1 += 1;
+                    all.last = Some(e.time);
+                }
+                _ => {}
+            }
+            ControlFlow::<()>::Continue(())
+        };
+        reader.for_each(visit).expect("it can be read");
+        all
+    }
+
+    fn events(&self) -> u64 {
+        self.counts
+            .values()
+            .map(|(begun, ended)| begun + ended)
+            .sum()
+    }
+}
+
+#[test]
+fn the_last_events_are_written_at_the_end() {
+    let folder = temp_dir();
+    compile("Many", include_str!("java/Many.java"), folder.path());
+    for jdk in Jdk::require(&VERSIONS) {
+        for (format, clock) in [("trail", "exact"), ("trail", "tick"), ("binary", "exact")] {
+            let to = temp_dir();
+            let file = to.path().join("trace.it");
+            let options = format!(
+                "format={format},clock={clock},overflow=ring,save=exit,buffer=16m,include=Many.rounds,include=Many.outer,include=Many.inner,file={}",
+                file.display()
+            );
+            let run = program(&jdk, "Many")
+                .class_path(folder.path())
+                .arg("200000");
+            let output = run.agent(agent(), options).output();
+            output.assert_exit(0);
+            let what = format!("{format}, {clock}, JDK {}: {output}", jdk.feature);
+            assert_eq!(output.stdout, "done\n", "{what}");
+            let calls = Calls::read(&file);
+            // A record is a word; 8 million were made.
+            let room = (16 << 20) / 8;
+            let events = calls.events();
+            assert!((room / 2..=room).contains(&events), "{events}, {what}");
+            assert!(calls.open.values().all(Vec::is_empty), "{what}");
+            // The last ones of each thread that was still there, as far as they go back.
+            let (begun, ended) = calls.counts["outer"];
+            assert_eq!(begun, ended, "{what}");
+            assert_eq!(calls.counts["rounds"].0, calls.counts["rounds"].1, "{what}");
+            let told = format!(" events, are in {} (exit)\n", file.display());
+            assert!(output.stderr.ends_with(&told), "{what}");
+            assert!(
+                output.stderr.contains(&format!(" s, {events} events")),
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_for_is_written_once() {
+    at_once(|jdk| {
+        let to = temp_dir();
+        let file = to.path().join("trace.it");
+        let options = format!(
+            "format=trail,overflow=ring,save=request,buffer=4m,include=harness.Cycles,file={}",
+            file.display()
+        );
+        let run = program(jdk, "harness.Cycles").agent(agent(), options);
+        let mut running = run.spawn().expect("it starts");
+        let input = running.stdin();
+        running.wait_ready();
+        let pid = running.pid().to_string();
+        let jcmd = jdk.home.join("bin/jcmd");
+        let jcmd = match jcmd.is_file() {
+            true => jcmd,
+            false => Jdk::newest().home.join("bin/jcmd"),
+        };
+        for _ in 0..3 {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            let asked = Command::new(&jcmd)
+                .args([&*pid, "JVMTI.data_dump"])
+                .output();
+            assert!(asked.expect("it runs").status.success(), "{jdk}");
+        }
+        drop(input);
+        running.wait().expect("it ends").assert_exit(0);
+        let files = files(&file);
+        assert_eq!(files.len(), 3, "{jdk}: {files:?}");
+        let mut before: Option<Calls> = None;
+        for file in &files {
+            let calls = Calls::read(file);
+            assert!(calls.counts["step"].1 > 100, "{jdk}: {:?}", calls.counts);
+            // What is open at one's end is open at the next one's begin, and nothing is in both.
+            if let Some(before) = before {
+                assert!(calls.first >= before.last, "{jdk}");
+            }
+            assert!(
+                calls.open.values().any(|open| open == &["run"]),
+                "{jdk}: {:?}",
+                calls.open
+            );
+            before = Some(calls);
+        }
+    });
+}
+
+#[test]
+fn the_end_of_memory_is_written_and_nothing_else() {
+    let folder = temp_dir();
+    compile(
+        "Exhausted",
+        include_str!("java/Exhausted.java"),
+        folder.path(),
+    );
+    at_once(|jdk| {
+        for save in ["oom", "request"] {
+            let to = temp_dir();
+            let file = to.path().join("trace.it");
+            let options = format!(
+                "format=trail,overflow=ring,save={save},include=Exhausted,file={}",
+                file.display()
+            );
+            let run = program(jdk, "Exhausted")
+                .class_path(folder.path())
+                .jvm_arg("-Xmx32m");
+            let output = run.agent(agent(), options).output();
+            output.assert_exit(0);
+            // HotSpot itself says so on the standard output, where an agent wants to know.
+            let is_ours = |line: &&str| !line.contains("Posting Resource Exhausted event");
+            let said: Vec<&str> = output.stdout.lines().filter(is_ours).collect();
+            assert_eq!(said, ["[full]"], "{jdk}");
+            assert!(
+                save == "oom" || said.len() == output.stdout.lines().count(),
+                "{jdk}"
+            );
+            if save == "request" {
+                assert!(!fs::exists(&file).expect("a folder"), "{jdk}: {output}");
+                assert_eq!(output.stderr, "", "{jdk}");
+                continue;
+            }
+            let calls = Calls::read(&file);
+            assert_eq!(calls.counts["before"], (1, 1), "{jdk}");
+            let (begun, ended) = calls.counts["one"];
+            assert!(
+                begun > 50 && (begun == ended || begun == ended + 1),
+                "{jdk}: {begun}, {ended}"
+            );
+            assert!(
+                !calls.counts.contains_key("behind") || calls.counts["behind"].0 < 20,
+                "{jdk}"
+            );
+            assert!(output.stderr.contains(" (oom)\n"), "{jdk}: {output}");
+        }
+    });
+}
