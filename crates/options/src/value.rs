@@ -328,25 +328,24 @@ fn time_text(time: Duration, units: &[(&str, u64)]) -> String {
 pub(crate) const BUFFER_LIMITS: (u64, u64) = (1 << 20, 64 << 30);
 
 pub(crate) fn parse_buffer(text: &str) -> Result<u64, String> {
-    let bytes = parse_size(text)?;
-    if bytes < BUFFER_LIMITS.0 || bytes > BUFFER_LIMITS.1 {
-        return Err(format!(
-            "{} is out of bounds; allowed is 1m to 64g",
-            quoted(text)
-        ));
-    }
-    Ok(bytes)
+    parse_size_within(text, BUFFER_LIMITS)
 }
 
 /// Smallest and largest `maxsize`, in bytes.
 pub(crate) const MAX_SIZE_LIMITS: (u64, u64) = (1 << 20, 1 << 50);
 
 pub(crate) fn parse_max_size(text: &str) -> Result<u64, String> {
+    parse_size_within(text, MAX_SIZE_LIMITS)
+}
+
+fn parse_size_within(text: &str, (least, most): (u64, u64)) -> Result<u64, String> {
     let bytes = parse_size(text)?;
-    if bytes < MAX_SIZE_LIMITS.0 || bytes > MAX_SIZE_LIMITS.1 {
+    if bytes < least || bytes > most {
         return Err(format!(
-            "{} is out of bounds; allowed is 1m to 1048576g",
-            quoted(text)
+            "{} is out of bounds; allowed is {} to {}",
+            quoted(text),
+            size_text(least),
+            size_text(most)
         ));
     }
     Ok(bytes)
