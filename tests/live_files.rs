@@ -176,13 +176,13 @@ fn many(jdk: &Jdk, classes: &Path, file: &Path, rounds: u64, more: &str) -> Outp
 
 /// All formats that have single calls, with how many rounds a trace is some megabytes, and what a file may have of them.
 const FORMATS: [(&str, u64, u64); 7] = [
-    ("xml", 6_000, MB),
-    ("binary", 10_000, MB),
+    ("xml", 2_000, MB),
+    ("binary", 3_000, MB),
     // It begins with what all classes declare.
     ("jinsight", 40_000, 2 * MB),
     ("mlpd", 40_000, MB),
-    ("tracelog", 20_000, MB),
-    ("trail", 400_000, MB),
+    ("tracelog", 10_000, MB),
+    ("trail", 300_000, MB),
     ("trail,spool=false,buffer=1m", 300_000, MB),
 ];
 
@@ -344,11 +344,12 @@ fn number_of(file: &Path) -> u64 {
 fn each_file_is_a_trace_of_its_own() {
     for jdk in Jdk::require(&VERSIONS) {
         // What a JVM says and how a format says it are apart from each other.
-        let more: &[&str] = match jdk.feature {
-            17 | 25 => &["mlpd", "jinsight"],
-            _ => &[],
+        let formats: &[&str] = match jdk.feature {
+            11 => &["binary"],
+            21 => &["trail"],
+            _ => &["binary", "trail", "mlpd", "jinsight"],
         };
-        for &format in ["binary", "trail"].iter().chain(more) {
+        for &format in formats {
             let to = temp_dir();
             let first = to.path().join("trace.it");
             let options = format!(

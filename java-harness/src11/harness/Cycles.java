@@ -6,18 +6,16 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntSupplier;
 
 /**
  * For agents that come and go, again and again. Threads work all the time: calls, objects, a monitor, exceptions; they are in one long call each, so
  * an agent finds them in the middle of methods when it comes and when it goes. Says [ready], and then obeys the lines of its input, each with an answer:
- * "thread" starts one more thread, a virtual one every other time where there are such; "again" has the JVM make classes anew ({@link Again}); "classes" loads a class some times over, calls it, and lets it go; "figures" collects garbage and prints what the JVM
+ * "thread" starts one more thread, a virtual one every other time where there are such; "again" has the JVM make classes anew ({@link Again}); "classes" loads classes and lets them go ({@link Guests}); "figures" collects garbage and prints what the JVM
  * uses now, in bytes. At the end all threads' results are compared with what they must be.
  */
 public final class Cycles {
     private static final int THREADS = 2;
     private static final int STEPS = 50;
-    private static final int GUESTS = 5;
     private static final Object LOCK = new Object();
     private static volatile boolean over;
 
@@ -86,12 +84,6 @@ public final class Cycles {
         return thread;
     }
 
-    /** A class of a loader that nobody has any more afterwards. */
-    private static int guest() throws ReflectiveOperationException {
-        Class<?> guest = Class.forName("harness.Everything$Guest", true, new Everything.GuestLoader());
-        return ((IntSupplier) guest.getDeclaredConstructor().newInstance()).getAsInt();
-    }
-
     private static String figures() {
         System.gc();
         long metaspace = 0;
@@ -132,11 +124,7 @@ public final class Cycles {
             } else if (line.equals("again")) {
                 System.out.println("[again " + Again.make() + "]");
             } else if (line.equals("classes")) {
-                int sum = 0;
-                for (int i = 0; i < GUESTS; i++) {
-                    sum += guest();
-                }
-                System.out.println("[classes " + sum + "]");
+                System.out.println(Guests.load());
             } else if (line.equals("figures")) {
                 System.out.println("[figures " + ++asked + "] " + figures());
             }
