@@ -92,10 +92,10 @@ fn the_last_events_are_written_at_the_end() {
             let what = format!("{format}, {clock}, JDK {}: {output}", jdk.feature);
             assert_eq!(output.stdout, "done\n", "{what}");
             let calls = Calls::read(&file);
-            // A record is a word; 4 million were made.
+            // Of 32 chunks, 20 are full or more, less two for each of the threads that come and go. A record is a word; 4 million were made.
             let room = (8 << 20) / 8;
             let events = calls.events();
-            assert!((room / 2..=room).contains(&events), "{events}, {what}");
+            assert!((room / 4..=room).contains(&events), "{events}, {what}");
             assert!(calls.open.values().all(Vec::is_empty), "{what}");
             // The last ones of each thread that was still there, as far as they go back.
             let (begun, ended) = calls.counts["outer"];
