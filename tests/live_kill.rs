@@ -169,8 +169,12 @@ fn compare_files(left: &Left, context: &str) -> usize {
     let files = files(&left.trail);
     let with_spool: Vec<_> = files.iter().filter(|f| folder_of(f).exists()).collect();
     assert!(with_spool.len() <= 1, "{context}: {with_spool:?}");
+    // Behind it there may be one that was just made, with nothing in it but its begin.
+    let last = files.iter().position(|file| folder_of(file).exists());
+    let whole = last.map_or(files.len(), |last| last + 1);
+    assert!(whole + 1 >= files.len(), "{context}: {files:?}");
     let mut all: HashMap<String, u64> = HashMap::new();
-    for file in &files {
+    for file in &files[..whole] {
         let calls = match folder_of(file).exists() {
             true => {
                 let left = Left {
