@@ -16,7 +16,6 @@ use jtrail_options::{
     BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange,
 };
 use parking_lot::Mutex;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -31,7 +30,7 @@ pub(super) struct Commander {
     notifier: Notifier,
     waiting: Arc<Waiting>,
     /// Files that we named ourselves.
-    files: u32,
+    files: u64,
     /// The agent is to leave when all clients are gone.
     leaves: Leaves,
 }
@@ -114,7 +113,7 @@ impl Commander {
                 let output = Output::open(&Target::Path(path.clone()));
                 (path, output)
             }
-            false => self.open_numbered(&path),
+            false => Output::create_numbered(&path, &mut self.files),
         };
         let output = output.map_err(|e| failed(format!("cannot write {}: {e}", path.display())))?;
         Ok((output, path))
@@ -128,21 +127,6 @@ impl Commander {
                 Err(Failure::at(ErrorCode::Invalid, place, message))
             }
             false => Ok(()),
-        }
-    }
-
-    /// `trace.trcbin`, and then `trace-2.trcbin` and so on. A trace that was there stays.
-    fn open_numbered(&mut self, path: &Path) -> (PathBuf, io::Result<Output>) {
-        loop {
-            self.files += 1;
-            let path = match self.files {
-                1 => path.to_owned(),
-                n => crate::writer::beside(path, n.into()),
-            };
-            match Output::create(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                output => return (path, output),
-            }
         }
     }
 

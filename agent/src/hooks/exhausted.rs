@@ -5,12 +5,12 @@ use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use crate::writer::Action;
 use jni::sys::{JNIEnv, jint};
-use jtrail_options::{Options, Overflow, SaveMoments};
+use jtrail_options::{Options, SaveMoments};
 use std::ffi::{c_char, c_void};
 
 /// Whether the JVM has to tell of it.
 pub(super) fn is_told(options: &Options) -> bool {
-    options.overflow == Overflow::Ring && options.save.contains(SaveMoments::OUT_OF_MEMORY)
+    options.saves_at(SaveMoments::OUT_OF_MEMORY)
 }
 
 /// The thread goes on at once: it may hold what others wait for.
@@ -23,7 +23,8 @@ pub(super) unsafe extern "system" fn exhausted(
 ) {
     guard::run("the end of memory", || {
         if let Some(agent) = agent::get() {
-            drop(agent.writer.begin(agent.moment(), Action::Save("oom")));
+            let save = Action::Save(SaveMoments::OUT_OF_MEMORY);
+            drop(agent.writer.begin(agent.moment(), save));
         }
     });
 }

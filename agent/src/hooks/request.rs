@@ -8,18 +8,13 @@ use crate::buffer::record::Code;
 use crate::jvmti::abi::RawEnv;
 use crate::writer::Action;
 use crate::{guard, jni};
-use jtrail_options::{HeapMoments, Options, OutputFormat, Overflow, SaveMoments};
+use jtrail_options::{HeapMoments, Options, OutputFormat, SaveMoments};
 
 /// Whether these options have something to do at a request.
 pub(super) fn is_wanted(options: &Options) -> bool {
     heap::wanted(options, options.events, HeapMoments::REQUEST)
         || has_document(options)
-        || is_saved(options)
-}
-
-/// Whether the newest events are written.
-fn is_saved(options: &Options) -> bool {
-    options.overflow == Overflow::Ring && options.save.contains(SaveMoments::REQUEST)
+        || options.saves_at(SaveMoments::REQUEST)
 }
 
 /// Whether the trace is one document, which can be had before its end.
@@ -53,8 +48,9 @@ fn answer(agent: &Agent) {
         thread::last_words(agent, env, buffer);
         record(agent, Some(buffer), Code::Snapshot, &[0]);
     }
-    if is_saved(&agent.options) {
+    if agent.options.saves_at(SaveMoments::REQUEST) {
         thread::last_words(agent, env, buffer);
-        agent.writer.act(agent.moment(), Action::Save("request"));
+        let save = Action::Save(SaveMoments::REQUEST);
+        agent.writer.act(agent.moment(), save);
     }
 }

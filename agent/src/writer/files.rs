@@ -1,6 +1,5 @@
 //! The files of a trace, where their size is bounded.
 
-use super::output::beside;
 use super::{Output, losses};
 use crate::log;
 use jtrail_formats::Loss;
@@ -91,20 +90,9 @@ impl Files {
         Some((self.number, before.to_string_lossy().into_owned()))
     }
 
-    /// Opens the next one. A file that was there stays.
-    ///
-    /// # Errors
-    /// When it can't be made; with its path.
-    pub(super) fn next(&mut self) -> Result<(Output, PathBuf), (PathBuf, io::Error)> {
-        loop {
-            self.number += 1;
-            let path = beside(&self.first, self.number);
-            match Output::create(&path) {
-                Ok(output) => return Ok((output, path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err((path, error)),
-            }
-        }
+    /// Opens the next one.
+    pub(super) fn next(&mut self) -> (PathBuf, io::Result<Output>) {
+        Output::create_numbered(&self.first, &mut self.number)
     }
 
     /// Adds what a file lacks; it is made what all of them lack so far.

@@ -23,7 +23,7 @@ pub(crate) use jtrail_records::Announcement;
 pub(crate) use jtrail_records::announce::{
     ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo, MethodInfo, ThreadInfo,
 };
-pub(crate) use output::{FileId, Output, beside, part};
+pub(crate) use output::{FileId, Output, part};
 pub(crate) use preamble::hostname;
 
 use crate::buffer::{Full, Returns};
@@ -33,7 +33,7 @@ use crate::spool::Commits;
 use crate::ticks::Ticks;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_model::{Cost, Totals};
-use jtrail_options::{BurstLimit, Options, OutputFormat};
+use jtrail_options::{BurstLimit, Options, OutputFormat, SaveMoments};
 use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
@@ -78,8 +78,8 @@ pub(crate) enum Action {
     Rotate(NextTrace, Handshake),
     /// The file is full, and all that was recorded by then is in it: the trace goes on in another one.
     Follow,
-    /// What is in the buffers becomes a trace, for that reason, where they keep the newest events.
-    Save(&'static str),
+    /// What is in the buffers becomes a trace, at that moment, where they keep the newest events.
+    Save(SaveMoments),
     /// From here on, a burst: it ends by itself.
     Burst(Burst),
     /// A burst that began by itself, by the number of what began it.

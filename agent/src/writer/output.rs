@@ -48,9 +48,25 @@ impl Output {
     ///
     /// # Errors
     /// When it can't be made, or there is one.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    fn create(path: &Path) -> io::Result<Self> {
         let to = To::File(File::create_new(path)?, path.to_owned());
         Ok(Self { to, written: 0 })
+    }
+
+    /// A new file, with the next number: `first` itself has number 1, and the others are beside it. A file that was there stays, and its
+    /// number is passed over.
+    pub(crate) fn create_numbered(first: &Path, number: &mut u64) -> (PathBuf, io::Result<Self>) {
+        loop {
+            *number += 1;
+            let path = match *number {
+                1 => first.to_owned(),
+                n => beside(first, n),
+            };
+            match Self::create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                output => return (path, output),
+            }
+        }
     }
 
     /// Opens `target` for writing; what an existing file held is gone.
@@ -174,7 +190,7 @@ pub(crate) fn part(path: &Path) -> PathBuf {
 }
 
 /// The name of a further file: `trace-7.xml` beside `trace.xml`.
-pub(crate) fn beside(path: &Path, number: u64) -> PathBuf {
+fn beside(path: &Path, number: u64) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(format!("-{number}"));
     if let Some(extension) = path.extension() {

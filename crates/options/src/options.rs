@@ -211,6 +211,11 @@ impl Options {
             && self.overflow != Overflow::Ring
     }
 
+    /// Whether the newest events are kept, and written at that moment.
+    pub fn saves_at(&self, moment: SaveMoments) -> bool {
+        self.overflow == Overflow::Ring && self.save.contains(moment)
+    }
+
     /// Whether the trace is one of sums, which are written when it ends.
     pub fn is_of_sums(&self) -> bool {
         !self.exec_details || self.format == OutputFormat::ProfilerJ

@@ -164,7 +164,7 @@ impl Work {
                 handshake.meet(*self.progress.lock());
                 self.open(at, next, OpenCalls::Enter);
             }
-            Action::Save(why) => self.save(at, why),
+            Action::Save(moment) => self.save(at, moment),
             Action::Follow => {
                 if self.files.as_ref().is_some_and(|files| files.is_ending) {
                     self.follow(at);

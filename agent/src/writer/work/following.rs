@@ -57,9 +57,10 @@ impl Work {
     /// The trace goes on in another file from the tick `at` on.
     pub(super) fn follow(&mut self, at: u64) {
         let Some(files) = &mut self.files else { return };
-        let (output, path) = match files.next() {
-            Ok(next) => next,
-            Err((path, error)) => {
+        let (path, output) = files.next();
+        let output = match output {
+            Ok(output) => output,
+            Err(error) => {
                 log::say(&format!(
                     "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read",
                     path.display()

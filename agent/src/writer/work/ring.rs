@@ -1,14 +1,11 @@
 //! The buffers keep the newest events (`overflow=ring`). There is no trace; the oldest records are read where room is needed, and only what is open
 //! is kept of them. When something happens, what is there becomes a trace, which begins with the calls that are open then.
 
-use super::super::output::beside;
 use super::super::{NextTrace, Output, hostname};
 use super::{Merged, Work};
 use crate::log;
 use jtrail_options::{Options, Overflow, SaveMoments, Target};
 use jtrail_records::OpenCalls;
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -41,28 +38,38 @@ impl Work {
 
     /// The program ends.
     pub(super) fn save_last(&mut self) {
-        if self.setup.options.save.contains(SaveMoments::EXIT) {
-            self.save(u64::MAX, "exit");
+        if self.setup.options.saves_at(SaveMoments::EXIT) {
+            self.save(u64::MAX, SaveMoments::EXIT);
         }
     }
 
     /// Writes what was recorded up to the tick `at` and is still there.
-    pub(super) fn save(&mut self, at: u64, why: &str) {
+    pub(super) fn save(&mut self, at: u64, moment: SaveMoments) {
         let (Some(ring), Some(trace)) = (&mut self.ring, &self.trace) else {
             return;
         };
-        let is_asked_for = matches!(why, "exit" | "request");
         let is_soon = ring.last.is_some_and(|last| last.elapsed() < PAUSE);
-        if is_soon && !is_asked_for {
+        if is_soon && moment == SaveMoments::OUT_OF_MEMORY {
             return;
         }
         let timeline = trace.timeline;
         let begin = self.setup.now().min(at);
         let begin = self.merge.next().unwrap_or(begin).min(begin);
         let options = Arc::clone(&self.setup.options);
-        let (output, path) = match open(&options, ring.last.is_none()) {
-            Ok(opened) => opened,
-            Err((path, error)) => {
+        let target = options
+            .file
+            .expand(std::process::id(), SystemTime::now(), &hostname());
+        let Target::Path(first) = &target else {
+            return; // options don't let it be
+        };
+        // The first one takes the place of a file of its name, as any trace does.
+        let (path, output) = match ring.last {
+            None => (first.clone(), Output::open(&target)),
+            Some(_) => Output::create_numbered(first, &mut 1),
+        };
+        let output = match output {
+            Ok(output) => output,
+            Err(error) => {
                 log::say(&format!(
                     "cannot save to {}: {error}; the program goes on, and so does recording",
                     path.display()
@@ -86,35 +93,8 @@ impl Work {
         let span = timeline.time_of(end - begin).as_secs_f64();
         let events = self.progress.lock().totals.events();
         log::say(&format!(
-            "the last {span:.3} s, {events} events, are in {} ({why})",
+            "the last {span:.3} s, {events} events, are in {} ({moment})",
             path.display()
         ));
-    }
-}
-
-/// Opens the file for what is saved, or another one beside it, if it is not the first.
-fn open(options: &Options, is_first: bool) -> Result<(Output, PathBuf), (PathBuf, io::Error)> {
-    let target = options
-        .file
-        .expand(std::process::id(), SystemTime::now(), &hostname());
-    let path = match &target {
-        Target::Path(path) => path.clone(),
-        Target::Stdout => PathBuf::from("-"), // options don't let it be
-    };
-    if is_first {
-        return match Output::open(&target) {
-            Ok(output) => Ok((output, path)),
-            Err(error) => Err((path, error)),
-        };
-    }
-    let mut number = 1;
-    loop {
-        number += 1;
-        let path = beside(&path, number);
-        match Output::create(&path) {
-            Ok(output) => return Ok((output, path)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err((path, error)),
-        }
     }
 }
