@@ -191,6 +191,11 @@ impl Trace {
                 thread.open -= 1;
                 "method_leave"
             }
+            Event::AggregatedEnter(e) => {
+                let key = &methods[&e.method.0];
+                *self.calls.entry(key.clone()).or_default() += e.calls as u64;
+                "aggregated_enter"
+            }
             Event::Custom(e) => {
                 match Note::parse(&e.body) {
                     Some(note) => {

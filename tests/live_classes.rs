@@ -1,8 +1,8 @@
 //! Classes in full, their end and their redefinition, held against the class files, `javap` and the JVM's own log.
 
 use crate::collectors;
-use crate::common::{VERSIONS, agent, harness, program};
-use crate::live_neighbours;
+use crate::common::{FILTER, VERSIONS, agent, harness, program, traced};
+use crate::{live_counts, live_neighbours};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{ClassDetail, ClassId, Event, Member, MethodId};
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -352,5 +352,27 @@ fn redefinition_by_others_is_told_and_our_own_is_not() {
             assert_eq!(names, ["Early"], "{events}, JDK {}", jdk.feature);
             assert!(classes.redefined[0].1 > 100);
         }
+    }
+}
+
+/// A program that loads classes all the time has no agent that grows with them: what is known of a class goes with its loader.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_known_of_classes_goes_with_their_loaders() {
+    /// Without that, 15,000 such classes took 100 MB.
+    const MOST: u64 = 40_000;
+    for jdk in Jdk::require(&VERSIONS) {
+        let sizes = ["-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch"];
+        let run_it = sizes
+            .iter()
+            .fold(program(&jdk, "harness.Reloads"), |run, size| {
+                run.jvm_arg(size)
+            });
+        let options = format!("format=trail,{FILTER}");
+        let run = traced(run_it.arg("20000"), &options);
+        live_counts::assert_counts(&run, &["harness."]);
+        let more = run.output.counts().fact("kilobytes-more");
+        eprintln!("JDK {}: {more} KB", jdk.feature);
+        assert!(more < MOST, "JDK {}: {more} KB", jdk.feature);
     }
 }

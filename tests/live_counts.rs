@@ -6,7 +6,7 @@ use jtrail_testkit::{Jdk, Run};
 use std::path::Path;
 
 /// Programs that count exactly and end normally, as far as the JVM can load them.
-const PROGRAMS: [&str; 24] = [
+const PROGRAMS: [&str; 25] = [
     "harness.Constructors",
     "harness.DeepRecursion",
     "harness.Enums",
@@ -25,6 +25,7 @@ const PROGRAMS: [&str; 24] = [
     "harness.Proxies",
     "harness.Records",
     "harness.Reflection",
+    "harness.Reloads",
     "harness.Sealed",
     "harness.StaticInit",
     "harness.Streams",
@@ -36,7 +37,7 @@ const PROGRAMS: [&str; 24] = [
 /// Sets of class files of old versions, made by old compilers, with a program in each.
 const OLD_SETS: [&str; 8] = ["v45", "v46", "v47", "v48", "cldc", "jsr14", "v49", "v50"];
 
-fn assert_counts(run: &Traced, packages: &[&str]) {
+pub(crate) fn assert_counts(run: &Traced, packages: &[&str]) {
     let Traced { output, trace } = run;
     output.assert_exit(0);
     trace.assert_sound(output);

@@ -11,7 +11,10 @@ fn a_wrong_option_stops_the_jvm_unless_told_otherwise() {
         for (options, message) in [
             ("format=binry", "did you mean \"binary\"?"),
             ("fromat=binary", "did you mean \"format\"?"),
-            ("overflow=ring,events=+heap", "can't be had with events=heap"),
+            (
+                "overflow=ring,events=+heap",
+                "can't be had with events=heap",
+            ),
             ("start=later", "not available in this version"),
             ("buffer=1", "buffer"),
             ("filters=/nonexistent", "/nonexistent"),

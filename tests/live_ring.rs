@@ -5,13 +5,12 @@ use crate::live_files::files;
 use crate::live_formats::assert_verified;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
-use jtrail_model::{Event, MethodId, ThreadId, Timestamp};
+use jtrail_model::{Event, MethodId, Note, ThreadId, Timestamp};
 use jtrail_testkit::{Jdk, temp_dir};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::Command;
 
 /// Calls of a trace.
 #[derive(Default)]
@@ -125,17 +124,13 @@ fn what_is_asked_for_is_written_once() {
         let input = running.stdin();
         running.wait_ready();
         let pid = running.pid().to_string();
-        let jcmd = jdk.home.join("bin/jcmd");
-        let jcmd = match jcmd.is_file() {
-            true => jcmd,
-            false => Jdk::newest().home.join("bin/jcmd"),
-        };
         for _ in 0..3 {
             std::thread::sleep(std::time::Duration::from_millis(300));
-            let asked = Command::new(&jcmd)
-                .args([&*pid, "JVMTI.data_dump"])
-                .output();
-            assert!(asked.expect("it runs").status.success(), "{jdk}");
+            let said = crate::live_cli::outcome(&["request", &pid]).expect("it is asked");
+            assert!(
+                said.ends_with(" has asked its agents for their data\n"),
+                "{said}"
+            );
         }
         drop(input);
         running.wait().expect("it ends").assert_exit(0);
@@ -205,6 +200,87 @@ fn the_end_of_memory_is_written_and_nothing_else() {
                 "{jdk}"
             );
             assert!(output.stderr.contains(" (oom)\n"), "{jdk}: {output}");
+        }
+    });
+}
+
+/// What a saved trace says of its trigger, and the thread on which that happened.
+fn triggers(file: &Path) -> Vec<(String, String)> {
+    let mut threads: HashMap<ThreadId, String> = HashMap::new();
+    let mut found = Vec::new();
+    let mut reader = Reader::new(File::open(file).expect("a file")).expect("a trace");
+    let visit = |item: Item<'_>| {
+        match item {
+            Item::Event {
+                event: Event::ThreadStart(e),
+                ..
+            } => _ = threads.insert(e.thread, e.name.into_owned()),
+            Item::Event {
+                event: Event::Custom(e),
+                ..
+            } => {
+                if let Some(Note::Burst(burst)) = Note::parse(&e.body) {
+                    let thread = threads.get(&burst.thread).cloned();
+                    found.push((burst.trigger.into_owned(), thread.unwrap_or_default()));
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::<()>::Continue(())
+    };
+    reader.for_each(visit).expect("it can be read");
+    found
+}
+
+#[test]
+fn what_led_to_a_call_a_slow_one_or_an_exception_is_written() {
+    let folder = temp_dir();
+    compile("Saved", include_str!("java/Saved.java"), folder.path());
+    at_once(|jdk| {
+        for (what, clock, trigger) in [
+            ("call", "exact", "call:Saved#alarm:1"),
+            ("slow", "exact", "slow:Saved#slow:100ms"),
+            ("exception", "tick", "exception:Saved$Oops"),
+            ("nothing", "tick", "exception:Saved$Oops"),
+        ] {
+            let to = temp_dir();
+            let file = to.path().join("trace.it");
+            let options = format!(
+                "format=trail,clock={clock},overflow=ring,save={trigger},buffer=64m,include=Saved,file={}",
+                file.display()
+            );
+            let run = program(jdk, "Saved").class_path(folder.path()).arg(what);
+            let output = run.agent(agent(), options).output();
+            output.assert_exit(0);
+            let context = format!("{what}, {jdk}: {output}");
+            assert_eq!(output.stdout, "done\n", "{context}");
+            if what == "nothing" {
+                assert!(!fs::exists(&file).expect("a folder"), "{context}");
+                assert_eq!(output.stderr, "", "{context}");
+                continue;
+            }
+            // Once: the second time comes too soon.
+            assert_eq!(files(&file).len(), 1, "{context}");
+            let told = format!(" events, are in {} ({trigger})\n", file.display());
+            assert!(output.stderr.ends_with(&told), "{context}");
+            let calls = Calls::read(&file);
+            let of = |method: &str| calls.counts.get(method).copied().unwrap_or_default();
+            assert_eq!(of("before"), (1, 1), "{context}");
+            assert!(of("work").0 > 10_000, "{context}");
+            assert_eq!(of("behind"), (0, 0), "{context}");
+            let found = triggers(&file);
+            // It is the watch that finds a call too slow, while it goes on.
+            let thread = if what == "slow" { "" } else { "main" };
+            assert_eq!(
+                found,
+                [(trigger.to_owned(), thread.to_owned())],
+                "{context}"
+            );
+            match what {
+                "call" => assert!(of("alarm").1 == 0, "{context}"),
+                "slow" => assert_eq!(of("slow"), (2, 1), "{context}"),
+                _ => assert_eq!(of("fails").0, 1, "{context}"),
+            }
         }
     });
 }

@@ -43,7 +43,14 @@ pub(crate) struct Bursts {
     gate: Mutex<Gate>,
     open_calls: OpenCalls,
     told: AtomicBool,
+    /// All is recorded, and a trigger has the newest events saved.
+    saves: bool,
+    /// When that was last, in nanoseconds of the system's clock; 0 for never.
+    saved: AtomicU64,
 }
+
+/// So long behind a trigger that has the newest events saved, others are passed over.
+const PAUSE: u64 = 10_000_000_000;
 
 /// A trigger, and what became of it.
 struct Seen {
@@ -97,7 +104,7 @@ impl Bursts {
             begun: AtomicU64::new(0),
         };
         let gate = Gate {
-            stacks: options.format.keeps_stacks(),
+            stacks: options.format.keeps_stacks() || !options.has_bursts(),
             ..Gate::default()
         };
         gate.set();
@@ -108,6 +115,8 @@ impl Bursts {
             gate: Mutex::new(gate),
             open_calls: OpenCalls::default(),
             told: AtomicBool::new(false),
+            saves: !options.has_bursts(),
+            saved: AtomicU64::new(0),
         })))
     }
 
@@ -280,6 +289,37 @@ impl Bursts {
         true
     }
 
+    /// Whether triggers have the newest events saved, and begin no bursts.
+    pub(crate) fn save(&self) -> bool {
+        self.saves
+    }
+
+    /// A trigger has the newest events saved now. `false` if one did shortly before.
+    #[must_use]
+    pub(crate) fn is_save_due(&self, number: usize) -> bool {
+        if number >= self.triggers.len() || !self.armed.load(Ordering::Acquire) {
+            return false;
+        }
+        let now = System::now().max(1);
+        let last = self.saved.load(Ordering::Relaxed);
+        if last != 0 && now.saturating_sub(last) < PAUSE {
+            return false;
+        }
+        let swapped = self
+            .saved
+            .compare_exchange(last, now, Ordering::AcqRel, Ordering::Relaxed);
+        swapped.is_ok()
+    }
+
+    /// A trigger, as the options have it.
+    pub(crate) fn trigger(&self, number: usize) -> String {
+        let seen = self.triggers.get(number);
+        seen.map_or_else(String::new, |seen| match self.saves {
+            true => seen.burst.trigger.to_string(),
+            false => seen.burst.to_string(),
+        })
+    }
+
     /// What [`Self::begin`] has begun.
     pub(crate) fn burst(self: &Arc<Self>, number: usize) -> Option<(Burst, Lasting)> {
         let burst = self.triggers.get(number)?.burst.clone();
@@ -327,7 +367,8 @@ impl Bursts {
     /// The triggers that have begun no burst, the first time that this is asked.
     pub(crate) fn never_begun(&self) -> Vec<String> {
         let first = !self.told.swap(true, Ordering::Relaxed);
-        let all = self.triggers.iter().filter(|_| first);
+        // That there was nothing to save is no news.
+        let all = self.triggers.iter().filter(|_| first && !self.saves);
         all.filter(|seen| seen.begun.load(Ordering::Relaxed) == 0)
             .map(|seen| seen.burst.to_string())
             .collect()

@@ -1,7 +1,8 @@
 //! Classes load: those that the filters include are rewritten.
 
-use super::{api, detail};
+use super::{api, buffer, detail, record};
 use crate::agent::{self, Agent};
+use crate::buffer::record::Code;
 use crate::guard;
 use crate::instrument::special::{OBJECT, PARKING};
 use crate::instrument::{Loader, has_triggers};
@@ -48,7 +49,11 @@ pub(super) unsafe extern "system" fn file_load_hook(
             std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or_default())
         };
         // SAFETY: the callback's own reference.
-        let loader = unsafe { agent.classes.loader(agent.jvmti, loader) };
+        let loader = unsafe {
+            let number = agent.classes.loader(agent.jvmti, loader);
+            agent.classes.watch(env, number, loader);
+            number
+        };
         let again = !redefined.is_null();
         if agent.held().contains(Events::DETAILS) {
             match again {
@@ -73,6 +78,9 @@ pub(super) unsafe extern "system" fn file_load_hook(
             let file = rewritten.as_deref().unwrap_or(bytes);
             agent.classes.note_handlers(loader, file, again);
         }
+        if agent.classes.is_look_due() {
+            forget_gone(agent, env);
+        }
         let Some(rewritten) = rewritten else { return };
         let Ok(size) = jint::try_from(rewritten.len()) else {
             return;
@@ -85,6 +93,17 @@ pub(super) unsafe extern "system" fn file_load_hook(
             }
         }
     });
+}
+
+/// Gives up what is known of classes whose loaders are gone, here and in the writer, which has older records of theirs to read.
+fn forget_gone(agent: &Agent, env: *mut JNIEnv) {
+    let Some(buffer) = buffer(agent, env) else {
+        return; // another thread will come
+    };
+    // SAFETY: the running thread's environment.
+    for class in unsafe { agent.classes.forget_gone(env) } {
+        record(agent, Some(buffer), Code::ClassGone, &[class.into()]);
+    }
 }
 
 /// A class is about to be used.

@@ -3,7 +3,7 @@
 use crate::agent;
 use crate::guard;
 use crate::jvmti::abi::RawEnv;
-use crate::writer::Action;
+use crate::writer::{Action, SaveReason};
 use jni::sys::{JNIEnv, jint};
 use jtrail_options::{Options, SaveMoments};
 use std::ffi::{c_char, c_void};
@@ -23,7 +23,7 @@ pub(super) unsafe extern "system" fn exhausted(
 ) {
     guard::run("the end of memory", || {
         if let Some(agent) = agent::get() {
-            let save = Action::Save(SaveMoments::OUT_OF_MEMORY);
+            let save = Action::Save(SaveReason::Moment(SaveMoments::OUT_OF_MEMORY));
             drop(agent.writer.begin(agent.moment(), save));
         }
     });

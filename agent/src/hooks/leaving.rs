@@ -168,6 +168,7 @@ unsafe fn forget_references(agent: &Agent, env: *mut JNIEnv) {
             objects.forget(env);
             objects.teller.forget(env);
         }
+        agent.classes.forget_references(env);
         agent.own_threads.forget(env);
         agent.snapshots.classes.forget(env);
     }

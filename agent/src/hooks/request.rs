@@ -6,7 +6,7 @@ use super::{buffer, heap, record, thread};
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::jvmti::abi::RawEnv;
-use crate::writer::Action;
+use crate::writer::{Action, SaveReason};
 use crate::{guard, jni};
 use jtrail_options::{HeapMoments, Options, OutputFormat, SaveMoments};
 
@@ -50,7 +50,7 @@ fn answer(agent: &Agent) {
     }
     if agent.options.saves_at(SaveMoments::REQUEST) {
         thread::last_words(agent, env, buffer);
-        let save = Action::Save(SaveMoments::REQUEST);
+        let save = Action::Save(SaveReason::Moment(SaveMoments::REQUEST));
         agent.writer.act(agent.moment(), save);
     }
 }

@@ -10,11 +10,22 @@ use crate::clock::Clock;
 use crate::guard;
 use crate::instrument::class_name;
 use crate::jni;
+use crate::writer::{Action, SaveReason};
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use std::sync::Arc;
 
 /// A burst's trigger has come: the gate opens, and the writer will meet the record.
+/// Where the buffers keep the newest events, these are to be saved; the thread goes on at once.
 fn begin(agent: &Agent, bursts: &Arc<Bursts>, buffer: &ThreadBuffer, trigger: usize) {
+    if bursts.save() {
+        if bursts.is_save_due(trigger) {
+            // SAFETY: it is the running thread's own.
+            let (thread, _) = unsafe { buffer.owners() };
+            let save = Action::Save(SaveReason::Trigger(trigger, Some(thread)));
+            drop(agent.writer.begin(agent.moment(), save));
+        }
+        return;
+    }
     if bursts.begin(trigger) {
         record(agent, Some(buffer), Code::Burst, &[trigger as u64]);
     }

@@ -7,7 +7,7 @@ use super::changes::Changes;
 use super::handlers::{FrameMethod, Handlers};
 use super::known::Known;
 use super::lines::LineCounters;
-use super::loader::{Loader, Loaders};
+use super::loader::{Loader, Loaders, Watched};
 use super::never;
 use super::plan::{Plan, tell_lines, tell_reduced};
 use super::sites::AllocSites;
@@ -29,6 +29,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Default)]
 pub(crate) struct Classes {
     loaders: Loaders,
+    watched: Watched,
     /// Whether the hook is there, so that classes can be rewritten.
     has_hook: AtomicBool,
     /// Whether they are.
@@ -95,6 +96,49 @@ impl Classes {
     pub(crate) unsafe fn loader(&self, jvmti: Jvmti, object: jobject) -> Loader {
         // SAFETY: the caller's promise.
         unsafe { self.loaders.of(jvmti, object) }
+    }
+
+    /// A class of that loader passes the load hook.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `object` a live reference to `loader`, or null.
+    pub(crate) unsafe fn watch(&self, env: *mut JNIEnv, loader: Loader, object: jobject) {
+        if loader != Loader::BOOT && loader != Loader::PLATFORM {
+            // SAFETY: the caller's promise.
+            unsafe { self.watched.add(env, loader, object) };
+        }
+    }
+
+    /// Whether it is time for [`Self::forget_gone`].
+    pub(crate) fn is_look_due(&self) -> bool {
+        self.known.lock().is_look_due()
+    }
+
+    /// Gives up what is known of classes whose loaders are gone. Their numbers.
+    ///
+    /// # Safety
+    /// `env` is the running thread's.
+    pub(crate) unsafe fn forget_gone(&self, env: *mut JNIEnv) -> Vec<u32> {
+        // SAFETY: the caller's promise.
+        let gone = unsafe { self.watched.take_gone(env) };
+        let numbers = self.known.lock().forget_loaders(&gone);
+        if !gone.is_empty() {
+            self.hooked
+                .lock()
+                .retain(|(loader, _)| !gone.contains(loader));
+            self.handlers.forget(&gone);
+            self.forget_jmethods();
+        }
+        numbers
+    }
+
+    /// Gives up the references to loaders.
+    ///
+    /// # Safety
+    /// `env` is the running thread's.
+    pub(crate) unsafe fn forget_references(&self, env: *mut JNIEnv) {
+        // SAFETY: the caller's promise.
+        unsafe { self.watched.forget(env) };
     }
 
     /// Whether a class (`a/b/C`) passed the load hook before, and was included.
@@ -453,7 +497,8 @@ pub(crate) fn has_triggers(agent: &Agent, name: &str) -> bool {
 
 /// What rewritten classes call: behind a gate where only bursts are recorded.
 pub(super) fn hooks_of(agent: &Agent) -> Hooks<'static> {
-    let hooks = match (&agent.bursts, &agent.ticks) {
+    let bursts = agent.bursts.as_ref().filter(|_| agent.options.has_bursts());
+    let hooks = match (bursts, &agent.ticks) {
         (Some(_), _) => Hooks::JTRAIL_BURST,
         (None, Some(_)) => Hooks::JTRAIL_TICK,
         (None, None) => Hooks::JTRAIL,

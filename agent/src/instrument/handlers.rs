@@ -8,7 +8,7 @@ use super::loader::Loader;
 use crate::jvmti::Lines;
 use jtrail_classfile::{Class, Handler};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// A method as stacks need it.
@@ -34,7 +34,7 @@ impl FrameMethod {
     }
 }
 
-/// Classes whose handlers are kept. When there are more, all are given up: nobody tells when a class without a number is gone.
+/// Classes whose handlers are kept. When there are more, all are given up.
 const MOST_CLASSES: usize = 1 << 16;
 
 /// The handlers of a method.
@@ -94,6 +94,13 @@ impl Handlers {
         classes.insert(key, methods);
     }
 
+    /// These loaders are gone, and their classes.
+    pub(super) fn forget(&self, gone: &FxHashSet<Loader>) {
+        self.0
+            .lock()
+            .retain(|(loader, _), _| !gone.contains(loader));
+    }
+
     /// Those of a method (`run()V`) of a class (`a/b/C`).
     pub(super) fn of(
         &self,
@@ -141,9 +148,13 @@ mod tests {
         assert!(handlers.of(Loader::PLATFORM, "a/B", "m()V").is_none());
         assert!(handlers.of(Loader::BOOT, "a/B", "n()V").is_none());
 
+        handlers.forget(&FxHashSet::from_iter([Loader::PLATFORM]));
         handlers.note(Loader::BOOT, b"no class");
         assert!(of("a/B").is_some());
         handlers.note(Loader::BOOT, &class("a/B", 9, &[]));
+        assert!(of("a/B").is_none());
+        handlers.note(Loader::BOOT, &class("a/B", 9, &[7]));
+        handlers.forget(&FxHashSet::from_iter([Loader::BOOT]));
         assert!(of("a/B").is_none());
     }
 

@@ -12,6 +12,8 @@ pub(super) struct Known {
     pub(super) classes: FxHashMap<(Loader, Box<str>), ClassEntry>,
     /// Unloaded, and still among them.
     unloaded: FxHashSet<u32>,
+    /// How many there were when somebody last looked for loaders that are gone.
+    looked_at: usize,
     /// Numbers given so far, of classes and of methods.
     count: u32,
     methods: u32,
@@ -92,6 +94,24 @@ impl Known {
         }
     }
 
+    /// Whether there are so many that it is time to look whose loaders are gone: twice as many as the last look left.
+    pub(super) fn is_look_due(&self) -> bool {
+        const FEWEST: usize = 512;
+        self.classes.len() >= (2 * self.looked_at).max(FEWEST)
+    }
+
+    /// Gives up what is known of the classes of these loaders. Their numbers.
+    pub(super) fn forget_loaders(&mut self, gone: &FxHashSet<Loader>) -> Vec<u32> {
+        let is_gone = |(loader, _): &(Loader, _), _: &mut _| gone.contains(loader);
+        let classes = self.classes.extract_if(is_gone);
+        let numbers: Vec<u32> = classes.map(|(_, entry)| entry.number).collect();
+        for number in &numbers {
+            self.unloaded.remove(number);
+        }
+        self.looked_at = self.classes.len();
+        numbers
+    }
+
     /// A method's number; whether it is new. `None` when there are no numbers left.
     pub(super) fn method(
         &mut self,
@@ -136,5 +156,43 @@ impl Known {
         let first = counters.take(count)?;
         entry.lines = Some((count, first));
         Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(known: &mut Known, loader: Loader, name: &str) -> u32 {
+        known.class(loader, name, |_| {}).number
+    }
+
+    #[test]
+    fn classes_of_loaders_that_are_gone_are_forgotten() {
+        let mut known = Known::default();
+        let kept = number(&mut known, Loader::BOOT, "a/B");
+        let gone = number(&mut known, Loader::PLATFORM, "a/B");
+        assert!(known.method(Loader::PLATFORM, "a/B", "m()V").is_some());
+        let loaders = FxHashSet::from_iter([Loader::PLATFORM]);
+        assert_eq!(known.forget_loaders(&loaders), [gone]);
+        assert_eq!(known.forget_loaders(&loaders), [0; 0]);
+        assert_eq!(number(&mut known, Loader::BOOT, "a/B"), kept);
+        assert!(known.method(Loader::PLATFORM, "a/B", "m()V").is_none());
+        // Numbers are not given twice.
+        assert_eq!(number(&mut known, Loader::PLATFORM, "a/B"), gone + 1);
+    }
+
+    #[test]
+    fn a_look_is_due_when_there_are_twice_as_many() {
+        let mut known = Known::default();
+        let mut looks = Vec::new();
+        for n in 0..5_000 {
+            number(&mut known, Loader::BOOT, &n.to_string());
+            if known.is_look_due() {
+                known.forget_loaders(&FxHashSet::default());
+                looks.push(n + 1);
+            }
+        }
+        assert_eq!(looks, [512, 1024, 2048, 4096]);
     }
 }

@@ -1,8 +1,10 @@
 //! Class loaders, told apart by a tag on their object.
 
+use crate::jni::Weak;
 use crate::jvmti::Jvmti;
 use jni::sys::{JNIEnv, jobject};
 use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A class loader, for as long as the JVM runs: numbers are not given twice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -71,6 +73,59 @@ impl Loaders {
                 let _ = unsafe { jvmti.set_tag(loader, Loader::PLATFORM.0) };
             }
         });
+    }
+}
+
+/// Loaders whose classes passed the load hook. The JVM tells nobody when a loader goes, so somebody has to look.
+#[derive(Default)]
+pub(super) struct Watched(Mutex<FxHashMap<Loader, Weak>>);
+
+impl Watched {
+    /// Adds a loader, if it is not among them.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `object` a live reference to `loader`.
+    pub(super) unsafe fn add(&self, env: *mut JNIEnv, loader: Loader, object: jobject) {
+        let mut watched = self.0.lock();
+        if watched.contains_key(&loader) {
+            return;
+        }
+        // SAFETY: the caller's promise.
+        let weak = unsafe { Weak::new(env, object) };
+        // SAFETY: likewise. Without memory for the reference, it would look as if the loader were gone.
+        if !unsafe { weak.is_cleared(env) } {
+            watched.insert(loader, weak);
+        }
+    }
+
+    /// Takes out those that are gone.
+    ///
+    /// # Safety
+    /// `env` is the running thread's.
+    pub(super) unsafe fn take_gone(&self, env: *mut JNIEnv) -> FxHashSet<Loader> {
+        let mut gone = FxHashSet::default();
+        self.0.lock().retain(|loader, weak| {
+            // SAFETY: the caller's promise; nobody else has the reference.
+            let is_gone = unsafe { weak.is_cleared(env) };
+            if is_gone {
+                gone.insert(*loader);
+                // SAFETY: likewise.
+                unsafe { weak.forget(env) };
+            }
+            !is_gone
+        });
+        gone
+    }
+
+    /// Gives all references up.
+    ///
+    /// # Safety
+    /// `env` is the running thread's.
+    pub(super) unsafe fn forget(&self, env: *mut JNIEnv) {
+        for (_, weak) in self.0.lock().drain() {
+            // SAFETY: the caller's promise; nobody else has the reference.
+            unsafe { weak.forget(env) };
+        }
     }
 }
 

@@ -1,12 +1,29 @@
 //! The encoder that the options ask for.
 
 use jtrail_formats::tracelog::Collection;
-use jtrail_formats::{Encode, Format, mlpd, tracelog};
+use jtrail_formats::{Bounds, Encode, Format, ShortCalls, mlpd, tracelog};
+use jtrail_model::Duration;
 use jtrail_options::{Events, MlpdVersion, Options, OutputFormat};
-use std::time::Duration;
 
 /// The encoder; none where nothing is written.
 pub(super) fn encoder(options: &Options) -> Option<Box<dyn Encode>> {
+    let encoder = encoder_of_all(options)?;
+    let bounds = Bounds {
+        min: options.min.map_or(Duration(0), ns),
+        rate: options.max_rate,
+    };
+    Some(match bounds.is_any() && !options.is_of_sums() {
+        true => Box::new(ShortCalls::new(encoder, bounds)),
+        false => encoder,
+    })
+}
+
+fn ns(time: std::time::Duration) -> Duration {
+    Duration(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// The encoder of each call.
+fn encoder_of_all(options: &Options) -> Option<Box<dyn Encode>> {
     Some(match options.format {
         OutputFormat::Mlpd => Box::new(mlpd::Encoder::new(match options.mlpd {
             MlpdVersion::V1 => mlpd::DataVersion::V1,
@@ -25,7 +42,7 @@ pub(super) fn encoder(options: &Options) -> Option<Box<dyn Encode>> {
 /// What a trace log holds.
 fn trace_log(options: &Options) -> tracelog::Settings {
     let has = |events| options.events.contains(events);
-    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let live_tables = has(Events::FREE);
     tracelog::Settings {
         collection: if has(Events::METHODS) {
@@ -40,7 +57,7 @@ fn trace_log(options: &Options) -> tracelog::Settings {
             false => 0,
         },
         high_granularity: options.every_sample,
-        suspended_on_start: !options.bursts.is_empty(),
+        suspended_on_start: options.has_bursts(),
         process_cpu: has(Events::CPU),
         thread_cpu: has(Events::CPU),
         cpu_interval_ms: ms(options.cpu_interval),

@@ -79,7 +79,7 @@ pub(crate) enum Action {
     /// The file is full, and all that was recorded by then is in it: the trace goes on in another one.
     Follow,
     /// What is in the buffers becomes a trace, at that moment, where they keep the newest events.
-    Save(SaveMoments),
+    Save(SaveReason),
     /// From here on, a burst: it ends by itself.
     Burst(Burst),
     /// A burst that began by itself, by the number of what began it.
@@ -98,6 +98,15 @@ pub(crate) enum Acted {
     TraceOver,
     /// The writer is gone, or its output failed.
     Off,
+}
+
+/// Why the newest events are saved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SaveReason {
+    /// The moment has come.
+    Moment(SaveMoments),
+    /// A trigger, by its number, and the thread on which it happened, if it did on one.
+    Trigger(usize, Option<u32>),
 }
 
 /// The writer comes to a point, says how far it has come, and waits there for whoever asked it.

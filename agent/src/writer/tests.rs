@@ -1,6 +1,7 @@
 //! Buffers, streams, merge and translation together, without a JVM: threads record made-up calls, and what
 //! comes out must be what they did.
 
+mod classes;
 mod pause;
 mod runs;
 mod scarce;
@@ -296,6 +297,11 @@ impl Encode for Lines {
             Event::ThreadName(e) => format!("name {} {}\n", e.thread, e.name),
             Event::ThreadEnd(e) => format!("end {}\n", e.thread),
             Event::ThreadCpu(e) => format!("cpu {}\n", e.cpu_time.0),
+            Event::ClassUnload(e) => format!("unload {}\n", e.class),
+            Event::LineCounts(e) => {
+                let lines: Vec<_> = e.lines.iter().map(|l| (l.line, l.count)).collect();
+                format!("lines {} {lines:?}\n", e.calls)
+            }
             Event::Custom(e) => format!("{}\n", e.body),
             Event::TracePause(_) => "pause\n".to_owned(),
             Event::TraceResume(_) => "resume\n".to_owned(),

@@ -1,4 +1,4 @@
-//! Loads the agent into a JVM that runs, the way the JVM's own tools do.
+//! Loads the agent into a JVM that runs, or asks for what it has, the way the JVM's own tools do.
 //!
 //! HotSpot listens on a socket `.java_pidPID` in the temporary folder once somebody has asked for it: with a file `.attach_pidPID` in the
 //! process's current folder or in the temporary one, and the signal QUIT. (Without the file, QUIT prints a thread dump; so the file
@@ -83,13 +83,31 @@ impl Jvm {
                 bail!("the options have a character 0 in them");
             }
         }
+        let answer = self.ask("load", [library, "true", options])?;
+        check_answer(&answer).with_context(|| format!("JVM {} did not take the agent", self.pid))
+    }
+
+    /// Has the JVM ask its agents for their data (JVMTI's `DataDumpRequest`).
+    ///
+    /// # Errors
+    /// When the JVM can't be reached, or does not do it.
+    pub(crate) fn request_data(&self) -> anyhow::Result<()> {
+        let answer = self.ask("jcmd", ["JVMTI.data_dump", "", ""])?;
+        match answer.lines().next() {
+            Some("0") => Ok(()),
+            _ => bail!("JVM {} did not do it: {}", self.pid, answer.trim()),
+        }
+    }
+
+    /// The answer to a command.
+    fn ask(&self, command: &str, arguments: [&str; 3]) -> anyhow::Result<String> {
         let mut stream = self.connect()?;
-        let command = ["1", "load", library, "true", options].join("\0") + "\0";
+        let [first, second, third] = arguments;
+        let command = ["1", command, first, second, third].join("\0") + "\0";
         stream.write_all(command.as_bytes())?;
         let mut answer = Vec::new();
         stream.take(LONGEST_ANSWER).read_to_end(&mut answer)?;
-        check_answer(&String::from_utf8_lossy(&answer))
-            .with_context(|| format!("JVM {} did not take the agent", self.pid))
+        Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
     /// A connection, for one command.

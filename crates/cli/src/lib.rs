@@ -65,6 +65,8 @@ enum Verb {
     #[cfg(unix)]
     Ctl(cmd::ctl::Args),
     #[cfg(unix)]
+    Request(cmd::request::Args),
+    #[cfg(unix)]
     Stream(cmd::stream::Args),
     #[cfg(unix)]
     Top(cmd::top::Args),
@@ -127,6 +129,8 @@ pub fn main_with(
         Verb::Compare(args) => cmd::compare::run(&args, &mut streams),
         #[cfg(unix)]
         Verb::Ctl(args) => cmd::ctl::run(args, &mut streams),
+        #[cfg(unix)]
+        Verb::Request(args) => cmd::request::run(args, &mut streams),
         #[cfg(unix)]
         Verb::Stream(args) => cmd::stream::run(args, &mut streams),
         #[cfg(unix)]

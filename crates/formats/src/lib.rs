@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod call_tree;
 mod check;
 mod codec;
 mod detect;
@@ -19,6 +20,7 @@ pub mod profilerj;
 mod quantity;
 mod reader;
 mod room;
+mod short_calls;
 pub mod tptp;
 pub mod tracelog;
 pub mod trail;
@@ -31,9 +33,11 @@ pub mod markup {
     pub use crate::xml::scan::{Attribute, Markup, Scanner, Tag, Wrong, text, white_space};
 }
 
+pub use call_tree::{CallTree, FOLDED};
 pub use check::*;
 pub use codec::*;
 pub use detect::*;
 pub use quantity::*;
 pub use reader::*;
+pub use short_calls::{Bounds, ShortCalls};
 pub use unkept::Unkept;

@@ -11,7 +11,7 @@
 //! written in the same grammar: see [`crate::text`].
 
 use crate::grammar::{self, PREFIX, Pairs};
-use crate::{Duration, ThreadId, Timestamp};
+use crate::{Duration, MethodId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -28,6 +28,10 @@ pub enum Note<'a> {
     LeftOut(LeftOut<'a>),
     /// A burst has begun by itself (`burst`).
     Burst(BurstNote<'a>),
+    /// Some calls are in the trace as sums, within the call that called them (`short-calls`).
+    ShortCalls(ShortCallsNote),
+    /// Calls of a method are sums from now on, because there are so many of them (`demoted`).
+    Demoted(Demoted),
     /// Calls have times that may be early, and by how much (`clock`).
     Clock(ClockNote),
     /// The process ended before its trace did; so many of the events before this had not been written by then (`recovered`).
@@ -80,6 +84,26 @@ pub struct BurstNote<'a> {
     pub thread: ThreadId,
     /// When.
     pub time: Timestamp,
+}
+
+/// See [`Note::ShortCalls`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ShortCallsNote {
+    /// Those that took less; 0 if length does not matter.
+    pub min: Duration,
+    /// Those of methods that are called more often than so many times a second; 0 if that does not matter.
+    pub rate: u64,
+}
+
+/// See [`Note::Demoted`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Demoted {
+    /// The method.
+    pub method: MethodId,
+    /// Since when.
+    pub time: Timestamp,
+    /// It was called more often than so many times a second.
+    pub rate: u64,
 }
 
 /// See [`Note::Clock`]. A call whose time differs from that of the event of its thread before it has exactly its time; the others have that of the
@@ -177,6 +201,17 @@ impl fmt::Display for Note<'_> {
                 grammar::number("thread", n.thread, &mut out);
                 grammar::number("time", n.time.0, &mut out);
             }
+            Note::ShortCalls(n) => {
+                out.push_str("short-calls");
+                grammar::number("min", n.min.0, &mut out);
+                grammar::number("rate", n.rate, &mut out);
+            }
+            Note::Demoted(n) => {
+                out.push_str("demoted");
+                grammar::number("method", n.method, &mut out);
+                grammar::number("time", n.time.0, &mut out);
+                grammar::number("rate", n.rate, &mut out);
+            }
             Note::Clock(n) => {
                 out.push_str("clock");
                 grammar::number("tick", n.tick.0, &mut out);
@@ -240,6 +275,15 @@ impl Note<'static> {
                 trigger: fields.text("trigger")?,
                 thread: ThreadId(fields.number("thread")?),
                 time: Timestamp(fields.number("time")?),
+            }),
+            "short-calls" => Note::ShortCalls(ShortCallsNote {
+                min: Duration(fields.number("min")?),
+                rate: fields.number("rate")?,
+            }),
+            "demoted" => Note::Demoted(Demoted {
+                method: MethodId(fields.number("method")?),
+                time: Timestamp(fields.number("time")?),
+                rate: fields.number("rate")?,
             }),
             "clock" => Note::Clock(ClockNote {
                 tick: Duration(fields.number("tick")?),
@@ -336,6 +380,15 @@ mod tests {
             Note::LeftOut(LeftOut {
                 what: "sizes of plain objects".into(),
                 count: 12,
+            }),
+            Note::ShortCalls(ShortCallsNote {
+                min: Duration(1_000_000),
+                rate: 5,
+            }),
+            Note::Demoted(Demoted {
+                method: MethodId(7),
+                time: Timestamp(-3),
+                rate: 100_000,
             }),
             Note::Clock(ClockNote {
                 tick: Duration(50_000),

@@ -84,37 +84,7 @@ impl Burst {
             Some((trigger, limit)) => (trigger, parse_limit(limit)?),
             None => (text, USUAL),
         };
-        let (word, rest) = trigger.split_once(':').unwrap_or((trigger, ""));
-        let trigger = match word {
-            "call" => {
-                let (value, nth) = match rest.split_once(':') {
-                    Some((value, nth)) => (value, count(nth)?),
-                    None => (rest, 1),
-                };
-                let methods = methods(value)?;
-                Trigger::Call { methods, nth }
-            }
-            "slow" => {
-                let (value, time) = rest.split_once(':').ok_or_else(|| {
-                    "a time is missing behind the method: slow:METHOD:TIME".to_owned()
-                })?;
-                let methods = methods(value)?;
-                let longer_than = some_time(time)?;
-                Trigger::Slow {
-                    methods,
-                    longer_than,
-                }
-            }
-            "exception" => match split_class_method(rest)? {
-                (class, None) => Trigger::Exception {
-                    class: Pattern::new(class),
-                },
-                (_, Some(_)) => return Err(format!("{} is not a class", quoted(rest))),
-            },
-            "at" => Trigger::At(parse_duration(rest)?),
-            "every" => Trigger::Every(some_time(rest)?),
-            _ => return Err(no_such_value(word, TRIGGERS)),
-        };
+        let trigger = Trigger::parse(trigger)?;
         if let (Trigger::Every(pause), BurstLimit::Time(time)) = (&trigger, limit)
             && time >= *pause
         {
@@ -126,9 +96,58 @@ impl Burst {
         }
         Ok(Self { trigger, limit })
     }
+
+    /// What has the newest events saved, which takes no time.
+    pub(crate) fn saving(trigger: Trigger) -> Self {
+        Self {
+            trigger,
+            limit: USUAL,
+        }
+    }
 }
 
 impl Trigger {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+        Ok(match word {
+            "call" => {
+                let (value, nth) = match rest.split_once(':') {
+                    Some((value, nth)) => (value, count(nth)?),
+                    None => (rest, 1),
+                };
+                let methods = methods(value)?;
+                Self::Call { methods, nth }
+            }
+            "slow" => {
+                let (value, time) = rest.split_once(':').ok_or_else(|| {
+                    "a time is missing behind the method: slow:METHOD:TIME".to_owned()
+                })?;
+                let methods = methods(value)?;
+                let longer_than = some_time(time)?;
+                Self::Slow {
+                    methods,
+                    longer_than,
+                }
+            }
+            "exception" => match split_class_method(rest)? {
+                (class, None) => Self::Exception {
+                    class: Pattern::new(class),
+                },
+                (_, Some(_)) => return Err(format!("{} is not a class", quoted(rest))),
+            },
+            "at" => Self::At(parse_duration(rest)?),
+            "every" => Self::Every(some_time(rest)?),
+            _ => return Err(no_such_value(word, TRIGGERS)),
+        })
+    }
+
+    /// What has the newest events saved. None where the text is no such trigger at all.
+    pub(crate) fn parse_saving(text: &str) -> Option<Result<Self, String>> {
+        const SAVING: [&str; 3] = ["call", "slow", "exception"];
+        let (word, _) = text.split_once(':')?;
+        SAVING.contains(&word).then(|| Self::parse(text))
+    }
+
     /// Whether it is about calls of methods.
     pub fn is_call(&self) -> bool {
         matches!(self, Self::Call { .. } | Self::Slow { .. })
@@ -198,22 +217,28 @@ impl fmt::Display for BurstLimit {
 }
 
 /// As the option has it, `#` between class and method.
-impl fmt::Display for Burst {
+impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.trigger {
-            Trigger::Call { methods, nth } => write!(f, "call:{}:{nth}", methods_text(methods))?,
-            Trigger::Slow {
+        match self {
+            Self::Call { methods, nth } => write!(f, "call:{}:{nth}", methods_text(methods)),
+            Self::Slow {
                 methods,
                 longer_than,
             } => {
                 let time = duration_text(*longer_than);
-                write!(f, "slow:{}:{time}", methods_text(methods))?;
+                write!(f, "slow:{}:{time}", methods_text(methods))
             }
-            Trigger::Exception { class } => write!(f, "exception:{class}")?,
-            Trigger::At(time) => write!(f, "at:{}", duration_text(*time))?,
-            Trigger::Every(time) => write!(f, "every:{}", duration_text(*time))?,
+            Self::Exception { class } => write!(f, "exception:{class}"),
+            Self::At(time) => write!(f, "at:{}", duration_text(*time)),
+            Self::Every(time) => write!(f, "every:{}", duration_text(*time)),
         }
-        write!(f, "/{}", self.limit)
+    }
+}
+
+/// Likewise.
+impl fmt::Display for Burst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.trigger, self.limit)
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::file::FilePattern;
 use crate::filter::Filter;
 use crate::options::{
-    Options, has_place_for_sums, may_tick, place_events, without_identity, without_rewriting,
+    Options, has_place_for_short_calls, has_place_for_sums, may_tick, place_events,
+    without_identity, without_rewriting,
 };
 use crate::set::Events;
 use crate::value::OutputFormat;
@@ -52,6 +53,9 @@ impl Options {
         without_identity(&options)?;
         may_tick(&options)?;
         has_place_for_sums(&options)?;
+        if !options.is_of_sums() {
+            has_place_for_short_calls(&options)?;
+        }
         Ok(options)
     }
 }

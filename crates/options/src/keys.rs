@@ -120,7 +120,7 @@ pub const KEYS: &[KeyInfo] = &[
     },
     KeyInfo {
         key: "heap",
-        values: "exit request gc forced, joined with +: at the end, on request (jcmd PID JVMTI.data_dump), \
+        values: "exit request gc forced, joined with +: at the end, on request (jtrail request PID), \
                  after collections (those that finish before their snapshot begins share it), \
                  before and after each collection that a client forces (jtrail ctl PID gc)",
         default: "exit+request",
@@ -133,6 +133,18 @@ pub const KEYS: &[KeyInfo] = &[
         words: BOOLEANS,
         default: "true",
         help: "Write each call, or with false the sums of each thread and call path",
+        ..KEY
+    },
+    KeyInfo {
+        key: "min",
+        values: "time like 500us, 10ms or 2s, up to 1h",
+        help: "Calls that take less are no events but sums, by method and caller, within the call that called them",
+        ..KEY
+    },
+    KeyInfo {
+        key: "maxrate",
+        values: "calls a second, from 10 to 1000000000000",
+        help: "Calls of a method that is called more often become such sums, from then on; the trace names the methods",
         ..KEY
     },
     KeyInfo {
@@ -207,9 +219,9 @@ pub const KEYS: &[KeyInfo] = &[
     },
     KeyInfo {
         key: "save",
-        values: "exit request oom, joined with +",
+        values: "exit request oom, call:METHOD[:N], slow:METHOD:TIME, exception:CLASS, joined with +",
         default: "exit+request",
-        help: "With overflow=ring: write what is in the buffers when the program ends, when the JVM is asked for it (jcmd PID JVMTI.data_dump), when it is out of memory",
+        help: "With overflow=ring: write what is in the buffers when the program ends, when the JVM is asked for it (jtrail request PID), when it is out of memory; when a method is called, a call takes longer, or an exception is thrown, once in 10 s",
         ..KEY
     },
     KeyInfo {
@@ -292,7 +304,7 @@ pub const KEYS: &[KeyInfo] = &[
 ];
 
 /// Keys that are planned: they answer "not available in this version" instead of "unknown".
-pub(crate) const LATER_KEYS: &[&str] = &["min", "start"];
+pub(crate) const LATER_KEYS: &[&str] = &["start"];
 
 /// The key or its alias.
 pub(crate) fn find(key: &str) -> Option<&'static KeyInfo> {
@@ -339,7 +351,11 @@ mod tests {
         assert!(heap.values.starts_with(&HeapMoments::WORDS.join(" ")));
         let save = find("save").expect("listed");
         assert_eq!(save.default, SaveMoments::default().to_string());
-        assert!(save.values.starts_with(&SaveMoments::WORDS.join(" ")));
+        assert!(
+            save.values.starts_with(&SaveMoments::WORDS.join(" ")),
+            "{}",
+            save.values
+        );
         for k in KEYS {
             assert!(!k.help.is_empty() && !k.values.is_empty(), "{}", k.key);
             if !k.words.is_empty() {

@@ -11,8 +11,8 @@ use crate::tptp;
 use crate::value::{
     AllocMode, AtMaxSize, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat,
     Overflow, Server, Trivial, USUAL_STACK, duration_text, interval_text, parse_boolean,
-    parse_buffer, parse_duration, parse_interval, parse_max_size, parse_stack_depth, parse_tick,
-    size_text,
+    parse_buffer, parse_duration, parse_interval, parse_max_size, parse_min, parse_rate,
+    parse_stack_depth, parse_tick, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -49,6 +49,10 @@ pub struct Options {
     pub max_size: Option<u64>,
     /// What becomes of a trace that has grown to that.
     pub at_max_size: AtMaxSize,
+    /// Calls that take less are added up: 1 ns to 1 h. Of no use where all calls are; none where the format has no place for sums.
+    pub min: Option<Duration>,
+    /// Calls of methods that are called more often than so many times a second are added up, likewise: 10 to 10¹².
+    pub max_rate: Option<u64>,
     /// What is recorded: all that was asked for and that the format has a place for.
     pub events: Events,
     /// What was asked for by name, and is not recorded because the format has no place for it.
@@ -144,6 +148,8 @@ impl Options {
             spool: true,
             max_size: None,
             at_max_size: AtMaxSize::default(),
+            min: None,
+            max_rate: None,
             events: Events::default(),
             no_place: Events::NONE,
             stack_depth: None,
@@ -230,6 +236,11 @@ impl Options {
         }
     }
 
+    /// Whether only bursts are recorded. With [`Overflow::Ring`], all is, and what would begin bursts has it saved.
+    pub fn has_bursts(&self) -> bool {
+        !self.bursts.is_empty() && self.overflow != Overflow::Ring
+    }
+
     /// Whether calls of methods begin bursts, at their begin or at their end.
     pub fn has_call_triggers(&self) -> bool {
         self.bursts.iter().any(|burst| burst.trigger.is_call())
@@ -264,6 +275,12 @@ impl Options {
         add("interval", &interval_text(self.interval));
         add("heap", &self.heap.to_string());
         add("execdetails", &self.exec_details.to_string());
+        if let Some(min) = self.min {
+            add("min", &duration_text(min));
+        }
+        if let Some(rate) = self.max_rate {
+            add("maxrate", &rate.to_string());
+        }
         add("trivial", self.trivial.word());
         add("engine", self.engine.word());
         add("clock", self.clock.word());
@@ -272,7 +289,10 @@ impl Options {
         }
         add("overflow", self.overflow.word());
         if self.overflow == Overflow::Ring {
-            add("save", &self.save.to_string());
+            let moments = (self.save != SaveMoments::NONE).then(|| self.save.to_string());
+            let triggers = self.bursts.iter().map(|burst| burst.trigger.to_string());
+            let all: Vec<String> = moments.into_iter().chain(triggers).collect();
+            add("save", &all.join("+"));
         }
         add("buffer", &size_text(self.buffer_bytes));
         if let Some(bytes) = self.max_size {
@@ -301,7 +321,7 @@ impl Options {
             Control::Off => add("control", "off"),
             Control::Path(path) => add("control", path.text()),
         }
-        for burst in &self.bursts {
+        for burst in self.bursts.iter().filter(|_| self.has_bursts()) {
             add("burst", &burst.to_string());
         }
         add("onerror", self.on_error.word());
@@ -323,6 +343,7 @@ pub(crate) fn parse(
     let mut events = None;
     let mut alloc_at = 0;
     let mut details_at = 0;
+    let mut short_at = ("min", 0);
     let mut trivial_at = 0;
     let mut clock_at = 0;
     let mut control_at = 0;
@@ -330,6 +351,8 @@ pub(crate) fn parse(
     let mut burst_at = 0;
     let mut max_size_at = 0;
     let mut overflow_at = 0;
+    let mut saving = Vec::new();
+    let mut save_at = 0;
     let mut seen: Vec<&str> = Vec::new();
     for item in split(text)? {
         let key = known(&item, &mut seen)?;
@@ -374,6 +397,14 @@ pub(crate) fn parse(
                 options.exec_details = parse_boolean(value).map_err(wrong)?;
                 details_at = item.value_at;
             }
+            "min" => {
+                options.min = Some(parse_min(value).map_err(wrong)?);
+                short_at = ("min", item.value_at);
+            }
+            "maxrate" => {
+                options.max_rate = Some(parse_rate(value).map_err(wrong)?);
+                short_at = ("maxrate", item.value_at);
+            }
             "mlpd" => options.mlpd = MlpdVersion::parse(value).map_err(wrong)?,
             "everysample" => options.every_sample = parse_boolean(value).map_err(wrong)?,
             "visualstudio" => options.visual_studio = parse_boolean(value).map_err(wrong)?,
@@ -392,7 +423,17 @@ pub(crate) fn parse(
                 options.overflow = Overflow::parse(value).map_err(wrong)?;
                 overflow_at = item.value_at;
             }
-            "save" => options.save = SaveMoments::parse(value).map_err(wrong)?,
+            "save" => {
+                let (moments, triggers) = SaveMoments::parse(value).map_err(wrong)?;
+                if triggers.len() > MOST_BURSTS {
+                    return Err(wrong(format!(
+                        "there may be {MOST_BURSTS} triggers, no more"
+                    )));
+                }
+                options.save = moments;
+                saving = triggers.into_iter().map(Burst::saving).collect();
+                save_at = item.value_at;
+            }
             "buffer" => options.buffer_bytes = parse_buffer(value).map_err(wrong)?,
             "maxsize" => {
                 options.max_size = Some(parse_max_size(value).map_err(wrong)?);
@@ -434,12 +475,17 @@ pub(crate) fn parse(
     without_rewriting(&options).map_err(wrong)?;
     without_identity(&options).map_err(|e| OptionError::at("alloc", alloc_at, e))?;
     has_place_for_sums(&options).map_err(|e| OptionError::at("execdetails", details_at, e))?;
+    has_place_for_short_calls(&options).map_err(|e| OptionError::at(short_at.0, short_at.1, e))?;
     may_tick(&options).map_err(|e| OptionError::at("clock", clock_at, e))?;
     nothing_to_skip(&options).map_err(|e| OptionError::at("trivial", trivial_at, e))?;
     bursts_can_be_seen(&options).map_err(|e| OptionError::at("burst", burst_at, e))?;
     socket(&mut options, server_given).map_err(|e| OptionError::at("control", control_at, e))?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     can_be_a_ring(&options).map_err(|e| OptionError::at("overflow", overflow_at, e))?;
+    if options.overflow == Overflow::Ring {
+        options.bursts = saving;
+        bursts_can_be_seen(&options).map_err(|e| OptionError::at("save", save_at, e))?;
+    }
     has_files_to_bound(&options).map_err(|e| OptionError::at("maxsize", max_size_at, e))?;
     if options.filters_file.is_none() {
         options.filter = Filter::from_rules(rules);
@@ -547,6 +593,24 @@ pub(crate) fn has_place_for_sums(options: &Options) -> Result<(), String> {
         "{} has no place for calls that are added up",
         options.format
     ))
+}
+
+/// Refuses to add short calls up where all calls are, or none can be.
+pub(crate) fn has_place_for_short_calls(options: &Options) -> Result<(), String> {
+    if options.min.is_none() && options.max_rate.is_none() {
+        return Ok(());
+    }
+    if !options.format.has_sums_of_calls() {
+        return Err(format!(
+            "{} has no place for calls that are added up",
+            options.format
+        ));
+    }
+    match options.is_of_sums() {
+        true if options.exec_details => Err(format!("format={} adds all calls up", options.format)),
+        true => Err("execdetails=false adds all calls up".to_owned()),
+        false => Ok(()),
+    }
 }
 
 /// The key's proper name, if there is such a key and it was not there before.

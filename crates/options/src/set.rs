@@ -1,5 +1,6 @@
 //! Sets of words joined with `+`: kinds of events, moments of heap snapshots.
 
+use crate::burst::Trigger;
 use crate::error::{allowed, did_you_mean, quoted};
 use std::fmt;
 
@@ -196,8 +197,21 @@ set! {
 }
 
 impl SaveMoments {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        Self::joined(text, Self::WORDS, "moment")
+    /// Words, and what has the newest events saved besides; both joined with `+`.
+    pub(crate) fn parse(text: &str) -> Result<(Self, Vec<Trigger>), String> {
+        let mut words = Vec::new();
+        let mut triggers = Vec::new();
+        for part in text.split('+') {
+            match Trigger::parse_saving(part) {
+                Some(trigger) => triggers.push(trigger?),
+                None => words.push(part),
+            }
+        }
+        if words.is_empty() {
+            return Ok((Self::NONE, triggers));
+        }
+        let moments = Self::joined(&words.join("+"), Self::WORDS, "moment")?;
+        Ok((moments, triggers))
     }
 }
 

@@ -251,9 +251,22 @@ const INTERVAL_UNITS: &[(&str, u64)] = UNITS.split_at(5).0.split_at(2).1;
 const TICK_LIMITS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_millis(10));
 
 pub(crate) fn parse_tick(text: &str) -> Result<Duration, String> {
-    let tick = parse_duration(text)?;
-    let (shortest, longest) = TICK_LIMITS;
-    if tick < shortest || tick > longest {
+    parse_duration_within(text, TICK_LIMITS)
+}
+
+/// Shortest and longest `min`.
+const MIN_LIMITS: (Duration, Duration) = (Duration::from_nanos(1), Duration::from_secs(3600));
+
+pub(crate) fn parse_min(text: &str) -> Result<Duration, String> {
+    parse_duration_within(text, MIN_LIMITS)
+}
+
+fn parse_duration_within(
+    text: &str,
+    (shortest, longest): (Duration, Duration),
+) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    if time < shortest || time > longest {
         return Err(format!(
             "{} is out of bounds; allowed is {} to {}",
             quoted(text),
@@ -261,7 +274,27 @@ pub(crate) fn parse_tick(text: &str) -> Result<Duration, String> {
             duration_text(longest)
         ));
     }
-    Ok(tick)
+    Ok(time)
+}
+
+/// Least and most `maxrate`.
+const RATE_LIMITS: (u64, u64) = (10, 1_000_000_000_000);
+
+pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
+    let (least, most) = RATE_LIMITS;
+    if text.is_empty() {
+        return Err(format!(
+            "the value is missing; write a number of calls a second, from {least} to {most}"
+        ));
+    }
+    number(text)
+        .filter(|rate| (least..=most).contains(rate))
+        .ok_or_else(|| {
+            format!(
+                "{} is not a number of calls a second, from {least} to {most}",
+                quoted(text)
+            )
+        })
 }
 
 pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {

@@ -105,8 +105,26 @@ fn files_are_bounded_as_asked() {
 }
 
 #[test]
+fn short_calls_become_sums_as_asked() {
+    let options = ok("min=250us,maxrate=100000");
+    assert_eq!(options.min, Some(Duration::from_micros(250)));
+    assert_eq!(options.max_rate, Some(100_000));
+    // A client may ask for sums of all, and not for a format without.
+    let change = |format| TraceChange {
+        format: Some(format),
+        ..TraceChange::default()
+    };
+    let sums = options.changed(&change(OutputFormat::ProfilerJ));
+    assert!(sums.is_ok_and(|options| options.is_of_sums()));
+    assert_eq!(
+        options.changed(&change(OutputFormat::Mlpd)),
+        Err("mlpd has no place for calls that are added up".to_owned())
+    );
+}
+
+#[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=false,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,atmaxsize=ring,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,atmaxsize=ring,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -119,7 +137,9 @@ fn every_key_is_taken() {
     assert_eq!(options.events, Events::METHODS.union(Events::GC));
     assert_eq!(options.stack_depth, Some(0));
     assert_eq!(options.alloc, AllocMode::Sites);
-    assert!(options.alloc_sites && !options.exec_details);
+    assert!(options.alloc_sites && options.exec_details);
+    assert_eq!(options.min, Some(Duration::from_millis(2)));
+    assert_eq!(options.max_rate, Some(1000));
     assert_eq!(options.interval, Duration::from_secs(2));
     assert_eq!(options.heap, HeapMoments::GC);
     assert_eq!(options.mlpd, MlpdVersion::V17);
@@ -213,7 +233,15 @@ fn values_are_taken_as_written() {
         ("trivial=skip", "trivial=skip"),
         ("overflow=ring", "save=exit+request"),
         ("overflow=ring,save=oom+exit", "save=exit+oom"),
+        (
+            "overflow=ring,save=call:a.B.c+exit+slow:a.B.c:2s+exception:a.*",
+            "save=exit+call:a.B#c:1+slow:a.B#c:2s+exception:a.*",
+        ),
+        ("overflow=ring,save=call:a.B.c:7", "save=call:a.B#c:7"),
         ("overflow=ring,save=oom,events=+alloc+cpu+jit", "save=oom"),
+        ("min=1500us", "min=1500us"),
+        ("format=trail,min=1h,maxrate=10", "min=1h"),
+        ("maxrate=1000000000000", "maxrate=1000000000000"),
         ("maxsize=1024k", "maxsize=1m"),
         ("maxsize=1g", "atmaxsize=rotate"),
         ("maxsize=8m,atmaxsize=ring", "atmaxsize=ring"),

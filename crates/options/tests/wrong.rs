@@ -46,11 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror",
-        ),
-        (
-            "min=1ms",
-            "option min at byte 0: not available in this version",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, min, maxrate, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror",
         ),
         (
             "start=main",
@@ -653,6 +649,42 @@ fn wrong_options_say_what_is_wrong() {
             r#"option clock at byte 6: no such value "exakt"; allowed are exact, tick; did you mean "exact"?"#,
         ),
         (
+            "min=0ms",
+            r#"option min at byte 4: "0ms" is out of bounds; allowed is 1ns to 1h"#,
+        ),
+        (
+            "min=2h",
+            r#"option min at byte 4: "2h" is out of bounds; allowed is 1ns to 1h"#,
+        ),
+        (
+            "min=5",
+            r#"option min at byte 4: "5" is not a time; write it like 500us, 10ms, 2s or 1m"#,
+        ),
+        (
+            "maxrate=",
+            "option maxrate at byte 8: the value is missing; write a number of calls a second, from 10 to 1000000000000",
+        ),
+        (
+            "maxrate=9",
+            r#"option maxrate at byte 8: "9" is not a number of calls a second, from 10 to 1000000000000"#,
+        ),
+        (
+            "maxrate=100k",
+            r#"option maxrate at byte 8: "100k" is not a number of calls a second, from 10 to 1000000000000"#,
+        ),
+        (
+            "format=mlpd,min=1ms",
+            "option min at byte 16: mlpd has no place for calls that are added up",
+        ),
+        (
+            "min=1ms,format=profilerj",
+            "option min at byte 4: format=profilerj adds all calls up",
+        ),
+        (
+            "execdetails=false,maxrate=1000",
+            "option maxrate at byte 26: execdetails=false adds all calls up",
+        ),
+        (
             "maxsize=1023k",
             r#"option maxsize at byte 8: "1023k" is out of bounds; allowed is 1m to 1048576g"#,
         ),
@@ -679,6 +711,18 @@ fn wrong_options_say_what_is_wrong() {
         (
             "maxsize=64m,execdetails=false",
             "option maxsize at byte 8: execdetails=false adds calls up, and writes the sums at the end, whatever their size",
+        ),
+        (
+            "overflow=ring,save=exit+slow:a.B.c",
+            "option save at byte 19: a time is missing behind the method: slow:METHOD:TIME",
+        ),
+        (
+            "overflow=ring,save=every:1m",
+            r#"option save at byte 19: no such moment "every:1m"; allowed are exit, request, oom, joined with "+""#,
+        ),
+        (
+            "overflow=ring,engine=jvmti,save=call:a.B.c",
+            "option save at byte 32: calls that begin a burst are seen in rewritten classes, and engine=jvmti rewrites none",
         ),
         (
             "overflow=ring,events=+monitors+lines",

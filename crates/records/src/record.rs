@@ -186,6 +186,8 @@ codes! {
     Mark Words(1), false;
     /// Number of a trigger, which begins a burst here.
     Burst Words(1), false;
+    /// Class. Its loader was found gone: all that its methods recorded is older.
+    ClassGone Words(1), true;
 }
 
 impl Code {

@@ -9,7 +9,8 @@
 use super::runs::Random;
 use super::*;
 use crate::clock::thread_cpu;
-use jtrail_formats::Format;
+use jtrail_formats::{Bounds, Format, ShortCalls};
+use jtrail_model::Duration;
 
 /// Chunks that are filled before the writer is let at them: some, so that they are no nearer to its core than those of a program.
 const CHUNKS: u64 = 16;
@@ -169,7 +170,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(methods: u32) -> Self {
+    fn new(methods: u32, min: Option<Duration>) -> Self {
         let (empty, supply, memory) =
             create_pool((CHUNKS + 1) * CHUNK_BYTES as u64).expect("memory");
         let (full_sender, full) = unbounded();
@@ -178,7 +179,12 @@ impl Run {
         let (announcement, buffer) = BufferHandle::share(buffer);
         let mut merge = Merge::new(empty, false);
         merge.add_buffer(announcement);
-        let encoder = Format::Trail.encoder();
+        let trail = Format::Trail.encoder();
+        let bounds = |min| Bounds { min, rate: None };
+        let encoder: Box<dyn Encode> = match min {
+            None => trail,
+            Some(min) => Box::new(ShortCalls::new(trail, bounds(min))),
+        };
         let mut translator = Translator::new(encoder, timeline(), Settings::default());
         translator.begin();
         for class in 0..=methods / 11 {
@@ -275,35 +281,54 @@ fn writer_speed() {
         "{:24} {:>9} {:>9} {:>9} {:>9}",
         "", "best M/s", "median", "B/event", "aim M/s"
     );
-    type Row<'r> = (&'r str, Stamps, f64, Box<dyn Program>);
-    let rows: [Row<'_>; 4] = [
+    type Row<'r> = (&'r str, Stamps, Option<Duration>, f64, Box<dyn Program>);
+    let short = Some(Duration(100_000));
+    let rows: [Row<'_>; 6] = [
         (
             "fib, exact stamps",
             Stamps::Exact(10),
+            None,
             85.0,
             Box::<Fib>::default(),
         ),
         (
             "fib, coarse stamps",
             Stamps::Coarse(1),
+            None,
             170.0,
             Box::<Fib>::default(),
         ),
         (
             "compiler, exact stamps",
             Stamps::Exact(16),
+            None,
             83.0,
             Box::new(Compiler::new()),
         ),
         (
             "compiler, coarse stamps",
             Stamps::Coarse(4),
+            None,
             83.0,
             Box::new(Compiler::new()),
         ),
+        (
+            "fib, min=100us",
+            Stamps::Exact(10),
+            short,
+            50.0,
+            Box::<Fib>::default(),
+        ),
+        (
+            "compiler, min=100us",
+            Stamps::Exact(16),
+            short,
+            30.0,
+            Box::new(Compiler::new()),
+        ),
     ];
-    for (name, stamps, aim, mut program) in rows {
-        let mut run = Run::new(program.methods());
+    for (name, stamps, min, aim, mut program) in rows {
+        let mut run = Run::new(program.methods(), min);
         let mut rounds = Vec::new();
         let (mut events, mut bytes) = (0, 0);
         for _ in 0..ROUNDS {

@@ -1,7 +1,7 @@
 //! What clients, the program and bursts ask the writer to do, each at its tick.
 
 use super::super::output::write_whole;
-use super::super::{Acted, Action, Burst};
+use super::super::{Acted, Action, Burst, SaveReason};
 use super::flushing::triggered;
 use super::{DRAIN_INTERVAL, Work};
 use crate::control;
@@ -56,13 +56,19 @@ impl Work {
         let (Some(bursts), Some(trace)) = (&self.setup.bursts, &mut self.trace) else {
             return DRAIN_INTERVAL;
         };
-        if trace.is_over {
+        if trace.is_over && !bursts.save() {
             return DRAIN_INTERVAL;
         }
         let now = self.setup.now();
         let actions = &mut self.actions;
         let mut begin = |number: usize| {
-            if bursts.begin(number) {
+            if bursts.save() {
+                if bursts.is_save_due(number) {
+                    let (done, _) = bounded(1);
+                    let save = Action::Save(SaveReason::Trigger(number, None));
+                    actions.push_back((self.setup.now(), save, done));
+                }
+            } else if bursts.begin(number) {
                 let at = self.setup.now(); // the gate is open
                 let (done, _) = bounded(1);
                 actions.push_back((at, Action::Triggered(number), done));
@@ -150,7 +156,7 @@ impl Work {
             }
             Action::Begin(next, burst, handshake) => {
                 self.windows.clear();
-                self.goes_on = next.options.bursts.is_empty();
+                self.goes_on = !next.options.has_bursts();
                 self.close(at);
                 self.open(at, next, OpenCalls::Hide);
                 if let Some(burst) = burst {
@@ -164,7 +170,7 @@ impl Work {
                 handshake.meet(*self.progress.lock());
                 self.open(at, next, OpenCalls::Enter);
             }
-            Action::Save(moment) => self.save(at, moment),
+            Action::Save(reason) => self.save(at, reason),
             Action::Follow => {
                 if self.files.as_ref().is_some_and(|files| files.is_ending) {
                     self.follow(at);

@@ -1,7 +1,7 @@
 //! The buffers keep the newest events (`overflow=ring`). There is no trace; the oldest records are read where room is needed, and only what is open
 //! is kept of them. When something happens, what is there becomes a trace, which begins with the calls that are open then.
 
-use super::super::{NextTrace, Output, hostname};
+use super::super::{NextTrace, Output, SaveReason, hostname};
 use super::{Merged, Work};
 use crate::log;
 use jtrail_options::{Options, Overflow, SaveMoments, Target};
@@ -39,17 +39,17 @@ impl Work {
     /// The program ends.
     pub(super) fn save_last(&mut self) {
         if self.setup.options.saves_at(SaveMoments::EXIT) {
-            self.save(u64::MAX, SaveMoments::EXIT);
+            self.save(u64::MAX, SaveReason::Moment(SaveMoments::EXIT));
         }
     }
 
     /// Writes what was recorded up to the tick `at` and is still there.
-    pub(super) fn save(&mut self, at: u64, moment: SaveMoments) {
+    pub(super) fn save(&mut self, at: u64, reason: SaveReason) {
         let (Some(ring), Some(trace)) = (&mut self.ring, &self.trace) else {
             return;
         };
         let is_soon = ring.last.is_some_and(|last| last.elapsed() < PAUSE);
-        if is_soon && moment == SaveMoments::OUT_OF_MEMORY {
+        if is_soon && reason == SaveReason::Moment(SaveMoments::OUT_OF_MEMORY) {
             return;
         }
         let timeline = trace.timeline;
@@ -85,6 +85,17 @@ impl Work {
         };
         self.open(begin, next, OpenCalls::Enter);
         self.merge_until(at);
+        let reason = match reason {
+            SaveReason::Moment(moment) => moment.to_string(),
+            SaveReason::Trigger(number, thread) => {
+                let bursts = self.setup.bursts.as_ref();
+                let trigger = bursts.map_or_else(String::new, |all| all.trigger(number));
+                if let Some(trace) = &mut self.trace {
+                    trace.translator.burst(at, thread, &trigger);
+                }
+                trigger
+            }
+        };
         let end = self.setup.now().min(at);
         self.close(end);
         if self.has_failed {
@@ -93,7 +104,7 @@ impl Work {
         let span = timeline.time_of(end - begin).as_secs_f64();
         let events = self.progress.lock().totals.events();
         log::say(&format!(
-            "the last {span:.3} s, {events} events, are in {} ({moment})",
+            "the last {span:.3} s, {events} events, are in {} ({reason})",
             path.display()
         ));
     }

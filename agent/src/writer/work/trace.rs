@@ -79,7 +79,7 @@ impl Trace {
     pub(super) fn begin_paused(&mut self, setup: &Setup, started: Timestamp) {
         // A trace log of bursts says so in its first line.
         let options = &setup.options;
-        let is_told = options.format != OutputFormat::TraceLog || options.bursts.is_empty();
+        let is_told = options.format != OutputFormat::TraceLog || !options.has_bursts();
         self.translator.begin_paused(started, is_told);
     }
 

@@ -98,7 +98,7 @@ impl Work {
             false => {
                 trace.begin(&self.setup, at);
                 self.files = Files::of(&options, self.setup.output.as_ref());
-                self.goes_on = options.bursts.is_empty();
+                self.goes_on = !options.has_bursts();
                 if !self.goes_on {
                     trace.begin_paused(&self.setup, started);
                 }
@@ -245,7 +245,7 @@ fn span(time: Duration) -> jtrail_model::Duration {
 
 /// What a translator has to know of a trace.
 fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
-    let has_bursts = setup.bursts.is_some();
+    let has_bursts = setup.bursts.as_ref().is_some_and(|bursts| !bursts.save());
     let is_one_of_many = options.max_size.is_some() || options.overflow == Overflow::Ring;
     let keeps_stacks = options.format.keeps_stacks();
     Settings {

@@ -40,6 +40,8 @@ pub struct Calls {
     thread_index: FxHashMap<ThreadId, u32>,
     /// The thread of the last event, because the next one is usually of the same.
     last_thread: Option<(ThreadId, u32)>,
+    /// Calls that were told as sums.
+    summed: u64,
     /// Leaves without an open enter.
     pub unmatched: u64,
     /// Calls that ended because one below them did.
@@ -179,6 +181,7 @@ impl Calls {
             threads: Vec::new(),
             thread_index: FxHashMap::default(),
             last_thread: None,
+            summed: 0,
             unmatched: 0,
             cut: 0,
             open: 0,
@@ -268,6 +271,11 @@ impl Calls {
     /// Sums by thread, in the order of first call.
     pub fn threads(&self) -> &[ThreadCalls] {
         &self.threads
+    }
+
+    /// How many of the calls are sums.
+    pub fn summed(&self) -> u64 {
+        self.summed
     }
 
     /// How many calls there are.
@@ -411,12 +419,12 @@ impl Calls {
     }
 
     fn end_calls(&mut self, thread: usize, time: Timestamp) -> u64 {
+        while !self.threads[thread].aggregated.is_empty() {
+            self.aggregated_leave(thread);
+        }
         let open = self.threads[thread].stack.len() as u64;
         for _ in 0..open {
             self.end_call(thread, time);
-        }
-        while !self.threads[thread].aggregated.is_empty() {
-            self.aggregated_leave(thread);
         }
         let t = &mut self.threads[thread];
         (t.stack, t.aggregated) = Default::default();
@@ -424,14 +432,21 @@ impl Calls {
     }
 
     fn aggregated_enter(&mut self, thread: usize, e: &AggregatedEnter) {
-        let stack = &self.threads[thread].aggregated;
-        let caller = stack.last().map(|open| open.place.path);
-        let place = self.place(thread, caller, e.method, stack.len());
+        let ThreadCalls {
+            stack, aggregated, ..
+        } = &self.threads[thread];
+        let caller = match aggregated.last() {
+            Some(sums) => Some(sums.place.path),
+            None => stack.last().map(|open| open.place.path),
+        };
+        let level = stack.len() + aggregated.len();
+        let place = self.place(thread, caller, e.method, level);
         let own = e.base_time.0.max(0);
         let cpu_own = e.base_cpu_time.0.max(0);
         let calls = u64::try_from(e.calls).unwrap_or(0);
         let t = &mut self.threads[thread];
         t.calls = t.calls.saturating_add(calls);
+        self.summed = self.summed.saturating_add(calls);
         t.aggregated.push(OpenAggregate {
             place,
             calls,
@@ -469,10 +484,17 @@ impl Calls {
                 parent.cpu_total = parent.cpu_total.saturating_add(node.cpu_total);
                 parent.below.add(node.calls, node.below);
             }
-            None => {
-                t.busy = t.busy.saturating_add(node.total);
-                t.outermost = t.outermost.saturating_add(node.calls);
-            }
+            None => match t.stack.last_mut() {
+                Some(caller) => {
+                    caller.callees = caller.callees.saturating_add(node.total);
+                    caller.cpu_callees = caller.cpu_callees.saturating_add(node.cpu_total);
+                    caller.below.add(node.calls, node.below);
+                }
+                None => {
+                    t.busy = t.busy.saturating_add(node.total);
+                    t.outermost = t.outermost.saturating_add(node.calls);
+                }
+            },
         }
         let (total_records, own_records) = node.below.records(node.calls);
         let sum = Sum {

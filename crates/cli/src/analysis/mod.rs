@@ -65,7 +65,8 @@ pub use spans::{Lasting, Longest, Spans};
 pub use threads::{ThreadStat, Threads};
 
 use jtrail_model::{
-    BurstNote, ClockNote, Cost, Duration, Event, Lost, Note, ThreadId, Timestamp, Totals, Uncovered,
+    BurstNote, ClockNote, Cost, Demoted, Duration, Event, Lost, Note, ShortCallsNote, ThreadId,
+    Timestamp, Totals, Uncovered,
 };
 use rustc_hash::FxHashMap;
 
@@ -143,6 +144,12 @@ pub struct Analysis {
     pub bursts: Vec<BurstNote<'static>>,
     /// Bursts that are not kept.
     pub more_bursts: u64,
+    /// Which calls are sums within the others, if some are.
+    pub short_calls: Option<ShortCallsNote>,
+    /// Methods whose calls became sums because there were so many, the first [`KEPT`] of them.
+    pub demoted: Vec<Demoted>,
+    /// Methods of that kind that are not kept.
+    pub more_demoted: u64,
     lost_events: u64,
     /// What the agent counted itself, in a trace that ended well.
     pub totals: Option<Totals>,
@@ -303,6 +310,10 @@ impl Analysis {
                 keep(&mut self.uncovered, &mut self.more_uncovered, uncovered);
             }
             Some(Note::Burst(burst)) => keep(&mut self.bursts, &mut self.more_bursts, burst),
+            Some(Note::ShortCalls(note)) => self.short_calls = Some(note),
+            Some(Note::Demoted(method)) => {
+                keep(&mut self.demoted, &mut self.more_demoted, method);
+            }
             Some(Note::Clock(clock)) => self.clock = Some(clock),
             Some(Note::Totals(totals)) => self.totals = Some(totals),
             _ => {}

@@ -10,6 +10,8 @@ pub(crate) mod dump;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod report;
+#[cfg(unix)]
+pub(crate) mod request;
 pub(crate) mod run;
 #[cfg(unix)]
 pub(crate) mod stream;

@@ -6,7 +6,7 @@ use crate::input::Input;
 use crate::output::{count, time};
 use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use jtrail_formats::{Checker, Severity};
-use jtrail_model::ClockNote;
+use jtrail_model::{ClockNote, ShortCallsNote};
 use jtrail_records::spool::folder_of;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -63,6 +63,8 @@ struct Verdict {
     kinds: Vec<(&'static str, u64)>,
     /// Events that the trace says it lost.
     lost: u64,
+    /// Which calls are sums, and how many.
+    short_calls: Option<(ShortCallsNote, u64)>,
     /// By how much times of calls may be early.
     clock: Option<ClockNote>,
     /// Events that its process had not written when it ended.
@@ -116,6 +118,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         format: Some(input.format().name()),
         events: ending.events,
         lost: checked.counts.lost,
+        short_calls: checked.counts.short_calls,
         clock: checked.counts.clock,
         recovered: checked.counts.recovered,
         faults: ending.faults + checked.faults(),
@@ -123,6 +126,21 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         findings,
         error: ending.error,
     })
+}
+
+/// Which calls are sums, in words.
+pub(crate) fn why_short(note: ShortCallsNote) -> String {
+    let mut which = Vec::new();
+    if note.min.0 > 0 {
+        which.push(format!("those that took less than {}", time(note.min.0)));
+    }
+    if note.rate > 0 {
+        which.push(format!(
+            "those of methods that are called more than {} times a second",
+            count(note.rate)
+        ));
+    }
+    which.join(", and ")
 }
 
 const fn severity(severity: Severity) -> &'static str {
@@ -141,6 +159,7 @@ impl Verdict {
             events: 0,
             kinds: Vec::new(),
             lost: 0,
+            short_calls: None,
             clock: None,
             recovered: None,
             faults: 0,
@@ -176,6 +195,14 @@ impl Verdict {
                 let _ = write!(text, ", faults: {}", count(self.faults));
             }
             let _ = write!(text, ", events lost: {})", count(self.lost));
+        }
+        if let Some((note, calls)) = self.short_calls {
+            let _ = write!(
+                text,
+                "\n  {} more calls are sums: {}",
+                count(calls),
+                why_short(note)
+            );
         }
         if let Some(ClockNote { tick, longest }) = self.clock {
             let (tick, longest) = (time(tick.0), time(longest.0));
@@ -238,6 +265,11 @@ impl Verdict {
             "events": self.events,
             "kinds": kinds,
             "lost": self.lost,
+            "sums": self.short_calls.map(|(note, calls)| json!({
+                "calls": calls,
+                "min_ns": note.min.0,
+                "maxrate": note.rate,
+            })),
             "tick_ns": self.clock.map(|clock| clock.tick.0),
             "longest_tick_ns": self.clock.map(|clock| clock.longest.0),
             "faults": self.faults,

@@ -29,6 +29,7 @@ impl Checker {
             leaves: self.kinds.of(Kind::MethodLeave),
             open_calls,
             lost: self.lost,
+            short_calls: self.short_calls,
             clock: self.clock,
             recovered: self.recovered,
         };
@@ -87,9 +88,18 @@ impl Checker {
 
     fn compare(&mut self, totals: &Totals, counts: &Counts) {
         let kinds = &self.kinds;
+        let summed = counts.short_calls.map_or(0, |(_, calls)| calls);
         for (what, told, counted) in [
-            ("enters", totals.enters, counts.enters),
-            ("leaves", totals.leaves, counts.leaves),
+            (
+                "enters",
+                totals.enters,
+                counts.enters.saturating_add(summed),
+            ),
+            (
+                "leaves",
+                totals.leaves,
+                counts.leaves.saturating_add(summed),
+            ),
             ("lost events", totals.lost, counts.lost),
             ("open calls", totals.open, counts.open_calls),
             ("objects", totals.objects, kinds.of(Kind::ObjectAlloc)),

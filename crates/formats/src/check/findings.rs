@@ -1,7 +1,7 @@
 //! What a check found.
 
 use crate::{Remark, Severity};
-use jtrail_model::ClockNote;
+use jtrail_model::{ClockNote, ShortCallsNote};
 use std::collections::BTreeMap;
 
 /// Findings that are kept with their text; further ones are only counted.
@@ -149,6 +149,8 @@ pub struct Counts {
     pub open_calls: u64,
     /// Enters and leaves that the trace says it lost.
     pub lost: u64,
+    /// Which calls are sums, besides those of [`Self::enters`], and how many those are, if the trace says so.
+    pub short_calls: Option<(ShortCallsNote, u64)>,
     /// By how much times of calls may be early, if the trace says so.
     pub clock: Option<ClockNote>,
     /// The process ended before its trace did; so many of the events had not been written by then.

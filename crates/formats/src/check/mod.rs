@@ -40,8 +40,8 @@ use heap::Dumps;
 use jtrail_model::{
     AgentCreate, ClassDef, ClassId, ClassUnload, ClockNote, Custom, Event, ExceptionCatch,
     ExceptionThrow, Frame, GcRoot, Kind, MethodDef, MethodEnter, MethodId, MethodLeave,
-    MonitorContendedEnter, Note, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ThreadId,
-    ThreadStart, Timestamp, Totals,
+    MonitorContendedEnter, Note, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ShortCallsNote,
+    ThreadId, ThreadStart, Timestamp, Totals,
 };
 use kinds::Kinds;
 use objects::Objects;
@@ -74,6 +74,8 @@ pub struct Checker {
     collections: Collections,
     /// Calls and aggregated calls in one trace were told already.
     mixed: bool,
+    /// The trace says that some calls are sums, and those that are.
+    short_calls: Option<(ShortCallsNote, u64)>,
     /// Calls left open by threads that ended.
     abandoned: u64,
     lost: u64,
@@ -169,6 +171,9 @@ impl Checker {
                 self.known_method(e.method);
             }
             Event::AggregatedEnter(e) => {
+                if let Some((_, calls)) = &mut self.short_calls {
+                    *calls = calls.saturating_add(u64::try_from(e.calls).unwrap_or(0));
+                }
                 self.known_method(e.method);
                 if let Some((thread, report)) = self.thread(e.thread, None) {
                     thread.aggregated_enter(e, report);
@@ -254,13 +259,13 @@ impl Checker {
         }
     }
 
-    /// Calls one by one and aggregated calls do not occur in one trace.
+    /// Calls one by one and aggregated calls do not occur in one trace, unless it says so.
     fn unmixed(&mut self, event: &Event<'_>) {
         let other = match event {
             Event::MethodEnter(_) => self.kinds.of(Kind::AggregatedEnter),
             _ => self.kinds.of(Kind::MethodEnter),
         };
-        if other > 0 && !self.mixed {
+        if other > 0 && !self.mixed && self.short_calls.is_none() {
             self.mixed = true;
             self.report.fault(Rule::Aggregated, || {
                 "calls and aggregated calls stand in one trace".into()
@@ -444,6 +449,8 @@ impl Checker {
                     None => self.undefined("thread", lost.thread.0),
                 }
             }
+            Some(Note::ShortCalls(note)) => _ = self.short_calls.get_or_insert((note, 0)),
+            Some(Note::Demoted(e)) => self.known_method(e.method),
             Some(Note::Clock(clock)) => self.clock = Some(clock),
             Some(Note::Recovered(events)) => self.recovered = Some(events),
             Some(Note::Totals(totals)) => self.totals(totals),

@@ -175,7 +175,7 @@ impl Bounds {
             | Code::MonitorWait
             | Code::MonitorWaited
             | Code::Park => is_stack(true),
-            Code::ClassUnload | Code::ClassRedefine => self.class(first as u32),
+            Code::ClassUnload | Code::ClassGone | Code::ClassRedefine => self.class(first as u32),
             Code::Lost => payload.iter().skip(1).all(|count| *count < MOST_LOST),
             Code::Time
             | Code::Running

@@ -215,7 +215,7 @@ impl Translator {
             }
             let cpu_time = state.cpu;
             if let Some(tree) = &mut state.tree {
-                tree.leave(paused.unwrap_or(time), cpu_time);
+                tree.leave(paused.unwrap_or(time), cpu_time, by_exception || !is_last);
                 self.told_beside += u64::from(paused.is_none());
                 continue;
             }
@@ -260,7 +260,7 @@ impl Translator {
     fn innermost(&self, number: u32, method: u32) -> Option<usize> {
         let marks = self
             .methods
-            .get(method as usize)
+            .get(method)
             .map(|m| m.info.marks)
             .unwrap_or_default();
         let calls = &self.threads.get(number as usize)?.as_ref()?.calls;
@@ -281,7 +281,7 @@ impl Translator {
             return; // it was running before the trace began
         };
         self.close(number, ticks, at, by_exception);
-        if by_exception && self.methods[method as usize].is_constructor() {
+        if by_exception && self.methods.at(method).is_constructor() {
             self.left_with_super(number, ticks, method);
         }
     }
@@ -290,13 +290,13 @@ impl Translator {
     /// `super(...)` are gone with it, at this very moment, so nothing is repaired.
     fn left_with_super(&mut self, number: u32, ticks: u64, mut inner: u32) {
         while let Some(call) = self.thread(number).calls.last().copied() {
-            let outer = &self.methods[call.method as usize];
+            let inner_class = self.methods.at(inner).class;
+            let outer = self.methods.at(call.method);
             let in_super = match outer.info.marks {
                 SuperMarks::None => false,
                 SuperMarks::Behind => call.phase != Phase::Constructed,
                 SuperMarks::Around => call.phase == Phase::InSuper,
             };
-            let inner_class = self.methods[inner as usize].class;
             let is_super = inner_class == outer.class
                 || self.classes[inner_class as usize].info.name
                     == self.classes[outer.class as usize].info.super_name;

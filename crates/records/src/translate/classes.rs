@@ -2,7 +2,7 @@
 
 use super::stacks::stack;
 use super::{Translator, slot};
-use crate::announce::{ClassDetailInfo, ClassInfo, CompiledInfo, Member, MethodInfo};
+use crate::announce::{ClassDetailInfo, ClassInfo, CompiledInfo, Member};
 use jtrail_model::{
     ClassDetail, ClassRedefine, ClassUnload, CodeRange, Event, MethodCompile, MethodUncompile,
     Timestamp,
@@ -53,25 +53,32 @@ impl Translator {
         );
     }
 
-    /// What is known of the class is given up. Its id and those of its methods stay, for events that still come:
-    /// their compiled code goes a little later, and sums come at the end.
     pub(super) fn class_unloaded(&mut self, number: u32, ticks: u64) {
+        self.class_gone(number, ticks);
+        let id = self.classes[number as usize].id;
+        if !id.is_none() {
+            let time = Timestamp(self.timeline.at(ticks));
+            self.event(&Event::ClassUnload(ClassUnload { class: id, time }));
+        }
+    }
+
+    /// What is known of the class is given up, if it was not before. Its id and those of its methods stay, for events that still come: the class is told to
+    /// be unloaded, their compiled code goes a little later, and sums come at the end.
+    pub(super) fn class_gone(&mut self, number: u32, ticks: u64) {
         let time = Timestamp(self.timeline.at(ticks));
         let methods = std::mem::take(&mut slot(&mut self.classes, number).methods);
         for number in methods {
-            if self.settings.aggregate || slot(&mut self.methods, number).is_covered {
+            let is_covered = self.methods.get(number).is_some_and(|m| m.is_covered);
+            if self.settings.aggregate || is_covered {
                 self.method(number, time); // while it has a name
             }
-            let method = slot(&mut self.methods, number);
-            method.info = MethodInfo::default();
-            method.frame = Box::default();
+            match is_covered {
+                true => self.methods.at(number).class_is_gone(),
+                false => self.methods.forget(number),
+            }
         }
         let class = &mut self.classes[number as usize];
         (class.info, class.detail) = (ClassInfo::default(), None);
-        let id = class.id;
-        if !id.is_none() {
-            self.event(&Event::ClassUnload(ClassUnload { class: id, time }));
-        }
     }
 
     pub(super) fn class_redefined(&mut self, number: u32, ticks: u64, size: u64) {
@@ -116,7 +123,9 @@ impl Translator {
             return;
         }
         let mut kept = std::mem::take(&mut self.kept_code);
-        let mut all: Vec<_> = kept.values_mut().collect();
+        // Of a class that is gone, nobody has told yet that its code is.
+        let is_there = |info: &&mut Box<CompiledInfo>| self.methods.get(info.method).is_some();
+        let mut all: Vec<_> = kept.values_mut().filter(is_there).collect();
         all.sort_unstable_by_key(|info| (info.time, info.address));
         for info in all {
             info.time = ticks;

@@ -1,12 +1,12 @@
 //! What the counters of lines say.
 
-use super::{Translator, slot};
+use super::Translator;
 use jtrail_model::{Event, LineCount, LineCounts, Timestamp};
 
 impl Translator {
     /// A method's lines and their counters, in the order of the lines; adds to what it had.
     pub fn add_lines(&mut self, method: u32, counters: &[(u32, u32)], entry: Option<u32>) {
-        let method = slot(&mut self.methods, method);
+        let method = self.methods.at(method);
         method.is_covered = true;
         method.entry_counter = entry;
         let lines = &mut method.counters;
@@ -26,11 +26,8 @@ impl Translator {
             let now = counters.get(counter as usize).copied();
             now.unwrap_or(0).saturating_sub(before.unwrap_or(0))
         };
-        for number in 0..self.methods.len() as u32 {
-            let method = &self.methods[number as usize];
-            if !method.is_covered {
-                continue;
-            }
+        for number in self.methods.covered() {
+            let method = self.methods.at(number);
             let mut lines: Vec<LineCount> = Vec::with_capacity(method.counters.len());
             for (line, counter) in &method.counters {
                 let count = count(*counter);

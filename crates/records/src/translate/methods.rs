@@ -20,12 +20,52 @@ pub(super) struct Known {
     pub(super) phase: Phase,
 }
 
+/// All else that is known of methods, by number. Nothing is of those whose classes are gone.
+#[derive(Default)]
+pub(super) struct Methods(Vec<Option<Box<Method>>>);
+
+impl Methods {
+    pub(super) fn get(&self, number: u32) -> Option<&Method> {
+        self.0.get(number as usize)?.as_deref()
+    }
+
+    /// Its place, which is made if need be.
+    pub(super) fn at(&mut self, number: u32) -> &mut Method {
+        slot(&mut self.0, number).get_or_insert_default()
+    }
+
+    pub(super) fn forget(&mut self, number: u32) {
+        *slot(&mut self.0, number) = None;
+    }
+
+    /// Gives up those of which only the trace that ended had something to tell.
+    pub(super) fn restart(&mut self) {
+        for method in &mut self.0 {
+            if method.as_ref().is_some_and(|method| method.is_gone) {
+                *method = None;
+            }
+        }
+    }
+
+    /// Numbers of those whose lines are to be told.
+    pub(super) fn covered(&self) -> Vec<u32> {
+        let is_covered =
+            |method: &Option<Box<Method>>| method.as_ref().is_some_and(|m| m.is_covered);
+        let all = (0..).zip(&self.0);
+        all.filter(|(_, method)| is_covered(method))
+            .map(|(number, _)| number)
+            .collect()
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Method {
     pub(super) class: u32,
     pub(super) info: MethodInfo,
     /// Text of its frames; empty until there is one.
     pub(super) frame: Box<str>,
+    /// Its class is gone.
+    is_gone: bool,
     /// Its lines are to be told, if it has any.
     pub(super) is_covered: bool,
     /// Its lines, each with the counters that stand for it.
@@ -35,6 +75,12 @@ pub(super) struct Method {
 }
 
 impl Method {
+    /// What was counted stays, and is to be told.
+    pub(super) fn class_is_gone(&mut self) {
+        (self.info, self.frame) = Default::default();
+        self.is_gone = true;
+    }
+
     pub(super) fn is_constructor(&self) -> bool {
         &*self.info.name == "<init>"
     }
@@ -47,7 +93,7 @@ impl Translator {
         of_class.extend(methods.iter().map(|info| info.number));
         for info in methods {
             slot(&mut self.known, info.number).phase = Phase::first(info.marks);
-            let method = slot(&mut self.methods, info.number);
+            let method = self.methods.at(info.number);
             method.class = class;
             method.info = info;
         }
@@ -64,7 +110,7 @@ impl Translator {
 
     #[cold]
     fn announce_method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
-        let class = slot(&mut self.methods, number).class;
+        let class = self.methods.at(number).class;
         let class_id = self.class(class, time);
         let id = MethodId(self.ids.next());
         let known = slot(&mut self.known, number);
@@ -72,7 +118,7 @@ impl Translator {
         if self.settings.tells_names {
             self.named.push(Named::Method(number, id.0));
         }
-        let method = &self.methods[number as usize];
+        let method = self.methods.at(number);
         let event = Event::MethodDef(MethodDef {
             method: id,
             class: class_id,

@@ -29,13 +29,13 @@ pub use saved::{Named, Saved};
 
 use aggregate::Tree;
 use calls::Call;
-use jtrail_formats::{Encode, Loss, Patch};
+use jtrail_formats::{Encode, FOLDED, Loss, Patch};
 use jtrail_model::{
     BurstNote, CallStep, ClassId, ClockNote, Custom, Duration, Event, LeftOut, Note,
     RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
 };
 use jtrail_options::Events;
-use methods::{Known, Method};
+use methods::{Known, Methods};
 use objects::Objects;
 use runs::MOST_STEPS;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -84,7 +84,7 @@ pub struct Translator {
     classes: Vec<Class>,
     /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
     detailed: Vec<u32>,
-    methods: Vec<Method>,
+    methods: Methods,
     /// By the number of the method.
     known: Vec<Known>,
     /// Room for the steps of a run.
@@ -204,7 +204,7 @@ impl Translator {
             ended: Vec::new(),
             classes: Vec::new(),
             detailed: Vec::new(),
-            methods: Vec::new(),
+            methods: Methods::default(),
             known: Vec::new(),
             steps: Box::new([CallStep::default(); MOST_STEPS]),
             code: FxHashMap::default(),
@@ -342,6 +342,7 @@ impl Translator {
 
     /// Writes what stands behind all events but the closing ones. With a coarse clock, what that did.
     pub fn totals(&mut self, time: Timestamp, clock: Option<ClockNote>) {
+        self.flush(); // calls that may become sums stand before
         if let Some(since) = self.paused {
             for number in 0..self.threads.len() as u32 {
                 self.write_gone(number, since);
@@ -357,7 +358,7 @@ impl Translator {
         }
         if self.folded_calls > 0 {
             self.note(&Note::LeftOut(LeftOut {
-                what: "callers of calls, beyond the bounds of the tree".into(),
+                what: FOLDED.into(),
                 count: self.folded_calls,
             }));
         }
@@ -517,6 +518,7 @@ impl Sink for Translator {
                 }
             }
             Code::ClassUnload => self.class_unloaded(value, ticks),
+            Code::ClassGone => self.class_gone(value, ticks),
             Code::ClassRedefine => self.class_redefined(value, ticks, payload[1]),
             Code::Alloc | Code::AllocAt | Code::ObjectDef | Code::ObjectFree => {
                 self.object(number, ticks, code, payload);

@@ -68,7 +68,7 @@ impl Translator {
                 .filter(|call| !call.is_hidden())
             {
                 match &mut thread.tree {
-                    Some(tree) => tree.leave(time, cpu),
+                    Some(tree) => tree.leave(time, cpu, false),
                     None => thread.gone.push(call),
                 }
             }
@@ -221,6 +221,7 @@ impl Translator {
         for class in &mut self.classes {
             class.id = ClassId::NONE;
         }
+        self.methods.restart();
         for known in &mut self.known {
             *known = Known {
                 phase: known.phase,

@@ -289,7 +289,7 @@ impl Translator {
         match named {
             Named::Class(number, id) => slot(&mut self.classes, number).id = ClassId(id),
             Named::Method(number, id) => {
-                let class = slot(&mut self.methods, number).class;
+                let class = self.methods.at(number).class;
                 let class = slot(&mut self.classes, class).id;
                 let known = slot(&mut self.known, number);
                 (known.id, known.class) = (MethodId(id), class);

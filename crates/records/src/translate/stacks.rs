@@ -1,6 +1,6 @@
 //! Events with a stack: monitors, parking, exceptions, samples.
 
-use super::{Method, Translator, slot};
+use super::{Methods, Translator, slot};
 use crate::record::{self, CUT, Code};
 use jtrail_model::{
     CatchDetail, Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter,
@@ -13,7 +13,7 @@ impl Translator {
     pub(super) fn name_frames(&mut self, frames: &[u64]) {
         for frame in frames {
             let number = record::frame_parts(*frame).0;
-            let method = slot(&mut self.methods, number);
+            let method = self.methods.at(number);
             if method.frame.is_empty() {
                 let class = slot(&mut self.classes, method.class);
                 let (name, info) = (&class.info.name, &method.info);
@@ -165,11 +165,14 @@ impl Translator {
     }
 }
 
-pub(super) fn stack<'a>(methods: &'a [Method], frames: &[u64]) -> Vec<Frame<'a>> {
+pub(super) fn stack<'a>(methods: &'a Methods, frames: &[u64]) -> Vec<Frame<'a>> {
     let frame = |frame: &u64| {
         let (method, line) = record::frame_parts(*frame);
         Frame {
-            method: (&*methods[method as usize].frame).into(),
+            method: methods
+                .get(method)
+                .map_or("", |method| &method.frame)
+                .into(),
             line: line.into(),
         }
     };

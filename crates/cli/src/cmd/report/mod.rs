@@ -114,6 +114,7 @@ impl Report<'_> {
             Table::Uncovered => self.uncovered(),
             Table::Lost => self.lost(),
             Table::Bursts => self.bursts(),
+            Table::Demoted => self.demoted(),
             Table::Methods => self.methods(),
             Table::Tree => self.tree(),
             Table::CodeTotals => self.code_totals(),

@@ -22,6 +22,12 @@ const TRACE: &[Column] = &[
     column("uncovered", "methods not covered"),
     column("unmatched", "leaves without enter"),
     column("cut", "calls without leave"),
+    optional("summed_calls", "calls that are sums"),
+    optional("min_ns", "those that took less than"),
+    optional(
+        "maxrate",
+        "those of methods called more often a second than",
+    ),
     optional("cost_ns", "recording the calls took"),
     optional("tick_ns", "times of calls early by up to"),
     optional("longest_tick_ns", "at most by"),
@@ -91,6 +97,12 @@ const BURSTS: &[Column] = &[
     column("name", "thread"),
 ];
 
+const DEMOTED: &[Column] = &[
+    column("at_ns", "since"),
+    column("method", "method"),
+    column("rate", "called more often a second than"),
+];
+
 impl Report<'_> {
     pub(super) fn trace(&self) -> Content {
         let a = &*self.analysis;
@@ -110,6 +122,9 @@ impl Report<'_> {
             Cell::Count(a.uncovered_methods()),
             Cell::Count(a.calls.unmatched),
             Cell::Count(a.calls.cut),
+            some(a.short_calls.map_or(0, |_| a.calls.summed())),
+            some_time(a.short_calls.unwrap_or_default().min.0),
+            some(a.short_calls.unwrap_or_default().rate),
             some_time(a.cost_of_calls()),
             some_time(a.clock.unwrap_or_default().tick.0),
             some_time(a.clock.unwrap_or_default().longest.0),
@@ -225,6 +240,18 @@ impl Report<'_> {
             ]
         });
         content.more += self.analysis.more_bursts as usize;
+        content
+    }
+
+    pub(super) fn demoted(&self) -> Content {
+        let mut content = self.table(Table::Demoted, DEMOTED, &self.analysis.demoted, |e| {
+            vec![
+                self.since_start(e.time),
+                self.method(e.method),
+                Cell::Count(e.rate),
+            ]
+        });
+        content.more += self.analysis.more_demoted as usize;
         content
     }
 

@@ -18,6 +18,8 @@ pub(super) enum Table {
     Tree,
     /// What began bursts
     Bursts,
+    /// Methods that were called so often that their calls became sums
+    Demoted,
     /// Methods by hits of the sampler
     Samples,
     /// Samples by thread and state
@@ -131,6 +133,7 @@ impl Table {
             Self::Methods => "methods",
             Self::Tree => "tree",
             Self::Bursts => "bursts",
+            Self::Demoted => "demoted",
             Self::Samples => "samples",
             Self::SampleThreads => "sample_threads",
             Self::Allocations => "allocations",
@@ -248,6 +251,7 @@ impl Flags {
             | Table::Methods
             | Table::Tree
             | Table::Bursts
+            | Table::Demoted
             | Table::Uncovered
             | Table::Lost => false,
         }

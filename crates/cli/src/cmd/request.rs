@@ -1,0 +1,26 @@
+//! `jtrail request`: has the agent in a JVM that runs give what it gives on request.
+
+use crate::Streams;
+use crate::attach::Jvm;
+
+/// Ask the agent in a JVM for what it gives on request
+///
+/// That is the newest events (overflow=ring with save=request), a snapshot of the heap (events=heap with heap=request), and the document
+/// so far (format=profilerj). What comes of it, the agent says on the program's standard error. It needs no command channel: the JVM itself
+/// is asked, as by jcmd PID JVMTI.data_dump.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Process id of the JVM
+    #[arg(value_name = "PID")]
+    pid: u32,
+}
+
+pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    Jvm::find(args.pid)?.request_data()?;
+    writeln!(
+        streams.err,
+        "jtrail: JVM {} has asked its agents for their data",
+        args.pid
+    )?;
+    Ok(crate::SOUND)
+}

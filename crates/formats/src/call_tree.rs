@@ -1,0 +1,430 @@
+//! Calls added up: a tree of call paths.
+//!
+//! Memory grows with distinct paths, not with calls. A path that would make the tree too large is folded: it
+//! goes on at an ancestor of the same method, or at the top. Counts and times of each method stay exact.
+
+use jtrail_model::{
+    AggregatedDetail, AggregatedEnter, AggregatedLeave, Duration, Event, MethodId, ThreadId,
+    Timestamp,
+};
+
+/// Most nodes of one tree, save for one more of each method at the top.
+const MOST_NODES: usize = 1 << 20;
+/// Nodes that a tree keeps room for when its calls are forgotten.
+const FEW_NODES: usize = 1 << 12;
+/// Most calls of one method within each other that have nodes of their own.
+const MOST_RECURSION: u32 = 1 << 10;
+
+const ROOT: u32 = 0;
+
+/// What a trace says of calls that are [`CallTree::folded`].
+pub const FOLDED: &str = "callers of calls, beyond the bounds of the tree";
+
+/// Calls of one thread, by path; `M` tells methods apart.
+#[derive(Clone, Debug)]
+pub struct CallTree<M> {
+    /// The first one is the root, which stands for no call.
+    nodes: Vec<Node<M>>,
+    open: Vec<Open>,
+    /// Calls whose path is folded.
+    folded: u64,
+    /// Time, and CPU time, of the calls that ended and have no caller here.
+    outermost: (i64, i64),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Node<M> {
+    method: M,
+    parent: u32,
+    /// How many nodes above it, itself included, are of its method.
+    recursion: u32,
+    /// Children, the one used last in front: `first_child`, then along `next`.
+    first_child: u32,
+    next: u32,
+    sums: Sums,
+}
+
+/// What is known of the calls of one path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    calls: u64,
+    exceptions: u64,
+    own: i64,
+    min: i64,
+    max: i64,
+    cpu: i64,
+}
+
+/// A call that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    node: u32,
+    /// Here or further out, its path is folded.
+    folded: bool,
+    began: Timestamp,
+    began_cpu: Duration,
+    /// Time of its callees.
+    callees: i64,
+    callees_cpu: i64,
+}
+
+impl<M: Copy + Eq + Default> Default for CallTree<M> {
+    fn default() -> Self {
+        Self {
+            nodes: vec![Node::default()],
+            open: Vec::new(),
+            folded: 0,
+            outermost: (0, 0),
+        }
+    }
+}
+
+impl<M: Copy + Eq + Default> CallTree<M> {
+    /// Whether no call was added.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() == 1
+    }
+
+    /// How many paths there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// The methods of all paths, each as often as it stands in one.
+    pub fn methods(&self) -> impl Iterator<Item = M> {
+        self.nodes[1..].iter().map(|node| node.method)
+    }
+
+    /// Calls so far that are at another place than their own, because the tree is as large as it may be.
+    pub fn folded(&self) -> u64 {
+        self.folded
+    }
+
+    /// Forgets all calls.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.nodes.shrink_to(FEW_NODES);
+        self.nodes.push(Node::default());
+        self.open.clear();
+        (self.folded, self.outermost) = (0, (0, 0));
+    }
+
+    /// A call begins within the innermost one that is open. `cpu` is the thread's CPU time, 0 where it is not measured.
+    #[inline]
+    pub fn enter(&mut self, method: M, time: Timestamp, cpu: Duration) {
+        let parent = self.open.last().map_or(ROOT, |open| open.node);
+        let node = self.child(parent, method);
+        let at = &mut self.nodes[node as usize];
+        at.sums.calls += 1;
+        let folded = self.open.last().is_some_and(|open| open.folded) || at.parent != parent;
+        self.folded += u64::from(folded);
+        self.open.push(Open {
+            node,
+            folded,
+            began: time,
+            began_cpu: cpu,
+            callees: 0,
+            callees_cpu: 0,
+        });
+    }
+
+    /// The innermost call that is open ends, if there is one.
+    #[inline]
+    pub fn leave(&mut self, time: Timestamp, cpu: Duration, by_exception: bool) {
+        let Some(call) = self.open.pop() else { return };
+        let all = time.since(call.began).0;
+        let all_cpu = cpu.0 - call.began_cpu.0;
+        let own = all - call.callees;
+        let sums = &mut self.nodes[call.node as usize].sums;
+        sums.exceptions += u64::from(by_exception);
+        sums.own += own;
+        sums.cpu += all_cpu - call.callees_cpu;
+        sums.min = sums.min.min(own);
+        sums.max = sums.max.max(own);
+        self.add_callees(all, all_cpu);
+    }
+
+    /// The innermost call that is open, or nobody, called others for so long.
+    #[inline]
+    fn add_callees(&mut self, time: i64, cpu: i64) {
+        let (callees, callees_cpu) = match self.open.last_mut() {
+            Some(caller) => (&mut caller.callees, &mut caller.callees_cpu),
+            None => (&mut self.outermost.0, &mut self.outermost.1),
+        };
+        *callees += time;
+        *callees_cpu += cpu;
+    }
+
+    /// Adds all calls of another tree, where none is open, within the innermost one that is open here.
+    pub fn add(&mut self, other: &Self) {
+        let mut places = vec![self.open.last().map_or(ROOT, |open| open.node)];
+        for node in &other.nodes[1..] {
+            // A parent stands before its children.
+            let parent = places[node.parent as usize];
+            let place = self.child(parent, node.method);
+            places.push(place);
+            let here = &mut self.nodes[place as usize];
+            if here.parent != parent {
+                self.folded += node.sums.calls;
+            }
+            let (sums, more) = (&mut here.sums, &node.sums);
+            sums.calls += more.calls;
+            sums.exceptions += more.exceptions;
+            sums.own += more.own;
+            sums.cpu += more.cpu;
+            sums.min = sums.min.min(more.min);
+            sums.max = sums.max.max(more.max);
+        }
+        self.folded += other.folded;
+        let (time, cpu) = other.outermost;
+        self.add_callees(time, cpu);
+    }
+
+    #[inline]
+    fn child(&mut self, parent: u32, method: M) -> u32 {
+        match self.find(parent, method) {
+            Some(found) => found,
+            None => self.new_child(parent, method),
+        }
+    }
+
+    #[cold]
+    fn new_child(&mut self, parent: u32, method: M) -> u32 {
+        let (mut at, mut recursion) = (parent, 1);
+        while at != ROOT {
+            let node = &self.nodes[at as usize];
+            if node.method == method {
+                if node.recursion >= MOST_RECURSION || self.nodes.len() >= MOST_NODES {
+                    return at;
+                }
+                recursion = node.recursion + 1;
+                break;
+            }
+            at = node.parent;
+        }
+        if self.nodes.len() >= MOST_NODES && parent != ROOT {
+            return self.child(ROOT, method);
+        }
+        let new = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            method,
+            parent,
+            recursion,
+            first_child: ROOT,
+            next: self.nodes[parent as usize].first_child,
+            sums: Sums {
+                min: i64::MAX,
+                ..Sums::default()
+            },
+        });
+        self.nodes[parent as usize].first_child = new;
+        new
+    }
+
+    /// The child of that method, which comes to the front: callers repeat themselves.
+    #[inline]
+    fn find(&mut self, parent: u32, method: M) -> Option<u32> {
+        let first = self.nodes[parent as usize].first_child;
+        let (mut before, mut at): (Option<usize>, u32) = (None, first);
+        while at != ROOT {
+            let Node {
+                method: found,
+                next,
+                ..
+            } = self.nodes[at as usize];
+            if found == method {
+                if let Some(before) = before {
+                    self.nodes[before].next = next;
+                    self.nodes[at as usize].next = first;
+                    self.nodes[parent as usize].first_child = at;
+                }
+                return Some(at);
+            }
+            before = Some(at as usize);
+            at = next;
+        }
+        None
+    }
+
+    /// Ends the calls that are still open, and tells of all as aggregated calls of that thread, from the top.
+    pub fn tell(
+        &mut self,
+        thread: ThreadId,
+        time: Timestamp,
+        mut id_of: impl FnMut(M) -> MethodId,
+        mut told: impl FnMut(Event<'static>),
+    ) {
+        let cpu = self.open.last().map_or(Duration(0), |open| open.began_cpu);
+        while !self.open.is_empty() {
+            self.leave(time, cpu, false);
+        }
+        let mut at = self.nodes[0].first_child;
+        while at != ROOT {
+            let node = &self.nodes[at as usize];
+            let (method, sums) = (id_of(node.method), &node.sums);
+            told(Event::AggregatedEnter(AggregatedEnter {
+                thread,
+                method,
+                base_time: Duration(sums.own),
+                min_time: Duration(sums.min.min(sums.max)),
+                max_time: Duration(sums.max),
+                base_cpu_time: Duration(sums.cpu.max(0)),
+                calls: sums.calls as i64,
+            }));
+            if sums.exceptions > 0 {
+                told(Event::AggregatedDetail(AggregatedDetail {
+                    thread,
+                    method,
+                    exceptions: sums.exceptions,
+                    overhead: Duration(0),
+                }));
+            }
+            if node.first_child != ROOT {
+                at = node.first_child;
+                continue;
+            }
+            // Up, and on to the next one, closing what ends.
+            loop {
+                let node = &self.nodes[at as usize];
+                let method = id_of(node.method);
+                told(Event::AggregatedLeave(AggregatedLeave { thread, method }));
+                if node.next != ROOT {
+                    at = node.next;
+                    break;
+                }
+                at = node.parent;
+                if at == ROOT {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enter(tree: &mut CallTree<u32>, method: u32, at: i64) {
+        tree.enter(method, Timestamp(at), Duration(at / 2));
+    }
+
+    fn leave(tree: &mut CallTree<u32>, at: i64) {
+        tree.leave(Timestamp(at), Duration(at / 2), false);
+    }
+
+    #[test]
+    fn own_time_is_without_callees() {
+        let mut tree = CallTree::default();
+        enter(&mut tree, 1, 0);
+        enter(&mut tree, 2, 10);
+        leave(&mut tree, 30);
+        enter(&mut tree, 2, 30);
+        leave(&mut tree, 36);
+        leave(&mut tree, 100);
+        let [_, outer, inner] = &tree.nodes[..] else {
+            panic!("{} nodes", tree.nodes.len())
+        };
+        assert_eq!(
+            (outer.sums.calls, outer.sums.own, outer.sums.cpu),
+            (1, 74, 37)
+        );
+        assert_eq!(
+            (
+                inner.sums.calls,
+                inner.sums.own,
+                inner.sums.min,
+                inner.sums.max
+            ),
+            (2, 26, 6, 20)
+        );
+    }
+
+    #[test]
+    fn recursion_is_folded() {
+        let mut tree = CallTree::default();
+        let depth = i64::from(MOST_RECURSION) * 3;
+        for at in 0..depth {
+            enter(&mut tree, 1, at);
+        }
+        for at in depth..2 * depth {
+            leave(&mut tree, at);
+        }
+        assert_eq!(tree.nodes.len() as u32, MOST_RECURSION + 1);
+        assert_eq!(tree.folded, 2 * u64::from(MOST_RECURSION));
+        assert_eq!(
+            tree.nodes.iter().map(|n| n.sums.calls).sum::<u64>(),
+            depth as u64
+        );
+        assert_eq!(
+            tree.nodes.iter().map(|n| n.sums.own).sum::<i64>(),
+            2 * depth - 1
+        );
+    }
+
+    #[test]
+    fn memory_grows_with_paths_and_not_with_calls() {
+        let mut tree = CallTree::default();
+        let mut at = 0;
+        for _ in 0..100_000 {
+            for method in 1..=10 {
+                for inner in [11, 12] {
+                    at += 4;
+                    enter(&mut tree, method, at);
+                    enter(&mut tree, inner, at + 1);
+                    leave(&mut tree, at + 2);
+                    leave(&mut tree, at + 3);
+                }
+            }
+        }
+        assert_eq!(tree.nodes.len(), 1 + 10 + 20);
+        assert_eq!(tree.folded, 0);
+        assert!(tree.open.is_empty());
+        let sum = |of: fn(&Node<u32>) -> i64| tree.nodes.iter().map(of).sum::<i64>();
+        assert_eq!(sum(|node| node.sums.calls as i64), 4_000_000);
+        assert_eq!(sum(|node| node.sums.own), 3 * 2_000_000);
+    }
+
+    #[test]
+    fn a_full_tree_folds_and_counts() {
+        let mut tree = CallTree::default();
+        let mut paths = 0;
+        for outer in 1..=100 {
+            enter(&mut tree, outer, 0);
+            for middle in 101..=200 {
+                enter(&mut tree, middle, 0);
+                for inner in 201..=306 {
+                    enter(&mut tree, inner, 0);
+                    leave(&mut tree, 0);
+                }
+                leave(&mut tree, 0);
+            }
+            leave(&mut tree, 0);
+            paths += 1 + 100 + 100 * 106;
+        }
+        // Once it is full, there is room at the top only: for what is there anyway, and for what is folded to there.
+        let beyond = &tree.nodes[MOST_NODES..];
+        assert!(beyond.iter().all(|node| node.parent == ROOT));
+        let unfolded = beyond.iter().filter(|node| node.method <= 100).count();
+        assert_eq!(unfolded, 2);
+        assert_eq!(tree.folded as usize, paths - (MOST_NODES - 1) - unfolded);
+        let calls: u64 = tree.nodes.iter().map(|n| n.sums.calls).sum();
+        assert_eq!(calls as usize, paths);
+    }
+
+    #[test]
+    fn recursion_of_several_methods_is_folded() {
+        let (mut tree, among, depth) = (CallTree::default(), 7, 100_000);
+        for _ in 0..3 {
+            for at in 0..depth {
+                enter(&mut tree, at as u32 % among, at);
+            }
+            for at in depth..2 * depth {
+                leave(&mut tree, at);
+            }
+        }
+        assert!(tree.nodes.len() as u32 <= among * MOST_RECURSION + 1);
+        let calls = tree.nodes.iter().map(|n| n.sums.calls).sum::<u64>();
+        assert_eq!(calls, 3 * depth as u64);
+    }
+}

@@ -1,0 +1,474 @@
+//! Calls that become sums: each call is in the trace once, at its place in the tree, and those that should be written are.
+
+use jtrail_formats::{Bounds, Encode, ShortCalls};
+use jtrail_model::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+const THREADS: u64 = 3;
+const METHODS: u64 = 12;
+
+/// Keeps what it is told.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<Event<'static>>>>);
+
+impl Encode for Kept {
+    fn begin(&mut self, _: &mut Vec<u8>) {}
+    fn event(&mut self, event: &Event<'_>, _: &mut Vec<u8>) {
+        self.0
+            .lock()
+            .expect("one thread")
+            .push(event.clone().into_static());
+    }
+    fn end(&mut self, _: &mut Vec<u8>) {}
+}
+
+/// Numbers that look like chance, the same ones each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (u128::from(self.0) * u128::from(limit) >> 64) as u64
+    }
+
+    fn one_in(&mut self, many: u64) -> bool {
+        self.below(many) == 0
+    }
+}
+
+/// What a program is like.
+#[derive(Clone, Copy)]
+struct Shape {
+    steps: u64,
+    deepest: usize,
+    /// One in so many steps is another event of the thread; 0 for none.
+    others: u64,
+    /// One in so many steps takes long.
+    pauses: u64,
+}
+
+/// The events of a program, each thread's in order.
+fn program(seed: u64, shape: Shape) -> Vec<Event<'static>> {
+    let mut random = Random(seed);
+    let mut events = Vec::new();
+    let mut stacks = vec![Vec::<(u64, u32)>::new(); THREADS as usize];
+    let mut tickets = vec![0; THREADS as usize];
+    let (mut time, mut at) = (1_000, 0);
+    for _ in 0..shape.steps {
+        if random.one_in(20) {
+            at = random.below(THREADS) as usize;
+        }
+        time += random.below(40) as i64;
+        if random.one_in(shape.pauses) {
+            time += random.below(5_000) as i64;
+        }
+        let thread = ThreadId(at as u64 + 1);
+        if shape.others > 0 && random.one_in(shape.others) {
+            events.push(Event::ThreadCpu(ThreadCpu {
+                thread,
+                time: Timestamp(time),
+                cpu_time: Duration(time),
+            }));
+            continue;
+        }
+        let depth = stacks[at].len();
+        if depth == 0 || depth < shape.deepest && random.one_in(2) {
+            let method = 1 + random.below(METHODS).min(random.below(METHODS));
+            tickets[at] += 1;
+            stacks[at].push((method, tickets[at]));
+            events.push(Event::MethodEnter(MethodEnter {
+                thread,
+                time: Timestamp(time),
+                method: MethodId(method),
+                class: ClassId(100),
+                ticket: tickets[at],
+                cpu_time: Duration(0),
+                stack_depth: depth as i64 + 1,
+            }));
+        } else if let Some((method, ticket)) = stacks[at].pop() {
+            events.push(Event::MethodLeave(MethodLeave {
+                thread,
+                time: Timestamp(time),
+                method: MethodId(method),
+                class: ClassId(100),
+                ticket,
+                cpu_time: Duration(0),
+                by_exception: random.one_in(9),
+            }));
+        }
+    }
+    events
+}
+
+/// Hands events over, calls of a thread in a row at once now and then; with a flush after one in so many.
+fn bounded(
+    events: &[Event<'static>],
+    bounds: Bounds,
+    flushes: u64,
+    seed: u64,
+) -> Vec<Event<'static>> {
+    let kept = Kept::default();
+    let mut encoder = ShortCalls::new(Box::new(kept.clone()), bounds);
+    let (mut random, mut out) = (Random(seed), Vec::new());
+    encoder.begin(&mut out);
+    let mut rest = events;
+    while let Some(first) = rest.first() {
+        let step = |event: &Event<'_>| match event {
+            Event::MethodEnter(e) => Some((e.time, e.method, e.class, e.ticket, false)),
+            Event::MethodLeave(e) if !e.by_exception => {
+                Some((e.time, e.method, e.class, e.ticket, true))
+            }
+            _ => None,
+        };
+        let most = random.below(60) as usize;
+        let same = |event: &&Event<'_>| event.thread() == first.thread() && step(event).is_some();
+        let count = rest.iter().take(most).take_while(same).count();
+        match first {
+            Event::MethodEnter(e) if count > 1 => {
+                let steps: Vec<CallStep> = rest[..count]
+                    .iter()
+                    .filter_map(step)
+                    .map(|(time, method, class, ticket, ends)| CallStep {
+                        time,
+                        method,
+                        class,
+                        ticket,
+                        ends,
+                    })
+                    .collect();
+                let calls = Calls {
+                    thread: e.thread,
+                    cpu_time: Duration(0),
+                    ticket: e.ticket - 1,
+                    depth: e.stack_depth as u32 - 1,
+                    steps: &steps,
+                };
+                encoder.calls(&calls, &mut out);
+                rest = &rest[count..];
+            }
+            _ => {
+                encoder.event(first, &mut out);
+                rest = &rest[1..];
+            }
+        }
+        if flushes > 0 && random.one_in(flushes) {
+            encoder.flush(&mut out);
+        }
+    }
+    encoder.end(&mut out);
+    let kept = kept.0.lock().expect("one thread");
+    kept.clone()
+}
+
+/// Calls, own time and calls ended by an exception, by thread and path.
+type Paths = BTreeMap<(ThreadId, Vec<MethodId>), (u64, i64, u64)>;
+
+#[derive(Default)]
+struct Found {
+    paths: Paths,
+    /// Calls that stand in the trace by themselves, by thread and ticket.
+    written: BTreeSet<(ThreadId, u32)>,
+    lengths: BTreeMap<(ThreadId, u32), i64>,
+}
+
+/// Of those calls that ended, and of those that did not, as far as they are known.
+fn found<'e>(events: impl IntoIterator<Item = &'e Event<'static>>) -> Found {
+    let mut found = Found::default();
+    #[derive(Default)]
+    struct Thread {
+        path: Vec<MethodId>,
+        /// Begin and time of callees of written calls.
+        open: Vec<(i64, i64)>,
+        /// Time of sums, with all that they called.
+        sums: Vec<i64>,
+        last: i64,
+        ticket: u32,
+    }
+    let mut threads: BTreeMap<ThreadId, Thread> = BTreeMap::new();
+    for event in events {
+        match event {
+            Event::MethodEnter(e) => {
+                let thread = threads.entry(e.thread).or_default();
+                assert!(thread.sums.is_empty());
+                assert!(e.time.0 >= thread.last && e.ticket > thread.ticket);
+                (thread.last, thread.ticket) = (e.time.0, e.ticket);
+                thread.path.push(e.method);
+                thread.open.push((e.time.0, 0));
+                assert_eq!(e.stack_depth, thread.open.len() as i64);
+                let path = (e.thread, thread.path.clone());
+                found.paths.entry(path).or_default().0 += 1;
+                found.written.insert((e.thread, e.ticket));
+            }
+            Event::MethodLeave(e) => {
+                let thread = threads.entry(e.thread).or_default();
+                assert!(thread.sums.is_empty() && e.time.0 >= thread.last);
+                thread.last = e.time.0;
+                let (began, callees) = thread.open.pop().expect("an open call");
+                let length = e.time.0 - began;
+                let sums = found.paths.entry((e.thread, thread.path.clone()));
+                let sums = sums.or_default();
+                sums.1 += length - callees;
+                sums.2 += u64::from(e.by_exception);
+                assert_eq!(thread.path.pop(), Some(e.method));
+                if let Some((_, callees)) = thread.open.last_mut() {
+                    *callees += length;
+                }
+                found.lengths.insert((e.thread, e.ticket), length);
+            }
+            Event::AggregatedEnter(e) => {
+                let thread = threads.entry(e.thread).or_default();
+                thread.path.push(e.method);
+                thread.sums.push(e.base_time.0);
+                let sums = found.paths.entry((e.thread, thread.path.clone()));
+                let sums = sums.or_default();
+                sums.0 += e.calls as u64;
+                sums.1 += e.base_time.0;
+                assert!(e.calls > 0 && e.min_time <= e.max_time);
+                assert!(e.max_time.0 <= e.base_time.0 && e.min_time.0 * e.calls <= e.base_time.0);
+            }
+            Event::AggregatedDetail(e) => {
+                let thread = threads.entry(e.thread).or_default();
+                let sums = found.paths.entry((e.thread, thread.path.clone()));
+                sums.or_default().2 += e.exceptions;
+            }
+            Event::AggregatedLeave(e) => {
+                let thread = threads.entry(e.thread).or_default();
+                assert_eq!(thread.path.pop(), Some(e.method));
+                let time = thread.sums.pop().expect("an open sum");
+                match (thread.sums.last_mut(), thread.open.last_mut()) {
+                    (Some(caller), _) => *caller += time,
+                    (None, Some((_, callees))) => *callees += time,
+                    (None, None) => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn notes(events: &[Event<'static>]) -> Vec<Note<'static>> {
+    let note = |event: &Event<'static>| match event {
+        Event::Custom(e) => Note::parse(&e.body),
+        _ => None,
+    };
+    events.iter().filter_map(note).collect()
+}
+
+const SHAPES: [Shape; 4] = [
+    Shape {
+        steps: 3_000,
+        deepest: 8,
+        others: 0,
+        pauses: 50,
+    },
+    Shape {
+        steps: 3_000,
+        deepest: 30,
+        others: 40,
+        pauses: 200,
+    },
+    Shape {
+        steps: 60_000,
+        deepest: 12,
+        others: 0,
+        pauses: 5_000,
+    },
+    Shape {
+        steps: 30_000,
+        deepest: 400,
+        others: 5_000,
+        pauses: 20_000,
+    },
+];
+
+#[test]
+fn each_call_is_in_the_trace_once_and_at_its_place() {
+    let bounds = |min, rate| Bounds {
+        min: Duration(min),
+        rate,
+    };
+    for seed in 1..=16 {
+        let shape = SHAPES[seed as usize % SHAPES.len()];
+        let events = program(seed * 7919, shape);
+        let all = found(&events);
+        for bounds in [
+            bounds(500, None),
+            bounds(20, None),
+            bounds(3_600_000_000_000, None),
+            bounds(0, Some(500)),
+            bounds(300, Some(2_000)),
+        ] {
+            for flushes in [0, 700] {
+                let told = bounded(&events, bounds, flushes, seed);
+                let few = found(&told);
+                assert_eq!(few.paths, all.paths, "seed {seed}, {bounds:?}, {flushes}");
+                assert!(few.written.is_subset(&all.written));
+                let demoted = |note: &Note<'_>| matches!(note, Note::Demoted(_));
+                let is_demoted = notes(&told).iter().any(demoted);
+                assert_eq!(is_demoted, bounds.rate.is_some());
+                let others = |events: &[Event<'static>]| {
+                    let others = events.iter().filter(|e| matches!(e, Event::ThreadCpu(_)));
+                    others.count()
+                };
+                assert_eq!(others(&told), others(&events));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_calls_that_are_written_are_those_that_take_as_long() {
+    for seed in 1..=20 {
+        let events = program(seed * 104_729, SHAPES[0]);
+        let all = found(&events);
+        for min in [1, 60, 500, 2_000] {
+            let bounds = Bounds {
+                min: Duration(min),
+                rate: None,
+            };
+            let told = bounded(&events, bounds, 0, seed);
+            let written = found(&told).written;
+            for call in &all.written {
+                let is_written = written.contains(call);
+                match all.lengths.get(call) {
+                    Some(length) => assert_eq!(is_written, *length >= min, "{call:?} {length}"),
+                    None => assert!(is_written, "{call:?} did not end"),
+                }
+            }
+            let expected = Note::ShortCalls(ShortCallsNote {
+                min: Duration(min),
+                rate: 0,
+            });
+            let has_sums = written.len() < all.written.len();
+            assert_eq!(notes(&told), vec![expected; usize::from(has_sums)]);
+        }
+    }
+}
+
+#[test]
+fn a_call_in_which_something_else_happens_is_written() {
+    let (thread, class) = (ThreadId(1), ClassId(9));
+    let enter = |time, method, ticket, depth| {
+        Event::MethodEnter(MethodEnter {
+            thread,
+            time: Timestamp(time),
+            method: MethodId(method),
+            class,
+            ticket,
+            cpu_time: Duration(0),
+            stack_depth: depth,
+        })
+    };
+    let leave = |time, method, ticket| {
+        Event::MethodLeave(MethodLeave {
+            thread,
+            time: Timestamp(time),
+            method: MethodId(method),
+            class,
+            ticket,
+            cpu_time: Duration(0),
+            by_exception: false,
+        })
+    };
+    let other = Event::ThreadCpu(ThreadCpu {
+        thread,
+        time: Timestamp(13),
+        cpu_time: Duration(1),
+    });
+    let events = [
+        enter(10, 1, 1, 1),
+        enter(11, 2, 2, 2),
+        leave(12, 2, 2),
+        enter(12, 3, 3, 2),
+        other,
+        leave(14, 3, 3),
+        leave(15, 1, 1),
+        enter(16, 1, 4, 1),
+        leave(17, 1, 4),
+    ];
+    let bounds = Bounds {
+        min: Duration(1_000),
+        rate: None,
+    };
+    let told = bounded(&events, bounds, 0, 1);
+    let kinds: Vec<&str> = told.iter().map(|e| e.kind().name()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "MethodEnter",
+            "Custom",
+            "AggregatedEnter",
+            "AggregatedLeave",
+            "MethodEnter",
+            "ThreadCpu",
+            "MethodLeave",
+            "MethodLeave",
+            "AggregatedEnter",
+            "AggregatedLeave",
+        ]
+    );
+}
+
+#[test]
+fn a_method_that_is_called_too_often_is_demoted_and_named() {
+    let thread = ThreadId(1);
+    let mut events = Vec::new();
+    let mut call = |time: i64, length: i64, method: u64| {
+        let ticket = events.len() as u32 / 2 + 1;
+        let (method, class) = (MethodId(method), ClassId(100));
+        events.push(Event::MethodEnter(MethodEnter {
+            thread,
+            time: Timestamp(time),
+            method,
+            class,
+            ticket,
+            cpu_time: Duration(0),
+            stack_depth: 1,
+        }));
+        events.push(Event::MethodLeave(MethodLeave {
+            thread,
+            time: Timestamp(time + length),
+            method,
+            class,
+            ticket,
+            cpu_time: Duration(0),
+            by_exception: false,
+        }));
+    };
+    // 20 a second, and 2,000 a second for a second.
+    for n in 0..40 {
+        call(n * 50_000_000, 10, 1);
+    }
+    for n in 0..2_000 {
+        call(2_000_000_000 + n * 500_000, 10, 2);
+    }
+    for n in 0..10 {
+        call(4_000_000_000 + n * 500_000_000, 10, 2);
+    }
+    let bounds = Bounds {
+        min: Duration(0),
+        rate: Some(1_000),
+    };
+    let told = bounded(&events, bounds, 0, 1);
+    let few = found(&told);
+    assert_eq!(few.paths, found(&events).paths);
+    // A tenth of a second's worth before anybody knows.
+    assert_eq!(few.written.len(), 40 + 100);
+    let demoted = Demoted {
+        method: MethodId(2),
+        time: Timestamp(2_000_000_000 + 100 * 500_000),
+        rate: 1_000,
+    };
+    let short = ShortCallsNote {
+        min: Duration(0),
+        rate: 1_000,
+    };
+    assert_eq!(
+        notes(&told),
+        [Note::Demoted(demoted), Note::ShortCalls(short)]
+    );
+}

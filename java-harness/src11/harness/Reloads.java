@@ -1,0 +1,108 @@
+package harness;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.function.IntUnaryOperator;
+
+/**
+ * A class that is loaded again and again, each time by a loader that nobody has any more afterwards, as by a server
+ * that takes on new versions of its applications. Argument: how often, default 2000. Says how much more memory
+ * the process has at the end than after the first quarter, where the system tells.
+ */
+public final class Reloads {
+    private static final String PLUGIN = "harness.Reloads$Plugin";
+    private static final int CALLS = 3;
+
+    /** Loaded by each loader anew, and never by the application's. */
+    public static final class Plugin implements IntUnaryOperator {
+        @Override
+        public int applyAsInt(int n) {
+            return first(n) + second(n) + third(n) + fourth(n);
+        }
+
+        private static int first(int n) {
+            return n + 1;
+        }
+
+        private static int second(int n) {
+            return n + 2;
+        }
+
+        private static int third(int n) {
+            return n + 3;
+        }
+
+        private static int fourth(int n) {
+            return n + 4;
+        }
+    }
+
+    static final class PluginLoader extends ClassLoader {
+        private final byte[] plugin;
+
+        PluginLoader(byte[] plugin) {
+            super(Reloads.class.getClassLoader());
+            this.plugin = plugin;
+        }
+
+        Class<?> define() {
+            return defineClass(PLUGIN, plugin, 0, plugin.length);
+        }
+    }
+
+    /** No reference to the loader or its class is left on the stack. */
+    static int load(byte[] plugin) throws ReflectiveOperationException {
+        Class<?> type = new PluginLoader(plugin).define();
+        IntUnaryOperator made = (IntUnaryOperator) type.getDeclaredConstructor().newInstance();
+        int sum = 0;
+        for (int i = 0; i < CALLS; i++) {
+            sum += made.applyAsInt(i);
+        }
+        return sum;
+    }
+
+    /** Kilobytes of memory that the process has. */
+    static long memory() throws IOException {
+        Path status = Path.of("/proc/self/status");
+        if (!Files.exists(status)) {
+            return 0;
+        }
+        return Files.readAllLines(status).stream().filter(line -> line.startsWith("VmRSS:"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", ""))).findFirst().orElse(0);
+    }
+
+    public static void main(String[] args) throws Exception {
+        int count = args.length > 0 ? Integer.parseInt(args[0]) : 2000;
+        byte[] plugin;
+        try (InputStream in = Reloads.class.getResourceAsStream("Reloads$Plugin.class")) {
+            plugin = in.readAllBytes();
+        }
+        long before = 0;
+        int sum = 0;
+        for (int i = 0; i < count; i++) {
+            if (i % 500 == 0) {
+                System.gc();
+            }
+            if (i == count / 4) {
+                before = memory();
+            }
+            sum += load(plugin);
+        }
+        System.gc();
+        long more = memory() - before;
+        System.out.println("sum " + sum);
+
+        Expect.Of main = Expect.program("harness.Reloads");
+        main.count("load([B)I", count).count("memory()J", 2);
+        main.nested("PluginLoader").count("<init>([B)V", count).count("define()Ljava/lang/Class;", count);
+        long calls = (long) count * CALLS;
+        main.nested("Plugin").constructor(count).count("applyAsInt(I)I", calls);
+        for (String name : new String[] {"first", "second", "third", "fourth"}) {
+            main.nested("Plugin").count(name + "(I)I", calls);
+        }
+        Expect.fact("kilobytes-more", Math.max(0, more));
+        Expect.print();
+    }
+}
