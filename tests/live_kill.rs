@@ -74,22 +74,24 @@ fn calls_of(trail: &Path, name: &str) -> HashMap<String, (u64, u64)> {
     let mut calls: HashMap<ThreadId, (u64, u64)> = HashMap::new();
     let mut reader = Reader::new(File::open(trail).expect("a trail")).expect("a trail");
     let broken: Option<()> = reader
-        .for_each_in_bulk(|item| {
-            match item {
-                Item::Event { event, .. } => match event {
-                    Event::ThreadStart(e) => _ = names.insert(e.thread, e.name.into_owned()),
-                    Event::MethodDef(e) if e.name == name => method = e.method,
-                    Event::MethodEnter(e) if e.method == method => {
-                        calls.entry(e.thread).or_default().0 += 1;
-                    }
-                    Event::MethodLeave(e) if e.method == method => {
-                        calls.entry(e.thread).or_default().1 += 1;
-                    }
-                    _ => {}
-                },
-                Item::Remark(remark) => panic!("{remark:?}"),
-            }
-            ControlFlow::Continue(())
+        .for_each_in_bulk(|bulk| {
+            bulk.items(|item| {
+                match item {
+                    Item::Event { event, .. } => match event {
+                        Event::ThreadStart(e) => _ = names.insert(e.thread, e.name.into_owned()),
+                        Event::MethodDef(e) if e.name == name => method = e.method,
+                        Event::MethodEnter(e) if e.method == method => {
+                            calls.entry(e.thread).or_default().0 += 1;
+                        }
+                        Event::MethodLeave(e) if e.method == method => {
+                            calls.entry(e.thread).or_default().1 += 1;
+                        }
+                        _ => {}
+                    },
+                    Item::Remark(remark) => panic!("{remark:?}"),
+                }
+                ControlFlow::Continue(())
+            })
         })
         .expect("it can be read");
     assert!(broken.is_none());

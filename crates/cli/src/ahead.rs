@@ -1,7 +1,7 @@
 //! Reads a trace on a thread of its own, so that what is made of it needs no core that decodes.
 
-use jtrail_formats::{Item, ReadError, Reader};
-use jtrail_model::{Event, MethodEnter, MethodLeave};
+use jtrail_formats::{Bulk, Item, ReadError, Reader};
+use jtrail_model::{CallStep, Calls, Duration, Event, MethodEnter, MethodLeave, ThreadId};
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -17,13 +17,31 @@ const WAITING: usize = 4;
 /// Where a batch holds more, which one large event brings about, nothing is read behind it until it is done with.
 const LARGE: usize = 16 << 20;
 
-/// Nearly all items are calls, and an item takes as much room as the largest event: so calls are apart.
+/// Nearly all items are calls, and an item takes as much room as the largest event: so calls are apart, and those in a row take least.
 #[derive(Default)]
 struct Batch {
     calls: Vec<Call>,
     /// With how many calls come before them.
-    others: Vec<(usize, Item<'static>)>,
+    others: Vec<(usize, Other)>,
+    /// Of all calls in a row.
+    steps: Vec<CallStep>,
     held: usize,
+}
+
+enum Other {
+    Item(Item<'static>),
+    Row(Row),
+}
+
+/// Calls in a row, without their steps.
+struct Row {
+    offset: u64,
+    thread: ThreadId,
+    cpu_time: Duration,
+    ticket: u32,
+    depth: u32,
+    /// How many steps.
+    count: usize,
 }
 
 struct Call {
@@ -38,7 +56,26 @@ enum CallKind {
 
 impl Batch {
     #[inline]
-    fn push(&mut self, item: Item<'_>) {
+    fn push(&mut self, bulk: Bulk<'_>) {
+        match bulk {
+            Bulk::Item(item) => self.push_item(item),
+            Bulk::Calls { offset, calls } => {
+                self.steps.extend_from_slice(calls.steps);
+                let row = Row {
+                    offset,
+                    thread: calls.thread,
+                    cpu_time: calls.cpu_time,
+                    ticket: calls.ticket,
+                    depth: calls.depth,
+                    count: calls.steps.len(),
+                };
+                self.others.push((self.calls.len(), Other::Row(row)));
+            }
+        }
+    }
+
+    #[inline]
+    fn push_item(&mut self, item: Item<'_>) {
         let other = match item {
             Item::Event { offset, event } => {
                 let kind = match event {
@@ -54,30 +91,46 @@ impl Batch {
                 Item::Remark(remark)
             }
         };
-        self.others.push((self.calls.len(), other));
+        self.others.push((self.calls.len(), Other::Item(other)));
     }
 
     fn push_other(&mut self, offset: u64, event: Event<'_>) {
         self.held = self.held.saturating_add(event.held());
         let event = event.into_static();
         let item = Item::Event { offset, event };
-        self.others.push((self.calls.len(), item));
+        self.others.push((self.calls.len(), Other::Item(item)));
     }
 
     fn is_full(&self) -> bool {
-        self.calls.len() + self.others.len() >= BATCH || self.held >= HELD
+        self.calls.len() + self.others.len() + self.steps.len() >= BATCH || self.held >= HELD
     }
 
     /// Hands out all items in their order, unless `visit` breaks off.
-    fn drain<B>(&mut self, mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
-        let mut done = 0;
+    fn drain<B>(&mut self, mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
+        let (mut done, mut rest) = (0, &self.steps[..]);
         for (before, other) in self.others.drain(..) {
             hand_out(&self.calls[done..before], &mut visit)?;
             done = before;
-            visit(other)?;
+            match other {
+                Other::Item(item) => visit(Bulk::Item(item))?,
+                Other::Row(row) => {
+                    let (steps, behind) = rest.split_at(row.count);
+                    rest = behind;
+                    let calls = Calls {
+                        thread: row.thread,
+                        cpu_time: row.cpu_time,
+                        ticket: row.ticket,
+                        depth: row.depth,
+                        steps,
+                    };
+                    let offset = row.offset;
+                    visit(Bulk::Calls { offset, calls })?;
+                }
+            }
         }
         hand_out(&self.calls[done..], &mut visit)?;
         self.calls.clear();
+        self.steps.clear();
         self.held = 0;
         ControlFlow::Continue(())
     }
@@ -85,7 +138,7 @@ impl Batch {
 
 fn hand_out<B>(
     calls: &[Call],
-    visit: &mut impl FnMut(Item<'_>) -> ControlFlow<B>,
+    visit: &mut impl FnMut(Bulk<'_>) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     for Call { offset, kind } in calls {
         let event = match *kind {
@@ -93,19 +146,19 @@ fn hand_out<B>(
             CallKind::Leave(call) => Event::MethodLeave(call),
         };
         let offset = *offset;
-        visit(Item::Event { offset, event })?;
+        visit(Bulk::Item(Item::Event { offset, event }))?;
     }
     ControlFlow::Continue(())
 }
 
-/// As [`Reader::for_each`], for a source that does not wait for anybody: items are handed out some time after they were read, and where `visit` breaks off, the
+/// As [`Reader::for_each_in_bulk`], for a source that does not wait for anybody: items are handed out some time after they were read, and where `visit` breaks off, the
 /// source may have been read further.
 ///
 /// # Errors
 /// As [`Reader::for_each`].
 pub(crate) fn for_each<B>(
     reader: &mut Reader<impl Read + Send>,
-    mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
+    mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
 ) -> Result<Option<B>, ReadError> {
     let (full, batches) = sync_channel::<Batch>(WAITING);
     let (done, empty) = channel();
@@ -116,8 +169,8 @@ pub(crate) fn for_each<B>(
             let mut batch = Batch::default();
             // Batches that are out, and have not come back.
             let mut out = 0_usize;
-            let read = reader.for_each_in_bulk(|item| {
-                batch.push(item);
+            let read = reader.for_each_in_bulk(|bulk| {
+                batch.push(bulk);
                 if !batch.is_full() {
                     return ControlFlow::Continue(());
                 }
@@ -207,7 +260,7 @@ mod tests {
         is_ahead: bool,
     ) -> (Vec<String>, Option<String>) {
         let mut items = Vec::new();
-        let visit = |item: Item<'_>| {
+        let mut visit = |item: Item<'_>| {
             items.push(format!("{item:?}"));
             match items.len() == most {
                 true => ControlFlow::Break(most),
@@ -216,7 +269,7 @@ mod tests {
         };
         let mut reader = Reader::new(source).expect("a trace");
         let end = match is_ahead {
-            true => for_each(&mut reader, visit),
+            true => for_each(&mut reader, |bulk| bulk.items(&mut visit)),
             false => reader.for_each(visit),
         };
         if let Ok(broken) = &end {

@@ -4,8 +4,8 @@ use crate::{FAULTY, SOUND, Streams, TRUNCATED, ahead};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jtrail_formats::trail::{Part, Parts};
-use jtrail_formats::{Format, Item, ReadError, Reader, Remark, Severity};
-use jtrail_model::Event;
+use jtrail_formats::{Bulk, Format, Item, ReadError, Reader, Remark, Severity};
+use jtrail_model::{Calls, Event};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
@@ -112,6 +112,8 @@ impl Ending {
 /// What is read of a trace of which not all may be wanted.
 pub(crate) enum Seen<'a> {
     Event(&'a Event<'a>),
+    /// Calls of one thread in a row, each an event.
+    Calls(Calls<'a>),
     /// A part that need not be read, and its definitions, which are handed out in any case.
     Part(&'a Part, &'a [Event<'static>]),
 }
@@ -178,7 +180,14 @@ impl Input {
             _ => None,
         };
         let Some(mut parts) = parts else {
-            return self.events(|event| visit(Seen::Event(event)).map(drop));
+            return self.bulks(|bulk| {
+                let seen = match &bulk {
+                    Bulk::Item(Item::Event { event, .. }) => Seen::Event(event),
+                    Bulk::Calls { calls, .. } => Seen::Calls(*calls),
+                    Bulk::Item(Item::Remark(_)) => return Ok(()), // those are kept
+                };
+                visit(seen).map(drop)
+            });
         };
         let mut ending = Ending {
             truncated: parts.breaks_off(),
@@ -214,23 +223,42 @@ impl Input {
         &mut self,
         mut visit: impl FnMut(u64, &Event<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Ending> {
-        let mut ending = Ending::default();
-        let take = |item: Item<'_>| {
-            match item {
-                Item::Event { offset, event } => {
-                    ending.events += 1;
-                    if let Err(error) = visit(offset, &event) {
-                        return ControlFlow::Break(error);
-                    }
-                }
-                Item::Remark(remark) => ending.remark(remark),
+        self.bulks(|bulk| {
+            let take = |item: Item<'_>| match item {
+                Item::Event { offset, event } => match visit(offset, &event) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                },
+                Item::Remark(_) => ControlFlow::Continue(()), // those are kept
+            };
+            match bulk.items(take) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(error) => Err(error),
             }
-            ControlFlow::Continue(())
+        })
+    }
+
+    /// As [`Self::events`], as they are read: calls in a row at once.
+    fn bulks(
+        &mut self,
+        mut visit: impl FnMut(Bulk<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Ending> {
+        let mut ending = Ending::default();
+        let mut take = |bulk: Bulk<'_>| {
+            match &bulk {
+                Bulk::Item(Item::Event { .. }) => ending.events += 1,
+                Bulk::Item(Item::Remark(remark)) => ending.remark(remark.clone()),
+                Bulk::Calls { calls, .. } => ending.events += calls.steps.len() as u64,
+            }
+            match visit(bulk) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            }
         };
         // What comes out of a pipe is wanted at once.
         let result = match self.file {
             Some(_) => ahead::for_each(&mut self.reader, take),
-            None => self.reader.for_each(take),
+            None => self.reader.for_each(|item| take(Bulk::Item(item))),
         };
         match result {
             Ok(None) => Ok(ending),

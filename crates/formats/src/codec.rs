@@ -114,7 +114,16 @@ pub trait Decode: Send {
 
     /// Hands out events of bytes used before, where that takes less time than by steps; until `visit` breaks off. Others, and what is left, come by
     /// steps. Asked for behind [`Step::Nothing`].
-    fn hand_out(&mut self, _visit: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>) {}
+    fn hand_out(&mut self, _visit: &mut dyn FnMut(Handed<'_>) -> ControlFlow<()>) {}
+}
+
+/// What a decoder hands out at once.
+#[derive(Debug)]
+pub enum Handed<'a> {
+    /// An event.
+    Event(Event<'a>),
+    /// Calls of one thread in a row, each an event.
+    Calls(Calls<'a>),
 }
 
 /// One step of a decoder.

@@ -1,7 +1,7 @@
 //! Drives a decoder over a stream, in bounded memory.
 
-use crate::{DETECT_BYTES, Decode, DecodeError, Decoded, Format, Remark, Step};
-use jtrail_model::Event;
+use crate::{DETECT_BYTES, Decode, DecodeError, Decoded, Format, Handed, Remark, Step};
+use jtrail_model::{Calls, Event};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
@@ -29,6 +29,32 @@ pub enum Item<'a> {
     },
     /// A remark on the trace; reading goes on.
     Remark(Remark),
+}
+
+/// What a [`Reader`] hands out in bulk.
+#[derive(Debug)]
+pub enum Bulk<'a> {
+    /// By itself.
+    Item(Item<'a>),
+    /// Calls of one thread in a row, each an event.
+    Calls {
+        /// Where they start, as of an item.
+        offset: u64,
+        /// What they are.
+        calls: Calls<'a>,
+    },
+}
+
+impl<'a> Bulk<'a> {
+    /// The same as items, until `visit` breaks off.
+    pub fn items<B>(self, mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
+        match self {
+            Self::Item(item) => visit(item),
+            Self::Calls { offset, calls } => calls
+                .events()
+                .try_for_each(|event| visit(Item::Event { offset, event })),
+        }
+    }
 }
 
 /// Why a trace can't be read on.
@@ -106,40 +132,44 @@ impl<R: Read> Reader<R> {
     /// When the stream fails, or nothing behind a place can be read.
     pub fn for_each<B>(
         &mut self,
-        visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
+        mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
     ) -> Result<Option<B>, ReadError> {
-        self.run::<_, false>(visit)
+        self.run::<_, false>(|bulk| bulk.items(&mut visit))
     }
 
-    /// As [`Self::for_each`]: quicker for trails, whose decoder hands out many events at once, and slower for other formats.
+    /// As [`Self::for_each`]: quicker for trails, whose decoder hands out many events at once, and slower for other formats. Where `visit` breaks off in the
+    /// middle of calls, those behind are passed over.
     ///
     /// # Errors
     /// As [`Self::for_each`].
     pub fn for_each_in_bulk<B>(
         &mut self,
-        visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
+        visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
     ) -> Result<Option<B>, ReadError> {
         self.run::<_, true>(visit)
     }
 
     fn run<B, const IN_BULK: bool>(
         &mut self,
-        mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
+        mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
     ) -> Result<Option<B>, ReadError> {
         loop {
             let input = &self.buffer[self.start..self.end];
             let Decoded { used, step } = self.decoder.step(input, self.at_end)?;
             let flow = match step {
-                Step::Event(event) => visit(Item::Event {
+                Step::Event(event) => visit(Bulk::Item(Item::Event {
                     offset: self.offset,
                     event,
-                }),
-                Step::Remark(remark) => visit(Item::Remark(remark)),
+                })),
+                Step::Remark(remark) => visit(Bulk::Item(Item::Remark(remark))),
                 Step::Nothing if IN_BULK => {
                     let offset = self.offset + used as u64;
                     let mut flow = ControlFlow::Continue(());
-                    self.decoder.hand_out(&mut |event| {
-                        flow = visit(Item::Event { offset, event });
+                    self.decoder.hand_out(&mut |handed| {
+                        flow = visit(match handed {
+                            Handed::Event(event) => Bulk::Item(Item::Event { offset, event }),
+                            Handed::Calls(calls) => Bulk::Calls { offset, calls },
+                        });
                         match flow {
                             ControlFlow::Continue(()) => ControlFlow::Continue(()),
                             ControlFlow::Break(_) => ControlFlow::Break(()),

@@ -24,8 +24,7 @@ use methods::{Methods, OpenCounts};
 use sums::{Sum, Sums};
 
 use jtrail_model::{
-    AggregatedDetail, AggregatedEnter, Cost, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
-    Timestamp,
+    AggregatedDetail, AggregatedEnter, Cost, Duration, Event, MethodId, ThreadId, Timestamp,
 };
 use rustc_hash::FxHashMap;
 
@@ -207,12 +206,13 @@ impl Calls {
         match event {
             Event::MethodEnter(e) => {
                 if let Some(thread) = self.thread(e.thread, wanted) {
-                    self.enter(thread, e);
+                    self.enter(thread, e.method, e.ticket, (e.time, e.cpu_time));
                 }
             }
             Event::MethodLeave(e) => {
                 if let Some(thread) = self.thread(e.thread, wanted) {
-                    self.leave(thread, e);
+                    let times = (e.time, e.cpu_time);
+                    self.leave(thread, e.method, e.ticket, times, e.by_exception);
                 }
             }
             Event::AggregatedEnter(e) => {
@@ -238,6 +238,30 @@ impl Calls {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// As [`Self::event`], of each of these calls.
+    pub fn calls(
+        &mut self,
+        calls: &jtrail_model::Calls<'_>,
+        wanted: impl FnOnce(ThreadId) -> bool,
+    ) {
+        let Some(thread) = self.thread(calls.thread, wanted) else {
+            return;
+        };
+        let cpu_time = calls.cpu_time;
+        for step in calls.steps {
+            match step.ends {
+                false => self.enter(thread, step.method, step.ticket, (step.time, cpu_time)),
+                true => self.leave(
+                    thread,
+                    step.method,
+                    step.ticket,
+                    (step.time, cpu_time),
+                    false,
+                ),
+            }
         }
     }
 
@@ -322,20 +346,27 @@ impl Calls {
         }
     }
 
-    fn enter(&mut self, thread: usize, e: &MethodEnter) {
+    #[inline]
+    fn enter(
+        &mut self,
+        thread: usize,
+        method: MethodId,
+        ticket: u32,
+        (time, cpu): (Timestamp, Duration),
+    ) {
         let stack = &self.threads[thread].stack;
         let caller = stack.last().map(|open| open.place.path);
-        let place = self.place(thread, caller, e.method, stack.len());
+        let place = self.place(thread, caller, method, stack.len());
         let thread = &mut self.threads[thread];
         thread.calls += 1;
-        thread.cpu = thread.cpu.max(e.cpu_time.0);
+        thread.cpu = thread.cpu.max(cpu.0);
         thread.stack.push(Open {
             place,
-            ticket: e.ticket,
-            method: e.method,
-            enter: e.time,
+            ticket,
+            method,
+            enter: time,
             callees: 0,
-            cpu_enter: e.cpu_time.0.max(0),
+            cpu_enter: cpu.0.max(0),
             cpu_callees: 0,
             below: Below::default(),
         });
@@ -362,27 +393,33 @@ impl Calls {
         path.into_iter().chain([method])
     }
 
-    fn leave(&mut self, thread: usize, e: &MethodLeave) {
-        let fits = |o: &Open| o.ticket == e.ticket && o.method == e.method;
+    #[inline]
+    fn leave(
+        &mut self,
+        thread: usize,
+        method: MethodId,
+        ticket: u32,
+        (time, cpu): (Timestamp, Duration),
+        by_exception: bool,
+    ) {
+        let fits = |o: &Open| o.ticket == ticket && o.method == method;
         let stack = &self.threads[thread].stack;
-        let Some(depth) = closed_by(stack, e.ticket, |o| o.ticket, fits) else {
+        let Some(depth) = closed_by(stack, ticket, |o| o.ticket, fits) else {
             self.unmatched += 1;
             return;
         };
         let t = &mut self.threads[thread];
-        t.cpu = t.cpu.max(e.cpu_time.0);
+        t.cpu = t.cpu.max(cpu.0);
         while self.threads[thread].stack.len() > depth + 1 {
             self.cut += 1;
-            self.end_call(thread, e.time);
+            self.end_call(thread, time);
         }
-        if e.by_exception
-            && let Some(call) = self.threads[thread].stack.last()
-        {
+        if by_exception && let Some(call) = self.threads[thread].stack.last() {
             for (sums, number) in self.sums(call.place) {
                 sums.add_exceptions(number, 1);
             }
         }
-        self.end_call(thread, e.time);
+        self.end_call(thread, time);
     }
 
     fn end_call(&mut self, thread: usize, time: Timestamp) {

@@ -184,9 +184,8 @@ impl Analysis {
     /// Takes the next event. `wanted` says whether what a thread does counts; it is asked once for
     /// each, when the thread first does something.
     pub fn event(&mut self, event: &Event<'_>, wanted: impl Fn(&Names, ThreadId) -> bool) {
-        if let Some(time) = event.time().filter(|time| *time != Timestamp::default()) {
-            let (_, last) = self.span.get_or_insert((time, time));
-            *last = time.max(*last);
+        if let Some(time) = event.time() {
+            self.see(time);
         }
         match event {
             Event::MethodEnter(_)
@@ -278,6 +277,30 @@ impl Analysis {
             Event::ProcessCpu(e) => self.process_cpu = Some(e.cpu_time),
             Event::Custom(custom) => self.note(&custom.body),
             _ => self.names.event(event),
+        }
+    }
+
+    /// As [`Self::event`], of each of these calls.
+    pub fn calls(
+        &mut self,
+        calls: &jtrail_model::Calls<'_>,
+        wanted: impl Fn(&Names, ThreadId) -> bool,
+    ) {
+        // Their time never falls.
+        let first = calls.steps.iter().find(|step| step.time.0 != 0);
+        for step in first.into_iter().chain(calls.steps.last()) {
+            self.see(step.time);
+        }
+        let names = &self.names;
+        self.calls.calls(calls, |thread| wanted(names, thread));
+    }
+
+    /// A time that the trace names.
+    #[inline]
+    fn see(&mut self, time: Timestamp) {
+        if time != Timestamp::default() {
+            let (_, last) = self.span.get_or_insert((time, time));
+            *last = time.max(*last);
         }
     }
 

@@ -170,16 +170,18 @@ fn encode(
         encoder.event(event, &mut buffer);
     }
     let ending = input.parts(cut.selection.is_all(), |seen| {
-        let event = match seen {
+        match seen {
             Seen::Part(part, definitions) => return Ok(cut.wants(part, definitions)),
-            Seen::Event(event) => event,
-        };
-        if cut.takes(event) {
-            if let Some(note) = cut.note(event) {
-                encoder.event(&note, &mut buffer);
+            Seen::Event(event) if cut.takes(event) => {
+                if let Some(note) = cut.note(event) {
+                    encoder.event(&note, &mut buffer);
+                }
+                sizes.see(event);
+                encoder.event(event, &mut buffer);
             }
-            sizes.see(event);
-            encoder.event(event, &mut buffer);
+            Seen::Event(_) => {}
+            // They are handed out only where all is wanted.
+            Seen::Calls(calls) => encoder.calls(&calls, &mut buffer),
         }
         if buffer.len() >= CHUNK {
             out.write_all(&buffer)?;

@@ -1,6 +1,6 @@
 //! A segment of events, as it is read.
 
-use super::calls::{Stream, Thread, Threads};
+use super::calls::{Open, Stream, Thread, Threads};
 use super::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack};
 use super::record;
 use super::segment::Header;
@@ -8,9 +8,13 @@ use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol};
 use super::times::time;
 use super::value::{Bytes, LARGEST_RECORD, Source};
 use jtrail_model::{
-    ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
+    CallStep, Calls, ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
+    Timestamp,
 };
 use std::ops::Range;
+
+/// Most calls that are handed out at once.
+const MOST_CALLS: usize = 512;
 
 /// The events of a segment.
 #[derive(Default)]
@@ -166,6 +170,126 @@ impl Block {
         self.read += 1;
         self.streams[self.current].thread.events += 1;
         Some(event)
+    }
+
+    /// The next events, as far as they are calls in a row of one thread that begin, or end by return, and but for the last one of the segment. What else comes is
+    /// [`Self::next`].
+    pub(super) fn calls<'s>(&mut self, steps: &'s mut Vec<CallStep>) -> Option<Calls<'s>> {
+        steps.clear();
+        if self.has_cpu {
+            return None;
+        }
+        while self.run == 0 {
+            // Where they end here, they do for the next event as well.
+            let mut bytes = self.bytes(Column::Runs);
+            let (thread, run) = (bytes.number()?.try_into().ok()?, bytes.number()?);
+            self.at[Column::Runs as usize] =
+                self.columns[Column::Runs as usize].len() - bytes.0.len();
+            (self.current, self.run) = (thread, run);
+        }
+        let most = usize::try_from(self.run).unwrap_or(usize::MAX);
+        let most = most.min(MOST_CALLS).min(self.left() as usize - 1);
+        let behind = |column: Column| {
+            let at = self.at[column as usize];
+            Bytes(self.columns[column as usize].get(at..).unwrap_or_default())
+        };
+        let (mut misses, mut times) = (behind(Column::Misses), behind(Column::Times));
+        let hits = &self.columns[Column::Hits as usize][..];
+        let stream = self.streams.get_mut(self.current)?;
+        let mut history = stream.history;
+        let mut at = stream.last.time;
+        let before = stream.thread;
+        let mut ticket = before.ticket;
+        let mut depth = u32::try_from(before.depth).ok()?;
+        let first = self.read as usize;
+        for place in first..first + most {
+            let Some(byte) = hits.get(place / 8) else {
+                break;
+            };
+            let foreseen = self.foresight.of(history);
+            let (mut symbol, mut behind) = (*foreseen, misses);
+            if byte >> (place % 8) & 1 == 0 {
+                let Some(told) = behind.small() else { break };
+                symbol = told;
+            }
+            let mut later = times;
+            // Time never falls in what is handed out at once.
+            let Some(step) = time(&mut later).filter(|step| *step >= 0) else {
+                break;
+            };
+            let Some(now) = at.checked_add(step) else {
+                break;
+            };
+            let call = if symbol == LEAVE {
+                if depth == 0 {
+                    break;
+                }
+                let Some(open) = stream.open.pop() else { break };
+                depth -= 1;
+                history.call(open.symbol, true);
+                CallStep {
+                    time: Timestamp(now),
+                    method: MethodId(open.method),
+                    class: ClassId(open.class),
+                    ticket: open.ticket,
+                    ends: true,
+                }
+            } else {
+                let known = self.symbols.get(usize::from(symbol) - 1);
+                let Some(&Symbol::Enter { method, class }) = known else {
+                    break;
+                };
+                let Some(deeper) = depth.checked_add(1) else {
+                    break;
+                };
+                depth = deeper;
+                ticket = ticket.wrapping_add(1);
+                let open = Open {
+                    symbol,
+                    ticket,
+                    method,
+                    class,
+                };
+                stream.open.push(open);
+                history.call(symbol, false);
+                CallStep {
+                    time: Timestamp(now),
+                    method: MethodId(method),
+                    class: ClassId(class),
+                    ticket,
+                    ends: false,
+                }
+            };
+            *foreseen = symbol;
+            at = now;
+            (misses, times) = (behind, later);
+            steps.push(call);
+        }
+        let count = steps.len() as u32;
+        if count == 0 {
+            return None;
+        }
+        let thread = &mut stream.thread;
+        (thread.ticket, thread.depth) = (ticket, depth.into());
+        thread.events += u64::from(count);
+        stream.history = history;
+        stream.last.time = at;
+        let calls = Calls {
+            thread: stream.last.thread,
+            cpu_time: Duration(0),
+            ticket: before.ticket,
+            depth: before.depth as u32,
+            steps,
+        };
+        for (column, left) in [
+            (Column::Misses, misses.0.len()),
+            (Column::Times, times.0.len()),
+        ] {
+            self.at[column as usize] = self.columns[column as usize].len() - left;
+        }
+        self.run -= u64::from(count);
+        self.read += count;
+        Some(calls)
     }
 
     #[inline]

@@ -8,8 +8,8 @@ use super::index::{Entry, Found, MOST_ENTRIES, Totals};
 use super::record;
 use super::segment::{HEADER, Header, Kind, NoHeader, VERSION, next_place};
 use super::value::Bytes;
-use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
-use jtrail_model::Event;
+use crate::{Decode, DecodeError, Decoded, Handed, Remark, Severity, Step};
+use jtrail_model::{CallStep, Event};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
@@ -25,6 +25,8 @@ pub struct Decoder {
     threads: Threads,
     ended: Vec<u64>,
     block: Block,
+    /// Room for calls that are handed out.
+    steps: Vec<CallStep>,
     /// Where the current segment of events begins.
     block_at: u64,
     /// Copies of the definitions of the segment of that number.
@@ -62,16 +64,24 @@ impl Decode for Decoder {
         Ok(decoded)
     }
 
-    fn hand_out(&mut self, visit: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>) {
+    fn hand_out(&mut self, visit: &mut dyn FnMut(Handed<'_>) -> ControlFlow<()>) {
         if !self.remarks.is_empty() || !self.recovery.is_over() {
             return; // they come first
         }
         // With the last one, there is more to do.
         while self.block.left() > 1 {
-            let Some(event) = self.next_event() else {
-                return;
+            let flow = match self.block.calls(&mut self.steps) {
+                Some(calls) => {
+                    let ends = calls.steps.iter().filter(|step| step.ends).count();
+                    self.totals.add_calls(calls.steps.len() - ends, ends);
+                    visit(Handed::Calls(calls))
+                }
+                None => match self.next_event() {
+                    Some(event) => visit(Handed::Event(event)),
+                    None => return,
+                },
             };
-            if visit(event).is_break() {
+            if flow.is_break() {
                 return;
             }
         }

@@ -1,6 +1,6 @@
 //! Decodes a trace, and tests on the way what every decoder promises. The fuzz targets use it too.
 
-use jtrail_formats::{DecodeError, Decoded, Format, Remark, Severity, Step, mlpd};
+use jtrail_formats::{DecodeError, Decoded, Format, Handed, Remark, Severity, Step, mlpd};
 use jtrail_model::Event;
 use std::ops::ControlFlow;
 
@@ -60,6 +60,7 @@ fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decodi
     let (mut start, mut end) = (0, 0);
     // A step uses input, hands something out, or asks for more: that bounds the number of steps.
     let mut idle = 0;
+    let mut bulks = 0;
     loop {
         let last = end == bytes.len();
         let Decoded { used, step } = match decoder.step(&bytes[start..end], last) {
@@ -78,10 +79,17 @@ fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decodi
         match step {
             Step::Event(event) => decoding.events.push(format!("{event:?}")),
             Step::Remark(remark) => decoding.remarks.push(remark),
-            Step::Nothing if in_bulk => decoder.hand_out(&mut |event| {
-                decoding.events.push(format!("{event:?}"));
+            Step::Nothing if in_bulk => decoder.hand_out(&mut |handed| {
+                match handed {
+                    Handed::Event(event) => decoding.events.push(format!("{event:?}")),
+                    Handed::Calls(calls) => {
+                        let events = calls.events().map(|event| format!("{event:?}"));
+                        decoding.events.extend(events);
+                    }
+                }
                 // Now and then it has to go on by steps.
-                match decoding.events.len() % 1000 {
+                bulks += 1;
+                match bulks % 100 {
                     0 => ControlFlow::Break(()),
                     _ => ControlFlow::Continue(()),
                 }

@@ -1,5 +1,6 @@
 use super::*;
-use jtrail_model::{AggregatedLeave, ClassId, Cost, Duration, ThreadEnd};
+use jtrail_formats::{Bounds, Encode, ShortCalls};
+use jtrail_model::{AggregatedLeave, CallStep, ClassId, Cost, MethodEnter, MethodLeave, ThreadEnd};
 
 /// Feeds events written as `t1>m2@5` (thread 1 enters method 2 at 5) and `t1<m2@9`. Tickets are
 /// counted as the agent counts them.
@@ -419,4 +420,127 @@ fn named_paths(calls: &Calls) -> Vec<(Vec<u64>, MethodStat)> {
         (named, calls.path(path))
     };
     tree.paths().map(path).collect()
+}
+
+/// Calls of five methods by one thread: each leave is that of the innermost call.
+fn nested(mut seed: u64, thread: u64) -> Vec<CallStep> {
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let (mut open, mut ticket, mut time) = (Vec::<(u64, u32)>::new(), 0, 10 * thread as i64);
+    let mut steps = Vec::new();
+    for _ in 0..600 {
+        time += next(9) as i64 * (1 + 100 * i64::from(next(20) == 0));
+        let ends = !open.is_empty() && next(9) < 5;
+        let (method, ticket) = match ends {
+            true => open.pop().expect("some"),
+            false => {
+                ticket += 1;
+                open.push((next(5), ticket));
+                open[open.len() - 1]
+            }
+        };
+        steps.push(CallStep {
+            time: Timestamp(time),
+            method: MethodId(method),
+            class: ClassId(1),
+            ticket,
+            ends,
+        });
+    }
+    steps
+}
+
+fn row(thread: u64, steps: &[CallStep]) -> jtrail_model::Calls<'_> {
+    jtrail_model::Calls {
+        thread: ThreadId(thread),
+        cpu_time: Duration(0),
+        ticket: 0,
+        depth: 0,
+        steps,
+    }
+}
+
+#[test]
+fn calls_in_a_row_are_as_each_by_itself() {
+    for seed in 0..20 {
+        let [mut each, mut rows] = [(); 2].map(|()| Calls::new(4));
+        for thread in 1..=3 {
+            let steps = nested(seed, thread);
+            for event in row(thread, &steps).events() {
+                each.event(&event, |_| true);
+            }
+            for part in steps.chunks(1 + seed as usize * 7) {
+                rows.calls(&row(thread, part), |_| true);
+            }
+        }
+        for calls in [&mut each, &mut rows] {
+            calls.finish(Timestamp(100_000));
+        }
+        assert_eq!(methods(&each), methods(&rows));
+        assert_eq!(named_paths(&each), named_paths(&rows));
+        assert_eq!(each.open, rows.open);
+    }
+}
+
+/// What an encoder is told is analysed.
+struct Analysed(std::sync::Arc<std::sync::Mutex<Calls>>);
+
+impl Encode for Analysed {
+    fn begin(&mut self, _: &mut Vec<u8>) {}
+    fn event(&mut self, event: &Event<'_>, _: &mut Vec<u8>) {
+        self.0.lock().expect("one thread").event(event, |_| true);
+    }
+    fn end(&mut self, _: &mut Vec<u8>) {}
+}
+
+#[test]
+fn short_calls_that_are_sums_count_as_the_calls_they_stand_for() {
+    for seed in 0..20 {
+        let mut each = Calls::new(usize::MAX);
+        let few = std::sync::Arc::new(std::sync::Mutex::new(Calls::new(usize::MAX)));
+        let bounds = Bounds {
+            min: Duration(60),
+            rate: None,
+        };
+        let mut encoder = ShortCalls::new(Box::new(Analysed(few.clone())), bounds);
+        let mut out = Vec::new();
+        for thread in 1..=3 {
+            let steps = nested(seed, thread);
+            each.calls(&row(thread, &steps), |_| true);
+            encoder.calls(&row(thread, &steps), &mut out);
+        }
+        encoder.end(&mut out);
+        let mut few = few.lock().expect("one thread");
+        assert!(few.summed() > 100, "{}", few.summed());
+        for calls in [&mut each, &mut *few] {
+            calls.finish(Timestamp(100_000));
+        }
+        let cost = Cost {
+            clock: 0,
+            record: 1,
+        };
+        for _ in 0..2 {
+            let sums = |calls: &Calls| {
+                let all = named_paths(calls).into_iter();
+                let all = all.map(|(path, stat)| (path, (stat.calls, stat.total, stat.own)));
+                all.collect::<std::collections::BTreeMap<_, _>>()
+            };
+            assert_eq!(sums(&each), sums(&few));
+            let busy = |calls: &Calls| {
+                let all = calls.threads().iter().map(|t| (t.thread, t.calls, t.busy));
+                all.collect::<Vec<_>>()
+            };
+            assert_eq!(busy(&each), busy(&few));
+            let by_method = |calls: &Calls| {
+                let mut all = methods(calls);
+                all.sort_unstable();
+                all
+            };
+            assert_eq!(by_method(&each), by_method(&few));
+            each.without(cost);
+            few.without(cost);
+        }
+    }
 }

@@ -70,16 +70,20 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let mut selection = Selection::new(&args.span, &args.thread);
     let mut out = BufWriter::with_capacity(64 << 10, &mut *streams.out);
     let ending = input.parts(selection.is_all(), |seen| {
-        let event = match seen {
+        let mut show = |event: &Event<'_>| {
+            names.event(event);
+            selection.see(event);
+            if wanted(args, &names, &selection, event) {
+                line::write(&mut out, &names, selection.origin(), event)?;
+            }
+            anyhow::Ok(())
+        };
+        match seen {
             Seen::Part(part, definitions) => {
                 return Ok(selection.may_have(&names, part, definitions));
             }
-            Seen::Event(event) => event,
-        };
-        names.event(event);
-        selection.see(event);
-        if wanted(args, &names, &selection, event) {
-            line::write(&mut out, &names, selection.origin(), event)?;
+            Seen::Event(event) => show(event)?,
+            Seen::Calls(calls) => calls.events().try_for_each(|event| show(&event))?,
         }
         Ok(true)
     })?;

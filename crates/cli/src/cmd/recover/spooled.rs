@@ -105,13 +105,14 @@ impl More for Spooled {
             return Ok(());
         };
         let mut reader = Reader::new(tail).map_err(io::Error::other)?;
-        let failed = reader.for_each_in_bulk(|item| match item {
+        let mut take = |item: Item<'_>| match item {
             Item::Event { event, .. } => match visit(&event) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => ControlFlow::Break(error),
             },
             Item::Remark(_) => ControlFlow::Continue(()),
-        });
+        };
+        let failed = reader.for_each_in_bulk(|bulk| bulk.items(&mut take));
         match failed.map_err(io::Error::other)? {
             Some(error) => Err(error),
             None => Ok(()),

@@ -44,6 +44,13 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
                 return Ok(selection.may_have(&analysis.names, part, definitions));
             }
             Seen::Event(event) => event,
+            // They are handed out only where all is wanted.
+            Seen::Calls(calls) => {
+                analysis.calls(&calls, |names, thread| {
+                    selected(&args.thread, names, thread)
+                });
+                return Ok(true);
+            }
         };
         selection.see(event);
         if event.is_definition() || selection.has_time(event) {
