@@ -1,6 +1,6 @@
 //! Calls that become sums (`min=`, `maxrate=`): each call is in the trace once and at its place, and those that take as long are written.
 
-use crate::common::{FILTER, VERSIONS, agent, harness, program};
+use crate::common::{FILTER, VERSIONS, agent, harness, program, traced};
 use crate::observe::{Names, observed};
 use crate::source::compile;
 use jtrail_model::{Demoted, Event, MethodId, Note, ShortCallsNote, ThreadId};
@@ -100,18 +100,23 @@ fn counts_are_those_of_the_programs() {
         "Overflow",
         "Sync",
     ];
+    let options = [
+        "format=trail,min=1ms",
+        "format=binary,min=20us,clock=tick",
+        "format=xml,maxrate=5000",
+        "format=trail,min=1h,maxrate=10,events=+exceptions+monitors",
+    ];
     for jdk in Jdk::require(&VERSIONS) {
-        for name in programs.map(|name| format!("harness.{name}")) {
+        for (at, name) in programs.iter().enumerate() {
+            let name = format!("harness.{name}");
             assert!(harness().has(&jdk, &name));
-            for options in [
-                "format=trail,min=1ms",
-                "format=binary,min=20us,clock=tick",
-                "format=xml,maxrate=5000",
-                "format=trail,min=1h,maxrate=10,events=+exceptions+monitors",
-            ] {
+            // Two of the four for each.
+            for options in [options[at % 4], options[(at + 1) % 4]] {
                 eprintln!("{name}, {options}, JDK {}", jdk.feature);
                 let run = program(&jdk, &name);
-                let (_, traced) = calls(run, &format!("{options},{FILTER}"));
+                let traced = traced(run, &format!("{options},{FILTER}"));
+                traced.output.assert_exit(0);
+                traced.trace.assert_sound(&traced.output);
                 let calls = &traced.trace.calls;
                 let hidden: Vec<&str> = calls
                     .keys()
@@ -141,15 +146,18 @@ fn places_are_those_of_single_calls() {
             "format=binary,include=Added$Work",
         );
         assert!(single.places.len() > 100 && single.summed == 0);
-        for bounds in ["min=50us", "min=5ms", "maxrate=1000", "min=1ms,maxrate=200"] {
-            for format in ["binary", "xml", "trail"] {
-                let options = format!("format={format},{bounds},include=Added$Work");
-                let (few, traced) = calls(added(&jdk, folder.path()), &options);
-                assert_eq!(few.places, single.places, "{options}, JDK {}", jdk.feature);
-                assert!(few.summed > few.written, "{options}, JDK {}", jdk.feature);
-                let (short, _) = notes(&traced.trace.notes);
-                assert!(short.is_some(), "{options}, JDK {}", jdk.feature);
-            }
+        for options in [
+            "format=binary,min=50us",
+            "format=trail,min=5ms",
+            "format=xml,maxrate=1000",
+            "format=trail,min=1ms,maxrate=200",
+        ] {
+            let options = format!("{options},include=Added$Work");
+            let (few, traced) = calls(added(&jdk, folder.path()), &options);
+            assert_eq!(few.places, single.places, "{options}, JDK {}", jdk.feature);
+            assert!(few.summed > few.written, "{options}, JDK {}", jdk.feature);
+            let (short, _) = notes(&traced.trace.notes);
+            assert!(short.is_some(), "{options}, JDK {}", jdk.feature);
         }
     }
 }
@@ -175,7 +183,17 @@ fn calls_that_take_as_long_are_written() {
             };
             // Those that sleep longer than that are all there.
             let long = of("Short.sleeps(");
-            assert_eq!(long.len() as u64, fact("sleeps"), "{options}");
+            // A tick that comes late makes a call shorter, on a busy machine by more than a millisecond.
+            let least = match options.contains("clock=tick") {
+                true => fact("sleeps") * 8 / 10,
+                false => fact("sleeps"),
+            };
+            let most = fact("sleeps");
+            assert!(
+                (least..=most).contains(&(long.len() as u64)),
+                "{options}: {}",
+                long.len()
+            );
             assert!(long.iter().all(|length| *length >= MIN), "{long:?}");
             // Of some hundred thousand short ones, the few that the system kept waiting, or that were open when all was written.
             let short = of("Short.quick(");

@@ -69,8 +69,12 @@ public final class Reloads {
         if (!Files.exists(status)) {
             return 0;
         }
-        return Files.readAllLines(status).stream().filter(line -> line.startsWith("VmRSS:"))
-                .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", ""))).findFirst().orElse(0);
+        for (String line : Files.readAllLines(status)) {
+            if (line.startsWith("VmRSS:")) {
+                return Long.parseLong(line.replaceAll("[^0-9]", ""));
+            }
+        }
+        return 0;
     }
 
     public static void main(String[] args) throws Exception {
@@ -102,7 +106,7 @@ public final class Reloads {
         for (String name : new String[] {"first", "second", "third", "fourth"}) {
             main.nested("Plugin").count(name + "(I)I", calls);
         }
-        Expect.fact("kilobytes-more", Math.max(0, more));
+        Expect.fact("kilobytes-more", Math.max(1, more));
         Expect.print();
     }
 }

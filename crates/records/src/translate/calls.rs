@@ -298,8 +298,12 @@ impl Translator {
                 SuperMarks::Around => call.phase == Phase::InSuper,
             };
             let is_super = inner_class == outer.class
-                || self.classes[inner_class as usize].info.name
-                    == self.classes[outer.class as usize].info.super_name;
+                || self.classes[outer.class as usize]
+                    .about
+                    .as_ref()
+                    .is_some_and(|outer| {
+                        *outer.info.super_name == *self.classes[inner_class as usize].name()
+                    });
             if !in_super || !is_super {
                 return;
             }

@@ -2,7 +2,7 @@
 
 use super::stacks::stack;
 use super::{Translator, slot};
-use crate::announce::{ClassDetailInfo, ClassInfo, CompiledInfo, Member};
+use crate::announce::{ClassDetailInfo, CompiledInfo, Member};
 use jtrail_model::{
     ClassDetail, ClassRedefine, ClassUnload, CodeRange, Event, MethodCompile, MethodUncompile,
     Timestamp,
@@ -16,14 +16,15 @@ impl Translator {
         if self.settings.keeps_details {
             let class = info.class;
             self.detailed.push(class);
-            slot(&mut self.classes, class).detail = Some(info);
+            slot(&mut self.classes, class).about().detail = Some(info);
         }
     }
 
     /// Tells what classes declare that are there when a trace begins.
     pub fn tell_details(&mut self) {
         for number in std::mem::take(&mut self.detailed) {
-            let Some(info) = slot(&mut self.classes, number).detail.take() else {
+            let about = slot(&mut self.classes, number).about.as_mut();
+            let Some(info) = about.and_then(|about| about.detail.take()) else {
                 continue; // the class is gone
             };
             self.add_detail(info);
@@ -66,7 +67,8 @@ impl Translator {
     /// be unloaded, their compiled code goes a little later, and sums come at the end.
     pub(super) fn class_gone(&mut self, number: u32, ticks: u64) {
         let time = Timestamp(self.timeline.at(ticks));
-        let methods = std::mem::take(&mut slot(&mut self.classes, number).methods);
+        let about = slot(&mut self.classes, number).about.as_mut();
+        let methods = about.map_or_else(Vec::new, |about| std::mem::take(&mut about.methods));
         for number in methods {
             let is_covered = self.methods.get(number).is_some_and(|m| m.is_covered);
             if self.settings.aggregate || is_covered {
@@ -77,8 +79,7 @@ impl Translator {
                 false => self.methods.forget(number),
             }
         }
-        let class = &mut self.classes[number as usize];
-        (class.info, class.detail) = (ClassInfo::default(), None);
+        self.classes[number as usize].about = None;
     }
 
     pub(super) fn class_redefined(&mut self, number: u32, ticks: u64, size: u64) {

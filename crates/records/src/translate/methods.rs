@@ -89,7 +89,7 @@ impl Method {
 impl Translator {
     /// Methods of a class, by its number.
     pub fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
-        let of_class = &mut slot(&mut self.classes, class).methods;
+        let of_class = &mut slot(&mut self.classes, class).about().methods;
         of_class.extend(methods.iter().map(|info| info.number));
         for info in methods {
             slot(&mut self.known, info.number).phase = Phase::first(info.marks);
@@ -148,8 +148,12 @@ impl Translator {
                 class: class.id,
                 thread: ThreadId::NONE,
                 time,
-                name: (&*class.info.name).into(),
-                source_name: (&*class.info.source_file).into(),
+                name: class.name().into(),
+                source_name: class
+                    .about
+                    .as_ref()
+                    .map_or("", |about| &about.info.source_file)
+                    .into(),
                 object: ObjectId::NONE,
             });
             self.encoder.event(&event, &mut self.out);

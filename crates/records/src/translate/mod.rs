@@ -175,8 +175,26 @@ impl Thread {
 
 #[derive(Default)]
 struct Class {
-    info: ClassInfo,
     id: ClassId,
+    /// None of a class that is gone.
+    about: Option<Box<AboutClass>>,
+}
+
+impl Class {
+    /// What is known of it.
+    fn about(&mut self) -> &mut AboutClass {
+        self.about.get_or_insert_default()
+    }
+
+    /// Its name, empty of a class that is gone.
+    fn name(&self) -> &str {
+        self.about.as_ref().map_or("", |about| &about.info.name)
+    }
+}
+
+#[derive(Default)]
+struct AboutClass {
+    info: ClassInfo,
     /// Those that were announced.
     methods: Vec<u32>,
     /// What it declares, for traces to come.
@@ -315,7 +333,7 @@ impl Translator {
     /// What a class is.
     pub fn add_class(&mut self, info: ClassInfo) {
         let number = info.number;
-        slot(&mut self.classes, number).info = info;
+        slot(&mut self.classes, number).about().info = info;
     }
 
     pub(crate) fn add_text(&mut self, number: u32, text: Box<str>) {

@@ -78,7 +78,7 @@ pub(super) fn kind_of(class: &str) -> ObjectKind {
 impl Translator {
     fn object_class(&mut self, number: u32, time: Timestamp) -> (ClassId, ObjectKind) {
         let id = self.class(number, time);
-        (id, kind_of(&self.classes[number as usize].info.name))
+        (id, kind_of(self.classes[number as usize].name()))
     }
 
     pub(super) fn define_object(&mut self, object: u64, class: u32, size: u64, time: Timestamp) {

@@ -16,7 +16,7 @@ impl Translator {
             let method = self.methods.at(number);
             if method.frame.is_empty() {
                 let class = slot(&mut self.classes, method.class);
-                let (name, info) = (&class.info.name, &method.info);
+                let (name, info) = (class.name(), &method.info);
                 method.frame = format!("{name}.{}{}", info.name, info.descriptor).into();
             }
         }
