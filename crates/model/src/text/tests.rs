@@ -349,7 +349,15 @@ fn examples_are_as_documented() {
     let head = include_str!("mod.rs").lines();
     let head = head.filter_map(|line| line.strip_prefix("//! "));
     let guide = include_str!("../../../../docs/events.md").lines();
-    let notes = ["uncovered", "left-out", "burst", "lost", "totals"];
+    let notes = [
+        "uncovered",
+        "left-out",
+        "burst",
+        "short-calls",
+        "demoted",
+        "lost",
+        "totals",
+    ];
     let examples = |lines: Vec<&'static str>| {
         let is_event = |text: &&str| {
             text.strip_prefix(PREFIX)
