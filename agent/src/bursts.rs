@@ -290,7 +290,7 @@ impl Bursts {
     }
 
     /// Whether triggers have the newest events saved, and begin no bursts.
-    pub(crate) fn save(&self) -> bool {
+    pub(crate) fn saves(&self) -> bool {
         self.saves
     }
 

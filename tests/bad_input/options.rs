@@ -31,8 +31,8 @@ pub(super) const OPTIONS: &[Row] = &[
     // Keys.
     ("fromat=xml", r#"option fromat at byte 0: no such option; did you mean "format"?"#, All),
     ("FORMAT=xml", r#"option FORMAT at byte 0: no such option; did you mean "format"?"#, No),
-    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
-    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
+    ("colour=red", "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, min, maxrate, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
+    ("a\u{1b}[2Jb=1", "option a\\u{1b}[2Jb at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, min, maxrate, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror", No),
     ("start=main", "option start at byte 0: not available in this version", Newest),
     ("server=stand", r#"option server at byte 7: no such value "stand"; allowed are standalone, enabled, controlled, application; did you mean "standalone"?"#, No),
     ("server=standalone,control=x.sock", "option control at byte 26: server=standalone has no command channel", No),

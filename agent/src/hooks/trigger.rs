@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A burst's trigger has come: the gate opens, and the writer will meet the record.
 /// Where the buffers keep the newest events, these are to be saved; the thread goes on at once.
 fn begin(agent: &Agent, bursts: &Arc<Bursts>, buffer: &ThreadBuffer, trigger: usize) {
-    if bursts.save() {
+    if bursts.saves() {
         if bursts.is_save_due(trigger) {
             // SAFETY: it is the running thread's own.
             let (thread, _) = unsafe { buffer.owners() };

@@ -47,6 +47,9 @@ pub trait Encode: Send {
     /// Appends what waits only for more of its kind. A program that pauses should not leave its trace behind.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
+    /// Appends what waits only until it is known what becomes of it, where it is the end that will not tell.
+    fn settle(&mut self, _out: &mut Vec<u8>) {}
+
     /// How many bytes [`Self::flush`] would append, or some more.
     fn waiting(&self) -> usize {
         0

@@ -491,6 +491,10 @@ impl Encode for ShortCalls {
         self.inner.flush(out);
     }
 
+    fn settle(&mut self, out: &mut Vec<u8>) {
+        self.write_all(out);
+    }
+
     fn waiting(&self) -> usize {
         self.inner.waiting() + self.held * MOST_BYTES
     }

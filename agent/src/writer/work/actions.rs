@@ -56,13 +56,13 @@ impl Work {
         let (Some(bursts), Some(trace)) = (&self.setup.bursts, &mut self.trace) else {
             return DRAIN_INTERVAL;
         };
-        if trace.is_over && !bursts.save() {
+        if trace.is_over && !bursts.saves() {
             return DRAIN_INTERVAL;
         }
         let now = self.setup.now();
         let actions = &mut self.actions;
         let mut begin = |number: usize| {
-            if bursts.save() {
+            if bursts.saves() {
                 if bursts.is_save_due(number) {
                     let (done, _) = bounded(1);
                     let save = Action::Save(SaveReason::Trigger(number, None));

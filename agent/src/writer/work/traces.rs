@@ -245,7 +245,7 @@ fn span(time: Duration) -> jtrail_model::Duration {
 
 /// What a translator has to know of a trace.
 fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
-    let has_bursts = setup.bursts.as_ref().is_some_and(|bursts| !bursts.save());
+    let has_bursts = setup.bursts.as_ref().is_some_and(|bursts| !bursts.saves());
     let is_one_of_many = options.max_size.is_some() || options.overflow == Overflow::Ring;
     let keeps_stacks = options.format.keeps_stacks();
     Settings {

@@ -360,7 +360,7 @@ impl Translator {
 
     /// Writes what stands behind all events but the closing ones. With a coarse clock, what that did.
     pub fn totals(&mut self, time: Timestamp, clock: Option<ClockNote>) {
-        self.flush(); // calls that may become sums stand before
+        self.encoder.settle(&mut self.out); // calls that may become sums stand before
         if let Some(since) = self.paused {
             for number in 0..self.threads.len() as u32 {
                 self.write_gone(number, since);
