@@ -1,6 +1,7 @@
 //! Calls that become sums (`min=`, `maxrate=`): each call is in the trace once and at its place, and those that take as long are written.
 
 use crate::common::{FILTER, VERSIONS, agent, harness, program, traced};
+use crate::live_counts::assert_counts;
 use crate::observe::{Names, observed};
 use crate::source::compile;
 use jtrail_model::{Demoted, Event, MethodId, Note, ShortCallsNote, ThreadId};
@@ -115,17 +116,7 @@ fn counts_are_those_of_the_programs() {
                 eprintln!("{name}, {options}, JDK {}", jdk.feature);
                 let run = program(&jdk, &name);
                 let traced = traced(run, &format!("{options},{FILTER}"));
-                traced.output.assert_exit(0);
-                traced.trace.assert_sound(&traced.output);
-                let calls = &traced.trace.calls;
-                let hidden: Vec<&str> = calls
-                    .keys()
-                    .filter(|key| key.contains("$$"))
-                    .map(String::as_str)
-                    .collect();
-                let uncovered = &traced.trace.uncovered;
-                let counts = traced.output.counts();
-                counts.assert_matches(calls, uncovered, &["harness."], &hidden);
+                assert_counts(&traced, &["harness."]);
             }
         }
     }
