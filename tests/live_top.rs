@@ -5,6 +5,7 @@ use crate::live_cli::jtrail;
 use jtrail_testkit::{Jdk, Output, temp_dir};
 use serde_json::Value;
 use std::io::Write;
+use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,7 +44,7 @@ fn one_interval(jdk: &Jdk, seconds: u64) -> Option<(String, Output)> {
     }
     let is_within = begun.elapsed().as_secs() < seconds;
     let (code, out, err) = top.join().expect("no panic");
-    assert_eq!(code, 0, "{err}");
+    assert_eq!(code, ExitCode::SUCCESS, "{err}");
     let idle = status(&socket);
     assert_eq!(
         (&idle["state"], &idle["stream"], &idle["trace"]),
