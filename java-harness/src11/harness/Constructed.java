@@ -14,6 +14,7 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import sun.misc.Unsafe;
 
 /**
@@ -108,9 +109,11 @@ public final class Constructed {
         @SuppressWarnings({"deprecation", "removal"})
         protected void finalize() {
             sink = null;
+            FINALIZED.incrementAndGet();
         }
     }
 
+    static final AtomicInteger FINALIZED = new AtomicInteger();
     static final Failure FAILURE = new Failure();
 
     static int fail() {
@@ -224,8 +227,8 @@ public final class Constructed {
             t.join();
         }
         sink = null;
-        // Objects with a finalizer die in the collection after the one that finds them.
-        for (int i = 0; i < 100 && (i < 3 || reachable() > 0); i++) {
+        // Objects with a finalizer die in the collection after their finalizers, which come when their thread gets to run.
+        for (int i = 0; i < 1000 && (i < 3 || reachable() > 0 || FINALIZED.get() < THREADS * rounds); i++) {
             System.gc();
             System.runFinalization();
             Thread.sleep(10);
