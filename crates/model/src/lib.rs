@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod call_stack;
 mod cost;
 mod event;
 mod grammar;
@@ -17,6 +18,7 @@ mod note;
 pub mod text;
 mod time;
 
+pub use call_stack::*;
 pub use cost::*;
 pub use event::*;
 pub use id::*;

@@ -3,7 +3,7 @@
 use super::symbols::History;
 use super::value::Last;
 use crate::hash::Seed;
-use jtrail_model::{MethodEnter, MethodLeave};
+use jtrail_model::{CallStack, MethodEnter, MethodLeave};
 use std::collections::HashMap;
 
 /// Of a thread, from segment to segment.
@@ -23,10 +23,10 @@ pub(super) type Threads = HashMap<u64, Thread, Seed>;
 /// A call that began in this segment and is open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Open {
-    pub(super) symbol: u16,
-    pub(super) ticket: u32,
     pub(super) method: u64,
     pub(super) class: u64,
+    pub(super) ticket: u32,
+    pub(super) symbol: u16,
 }
 
 impl Open {
@@ -38,55 +38,6 @@ impl Open {
     }
 }
 
-/// The calls of a thread that are open, the innermost one last.
-#[derive(Debug, Default)]
-pub(super) struct Stack {
-    /// Room for more.
-    calls: Vec<Open>,
-    depth: usize,
-}
-
-impl Stack {
-    #[inline]
-    pub(super) fn push(&mut self, call: Open) {
-        match self.calls.get_mut(self.depth) {
-            Some(room) => *room = call,
-            None => self.calls.push(call),
-        }
-        self.depth += 1;
-    }
-
-    #[inline]
-    pub(super) fn pop(&mut self) -> Option<Open> {
-        let call = *self.last()?;
-        self.depth -= 1;
-        Some(call)
-    }
-
-    #[inline]
-    pub(super) fn last(&self) -> Option<&Open> {
-        self.calls.get(self.depth.checked_sub(1)?)
-    }
-
-    /// The calls with room for so many more, and how many there are. Whoever changes that says so by [`Self::set_depth`].
-    pub(super) fn with_room(&mut self, more: usize) -> (&mut [Open], usize) {
-        let needed = self.depth + more;
-        if self.calls.len() < needed {
-            self.calls.resize(needed * 2, Open::default());
-        }
-        (&mut self.calls, self.depth)
-    }
-
-    pub(super) fn depth(&self) -> usize {
-        self.depth
-    }
-
-    pub(super) fn set_depth(&mut self, depth: usize) {
-        debug_assert!(depth <= self.calls.len());
-        self.depth = depth;
-    }
-}
-
 /// A thread's events in one segment.
 #[derive(Debug)]
 pub(super) struct Stream {
@@ -94,7 +45,9 @@ pub(super) struct Stream {
     pub(super) last: Last,
     pub(super) cpu: i64,
     pub(super) history: History,
-    pub(super) open: Stack,
+    pub(super) open: CallStack<Open>,
+    /// How many of these began as records. Who writes keeps it.
+    pub(super) open_records: usize,
 }
 
 impl Stream {
@@ -108,7 +61,8 @@ impl Stream {
             },
             cpu: 0,
             history: History::default(),
-            open: Stack::default(),
+            open: CallStack::default(),
+            open_records: 0,
         }
     }
 

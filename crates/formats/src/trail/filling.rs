@@ -97,6 +97,7 @@ impl Block {
             self.put_cpu(has_cpu, e.cpu_time.0);
             symbol
         } else {
+            self.streams[self.current].open_records += 1;
             self.put_call(record::METHOD_ENTER, &Event::MethodEnter(*e))
         };
         self.streams[self.current].enter(e, symbol);
@@ -118,7 +119,12 @@ impl Block {
         } else {
             self.put_call(record::METHOD_LEAVE, &Event::MethodLeave(*e));
         }
-        self.streams[self.current].leave();
+        let stream = &mut self.streams[self.current];
+        let began = stream.open.last().map_or(LEAVE, |open| open.symbol);
+        if stream.open_records > 0 && began == self.records.0[usize::from(record::METHOD_ENTER)] {
+            stream.open_records -= 1;
+        }
+        stream.leave();
         self.saw(Some(e.time.0));
     }
 

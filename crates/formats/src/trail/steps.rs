@@ -1,14 +1,15 @@
 //! Calls in a row, in a tight loop: those that go as expected, and that the segment has symbols for. All else goes one by one.
 //!
 //! Whether a symbol was foreseen is as good as chance to the processor, so there is no branch for it: it becomes a bit, and what was not foreseen is
-//! gathered by the bits, 64 events at a time.
+//! gathered by the bits, 64 events at a time. Nor is there a branch for whether a call begins or ends.
 
-use super::calls::{Open, Threads};
+use super::calls::{Open, Stream, Threads};
 use super::columns::Column;
 use super::filling::Block;
 use super::symbols::LEAVE;
 use super::times::{LONGEST, put_long, short};
 use jtrail_model::{CallStep, Calls};
+use std::hint::select_unpredictable;
 
 /// Most calls that are taken at once.
 const MOST: usize = 256;
@@ -36,8 +37,13 @@ impl Block {
         };
         self.choose(calls.thread, Some(first.time.0), threads);
         let has_cpu = *self.has_cpu.get_or_insert(calls.cpu_time.0 != 0);
-        let thread = self.streams[self.current].thread;
-        let goes_on = (thread.ticket, thread.depth) == (calls.ticket, calls.depth.into());
+        let Stream {
+            thread,
+            open_records,
+            ..
+        } = &self.streams[self.current];
+        let goes_on = (thread.ticket, thread.depth) == (calls.ticket, calls.depth.into())
+            && *open_records == 0;
         if has_cpu || calls.cpu_time.0 != 0 || !goes_on {
             return Taken::default();
         }
@@ -64,44 +70,43 @@ impl Block {
             let part = &part[..part.len().min(self.hits.room())];
             let (mut bits, mut count) = (0, 0);
             for (step, told) in part.iter().zip(&mut symbols) {
-                let (symbol, began);
-                if step.ends {
-                    let Some(call) = open.get(depth.wrapping_sub(1)) else {
-                        break; // it began in an earlier segment
-                    };
-                    debug_assert!(call.is(step.method.0, step.class.0, step.ticket));
-                    depth -= 1;
-                    (symbol, began) = (LEAVE, call.symbol);
-                } else {
-                    let Some(&(known, class)) = self.dense.get(step.method.0 as usize) else {
-                        break;
-                    };
-                    if known == LEAVE || class != step.class.0 {
-                        break;
-                    }
-                    let Some(room) = open.get_mut(depth) else {
-                        break;
-                    };
-                    *room = Open {
-                        symbol: known,
-                        ticket: step.ticket,
-                        method: step.method.0,
-                        class,
-                    };
-                    depth += 1;
-                    (symbol, began) = (known, known);
+                let Some(&(known, class)) = self.dense.get(step.method.0 as usize) else {
+                    break;
+                };
+                if known == LEAVE || class != step.class.0 {
+                    break;
                 }
+                // A call that ends is written where the next one would begin, too.
+                let Some(room) = open.get_mut(depth) else {
+                    break;
+                };
+                *room = Open {
+                    symbol: known,
+                    ticket: step.ticket,
+                    method: step.method.0,
+                    class,
+                };
+                if depth < step.ends.into() {
+                    break; // it began in an earlier segment
+                }
+                debug_assert!(
+                    !step.ends || open[depth - 1].is(step.method.0, class, step.ticket),
+                    "another call than the innermost one ends"
+                );
+                let symbol = select_unpredictable(step.ends, LEAVE, known);
+                depth = depth + usize::from(!step.ends) - usize::from(step.ends);
                 let foreseen = self.foresight.of(history);
-                bits |= u64::from(*foreseen == symbol) << count;
+                bits = bits >> 1 | u64::from(*foreseen == symbol) << 63;
                 *foreseen = symbol;
                 *told = symbol;
-                history.call(began, step.ends);
+                history.call(known, step.ends);
                 count += 1;
             }
             if count == 0 {
                 break;
             }
             taken.all += count;
+            bits >>= WORD - count;
             let missed = !bits & (u64::MAX >> (WORD - count));
             let misses = &mut self.columns[Column::Misses as usize];
             match self.symbols {
@@ -112,7 +117,7 @@ impl Block {
             self.hits.push_many(bits, count, hits);
         }
         // What did not begin ended.
-        let more = depth as i64 - stream.open.depth() as i64;
+        let more = depth as i64 - stream.open.len() as i64;
         taken.enters = ((taken.all as i64 + more) / 2) as usize;
         stream.open.set_depth(depth);
         stream.history = history;

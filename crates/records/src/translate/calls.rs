@@ -4,61 +4,79 @@ use super::{Translator, slot};
 use jtrail_classfile::SuperMarks;
 use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
-/// An open call.
-#[derive(Clone, Copy)]
-pub(super) struct Call {
-    pub(super) method: u32,
-    pub(super) ticket: u32,
-    pub(super) phase: Phase,
-    /// It began while collection paused: the trace does not count it.
-    is_hidden: bool,
-    /// The format has been shown it all the same, as one that was under way.
-    is_shown: bool,
-}
+/// An open call, as one word, which a loop over runs of calls writes and compares as a whole: from the low end, 24 bits of its method, two of
+/// its phase, one if it is hidden, one if it is shown, and above bit 32 its ticket.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Call(u64);
+
+const PHASE: u32 = 24;
+/// It began while collection paused: the trace does not count it.
+const HIDDEN: u64 = 1 << 26;
+/// The format has been shown it all the same, as one that was under way.
+const SHOWN: u64 = 1 << 27;
+const TICKET: u32 = 32;
 
 impl Call {
     #[inline(always)]
     pub(super) fn new(method: u32, ticket: u32, phase: Phase) -> Self {
-        Self {
-            method,
-            ticket,
-            phase,
-            is_hidden: false,
-            is_shown: false,
-        }
+        Self(u64::from(ticket) << TICKET | u64::from(phase.bits() | method))
     }
 
     /// One that the trace does not count.
     #[inline(always)]
     pub(super) fn hidden(method: u32, phase: Phase) -> Self {
-        Self {
-            is_hidden: true,
-            ..Self::new(method, 0, phase)
+        Self(Self::new(method, 0, phase).0 | HIDDEN)
+    }
+
+    #[inline(always)]
+    pub(super) fn method(self) -> u32 {
+        self.0 as u32 & ((1 << PHASE) - 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn ticket(self) -> u32 {
+        (self.0 >> TICKET) as u32
+    }
+
+    pub(super) fn phase(self) -> Phase {
+        match self.0 as u32 >> PHASE & 3 {
+            0 => Phase::Constructed,
+            1 => Phase::Begun,
+            _ => Phase::InSuper,
         }
+    }
+
+    pub(super) fn set_phase(&mut self, phase: Phase) {
+        self.0 = self.0 & !(3 << PHASE) | u64::from(phase.bits());
+    }
+
+    pub(super) fn is_hidden(self) -> bool {
+        self.0 & HIDDEN != 0
+    }
+
+    fn is_shown(self) -> bool {
+        self.0 & SHOWN != 0
+    }
+
+    pub(super) fn hide(&mut self) {
+        self.0 = self.0 & !SHOWN | HIDDEN;
+    }
+
+    /// The format is shown it, by that ticket.
+    fn show(&mut self, ticket: u32) {
+        self.0 = u64::from(ticket) << TICKET | u64::from(self.0 as u32) | SHOWN;
     }
 
     /// Whether a return of `method` can only be its end, and it is hidden.
     #[inline(always)]
-    pub(super) fn is_hidden_one_of(&self, method: u32) -> bool {
-        (self.method == method)
-            & (self.phase == Phase::Constructed)
-            & self.is_hidden
-            & !self.is_shown
+    pub(super) fn is_hidden_one_of(self, method: u32) -> bool {
+        self.0 as u32 == Self::hidden(method, Phase::Constructed).0 as u32
     }
 
-    pub(super) fn hide(&mut self) {
-        (self.is_hidden, self.is_shown) = (true, false);
-    }
-
-    pub(super) fn is_hidden(&self) -> bool {
-        self.is_hidden
-    }
-
-    /// Whether a return of `method` can only be its end, and is in the trace.
+    /// Whether a return of `method` can only be its end, and is in the trace as all others are.
     #[inline(always)]
-    pub(super) fn ends_with(&self, method: u32) -> bool {
-        // Without a branch for each.
-        (self.method == method) & (self.phase == Phase::Constructed) & !self.is_hidden
+    pub(super) fn ends_with(self, method: u32) -> bool {
+        self.0 as u32 == method
     }
 }
 
@@ -75,6 +93,16 @@ pub(super) enum Phase {
 }
 
 impl Phase {
+    /// Where a [`Call`] has it; none where it came as far as calls come.
+    #[inline(always)]
+    fn bits(self) -> u32 {
+        match self {
+            Self::Constructed => 0,
+            Self::Begun => 1 << PHASE,
+            Self::InSuper => 2 << PHASE,
+        }
+    }
+
     /// Where calls of a method with such marks begin.
     pub(super) fn first(marks: SuperMarks) -> Self {
         match marks {
@@ -94,7 +122,7 @@ impl Translator {
         if self.paused.is_some() {
             return self.hide_call(number, method);
         }
-        slot(&mut self.known, method).entered += 1;
+        self.count_entered(method);
         if self.settings.aggregate {
             return self.add_call(number, time, method);
         }
@@ -147,7 +175,7 @@ impl Translator {
             let Some(Some(thread)) = self.threads.get(number as usize) else {
                 continue;
             };
-            let is_new = |call: &Call| call.is_hidden && !call.is_shown;
+            let is_new = |call: &Call| call.is_hidden() && !call.is_shown();
             let first = thread.calls.iter().position(is_new);
             for depth in first.unwrap_or(usize::MAX)..thread.calls.len() {
                 self.show_call(number, depth, time);
@@ -160,13 +188,12 @@ impl Translator {
             id if id.is_none() => self.announce_thread(number).0,
             id => id,
         };
-        let method = self.thread(number).calls[depth].method;
+        let method = self.thread(number).calls[depth].method();
         let (method, class) = self.method(method, time);
         let state = self.thread(number);
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
         let (ticket, cpu_time) = (state.ticket, state.cpu);
-        let call = &mut state.calls[depth];
-        (call.ticket, call.is_shown) = (ticket, true);
+        state.calls[depth].show(ticket);
         let call = MethodEnter {
             thread,
             time,
@@ -185,8 +212,8 @@ impl Translator {
         let calls = &self.thread(number).calls;
         let (open, last) = (calls.len(), calls.last().copied());
         if let Some(call) = last
-            && call.method == method
-            && call.phase == Phase::Constructed
+            && call.method() == method
+            && call.phase() == Phase::Constructed
         {
             self.close(number, ticks, open - 1, false);
         } else {
@@ -207,9 +234,9 @@ impl Translator {
             let is_last = self.thread(number).calls.len() == keep;
             let paused = self.paused;
             let state = self.thread(number);
-            if call.is_hidden {
+            if call.is_hidden() {
                 state.hidden -= 1;
-                if !call.is_shown {
+                if !call.is_shown() {
                     continue;
                 }
             }
@@ -224,7 +251,7 @@ impl Translator {
                 continue;
             }
             self.write_leave(thread, time, call, cpu_time, by_exception || !is_last);
-            self.totals.repaired += u64::from(!is_last && !call.is_hidden);
+            self.totals.repaired += u64::from(!is_last && !call.is_hidden());
         }
     }
 
@@ -237,18 +264,18 @@ impl Translator {
         cpu_time: Duration,
         by_exception: bool,
     ) {
-        let (method, class) = self.method(call.method, time);
+        let (method, class) = self.method(call.method(), time);
         let event = Event::MethodLeave(MethodLeave {
             thread,
             time,
             method,
             class,
-            ticket: call.ticket,
+            ticket: call.ticket(),
             cpu_time,
             by_exception,
         });
         self.encoder.event(&event, &mut self.out);
-        self.totals.leaves += u64::from(!call.is_hidden);
+        self.totals.leaves += u64::from(!call.is_hidden());
     }
 
     /// The open call of `method` that an event of its own can belong to: the innermost, less those
@@ -264,7 +291,7 @@ impl Translator {
             .map(|m| m.info.marks)
             .unwrap_or_default();
         let calls = &self.threads.get(number as usize)?.as_ref()?.calls;
-        let is_alive = |call: &Call| match (marks, call.phase) {
+        let is_alive = |call: &Call| match (marks, call.phase()) {
             (SuperMarks::None, _)
             | (_, Phase::Constructed)
             | (SuperMarks::Around, Phase::Begun) => true,
@@ -272,8 +299,8 @@ impl Translator {
         };
         calls
             .iter()
-            .rposition(|call| call.method == method && is_alive(call))
-            .or_else(|| calls.iter().rposition(|call| call.method == method))
+            .rposition(|call| call.method() == method && is_alive(call))
+            .or_else(|| calls.iter().rposition(|call| call.method() == method))
     }
 
     pub(super) fn left(&mut self, number: u32, ticks: u64, method: u32, by_exception: bool) {
@@ -291,11 +318,11 @@ impl Translator {
     fn left_with_super(&mut self, number: u32, ticks: u64, mut inner: u32) {
         while let Some(call) = self.thread(number).calls.last().copied() {
             let inner_class = self.methods.at(inner).class;
-            let outer = self.methods.at(call.method);
+            let outer = self.methods.at(call.method());
             let in_super = match outer.info.marks {
                 SuperMarks::None => false,
-                SuperMarks::Behind => call.phase != Phase::Constructed,
-                SuperMarks::Around => call.phase == Phase::InSuper,
+                SuperMarks::Behind => call.phase() != Phase::Constructed,
+                SuperMarks::Around => call.phase() == Phase::InSuper,
             };
             let is_super = inner_class == outer.class
                 || self.classes[outer.class as usize]
@@ -307,7 +334,7 @@ impl Translator {
             if !in_super || !is_super {
                 return;
             }
-            inner = call.method;
+            inner = call.method();
             let keep = self.thread(number).calls.len() - 1;
             self.close(number, ticks, keep, true);
         }
@@ -338,9 +365,9 @@ impl Translator {
         if let Some(call) = calls
             .iter_mut()
             .rev()
-            .find(|c| c.method == method && c.phase < phase)
+            .find(|c| c.method() == method && c.phase() < phase)
         {
-            call.phase = phase;
+            call.set_phase(phase);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the counters of lines say.
 
-use super::Translator;
+use super::{Translator, slot};
 use jtrail_model::{Event, LineCount, LineCounts, Timestamp};
 
 impl Translator {
@@ -13,6 +13,15 @@ impl Translator {
         lines.extend_from_slice(counters);
         lines.sort_unstable();
         lines.dedup(); // another agent retransformed the class
+        self.entered.get_or_insert_default();
+    }
+
+    /// A method is entered, which is only counted where lines are.
+    #[inline]
+    pub(super) fn count_entered(&mut self, method: u32) {
+        if let Some(entered) = &mut self.entered {
+            *slot(entered, method) += 1;
+        }
     }
 
     /// Writes what has been counted so far, where lines are counted.
@@ -38,9 +47,9 @@ impl Translator {
             }
             // Without records of calls, the first instruction tells them, as long as nothing jumps back to it.
             let at_entry = || method.entry_counter.map_or(0, count);
-            let calls = match self.known[number as usize].entered {
-                0 => at_entry(),
-                calls => calls,
+            let calls = match self.entered.as_ref().and_then(|e| e.get(number as usize)) {
+                None | Some(0) => at_entry(),
+                Some(calls) => *calls,
             };
             let (method, _) = self.method(number, time);
             self.event(&Event::LineCounts(LineCounts {

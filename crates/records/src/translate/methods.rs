@@ -14,8 +14,6 @@ pub(super) struct Known {
     /// None until it is announced in the trace.
     pub(super) id: MethodId,
     pub(super) class: ClassId,
-    /// How often it was entered.
-    pub(super) entered: u64,
     /// Where its calls begin: they have come as far as calls come if they make no marks.
     pub(super) phase: Phase,
 }

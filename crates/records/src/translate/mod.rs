@@ -31,7 +31,7 @@ use aggregate::Tree;
 use calls::Call;
 use jtrail_formats::{Encode, FOLDED, Loss, Patch};
 use jtrail_model::{
-    BurstNote, CallStep, ClassId, ClockNote, Custom, Duration, Event, LeftOut, Note,
+    BurstNote, CallStack, CallStep, ClassId, ClockNote, Custom, Duration, Event, LeftOut, Note,
     RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
 };
 use jtrail_options::Events;
@@ -113,6 +113,8 @@ pub struct Translator {
     is_cut: bool,
     /// The trace's encoder, until its end is written.
     cut_off: Option<Box<dyn Encode>>,
+    /// How often methods were entered, by their numbers; none where lines are not counted.
+    entered: Option<Vec<u64>>,
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
     /// What they said when the trace was told of them.
@@ -155,7 +157,7 @@ struct Thread {
     is_blocked: bool,
     /// It waits on a monitor.
     is_waiting: bool,
-    calls: Vec<Call>,
+    calls: CallStack<Call>,
     /// How many of them began while collection paused.
     hidden: u32,
     /// Calls that were left while it does, innermost first.
@@ -239,6 +241,7 @@ impl Translator {
             paused: None,
             is_cut: false,
             cut_off: None,
+            entered: None,
             lines_before: Vec::new(),
             lines_told: Vec::new(),
             line_counters: || None,

@@ -61,17 +61,13 @@ impl Translator {
     fn leave_open_calls(&mut self, time: Timestamp) {
         for thread in self.threads.iter_mut().flatten() {
             let cpu = thread.cpu;
-            for call in thread
-                .calls
-                .drain(..)
-                .rev()
-                .filter(|call| !call.is_hidden())
-            {
+            for call in thread.calls.iter().rev().filter(|call| !call.is_hidden()) {
                 match &mut thread.tree {
                     Some(tree) => tree.leave(time, cpu, false),
-                    None => thread.gone.push(call),
+                    None => thread.gone.push(*call),
                 }
             }
+            thread.calls.clear();
             thread.hidden = 0;
         }
     }
@@ -222,6 +218,9 @@ impl Translator {
             class.id = ClassId::NONE;
         }
         self.methods.restart();
+        if let Some(entered) = &mut self.entered {
+            entered.clear();
+        }
         for known in &mut self.known {
             *known = Known {
                 phase: known.phase,
@@ -242,10 +241,10 @@ impl Translator {
                 continue;
             };
             thread.hidden = 0;
-            for call in std::mem::take(&mut thread.calls) {
-                self.entered(number, ticks, call.method);
+            for call in std::mem::take(&mut thread.calls).iter() {
+                self.entered(number, ticks, call.method());
                 if let Some(entered) = self.thread(number).calls.last_mut() {
-                    entered.phase = call.phase;
+                    entered.set_phase(call.phase());
                 }
             }
         }

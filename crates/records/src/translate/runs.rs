@@ -3,7 +3,7 @@
 //! the careful way, one by one, and so may all the others, with the same outcome.
 
 use super::calls::Call;
-use super::{Thread, Translator};
+use super::{Thread, Translator, slot};
 use crate::read::Run;
 use crate::record;
 use jtrail_model::{CallStep, Calls, Timestamp};
@@ -21,17 +21,9 @@ impl Translator {
             return 0;
         }
         let [first, ..] = run.words else { return 0 };
-        let last = run.words.get(MOST_STEPS).or(run.words.last());
-        let Some(time_of) = self.timeline.times_from(run.time(*first)) else {
-            return 0;
-        };
-        match last.map_or(0, |last| run.ticks_behind_first(*last)) {
-            // The clock stands still for many records.
-            0 => {
-                let time = time_of(0);
-                self.steps(number, run, 0, |_| time)
-            }
-            _ => self.steps(number, run, run.most_ticks(), time_of),
+        match self.timeline.times_from(run.time(*first)) {
+            Some(time_of) => self.steps(number, run, time_of),
+            None => 0,
         }
     }
 
@@ -74,20 +66,14 @@ impl Translator {
         count
     }
 
-    /// As [`Self::called`], of words that are so many ticks behind the first one at most.
+    /// As [`Self::called`]; `time_of` are the times of ticks behind the first word's.
     #[inline(always)]
-    fn steps(
-        &mut self,
-        number: u32,
-        run: Run<'_>,
-        most_ticks: u64,
-        time_of: impl Fn(u64) -> i64,
-    ) -> usize {
+    fn steps(&mut self, number: u32, run: Run<'_>, time_of: impl Fn(u64) -> i64) -> usize {
         let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
             return 0;
         };
-        if thread.id.is_none() {
-            return 0; // it is not announced yet, or has ended
+        if thread.id.is_none() || thread.ticket > u32::MAX - MOST_STEPS as u32 {
+            return 0; // it is not announced yet, or has ended, or tickets begin anew
         }
         let Thread {
             id,
@@ -98,8 +84,11 @@ impl Translator {
             hidden,
             ..
         } = &mut **thread;
-        let (mut time, mut newest) = (*last, *ticket);
+        let (most_ticks, mut ticks_before) = (run.most_ticks(), 0);
+        let mut time = (*last).max(Timestamp(time_of(0)));
+        let mut newest = *ticket;
         let depth = calls.len() as u32 - *hidden;
+        let (open, mut open_now) = calls.with_room(MOST_STEPS);
         let mut count = 0;
         for (step, &word) in self.steps.iter_mut().zip(run.words) {
             let ticks = run.ticks_behind_first(word);
@@ -107,30 +96,36 @@ impl Translator {
                 break;
             }
             let method = record::method(word);
-            let Some(known) = self.known.get_mut(method as usize) else {
+            let Some(known) = self.known.get(method as usize) else {
                 break;
             };
             let ends = record::is_leave(word);
             let of = if ends {
-                let Some(call) = calls.last().filter(|call| call.ends_with(method)) else {
+                let Some(call) = open.get(open_now.wrapping_sub(1)) else {
                     break;
                 };
-                let ticket = call.ticket;
-                calls.pop();
-                ticket
+                if !call.ends_with(method) {
+                    break;
+                }
+                open_now -= 1;
+                call.ticket()
             } else {
-                let Some(next) = newest.checked_add(1) else {
+                let Some(room) = open.get_mut(open_now) else {
                     break;
                 };
                 if known.id.is_none() {
                     break;
                 }
-                calls.push(Call::new(method, next, known.phase));
-                known.entered += 1;
-                newest = next;
-                next
+                newest += 1;
+                *room = Call::new(method, newest, known.phase);
+                open_now += 1;
+                newest
             };
-            time = time.max(Timestamp(time_of(ticks)));
+            // The coarse clock stands still for many records.
+            if ticks != ticks_before {
+                time = time.max(Timestamp(time_of(ticks)));
+                ticks_before = ticks;
+            }
             *step = CallStep {
                 time,
                 method: known.id,
@@ -138,8 +133,12 @@ impl Translator {
                 ticket: of,
                 ends,
             };
+            if let Some(entered) = &mut self.entered {
+                *slot(entered, method) += u64::from(!ends);
+            }
             count += 1;
         }
+        calls.set_depth(open_now);
         if count == 0 {
             return 0;
         }

@@ -10,7 +10,9 @@ use crate::announce::{Announcement, Compilation, MarkInfo, ThreadInfo};
 use crate::record::NO_THREAD;
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
-use jtrail_model::{ClassId, Duration, HeapDumpId, MethodId, ThreadId, Timestamp, Totals};
+use jtrail_model::{
+    CallStack, ClassId, Duration, HeapDumpId, MethodId, ThreadId, Timestamp, Totals,
+};
 use jtrail_options::Events;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +77,7 @@ const HIDDEN: u8 = 4;
 impl SavedCall {
     fn of(call: &Call) -> Self {
         let hidden = if call.is_hidden() { HIDDEN } else { 0 };
-        Self(call.method, call.ticket, call.phase as u8 | hidden)
+        Self(call.method(), call.ticket(), call.phase() as u8 | hidden)
     }
 
     fn call(self) -> Call {
@@ -153,7 +155,7 @@ impl SavedThread {
     }
 
     fn thread(self) -> Thread {
-        let calls: Vec<Call> = self.calls.into_iter().map(SavedCall::call).collect();
+        let calls: CallStack<Call> = self.calls.into_iter().map(SavedCall::call).collect();
         Thread {
             info: self.info,
             id: ThreadId(self.id),
