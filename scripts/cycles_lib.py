@@ -1,5 +1,8 @@
 """What scripts/cycles makes of the figures that it takes."""
 
+import re
+import sys
+
 # How much more there may be for each cycle, in bytes. The JVM comes to its level only after some hundred cycles: the second bound is for shorter runs, which
 # find classes, traces or buffers that stay behind, and nothing smaller.
 LONG_RUN = 1000
@@ -12,6 +15,14 @@ OWN = {21: {"code": 200}}
 # How much more there may be at all: numbers, and what comes in large pieces.
 MORE = {"threads": 0, "fds": 0, "maps": 8, "rss": 12_000_000}
 KEYS = [*GROWTH, *MORE]
+
+
+def allocated(accounts):
+    """Bytes that the JVM says to have allocated for itself, by `VM.native_memory summary scale=KB`: of all kinds of memory together."""
+    found = re.findall(r"\(malloc=(\d+)KB", accounts)
+    if not found:
+        sys.exit(f"cycles: jcmd VM.native_memory: {accounts}")
+    return 1024 * sum(map(int, found))
 
 
 def looks(cycles):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from cycles_lib import GROWTH, KEYS, OWN, grown, looks, lost  # noqa: E402
+from cycles_lib import GROWTH, KEYS, OWN, allocated, grown, looks, lost  # noqa: E402
 
 
 def run(cycles, figure):
@@ -14,6 +14,24 @@ def run(cycles, figure):
     count = looks(cycles)
     numbers = [cycles * (look + 1) // count for look in range(count)]
     return [{key: figure.get(key, lambda _: 1_000_000)(number) for key in KEYS} for number in numbers]
+
+
+class Accounts(unittest.TestCase):
+    def test_what_the_jvm_allocated_is_the_sum_of_its_kinds(self):
+        told = """Total: reserved=7742296KB, committed=484152KB
+       malloc: 18404KB #47023, peak=18465KB #46004
+-                     Class (reserved=1048773KB, committed=197KB)
+                            (malloc=197KB tag=Class #4656) (at peak)
+                            (mmap: reserved=1048576KB, committed=0KB)
+-                    Thread (reserved=20530KB, committed=1118KB)
+                            (malloc=42KB #115) (peak=50KB #119)
+                            (arena=19KB #40) (peak=900KB #12)
+"""
+        self.assertEqual(allocated(told), (197 + 42) * 1024)
+
+    def test_no_accounts_are_an_error(self):
+        with self.assertRaises(SystemExit):
+            allocated("Native memory tracking is not enabled\n")
 
 
 class Growth(unittest.TestCase):
