@@ -106,7 +106,7 @@ impl Bench {
     pub(crate) fn wait_for(&self, state: &str) {
         let begin = Instant::now();
         while !self.ctl(&["status"]).contains(state) {
-            assert!(begin.elapsed() < Duration::from_secs(30), "never {state}");
+            assert!(begin.elapsed() < Duration::from_secs(120), "never {state}");
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -115,7 +115,7 @@ impl Bench {
     pub(crate) fn wait_until_served(&self) {
         let begin = Instant::now();
         while self.try_ctl(&["status"]).is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(30), "never served");
+            assert!(begin.elapsed() < Duration::from_secs(120), "never served");
             thread::sleep(Duration::from_millis(5));
         }
     }

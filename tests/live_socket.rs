@@ -201,7 +201,7 @@ fn the_folder_is_removed() {
             assert!(!folder.path().join("own").exists());
             if !detaches {
                 let last = loop {
-                    match client.receive(Duration::from_secs(10)).expect("in time") {
+                    match client.receive(Duration::from_secs(60)).expect("in time") {
                         Some(Incoming::Notice(Notice::Ending(reason))) => break reason,
                         other => assert!(other.is_some(), "no farewell"),
                     }

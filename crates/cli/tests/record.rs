@@ -41,7 +41,7 @@ fn file(served: &Served) -> String {
 }
 
 fn wait_for_call(served: &Served, begin: &str) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     while !served.called().iter().any(|call| call.starts_with(begin)) {
         assert!(Instant::now() < end, "{begin}: {:?}", served.called());
         std::thread::sleep(Duration::from_millis(5));

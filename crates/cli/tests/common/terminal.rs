@@ -71,7 +71,7 @@ impl Terminal {
     pub(crate) fn wait_for(&self, text: &str) {
         let begun = Instant::now();
         while !self.shown().contains(text) {
-            assert!(begun.elapsed() < Duration::from_secs(20), "never {text}");
+            assert!(begun.elapsed() < Duration::from_secs(60), "never {text}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

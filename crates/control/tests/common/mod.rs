@@ -383,7 +383,7 @@ impl Served {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client::of_socket(&self.socket, Duration::from_secs(10)).expect("connected")
+        Client::of_socket(&self.socket, LONG).expect("connected")
     }
 
     pub(crate) fn called(&self) -> Vec<String> {
@@ -406,7 +406,7 @@ impl Drop for Served {
 }
 
 /// More than anything takes.
-pub(crate) const LONG: Duration = Duration::from_secs(10);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Calls, and lets pass what else comes.
 pub(crate) fn call(client: &mut Client, command: Command) -> Result<Answer, String> {
