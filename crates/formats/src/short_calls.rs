@@ -3,19 +3,25 @@
 //! [`ShortCalls`] stands before an encoder. A call waits until it is known whether it is to be written by itself: it is when it lasts
 //! as long as [`Bounds::min`], unless its method is called more often than [`Bounds::rate`]; and when anything that is written happens
 //! within it, so callers of a written call are written, and whatever else a thread tells of stands among its calls as without bounds. All
-//! other calls are added up in a tree of call paths, which is told as aggregated calls within the innermost call that was written, before
-//! the next one is, and before that one ends. So each call is in the trace once, by itself or in a sum, and below its caller.
+//! other calls are added up by the method that they are of and the one that called them. So each call is in the trace once, by itself or in a sum.
+//! (By whole paths, sums of a program such as a compiler take as much room as its calls: within a moment, few paths repeat themselves.)
 //!
-//! What waits is written when somebody asks for all that there is ([`Encode::flush`]), however short it may become.
+//! Sums are told as aggregated calls when there are many, when somebody asks for all that there is ([`Encode::flush`]), and at the end. They stand outside
+//! of the thread's open calls; a note before them says so. A caller's part is an aggregated call that stands for no call. Its time is less than nothing, by
+//! that of the calls below it, which have the time of their callees as well: so each method's own time is what it was, and its time with callees too. Where a method
+//! is called within itself, there is a part of it around the sum, so that nobody counts that time twice.
+//!
+//! What waits is written by a flush, however short it may become.
 
-use crate::call_tree::{CallTree, FOLDED};
 use crate::hash::Seed;
 use crate::{Encode, Loss, Patch};
 use jtrail_model::{
-    CallStep, Calls, ClassId, Custom, Demoted, Duration, Event, LeftOut, MethodEnter, MethodId,
-    MethodLeave, Note, ShortCallsNote, ThreadId, Timestamp,
+    AggregatedDetail, AggregatedEnter, AggregatedLeave, CallStep, Calls, ClassId, Custom, Demoted,
+    Duration, Event, MethodEnter, MethodId, MethodLeave, Note, ShortCallsNote, SumsAbove, ThreadId,
+    Timestamp,
 };
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 /// Which calls are added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,7 +47,7 @@ pub struct ShortCalls {
     threads: HashMap<ThreadId, Thread, Seed>,
     /// The trace says that it has sums.
     is_told: bool,
-    /// Calls and paths that are held here.
+    /// Calls and sums that are held here.
     held: usize,
 }
 
@@ -63,48 +69,84 @@ struct Rate {
 const WINDOW: i64 = 100_000_000;
 const WINDOWS: u64 = 10;
 
-/// Steps of a thread that wait, beside two for each call that is open. What is more is added up as it is.
-const MOST_STEPS: usize = 4096;
-/// Paths of one thread that are added up; then they are told, and it begins anew.
-const MOST_PATHS: usize = 1 << 16;
-/// Bytes that a call or a path may take.
-const MOST_BYTES: usize = 64;
+/// Sums of one thread; then they are told, and it begins anew.
+const MOST_SUMS: usize = 1 << 16;
+/// Bytes that a call or a sum may take.
+const MOST_BYTES: usize = 96;
 
 #[derive(Default)]
 struct Thread {
-    /// Calls that ended within the innermost one that was written.
-    sums: CallTree<MethodId>,
-    /// What happened since the outermost call that waits.
-    steps: Vec<Step>,
-    /// Open calls that wait, the outermost first.
-    waiting: Vec<Waiting>,
+    /// Open calls, the outermost first.
+    open: Vec<Open>,
+    /// How many of these are written: the first ones.
+    written: usize,
+    /// Methods that were called, each with its place in `counts`.
+    methods: HashMap<MethodId, u32, Seed>,
+    /// How many calls of it are open.
+    counts: Vec<u32>,
+    /// Calls that ended, by whom they are of.
+    numbers: HashMap<Edge, u32, Seed>,
+    sums: Vec<(Edge, Sums)>,
 }
 
-struct Waiting {
-    /// Its begin among the steps.
-    at: usize,
-    /// Calls within it that ended, and are no steps any more.
-    sums: Option<Box<CallTree<MethodId>>>,
+/// Calls of a method by another one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Edge {
+    /// None where nobody called.
+    caller: Option<MethodId>,
+    method: MethodId,
+    /// The method was open already.
+    is_nested: bool,
+}
+
+impl Hash for Edge {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // One word, which is as good as three.
+        let caller = self.caller.map_or(u64::MAX, |method| method.0);
+        state.write_u64(caller.rotate_left(32) ^ self.method.0 << 1 ^ u64::from(self.is_nested));
+    }
 }
 
 #[derive(Clone, Copy)]
-struct Step {
+struct Sums {
+    calls: u64,
+    exceptions: u64,
+    /// With callees.
+    time: i64,
+    cpu: i64,
+    /// Without callees, of one call.
+    min: i64,
+    max: i64,
+}
+
+/// A call that has not ended.
+#[derive(Clone, Copy, Default)]
+struct Open {
     time: Timestamp,
     cpu: Duration,
     method: MethodId,
     class: ClassId,
     ticket: u32,
     depth: u32,
-    what: What,
+    /// Of a method that is called too often.
+    is_demoted: bool,
+    is_nested: bool,
+    /// Its method's place among the counts.
+    count: u32,
+    /// Time of its callees.
+    callees: i64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
-    Enter,
-    /// Of a method that is called too often.
-    DemotedEnter,
-    Leave,
-    LeaveByException,
+/// The end of a call.
+#[derive(Clone, Copy)]
+struct End {
+    time: Timestamp,
+    cpu: Duration,
+    method: MethodId,
+    class: ClassId,
+    ticket: u32,
+    by_exception: bool,
 }
 
 impl Rates {
@@ -130,86 +172,78 @@ impl Rates {
 
 impl Thread {
     fn held(&self) -> usize {
-        self.sums.len() + self.steps.len()
+        self.sums.len() + self.open.len() - self.written
     }
 
-    /// Adds up steps: calls that have ended.
-    fn add_steps(sums: &mut CallTree<MethodId>, steps: &[Step]) {
-        for step in steps {
-            match step.what {
-                What::Enter | What::DemotedEnter => sums.enter(step.method, step.time, step.cpu),
-                What::Leave => sums.leave(step.time, step.cpu, false),
-                What::LeaveByException => sums.leave(step.time, step.cpu, true),
-            }
+    #[inline]
+    fn push(&mut self, mut call: Open) {
+        let next = self.counts.len() as u32;
+        call.count = *self.methods.entry(call.method).or_insert(next);
+        if call.count == next {
+            self.counts.push(0);
+        }
+        let open = &mut self.counts[call.count as usize];
+        call.is_nested = *open > 0;
+        *open += 1;
+        self.open.push(call);
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        if let Some(call) = self.open.pop() {
+            self.written = self.written.min(self.open.len());
+            self.counts[call.count as usize] -= 1;
         }
     }
 
-    /// Adds up all calls that have ended, each within the one that waits and that it belongs to.
-    #[cold]
-    fn compact(&mut self) {
-        let mut kept = Vec::with_capacity(self.waiting.len());
-        for at in 0..self.waiting.len() {
-            let begin = self.waiting[at].at;
-            let end = self.waiting.get(at + 1).map_or(self.steps.len(), |w| w.at);
-            let ended = &self.steps[begin + 1..end];
-            let waiting = &mut self.waiting[at];
-            if !ended.is_empty() {
-                Self::add_steps(waiting.sums.get_or_insert_default(), ended);
+    /// Keeps no more methods than are open.
+    fn forget_methods(&mut self) {
+        self.methods.clear();
+        self.counts.clear();
+        for call in &mut self.open {
+            let next = self.counts.len() as u32;
+            call.count = *self.methods.entry(call.method).or_insert(next);
+            if call.count == next {
+                self.counts.push(0);
             }
-            waiting.at = kept.len();
-            kept.push(self.steps[begin]);
+            self.counts[call.count as usize] += 1;
         }
-        self.steps = kept;
     }
 
-    /// The innermost call that waits ends, and is added up.
-    fn add_call(&mut self, call: Waiting, leave: Step) {
-        let sums = match self.waiting.last_mut() {
-            None => &mut self.sums,
-            // Its caller has sums too when it has some, or takes it as steps.
-            Some(_) if call.sums.is_none() => {
-                self.steps.push(leave);
-                if self.steps.len() > MOST_STEPS + 2 * self.waiting.len() {
-                    self.compact();
-                }
-                return;
-            }
-            Some(caller) => caller.sums.get_or_insert_default(),
+    /// A call that is not written ended.
+    #[inline]
+    fn add(&mut self, call: &Open, end: End) {
+        let time = end.time.since(call.time).0;
+        let own = time - call.callees;
+        let caller = self.open.last_mut().map(|caller| {
+            caller.callees += time;
+            caller.method
+        });
+        let edge = Edge {
+            caller,
+            method: call.method,
+            is_nested: call.is_nested,
         };
-        let (begin, ended) = (self.steps[call.at], &self.steps[call.at + 1..]);
-        sums.enter(begin.method, begin.time, begin.cpu);
-        Self::add_steps(sums, ended);
-        if let Some(below) = call.sums {
-            sums.add(&below);
+        let next = self.sums.len() as u32;
+        let number = *self.numbers.entry(edge).or_insert(next);
+        if number == next {
+            let none = Sums {
+                calls: 0,
+                exceptions: 0,
+                time: 0,
+                cpu: 0,
+                min: i64::MAX,
+                max: 0,
+            };
+            self.sums.push((edge, none));
         }
-        Self::add_steps(sums, &[leave]);
-        self.steps.truncate(call.at);
-    }
-}
-
-impl Step {
-    fn enter(&self, thread: ThreadId) -> MethodEnter {
-        MethodEnter {
-            thread,
-            time: self.time,
-            method: self.method,
-            class: self.class,
-            ticket: self.ticket,
-            cpu_time: self.cpu,
-            stack_depth: self.depth.into(),
-        }
-    }
-
-    fn leave(&self, thread: ThreadId) -> MethodLeave {
-        MethodLeave {
-            thread,
-            time: self.time,
-            method: self.method,
-            class: self.class,
-            ticket: self.ticket,
-            cpu_time: self.cpu,
-            by_exception: self.what == What::LeaveByException,
-        }
+        let (_, sums) = &mut self.sums[number as usize];
+        sums.calls += 1;
+        sums.exceptions += u64::from(end.by_exception);
+        sums.time += time;
+        sums.cpu += end.cpu.0 - call.cpu.0;
+        sums.min = sums.min.min(own);
+        sums.max = sums.max.max(own);
     }
 }
 
@@ -229,7 +263,8 @@ impl Bounded<'_> {
     }
 
     /// Tells of calls that were added up.
-    fn tell_sums(&mut self, id: ThreadId, thread: &mut Thread, time: Timestamp) {
+    #[cold]
+    fn tell_sums(&mut self, id: ThreadId, thread: &mut Thread) {
         if thread.sums.is_empty() {
             return;
         }
@@ -239,87 +274,150 @@ impl Bounded<'_> {
                 rate: self.rates.as_ref().map_or(0, |rates| rates.rate),
             }));
         }
-        if thread.sums.folded() > 0 {
-            self.note(&Note::LeftOut(LeftOut {
-                what: FOLDED.into(),
-                count: thread.sums.folded(),
+        if thread.written > 0 {
+            self.note(&Note::SumsAbove(SumsAbove {
+                thread: id,
+                calls: thread.written as u64,
             }));
         }
-        let (inner, out) = (&mut *self.inner, &mut *self.out);
-        thread
-            .sums
-            .tell(id, time, |id| id, |event| inner.event(&event, out));
-        thread.sums.clear();
+        thread.numbers.clear();
+        let mut sums = std::mem::take(&mut thread.sums);
+        // Around each there is a part of its method, if that was open already, and one of its caller.
+        let around = |edge: &Edge| {
+            let is_within = edge.is_nested && edge.caller != Some(edge.method);
+            (is_within.then_some(edge.method), edge.caller)
+        };
+        sums.sort_unstable_by_key(|(edge, _)| (around(edge), edge.method, edge.is_nested));
+        for group in sums.chunk_by(|(one, _), (other, _)| around(one) == around(other)) {
+            let (nested, caller) = around(&group[0].0);
+            let (mut time, mut cpu) = (0, 0);
+            for (_, sums) in group {
+                time += sums.time;
+                cpu += sums.cpu;
+            }
+            self.begin_part(id, nested, 0, 0);
+            self.begin_part(id, caller, -time, -cpu);
+            for (edge, sums) in group {
+                self.tell_sum(id, edge.method, sums);
+            }
+            self.end_sum(id, caller);
+            self.end_sum(id, nested);
+        }
+        // Its room is kept.
+        sums.clear();
+        sums.shrink_to(MOST_SUMS / 16);
+        thread.sums = sums;
+        thread.forget_methods();
+    }
+
+    fn tell_sum(&mut self, thread: ThreadId, method: MethodId, sums: &Sums) {
+        let enter = Event::AggregatedEnter(AggregatedEnter {
+            thread,
+            method,
+            base_time: Duration(sums.time),
+            min_time: Duration(sums.min.min(sums.max)),
+            max_time: Duration(sums.max),
+            base_cpu_time: Duration(sums.cpu),
+            calls: sums.calls as i64,
+        });
+        self.inner.event(&enter, self.out);
+        if sums.exceptions > 0 {
+            let detail = Event::AggregatedDetail(AggregatedDetail {
+                thread,
+                method,
+                exceptions: sums.exceptions,
+                overhead: Duration(0),
+            });
+            self.inner.event(&detail, self.out);
+        }
+        self.end_sum(thread, Some(method));
+    }
+
+    fn begin_part(&mut self, thread: ThreadId, method: Option<MethodId>, time: i64, cpu: i64) {
+        let Some(method) = method else { return };
+        let enter = Event::AggregatedEnter(AggregatedEnter {
+            thread,
+            method,
+            base_time: Duration(time),
+            base_cpu_time: Duration(cpu),
+            ..AggregatedEnter::default()
+        });
+        self.inner.event(&enter, self.out);
+    }
+
+    fn end_sum(&mut self, thread: ThreadId, method: Option<MethodId>) {
+        let Some(method) = method else { return };
+        let leave = Event::AggregatedLeave(AggregatedLeave { thread, method });
+        self.inner.event(&leave, self.out);
     }
 
     /// Writes the calls that wait.
-    fn write_waiting(&mut self, id: ThreadId, thread: &mut Thread) {
-        let mut waiting = std::mem::take(&mut thread.waiting);
-        for at in 0..waiting.len() {
-            let begin = thread.steps[waiting[at].at];
-            self.tell_sums(id, thread, begin.time);
-            let enter = Event::MethodEnter(begin.enter(id));
+    fn write_waiting(&mut self, thread: ThreadId, calls: &mut Thread) {
+        for call in &calls.open[calls.written..] {
+            let enter = Event::MethodEnter(MethodEnter {
+                thread,
+                time: call.time,
+                method: call.method,
+                class: call.class,
+                ticket: call.ticket,
+                cpu_time: call.cpu,
+                stack_depth: call.depth.into(),
+            });
             self.inner.event(&enter, self.out);
-            let end = waiting.get(at + 1).map_or(thread.steps.len(), |w| w.at);
-            let ended = &thread.steps[waiting[at].at + 1..end];
-            if let Some(sums) = waiting[at].sums.take() {
-                thread.sums = *sums;
-            }
-            Thread::add_steps(&mut thread.sums, ended);
         }
-        waiting.clear();
-        thread.waiting = waiting;
-        thread.steps.clear();
+        calls.written = calls.open.len();
     }
 
     #[inline]
-    fn enter(&mut self, id: ThreadId, thread: &mut Thread, mut step: Step) {
+    fn enter(&mut self, id: ThreadId, thread: &mut Thread, mut call: Open) {
         if let Some(rates) = &mut self.rates {
-            let (is_demoted, is_new) = rates.called(step.method, step.time);
-            if is_demoted {
-                step.what = What::DemotedEnter;
-            }
+            let (is_demoted, is_new) = rates.called(call.method, call.time);
+            call.is_demoted = is_demoted;
             if is_new {
                 let rate = rates.rate;
                 self.note(&Note::Demoted(Demoted {
-                    method: step.method,
-                    time: step.time,
+                    method: call.method,
+                    time: call.time,
                     rate,
                 }));
             }
         }
-        thread.waiting.push(Waiting {
-            at: thread.steps.len(),
-            sums: None,
-        });
-        thread.steps.push(step);
-        if self.min.0 <= 0 && step.what == What::Enter {
+        thread.push(call);
+        if self.min.0 <= 0 && !call.is_demoted {
             self.write_waiting(id, thread);
         }
     }
 
     #[inline]
-    fn leave(&mut self, id: ThreadId, thread: &mut Thread, step: Step) {
-        if let Some(call) = thread.waiting.last() {
-            let begin = &thread.steps[call.at];
-            let is_its_end = begin.ticket == step.ticket && begin.method == step.method;
-            let is_short =
-                begin.what == What::DemotedEnter || step.time.since(begin.time) < self.min;
-            if is_its_end
-                && is_short
-                && let Some(call) = thread.waiting.pop()
-            {
-                thread.add_call(call, step);
-                if thread.sums.len() > MOST_PATHS {
-                    self.tell_sums(id, thread, step.time);
-                }
-                return;
+    fn leave(&mut self, id: ThreadId, thread: &mut Thread, end: End) {
+        let waits = thread.open.len() > thread.written;
+        let is_its_end = |call: &&Open| call.ticket == end.ticket && call.method == end.method;
+        let call = thread.open.last().filter(is_its_end).copied();
+        if let Some(call) = call
+            && waits
+            && (call.is_demoted || end.time.since(call.time) < self.min)
+        {
+            thread.pop();
+            thread.add(&call, end);
+            if thread.sums.len() >= MOST_SUMS {
+                self.tell_sums(id, thread);
             }
-            self.write_waiting(id, thread);
+            return;
         }
-        self.tell_sums(id, thread, step.time);
-        let leave = Event::MethodLeave(step.leave(id));
+        self.write_waiting(id, thread);
+        let leave = Event::MethodLeave(MethodLeave {
+            thread: id,
+            time: end.time,
+            method: end.method,
+            class: end.class,
+            ticket: end.ticket,
+            cpu_time: end.cpu,
+            by_exception: end.by_exception,
+        });
         self.inner.event(&leave, self.out);
+        if call.is_some() {
+            thread.pop();
+        }
     }
 }
 
@@ -363,10 +461,9 @@ impl ShortCalls {
     /// Writes all that waits of a thread, and, where `sums` says so, what was added up.
     fn write(&mut self, id: ThreadId, sums: bool, out: &mut Vec<u8>) {
         self.with(id, out, |bounded, thread| {
-            let last = thread.steps.last().map_or(Timestamp(0), |step| step.time);
             bounded.write_waiting(id, thread);
             if sums {
-                bounded.tell_sums(id, thread, last);
+                bounded.tell_sums(id, thread);
             }
         });
     }
@@ -392,32 +489,28 @@ impl Encode for ShortCalls {
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         match event {
             Event::MethodEnter(e) => {
-                let step = Step {
+                let call = Open {
                     time: e.time,
                     cpu: e.cpu_time,
                     method: e.method,
                     class: e.class,
                     ticket: e.ticket,
                     depth: u32::try_from(e.stack_depth).unwrap_or(u32::MAX),
-                    what: What::Enter,
+                    ..Open::default()
                 };
-                self.with(e.thread, out, |b, thread| b.enter(e.thread, thread, step));
+                self.with(e.thread, out, |b, thread| b.enter(e.thread, thread, call));
                 return;
             }
             Event::MethodLeave(e) => {
-                let step = Step {
+                let end = End {
                     time: e.time,
                     cpu: e.cpu_time,
                     method: e.method,
                     class: e.class,
                     ticket: e.ticket,
-                    depth: 0,
-                    what: match e.by_exception {
-                        true => What::LeaveByException,
-                        false => What::Leave,
-                    },
+                    by_exception: e.by_exception,
                 };
-                self.with(e.thread, out, |b, thread| b.leave(e.thread, thread, step));
+                self.with(e.thread, out, |b, thread| b.leave(e.thread, thread, end));
                 return;
             }
             Event::ThreadEnd(e) => {
@@ -448,21 +541,29 @@ impl Encode for ShortCalls {
                 ends,
             } in calls.steps
             {
-                let step = |depth, what| Step {
-                    time,
-                    cpu,
-                    method,
-                    class,
-                    ticket,
-                    depth,
-                    what,
-                };
                 if ends {
                     depth = depth.wrapping_sub(1);
-                    bounded.leave(id, thread, step(0, What::Leave));
+                    let end = End {
+                        time,
+                        cpu,
+                        method,
+                        class,
+                        ticket,
+                        by_exception: false,
+                    };
+                    bounded.leave(id, thread, end);
                 } else {
                     depth = depth.wrapping_add(1);
-                    bounded.enter(id, thread, step(depth, What::Enter));
+                    let call = Open {
+                        time,
+                        cpu,
+                        method,
+                        class,
+                        ticket,
+                        depth,
+                        ..Open::default()
+                    };
+                    bounded.enter(id, thread, call);
                 }
             }
         });

@@ -1,4 +1,4 @@
-//! Calls that become sums: each call is in the trace once, at its place in the tree, and those that should be written are.
+//! Calls that become sums: each call is in the trace once, with its caller and its time, and those that should be written are.
 
 use jtrail_formats::{Bounds, Encode, ShortCalls};
 use jtrail_model::*;
@@ -163,88 +163,154 @@ fn bounded(
     kept.clone()
 }
 
-/// Calls, own time and calls ended by an exception, by thread and path.
-type Paths = BTreeMap<(ThreadId, Vec<MethodId>), (u64, i64, u64)>;
+/// Of a method in a thread: calls, their time without callees, calls ended by an exception, and the time of those that were not within another one of it.
+type Methods = BTreeMap<(ThreadId, MethodId), (u64, i64, u64, i64)>;
 
 #[derive(Default)]
 struct Found {
-    paths: Paths,
+    methods: Methods,
+    /// Calls by thread, caller and method.
+    callers: BTreeMap<(ThreadId, Option<MethodId>, MethodId), u64>,
     /// Calls that stand in the trace by themselves, by thread and ticket.
     written: BTreeSet<(ThreadId, u32)>,
     lengths: BTreeMap<(ThreadId, u32), i64>,
 }
 
-/// Of those calls that ended, and of those that did not, as far as they are known.
+/// An open call or sum: its method, its begin, and the time of what it called.
+#[derive(Clone, Copy)]
+struct Open {
+    method: MethodId,
+    began: i64,
+    callees: i64,
+}
+
+#[derive(Default)]
+struct Thread {
+    open: Vec<Open>,
+    /// Calls that the sums that come next are not in, the outermost first.
+    inner: Vec<Open>,
+    sums: usize,
+    last: i64,
+    ticket: u32,
+}
+
+impl Thread {
+    /// Ends what is open innermost; its method, its time without callees, and the time if it is in no other call of its method.
+    fn end(&mut self, length: i64) -> (MethodId, i64, i64) {
+        let ended = self.open.pop().expect("an open call");
+        if let Some(caller) = self.open.last_mut() {
+            caller.callees += length;
+        }
+        let is_nested = self.open.iter().any(|open| open.method == ended.method);
+        let time = if is_nested { 0 } else { length };
+        (ended.method, length - ended.callees, time)
+    }
+
+    fn caller(&self) -> Option<MethodId> {
+        self.open.last().map(|open| open.method)
+    }
+
+    /// Sums are over.
+    fn go_back(&mut self) {
+        self.open.append(&mut self.inner);
+    }
+}
+
+/// Calls that do not end take as long as if they all ended together, much later.
 fn found<'e>(events: impl IntoIterator<Item = &'e Event<'static>>) -> Found {
     let mut found = Found::default();
-    #[derive(Default)]
-    struct Thread {
-        path: Vec<MethodId>,
-        /// Begin and time of callees of written calls.
-        open: Vec<(i64, i64)>,
-        /// Time of sums, with all that they called.
-        sums: Vec<i64>,
-        last: i64,
-        ticket: u32,
-    }
     let mut threads: BTreeMap<ThreadId, Thread> = BTreeMap::new();
     for event in events {
         match event {
             Event::MethodEnter(e) => {
                 let thread = threads.entry(e.thread).or_default();
-                assert!(thread.sums.is_empty());
+                thread.go_back();
+                assert_eq!(thread.sums, 0);
                 assert!(e.time.0 >= thread.last && e.ticket > thread.ticket);
                 (thread.last, thread.ticket) = (e.time.0, e.ticket);
-                thread.path.push(e.method);
-                thread.open.push((e.time.0, 0));
+                let edge = (e.thread, thread.caller(), e.method);
+                *found.callers.entry(edge).or_default() += 1;
+                thread.open.push(Open {
+                    method: e.method,
+                    began: e.time.0,
+                    callees: 0,
+                });
                 assert_eq!(e.stack_depth, thread.open.len() as i64);
-                let path = (e.thread, thread.path.clone());
-                found.paths.entry(path).or_default().0 += 1;
+                found.methods.entry((e.thread, e.method)).or_default().0 += 1;
                 found.written.insert((e.thread, e.ticket));
             }
             Event::MethodLeave(e) => {
                 let thread = threads.entry(e.thread).or_default();
-                assert!(thread.sums.is_empty() && e.time.0 >= thread.last);
+                thread.go_back();
+                assert!(thread.sums == 0 && e.time.0 >= thread.last);
                 thread.last = e.time.0;
-                let (began, callees) = thread.open.pop().expect("an open call");
-                let length = e.time.0 - began;
-                let sums = found.paths.entry((e.thread, thread.path.clone()));
-                let sums = sums.or_default();
-                sums.1 += length - callees;
+                let length = e.time.0 - thread.open.last().expect("an open call").began;
+                let (method, own, time) = thread.end(length);
+                assert_eq!(method, e.method);
+                let sums = found.methods.entry((e.thread, method)).or_default();
+                sums.1 += own;
                 sums.2 += u64::from(e.by_exception);
-                assert_eq!(thread.path.pop(), Some(e.method));
-                if let Some((_, callees)) = thread.open.last_mut() {
-                    *callees += length;
-                }
+                sums.3 += time;
                 found.lengths.insert((e.thread, e.ticket), length);
             }
             Event::AggregatedEnter(e) => {
                 let thread = threads.entry(e.thread).or_default();
-                thread.path.push(e.method);
-                thread.sums.push(e.base_time.0);
-                let sums = found.paths.entry((e.thread, thread.path.clone()));
-                let sums = sums.or_default();
+                thread.sums += 1;
+                let sums = found.methods.entry((e.thread, e.method)).or_default();
                 sums.0 += e.calls as u64;
-                sums.1 += e.base_time.0;
+                let edge = (e.thread, thread.caller(), e.method);
+                if e.calls > 0 {
+                    *found.callers.entry(edge).or_default() += e.calls as u64;
+                }
+                thread.open.push(Open {
+                    method: e.method,
+                    began: e.base_time.0,
+                    callees: 0,
+                });
+                if e.calls == 0 {
+                    assert_eq!((e.min_time, e.max_time), (Duration(0), Duration(0)));
+                    assert!(e.base_time.0 <= 0);
+                    continue;
+                }
                 assert!(e.calls > 0 && e.min_time <= e.max_time);
                 assert!(e.max_time.0 <= e.base_time.0 && e.min_time.0 * e.calls <= e.base_time.0);
             }
             Event::AggregatedDetail(e) => {
                 let thread = threads.entry(e.thread).or_default();
-                let sums = found.paths.entry((e.thread, thread.path.clone()));
-                sums.or_default().2 += e.exceptions;
+                let method = thread.caller().expect("an open sum");
+                assert_eq!(method, e.method);
+                found.methods.entry((e.thread, method)).or_default().2 += e.exceptions;
             }
             Event::AggregatedLeave(e) => {
                 let thread = threads.entry(e.thread).or_default();
-                assert_eq!(thread.path.pop(), Some(e.method));
-                let time = thread.sums.pop().expect("an open sum");
-                match (thread.sums.last_mut(), thread.open.last_mut()) {
-                    (Some(caller), _) => *caller += time,
-                    (None, Some((_, callees))) => *callees += time,
-                    (None, None) => {}
+                let sum = *thread.open.last().expect("an open sum");
+                let (method, own, time) = thread.end(sum.began + sum.callees);
+                assert_eq!(method, e.method);
+                thread.sums -= 1;
+                let sums = found.methods.entry((e.thread, method)).or_default();
+                sums.1 += own;
+                sums.3 += time;
+            }
+            Event::Custom(e) => {
+                if let Some(Note::SumsAbove(e)) = Note::parse(&e.body) {
+                    let thread = threads.entry(e.thread).or_default();
+                    thread.go_back();
+                    assert_eq!(thread.sums, 0);
+                    let outer = thread.open.len() - e.calls as usize;
+                    thread.inner = thread.open.split_off(outer);
                 }
             }
             _ => {}
+        }
+    }
+    // What is open is so for long.
+    for (id, mut thread) in threads {
+        thread.go_back();
+        while let Some(open) = thread.open.last() {
+            let (method, own, time) = thread.end(1_000_000_000_000 - open.began);
+            let sums = found.methods.entry((id, method)).or_default();
+            sums.1 += own;
+            sums.3 += time;
         }
     }
     found
@@ -286,7 +352,7 @@ const SHAPES: [Shape; 4] = [
 ];
 
 #[test]
-fn each_call_is_in_the_trace_once_and_at_its_place() {
+fn each_call_is_in_the_trace_once_and_has_its_time() {
     let bounds = |min, rate| Bounds {
         min: Duration(min),
         rate,
@@ -305,7 +371,9 @@ fn each_call_is_in_the_trace_once_and_at_its_place() {
             for flushes in [0, 700] {
                 let told = bounded(&events, bounds, flushes, seed);
                 let few = found(&told);
-                assert_eq!(few.paths, all.paths, "seed {seed}, {bounds:?}, {flushes}");
+                let what = format!("seed {seed}, {bounds:?}, {flushes}");
+                assert_eq!(few.callers, all.callers, "{what}");
+                assert_eq!(few.methods, all.methods, "{what}");
                 assert!(few.written.is_subset(&all.written));
                 let demoted = |note: &Note<'_>| matches!(note, Note::Demoted(_));
                 let is_demoted = notes(&told).iter().any(demoted);
@@ -344,7 +412,9 @@ fn the_calls_that_are_written_are_those_that_take_as_long() {
                 rate: 0,
             });
             let has_sums = written.len() < all.written.len();
-            assert_eq!(notes(&told), vec![expected; usize::from(has_sums)]);
+            let mut notes = notes(&told);
+            notes.retain(|note| !matches!(note, Note::SumsAbove(_)));
+            assert_eq!(notes, vec![expected; usize::from(has_sums)]);
         }
     }
 }
@@ -400,14 +470,16 @@ fn a_call_in_which_something_else_happens_is_written() {
         kinds,
         [
             "MethodEnter",
-            "Custom",
-            "AggregatedEnter",
-            "AggregatedLeave",
             "MethodEnter",
             "ThreadCpu",
             "MethodLeave",
             "MethodLeave",
+            "Custom",
             "AggregatedEnter",
+            "AggregatedLeave",
+            "AggregatedEnter", // the first call's part of a path
+            "AggregatedEnter",
+            "AggregatedLeave",
             "AggregatedLeave",
         ]
     );
@@ -455,7 +527,7 @@ fn a_method_that_is_called_too_often_is_demoted_and_named() {
     };
     let told = bounded(&events, bounds, 0, 1);
     let few = found(&told);
-    assert_eq!(few.paths, found(&events).paths);
+    assert_eq!(few.methods, found(&events).methods);
     // A tenth of a second's worth before anybody knows.
     assert_eq!(few.written.len(), 40 + 100);
     let demoted = Demoted {

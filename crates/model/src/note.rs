@@ -28,10 +28,12 @@ pub enum Note<'a> {
     LeftOut(LeftOut<'a>),
     /// A burst has begun by itself (`burst`).
     Burst(BurstNote<'a>),
-    /// Some calls are in the trace as sums, within the call that called them (`short-calls`).
+    /// Some calls are in the trace as sums, by method and caller (`short-calls`).
     ShortCalls(ShortCallsNote),
     /// Calls of a method are sums from now on, because there are so many of them (`demoted`).
     Demoted(Demoted),
+    /// The aggregated calls of a thread that come next are within a call further out than its innermost one (`sums-above`).
+    SumsAbove(SumsAbove),
     /// Calls have times that may be early, and by how much (`clock`).
     Clock(ClockNote),
     /// The process ended before its trace did; so many of the events before this had not been written by then (`recovered`).
@@ -104,6 +106,15 @@ pub struct Demoted {
     pub time: Timestamp,
     /// It was called more often than so many times a second.
     pub rate: u64,
+}
+
+/// See [`Note::SumsAbove`]. It is so up to the thread's next event of another kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SumsAbove {
+    /// The thread.
+    pub thread: ThreadId,
+    /// How many calls further out.
+    pub calls: u64,
 }
 
 /// See [`Note::Clock`]. A call whose time differs from that of the event of its thread before it has exactly its time; the others have that of the
@@ -212,6 +223,11 @@ impl fmt::Display for Note<'_> {
                 grammar::number("time", n.time.0, &mut out);
                 grammar::number("rate", n.rate, &mut out);
             }
+            Note::SumsAbove(n) => {
+                out.push_str("sums-above");
+                grammar::number("thread", n.thread, &mut out);
+                grammar::number("calls", n.calls, &mut out);
+            }
             Note::Clock(n) => {
                 out.push_str("clock");
                 grammar::number("tick", n.tick.0, &mut out);
@@ -284,6 +300,10 @@ impl Note<'static> {
                 method: MethodId(fields.number("method")?),
                 time: Timestamp(fields.number("time")?),
                 rate: fields.number("rate")?,
+            }),
+            "sums-above" => Note::SumsAbove(SumsAbove {
+                thread: ThreadId(fields.number("thread")?),
+                calls: fields.number("calls")?,
             }),
             "clock" => Note::Clock(ClockNote {
                 tick: Duration(fields.number("tick")?),
@@ -389,6 +409,10 @@ mod tests {
                 method: MethodId(7),
                 time: Timestamp(-3),
                 rate: 100_000,
+            }),
+            Note::SumsAbove(SumsAbove {
+                thread: ThreadId(3),
+                calls: 2,
             }),
             Note::Clock(ClockNote {
                 tick: Duration(50_000),

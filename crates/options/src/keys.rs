@@ -138,7 +138,7 @@ pub const KEYS: &[KeyInfo] = &[
     KeyInfo {
         key: "min",
         values: "time like 500us, 10ms or 2s, up to 1h",
-        help: "Calls that take less are no events but sums, by method and caller, within the call that called them",
+        help: "Calls that take less are no events but sums, by method and caller",
         ..KEY
     },
     KeyInfo {

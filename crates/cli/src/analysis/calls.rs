@@ -88,6 +88,15 @@ pub struct ThreadCalls {
     cpu: i64,
     stack: Vec<Open>,
     aggregated: Vec<OpenAggregate>,
+    /// Aggregated calls are so many calls further out than the innermost one that is open.
+    sums_above: usize,
+}
+
+impl ThreadCalls {
+    /// How many of the open calls aggregated ones are in.
+    fn sums_in(&self) -> usize {
+        self.stack.len().saturating_sub(self.sums_above)
+    }
 }
 
 /// Which calls an open one belongs to.
@@ -265,6 +274,34 @@ impl Calls {
         }
     }
 
+    /// Aggregated calls of a thread that come next are so many calls further out than its innermost one.
+    pub fn sums_above(&mut self, id: ThreadId, calls: u64, wanted: impl FnOnce(ThreadId) -> bool) {
+        if let Some(thread) = self.thread(id, wanted) {
+            self.set_sums_above(thread, usize::try_from(calls).unwrap_or(usize::MAX));
+        }
+    }
+
+    /// Calls that aggregated ones are not in do not enclose these.
+    #[cold]
+    fn set_sums_above(&mut self, thread: usize, calls: usize) {
+        let (number, thread) = (thread as u32, &mut self.threads[thread]);
+        for open in &thread.stack[thread.sums_in()..] {
+            self.open_counts.enter(number, open.place.method);
+        }
+        thread.sums_above = calls;
+        for open in &thread.stack[thread.sums_in()..] {
+            self.open_counts.leave(number, open.place.method);
+        }
+    }
+
+    /// What comes for a thread is no aggregated call.
+    #[inline]
+    fn is_no_sum(&mut self, thread: usize) {
+        if self.threads[thread].sums_above != 0 {
+            self.set_sums_above(thread, 0);
+        }
+    }
+
     /// Ends the open calls of all threads.
     pub fn finish(&mut self, time: Timestamp) {
         for thread in 0..self.threads.len() {
@@ -326,6 +363,7 @@ impl Calls {
                         cpu: 0,
                         stack: Vec::new(),
                         aggregated: Vec::new(),
+                        sums_above: 0,
                     });
                 }
                 self.last_thread = Some((id, index));
@@ -354,6 +392,7 @@ impl Calls {
         ticket: u32,
         (time, cpu): (Timestamp, Duration),
     ) {
+        self.is_no_sum(thread);
         let stack = &self.threads[thread].stack;
         let caller = stack.last().map(|open| open.place.path);
         let place = self.place(thread, caller, method, stack.len());
@@ -402,6 +441,7 @@ impl Calls {
         (time, cpu): (Timestamp, Duration),
         by_exception: bool,
     ) {
+        self.is_no_sum(thread);
         let fits = |o: &Open| o.ticket == ticket && o.method == method;
         let stack = &self.threads[thread].stack;
         let Some(depth) = closed_by(stack, ticket, |o| o.ticket, fits) else {
@@ -459,6 +499,7 @@ impl Calls {
         while !self.threads[thread].aggregated.is_empty() {
             self.aggregated_leave(thread);
         }
+        self.is_no_sum(thread);
         let open = self.threads[thread].stack.len() as u64;
         for _ in 0..open {
             self.end_call(thread, time);
@@ -472,15 +513,18 @@ impl Calls {
         let ThreadCalls {
             stack, aggregated, ..
         } = &self.threads[thread];
+        let outside = self.threads[thread].sums_in();
         let caller = match aggregated.last() {
             Some(sums) => Some(sums.place.path),
-            None => stack.last().map(|open| open.place.path),
+            None => stack[..outside].last().map(|open| open.place.path),
         };
-        let level = stack.len() + aggregated.len();
+        let level = outside + aggregated.len();
         let place = self.place(thread, caller, e.method, level);
-        let own = e.base_time.0.max(0);
-        let cpu_own = e.base_cpu_time.0.max(0);
         let calls = u64::try_from(e.calls).unwrap_or(0);
+        // What stands for no call takes off what is below it.
+        let least = if calls == 0 { i64::MIN } else { 0 };
+        let own = e.base_time.0.max(least);
+        let cpu_own = e.base_cpu_time.0.max(least);
         let t = &mut self.threads[thread];
         t.calls = t.calls.saturating_add(calls);
         self.summed = self.summed.saturating_add(calls);
@@ -493,6 +537,9 @@ impl Calls {
             cpu_total: cpu_own,
             below: Below::default(),
         });
+        if calls == 0 {
+            return;
+        }
         for (sums, number) in self.sums(place) {
             sums.widen(number, (e.min_time.0, e.max_time.0));
         }
@@ -515,13 +562,14 @@ impl Calls {
             return;
         };
         self.open_counts.leave(thread as u32, node.place.method);
+        let outside = t.sums_in();
         match t.aggregated.last_mut() {
             Some(parent) => {
                 parent.total = parent.total.saturating_add(node.total);
                 parent.cpu_total = parent.cpu_total.saturating_add(node.cpu_total);
                 parent.below.add(node.calls, node.below);
             }
-            None => match t.stack.last_mut() {
+            None => match t.stack[..outside].last_mut() {
                 Some(caller) => {
                     caller.callees = caller.callees.saturating_add(node.total);
                     caller.cpu_callees = caller.cpu_callees.saturating_add(node.cpu_total);

@@ -275,7 +275,7 @@ impl Analysis {
             Event::TracePause(e) => _ = self.paused.get_or_insert(e.time),
             Event::TraceResume(e) => self.resume(e.time),
             Event::ProcessCpu(e) => self.process_cpu = Some(e.cpu_time),
-            Event::Custom(custom) => self.note(&custom.body),
+            Event::Custom(custom) => self.note(&custom.body, wanted),
             _ => self.names.event(event),
         }
     }
@@ -323,8 +323,13 @@ impl Analysis {
         self.samples.event(event, &mut self.frames);
     }
 
-    fn note(&mut self, text: &str) {
+    fn note(&mut self, text: &str, wanted: impl Fn(&Names, ThreadId) -> bool) {
         match Note::parse(text) {
+            Some(Note::SumsAbove(e)) => {
+                let names = &self.names;
+                self.calls
+                    .sums_above(e.thread, e.calls, |thread| wanted(names, thread));
+            }
             Some(Note::Lost(lost)) => {
                 self.lost_events = self.lost_events.saturating_add(lost.events);
                 keep(&mut self.lost, &mut self.more_lost, lost);

@@ -355,6 +355,7 @@ fn examples_are_as_documented() {
         "burst",
         "short-calls",
         "demoted",
+        "sums-above",
         "lost",
         "totals",
     ];

@@ -77,7 +77,7 @@ struct Open {
 struct Node {
     sums: u32,
     outermost: bool,
-    total: u64,
+    total: i64,
 }
 
 impl Sums {
@@ -275,7 +275,8 @@ impl Sums {
         thread.nodes.push(Node {
             sums: at,
             outermost,
-            total: e.base_time.0.max(0) as u64,
+            // What stands for no call takes off what is below it.
+            total: e.base_time.0.max(if calls == 0 { i64::MIN } else { 0 }),
         });
     }
 
@@ -291,7 +292,7 @@ impl Sums {
         let sums = &mut self.calls[node.sums as usize];
         sums.open -= 1;
         if node.outermost {
-            sums.elapsed = sums.elapsed.saturating_add(node.total);
+            sums.elapsed = sums.elapsed.saturating_add(node.total.max(0) as u64);
         }
         true
     }
