@@ -220,6 +220,20 @@ fn aggregated_trees_are_whole() {
         0,
         "thread 1: method 3 with 0 calls",
     );
+    // Where some calls are sums, a caller's part of these is of no call.
+    let note = Note::ShortCalls(ShortCallsNote::default()).to_string();
+    let short = || {
+        Event::Custom(Custom {
+            body: note.clone().into(),
+        })
+    };
+    sound(vec![short(), tree_enter(0), tree_leave(3)]);
+    fault(
+        vec![short(), tree_enter(-1), tree_leave(3)],
+        rule,
+        1,
+        "thread 1: method 3 with -1 calls",
+    );
     fault(
         vec![tree_enter(1)],
         rule,

@@ -152,6 +152,8 @@ struct OpenAggregate {
     total: i64,
     cpu_own: i64,
     cpu_total: i64,
+    /// By how much `total` and `cpu_total` are too short for the tree, where a caller's part is what its sums have together.
+    taken_off: (i64, i64),
     below: Below,
 }
 
@@ -535,6 +537,10 @@ impl Calls {
             total: own,
             cpu_own,
             cpu_total: cpu_own,
+            taken_off: match calls {
+                0 => (own.saturating_neg(), cpu_own.saturating_neg()),
+                _ => (0, 0),
+            },
             below: Below::default(),
         });
         if calls == 0 {
@@ -567,6 +573,8 @@ impl Calls {
             Some(parent) => {
                 parent.total = parent.total.saturating_add(node.total);
                 parent.cpu_total = parent.cpu_total.saturating_add(node.cpu_total);
+                parent.taken_off.0 = parent.taken_off.0.saturating_add(node.taken_off.0);
+                parent.taken_off.1 = parent.taken_off.1.saturating_add(node.taken_off.1);
                 parent.below.add(node.calls, node.below);
             }
             None => match t.stack[..outside].last_mut() {
@@ -590,6 +598,25 @@ impl Calls {
             own_records,
         };
         self.add(node.place, sum, node.cpu_total, node.cpu_own);
+        if node.taken_off != (0, 0) && node.place.path != Tree::BELOW {
+            let (time, cpu) = node.taken_off;
+            let back = Sum {
+                total: time,
+                own: if node.calls == 0 {
+                    node.own.saturating_neg()
+                } else {
+                    0
+                },
+                ..Sum::default()
+            };
+            let cpu_own = if node.calls == 0 {
+                node.cpu_own.saturating_neg()
+            } else {
+                0
+            };
+            self.tree.sums.add(node.place.path, &back);
+            self.tree.sums.add_cpu(node.place.path, cpu, cpu_own);
+        }
     }
 }
 

@@ -175,8 +175,9 @@ impl Checker {
                     *calls = calls.saturating_add(u64::try_from(e.calls).unwrap_or(0));
                 }
                 self.known_method(e.method);
+                let has_sums = self.short_calls.is_some();
                 if let Some((thread, report)) = self.thread(e.thread, None) {
-                    thread.aggregated_enter(e, report);
+                    thread.aggregated_enter(e, has_sums, report);
                 }
                 self.unmixed(event);
             }

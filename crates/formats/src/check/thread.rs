@@ -209,10 +209,17 @@ impl Thread {
         }
     }
 
-    pub(super) fn aggregated_enter(&mut self, e: &AggregatedEnter, report: &mut Report) {
+    /// `has_sums` says whether some calls of the trace are sums.
+    pub(super) fn aggregated_enter(
+        &mut self,
+        e: &AggregatedEnter,
+        has_sums: bool,
+        report: &mut Report,
+    ) {
         let id = e.thread;
-        // One of no call is the part that written calls have in a path; it takes off what is below it.
-        if e.calls < 0 || e.calls == 0 && e.base_time.0 > 0 {
+        // Around sums stand their callers' parts.
+        let is_part = has_sums && e.calls == 0 && e.base_time.0 <= 0;
+        if e.calls <= 0 && !is_part {
             report.fault(Rule::Aggregated, || {
                 format!("thread {id}: method {} with {} calls", e.method, e.calls)
             });

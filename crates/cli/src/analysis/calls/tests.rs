@@ -545,6 +545,10 @@ fn short_calls_that_are_sums_count_as_the_calls_they_stand_for() {
                 all
             };
             assert_eq!(by_method(&each), by_method(&few));
+            // Nothing in the tree takes less than no time.
+            let stats = few.tree().paths().map(|path| few.path(path));
+            let is_no_time = |stat: &MethodStat| stat.own < 0 || stat.total < stat.own;
+            assert_eq!(stats.filter(is_no_time).count(), 0);
             each.without(cost);
             few.without(cost);
         }
