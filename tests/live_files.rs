@@ -242,8 +242,8 @@ fn a_trace_goes_on_in_another_file() {
     }
 }
 
-/// Of [`watched`]: 60 million events, three times what a machine with even times puts into a ring of 8 MB.
-const ROUNDS: u64 = 1_500_000;
+/// Of [`watched`]: 40 million events, twice what a machine with even times puts into a ring of 8 MB.
+const ROUNDS: u64 = 1_000_000;
 
 /// Runs a program, and looks at its files again and again while it runs.
 fn watched(jdk: &Jdk, classes: &Path, first: &Path, most: u64, more: &str) -> Output {

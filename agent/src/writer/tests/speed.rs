@@ -316,14 +316,14 @@ fn writer_speed() {
             "fib, min=100us",
             Stamps::Exact(10),
             short,
-            50.0,
+            60.0,
             Box::<Fib>::default(),
         ),
         (
             "compiler, min=100us",
             Stamps::Exact(16),
             short,
-            30.0,
+            45.0,
             Box::new(Compiler::new()),
         ),
     ];

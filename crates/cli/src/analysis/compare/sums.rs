@@ -5,7 +5,7 @@ use crate::analysis::Names;
 use crate::analysis::calls::closed_by;
 use jtrail_formats::{Format, Quantity};
 use jtrail_model::{
-    AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
+    AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, Note, ThreadId, Timestamp,
 };
 use rustc_hash::FxHashMap;
 
@@ -63,6 +63,8 @@ pub(super) struct Thread {
     pub(super) catches: u64,
     stack: Vec<Open>,
     nodes: Vec<Node>,
+    /// Nodes that come next are so many calls further out than the innermost one that is open.
+    sums_above: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +115,12 @@ impl Sums {
             Event::MethodEnter(e) => self.enter(e),
             Event::MethodLeave(e) => self.leave(e),
             Event::AggregatedEnter(e) => self.node(e),
+            Event::Custom(e) => {
+                if let Some(Note::SumsAbove(e)) = Note::parse(&e.body) {
+                    let thread = self.thread(e.thread);
+                    self.set_sums_above(thread, usize::try_from(e.calls).unwrap_or(usize::MAX));
+                }
+            }
             Event::AggregatedLeave(e) => {
                 let thread = self.thread(e.thread);
                 self.end_node(thread);
@@ -213,8 +221,29 @@ impl Sums {
         (at, sums.open == 1)
     }
 
+    /// Open calls that nodes are not in do not enclose these.
+    fn set_sums_above(&mut self, thread: usize, calls: usize) {
+        let thread = &mut self.threads[thread];
+        let inner = |above: usize| thread.stack.len().saturating_sub(above);
+        for open in &thread.stack[inner(thread.sums_above)..] {
+            self.calls[open.sums as usize].open += 1;
+        }
+        for open in &thread.stack[inner(calls)..] {
+            self.calls[open.sums as usize].open -= 1;
+        }
+        thread.sums_above = calls;
+    }
+
+    /// What comes for a thread is no node.
+    fn is_no_node(&mut self, thread: usize) {
+        if self.threads[thread].sums_above != 0 {
+            self.set_sums_above(thread, 0);
+        }
+    }
+
     fn enter(&mut self, e: &MethodEnter) {
         let thread = self.thread(e.thread);
+        self.is_no_node(thread);
         let (sums, outermost) = self.open(thread, e.method);
         self.calls[sums as usize].calls += 1;
         let thread = &mut self.threads[thread];
@@ -229,6 +258,7 @@ impl Sums {
 
     fn leave(&mut self, e: &MethodLeave) {
         let thread = self.thread(e.thread);
+        self.is_no_node(thread);
         let fits =
             |o: &Open| o.ticket == e.ticket && self.calls[o.sums as usize].method == e.method;
         let Some(depth) = closed_by(&self.threads[thread].stack, e.ticket, |o| o.ticket, fits)
@@ -256,6 +286,7 @@ impl Sums {
     }
 
     fn end_calls(&mut self, thread: usize, time: Timestamp) {
+        self.is_no_node(thread);
         while let Some(sums) = self.end_call(thread, time) {
             sums.unended += 1;
         }
@@ -304,5 +335,108 @@ impl Sums {
             Some(first) if !last => first,
             _ => self.names.thread(thread.id),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jtrail_formats::{Bounds, Encode, ShortCalls};
+    use jtrail_model::{ClassId, Duration};
+    use std::collections::BTreeMap;
+    use std::sync::{Arc, Mutex};
+
+    struct Summed(Arc<Mutex<Sums>>);
+
+    impl Encode for Summed {
+        fn begin(&mut self, _: &mut Vec<u8>) {}
+        fn event(&mut self, event: &Event<'_>, _: &mut Vec<u8>) {
+            self.0.lock().expect("one thread").event(event);
+        }
+        fn end(&mut self, _: &mut Vec<u8>) {}
+    }
+
+    /// Calls and elapsed time by method.
+    fn found(sums: &Sums) -> BTreeMap<u64, (u64, u64)> {
+        let row = |calls: &Calls| (calls.method.0, (calls.calls, calls.elapsed));
+        sums.calls.iter().map(row).collect()
+    }
+
+    #[test]
+    fn short_calls_that_are_sums_take_as_long() {
+        let new = || Sums::new(Format::Trail, &[]);
+        let (mut each, few) = (new(), Arc::new(Mutex::new(new())));
+        let bounds = Bounds {
+            min: Duration(50),
+            rate: None,
+        };
+        let mut encoder = ShortCalls::new(Box::new(Summed(few.clone())), bounds);
+        let (thread, class) = (ThreadId(1), ClassId(1));
+        let mut open = Vec::new();
+        let mut ticket = 0;
+        // A method, or its end, and when. Method 2 is called by itself, by way of method 3, and by method 1 when all is told.
+        for (method, time) in [
+            (1, 0),
+            (2, 10),
+            (3, 11),
+            (2, 12),
+            (0, 13),
+            (0, 15),
+            (4, 20),
+            (0, 21),
+            (0, 100),
+            (2, 110),
+            (4, 111),
+            (0, 113),
+            (0, 114),
+            (2, 120),
+            (0, 0),
+            (0, 300),
+            (0, 400),
+        ] {
+            if (method, time) == (0, 0) {
+                encoder.flush(&mut Vec::new());
+                continue;
+            }
+            let (time, cpu_time) = (Timestamp(time), Duration(0));
+            let event = match method {
+                0 => {
+                    let (method, ticket) = open.pop().expect("an open call");
+                    Event::MethodLeave(MethodLeave {
+                        thread,
+                        time,
+                        method,
+                        class,
+                        ticket,
+                        cpu_time,
+                        by_exception: false,
+                    })
+                }
+                method => {
+                    ticket += 1;
+                    open.push((MethodId(method), ticket));
+                    Event::MethodEnter(MethodEnter {
+                        thread,
+                        time,
+                        method: MethodId(method),
+                        class,
+                        ticket,
+                        cpu_time,
+                        stack_depth: open.len() as i64,
+                    })
+                }
+            };
+            each.event(&event);
+            encoder.event(&event, &mut Vec::new());
+        }
+        encoder.end(&mut Vec::new());
+        let expected = BTreeMap::from([
+            (1, (1, 400)),
+            (2, (4, 90 + 4 + 180)),
+            (3, (1, 4)),
+            (4, (2, 3)),
+        ]);
+        assert_eq!(found(&each), expected);
+        assert_eq!(found(&few.lock().expect("one thread")), expected);
     }
 }
