@@ -8,7 +8,6 @@
 
 #![forbid(unsafe_code)]
 
-mod call_tree;
 mod check;
 mod codec;
 mod detect;
@@ -33,7 +32,6 @@ pub mod markup {
     pub use crate::xml::scan::{Attribute, Markup, Scanner, Tag, Wrong, text, white_space};
 }
 
-pub use call_tree::{CallTree, FOLDED};
 pub use check::*;
 pub use codec::*;
 pub use detect::*;

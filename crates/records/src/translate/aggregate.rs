@@ -1,15 +1,12 @@
 //! Calls added up: for each thread a tree of call paths, for `execdetails=false`.
 
 use super::Translator;
-use jtrail_formats::CallTree;
+use super::call_tree::CallTree;
 use jtrail_model::{ThreadId, Timestamp};
-
-/// A thread's calls, by path; methods by their numbers.
-pub(super) type Tree = CallTree<u32>;
 
 impl Translator {
     /// Writes a thread's tree from the top. Calls that are still open count up to `time`.
-    pub(super) fn write_tree(&mut self, thread: ThreadId, mut tree: Tree, time: Timestamp) {
+    pub(super) fn write_tree(&mut self, thread: ThreadId, mut tree: CallTree, time: Timestamp) {
         self.folded_calls += tree.folded();
         for number in tree.methods() {
             self.method(number, time);

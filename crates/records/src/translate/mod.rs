@@ -4,6 +4,7 @@
 //! mentioned. Objects have a counter of their own, which is the agent's: their id is their number.
 
 mod aggregate;
+mod call_tree;
 mod calls;
 mod classes;
 mod collections;
@@ -27,9 +28,9 @@ use crate::timeline::Timeline;
 pub use pause::OpenCalls;
 pub use saved::{Named, Saved};
 
-use aggregate::Tree;
+use call_tree::{CallTree, FOLDED};
 use calls::Call;
-use jtrail_formats::{Encode, FOLDED, Loss, Patch};
+use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
     BurstNote, CallStack, CallStep, ClassId, ClockNote, Custom, Duration, Event, LeftOut, Note,
     RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
@@ -163,7 +164,7 @@ struct Thread {
     /// Calls that were left while it does, innermost first.
     gone: Vec<Call>,
     /// The calls added up, where they are.
-    tree: Option<Box<Tree>>,
+    tree: Option<Box<CallTree>>,
     /// Names of records to come.
     names: Vec<Box<str>>,
 }

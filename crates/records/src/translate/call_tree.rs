@@ -10,31 +10,27 @@ use jtrail_model::{
 
 /// Most nodes of one tree, save for one more of each method at the top.
 const MOST_NODES: usize = 1 << 20;
-/// Nodes that a tree keeps room for when its calls are forgotten.
-const FEW_NODES: usize = 1 << 12;
 /// Most calls of one method within each other that have nodes of their own.
 const MOST_RECURSION: u32 = 1 << 10;
 
 const ROOT: u32 = 0;
 
 /// What a trace says of calls that are [`CallTree::folded`].
-pub const FOLDED: &str = "callers of calls, beyond the bounds of the tree";
+pub(super) const FOLDED: &str = "callers of calls, beyond the bounds of the tree";
 
-/// Calls of one thread, by path; `M` tells methods apart.
+/// Calls of one thread, by path; methods by their numbers.
 #[derive(Clone, Debug)]
-pub struct CallTree<M> {
+pub(super) struct CallTree {
     /// The first one is the root, which stands for no call.
-    nodes: Vec<Node<M>>,
+    nodes: Vec<Node>,
     open: Vec<Open>,
     /// Calls whose path is folded.
     folded: u64,
-    /// Time, and CPU time, of the calls that ended and have no caller here.
-    outermost: (i64, i64),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Node<M> {
-    method: M,
+struct Node {
+    method: u32,
     parent: u32,
     /// How many nodes above it, itself included, are of its method.
     recursion: u32,
@@ -68,50 +64,30 @@ struct Open {
     callees_cpu: i64,
 }
 
-impl<M: Copy + Eq + Default> Default for CallTree<M> {
+impl Default for CallTree {
     fn default() -> Self {
         Self {
             nodes: vec![Node::default()],
             open: Vec::new(),
             folded: 0,
-            outermost: (0, 0),
         }
     }
 }
 
-impl<M: Copy + Eq + Default> CallTree<M> {
-    /// Whether no call was added.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.len() == 1
-    }
-
-    /// How many paths there are.
-    pub fn len(&self) -> usize {
-        self.nodes.len() - 1
-    }
-
+impl CallTree {
     /// The methods of all paths, each as often as it stands in one.
-    pub fn methods(&self) -> impl Iterator<Item = M> {
+    pub(super) fn methods(&self) -> impl Iterator<Item = u32> {
         self.nodes[1..].iter().map(|node| node.method)
     }
 
     /// Calls so far that are at another place than their own, because the tree is as large as it may be.
-    pub fn folded(&self) -> u64 {
+    pub(super) fn folded(&self) -> u64 {
         self.folded
-    }
-
-    /// Forgets all calls.
-    pub fn clear(&mut self) {
-        self.nodes.clear();
-        self.nodes.shrink_to(FEW_NODES);
-        self.nodes.push(Node::default());
-        self.open.clear();
-        (self.folded, self.outermost) = (0, (0, 0));
     }
 
     /// A call begins within the innermost one that is open. `cpu` is the thread's CPU time, 0 where it is not measured.
     #[inline]
-    pub fn enter(&mut self, method: M, time: Timestamp, cpu: Duration) {
+    pub(super) fn enter(&mut self, method: u32, time: Timestamp, cpu: Duration) {
         let parent = self.open.last().map_or(ROOT, |open| open.node);
         let node = self.child(parent, method);
         let at = &mut self.nodes[node as usize];
@@ -130,7 +106,7 @@ impl<M: Copy + Eq + Default> CallTree<M> {
 
     /// The innermost call that is open ends, if there is one.
     #[inline]
-    pub fn leave(&mut self, time: Timestamp, cpu: Duration, by_exception: bool) {
+    pub(super) fn leave(&mut self, time: Timestamp, cpu: Duration, by_exception: bool) {
         let Some(call) = self.open.pop() else { return };
         let all = time.since(call.began).0;
         let all_cpu = cpu.0 - call.began_cpu.0;
@@ -141,47 +117,14 @@ impl<M: Copy + Eq + Default> CallTree<M> {
         sums.cpu += all_cpu - call.callees_cpu;
         sums.min = sums.min.min(own);
         sums.max = sums.max.max(own);
-        self.add_callees(all, all_cpu);
-    }
-
-    /// The innermost call that is open, or nobody, called others for so long.
-    #[inline]
-    fn add_callees(&mut self, time: i64, cpu: i64) {
-        let (callees, callees_cpu) = match self.open.last_mut() {
-            Some(caller) => (&mut caller.callees, &mut caller.callees_cpu),
-            None => (&mut self.outermost.0, &mut self.outermost.1),
-        };
-        *callees += time;
-        *callees_cpu += cpu;
-    }
-
-    /// Adds all calls of another tree, where none is open, within the innermost one that is open here.
-    pub fn add(&mut self, other: &Self) {
-        let mut places = vec![self.open.last().map_or(ROOT, |open| open.node)];
-        for node in &other.nodes[1..] {
-            // A parent stands before its children.
-            let parent = places[node.parent as usize];
-            let place = self.child(parent, node.method);
-            places.push(place);
-            let here = &mut self.nodes[place as usize];
-            if here.parent != parent {
-                self.folded += node.sums.calls;
-            }
-            let (sums, more) = (&mut here.sums, &node.sums);
-            sums.calls += more.calls;
-            sums.exceptions += more.exceptions;
-            sums.own += more.own;
-            sums.cpu += more.cpu;
-            sums.min = sums.min.min(more.min);
-            sums.max = sums.max.max(more.max);
+        if let Some(caller) = self.open.last_mut() {
+            caller.callees += all;
+            caller.callees_cpu += all_cpu;
         }
-        self.folded += other.folded;
-        let (time, cpu) = other.outermost;
-        self.add_callees(time, cpu);
     }
 
     #[inline]
-    fn child(&mut self, parent: u32, method: M) -> u32 {
+    fn child(&mut self, parent: u32, method: u32) -> u32 {
         match self.find(parent, method) {
             Some(found) => found,
             None => self.new_child(parent, method),
@@ -189,7 +132,7 @@ impl<M: Copy + Eq + Default> CallTree<M> {
     }
 
     #[cold]
-    fn new_child(&mut self, parent: u32, method: M) -> u32 {
+    fn new_child(&mut self, parent: u32, method: u32) -> u32 {
         let (mut at, mut recursion) = (parent, 1);
         while at != ROOT {
             let node = &self.nodes[at as usize];
@@ -223,7 +166,7 @@ impl<M: Copy + Eq + Default> CallTree<M> {
 
     /// The child of that method, which comes to the front: callers repeat themselves.
     #[inline]
-    fn find(&mut self, parent: u32, method: M) -> Option<u32> {
+    fn find(&mut self, parent: u32, method: u32) -> Option<u32> {
         let first = self.nodes[parent as usize].first_child;
         let (mut before, mut at): (Option<usize>, u32) = (None, first);
         while at != ROOT {
@@ -247,11 +190,11 @@ impl<M: Copy + Eq + Default> CallTree<M> {
     }
 
     /// Ends the calls that are still open, and tells of all as aggregated calls of that thread, from the top.
-    pub fn tell(
+    pub(super) fn tell(
         &mut self,
         thread: ThreadId,
         time: Timestamp,
-        mut id_of: impl FnMut(M) -> MethodId,
+        mut id_of: impl FnMut(u32) -> MethodId,
         mut told: impl FnMut(Event<'static>),
     ) {
         let cpu = self.open.last().map_or(Duration(0), |open| open.began_cpu);
@@ -305,11 +248,11 @@ impl<M: Copy + Eq + Default> CallTree<M> {
 mod tests {
     use super::*;
 
-    fn enter(tree: &mut CallTree<u32>, method: u32, at: i64) {
+    fn enter(tree: &mut CallTree, method: u32, at: i64) {
         tree.enter(method, Timestamp(at), Duration(at / 2));
     }
 
-    fn leave(tree: &mut CallTree<u32>, at: i64) {
+    fn leave(tree: &mut CallTree, at: i64) {
         tree.leave(Timestamp(at), Duration(at / 2), false);
     }
 
@@ -380,7 +323,7 @@ mod tests {
         assert_eq!(tree.nodes.len(), 1 + 10 + 20);
         assert_eq!(tree.folded, 0);
         assert!(tree.open.is_empty());
-        let sum = |of: fn(&Node<u32>) -> i64| tree.nodes.iter().map(of).sum::<i64>();
+        let sum = |of: fn(&Node) -> i64| tree.nodes.iter().map(of).sum::<i64>();
         assert_eq!(sum(|node| node.sums.calls as i64), 4_000_000);
         assert_eq!(sum(|node| node.sums.own), 3 * 2_000_000);
     }
