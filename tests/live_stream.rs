@@ -91,6 +91,8 @@ fn a_slow_reader_costs_events() {
             bench.work();
         }
         streaming.slow.store(false, Ordering::Relaxed);
+        // The program's threads return from the calls of the last round, which would end in the pause otherwise.
+        thread::sleep(Duration::from_secs(1));
         bench.ctl(&["pause"]); // all of it is written then
         let status = bench.status();
         assert_eq!(status.state, State::Paused);
