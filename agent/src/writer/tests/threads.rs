@@ -45,15 +45,17 @@ fn names_behind_a_threads_end_are_forgotten() {
 }
 
 #[test]
-fn cpu_time_that_another_thread_read_too_early_does_not_fall() {
+fn cpu_time_that_another_thread_read_too_early_or_too_soon_does_not_fall() {
     let mut translator = translator();
     translator.coded(1, 1, Code::ThreadStart, &[1]);
     translator.coded(1, 2, Code::Cpu, &[500]);
     for (time, used) in [(3, 400), (4, 600), (5, 550)] {
         translator.coded(1, time, Code::ThreadCpu, &[1, used]);
     }
+    translator.coded(1, 6, Code::Cpu, &[580]);
+    translator.coded(1, 7, Code::ThreadCpu, &[1, 590]);
     let lines = written(&mut translator);
-    assert_eq!(lines[1..], ["cpu 500", "cpu 600", "cpu 600"]);
+    assert_eq!(lines[1..], ["cpu 500", "cpu 600", "cpu 600", "cpu 600"]);
 }
 
 /// Each thread makes calls with their CPU time, which is the number of the event.

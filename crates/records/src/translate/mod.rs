@@ -514,7 +514,11 @@ impl Sink for Translator {
             Code::SuperCall => self.super_call(number, value),
             Code::SuperReturned => self.super_returned(number, value),
             Code::Cpu if self.is_off(Events::CPU) => {}
-            Code::Cpu => self.thread(number).cpu = Duration(first as i64),
+            Code::Cpu => {
+                // Another thread may have read it since, and recorded it sooner.
+                let told = &mut self.thread(number).cpu;
+                *told = Duration(first as i64).max(*told);
+            }
             Code::ThreadStart if self.settings.tell_threads => {
                 self.at(value, ticks);
             }
