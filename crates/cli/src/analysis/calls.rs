@@ -599,20 +599,15 @@ impl Calls {
         };
         self.add(node.place, sum, node.cpu_total, node.cpu_own);
         if node.taken_off != (0, 0) && node.place.path != Tree::BELOW {
-            let (time, cpu) = node.taken_off;
-            let back = Sum {
-                total: time,
-                own: if node.calls == 0 {
-                    node.own.saturating_neg()
-                } else {
-                    0
-                },
-                ..Sum::default()
+            let (total, cpu) = node.taken_off;
+            let (own, cpu_own) = match node.calls {
+                0 => (node.own.saturating_neg(), node.cpu_own.saturating_neg()),
+                _ => (0, 0),
             };
-            let cpu_own = if node.calls == 0 {
-                node.cpu_own.saturating_neg()
-            } else {
-                0
+            let back = Sum {
+                total,
+                own,
+                ..Sum::default()
             };
             self.tree.sums.add(node.place.path, &back);
             self.tree.sums.add_cpu(node.place.path, cpu, cpu_own);

@@ -10,6 +10,8 @@ use jtrail_model::{CallStep, Calls, Timestamp};
 
 /// Most steps that an encoder gets at once: few enough to stay in the processor's first cache.
 pub(super) const MOST_STEPS: usize = 256;
+/// Calls that a thread gets room for at least. Where they go deeper, the run ends, and the next one has room for twice as many: there may be very many threads.
+const ROOM: usize = 16;
 
 impl Translator {
     /// Writes the first calls of a run, as far as they are usual; how many.
@@ -88,7 +90,7 @@ impl Translator {
         let mut time = (*last).max(Timestamp(time_of(0)));
         let mut newest = *ticket;
         let depth = calls.len() as u32 - *hidden;
-        let (open, mut open_now) = calls.with_room(MOST_STEPS);
+        let (open, mut open_now) = calls.with_room(ROOM);
         let mut count = 0;
         for (step, &word) in self.steps.iter_mut().zip(run.words) {
             let ticks = run.ticks_behind_first(word);

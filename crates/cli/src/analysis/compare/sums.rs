@@ -342,7 +342,7 @@ impl Sums {
 mod tests {
     use super::*;
     use jtrail_formats::{Bounds, Encode, ShortCalls};
-    use jtrail_model::{ClassId, Duration};
+    use jtrail_model::{CallStep, ClassId, Duration};
     use std::collections::BTreeMap;
     use std::sync::{Arc, Mutex};
 
@@ -371,11 +371,10 @@ mod tests {
             rate: None,
         };
         let mut encoder = ShortCalls::new(Box::new(Summed(few.clone())), bounds);
-        let (thread, class) = (ThreadId(1), ClassId(1));
         let mut open = Vec::new();
-        let mut ticket = 0;
-        // A method, or its end, and when. Method 2 is called by itself, by way of method 3, and by method 1 when all is told.
-        for (method, time) in [
+        let mut newest = 0;
+        // A method, or 0 for an end, and when. Method 2 is called by itself, by way of method 3, and by method 1 when all is told.
+        let steps = [
             (1, 0),
             (2, 10),
             (3, 11),
@@ -390,42 +389,36 @@ mod tests {
             (0, 113),
             (0, 114),
             (2, 120),
-            (0, 0),
             (0, 300),
             (0, 400),
-        ] {
-            if (method, time) == (0, 0) {
-                encoder.flush(&mut Vec::new());
-                continue;
+        ]
+        .map(|(method, time)| {
+            let ends = method == 0;
+            if !ends {
+                newest += 1;
+                open.push((method, newest));
             }
-            let (time, cpu_time) = (Timestamp(time), Duration(0));
-            let event = match method {
-                0 => {
-                    let (method, ticket) = open.pop().expect("an open call");
-                    Event::MethodLeave(MethodLeave {
-                        thread,
-                        time,
-                        method,
-                        class,
-                        ticket,
-                        cpu_time,
-                        by_exception: false,
-                    })
-                }
-                method => {
-                    ticket += 1;
-                    open.push((MethodId(method), ticket));
-                    Event::MethodEnter(MethodEnter {
-                        thread,
-                        time,
-                        method: MethodId(method),
-                        class,
-                        ticket,
-                        cpu_time,
-                        stack_depth: open.len() as i64,
-                    })
-                }
-            };
+            let (method, ticket) = *open.last().expect("an open call");
+            open.truncate(open.len() - usize::from(ends));
+            CallStep {
+                time: Timestamp(time),
+                method: MethodId(method),
+                class: ClassId(1),
+                ticket,
+                ends,
+            }
+        });
+        let calls = jtrail_model::Calls {
+            thread: ThreadId(1),
+            cpu_time: Duration(0),
+            ticket: 0,
+            depth: 0,
+            steps: &steps,
+        };
+        for (at, event) in calls.events().enumerate() {
+            if at == 14 {
+                encoder.flush(&mut Vec::new());
+            }
             each.event(&event);
             encoder.event(&event, &mut Vec::new());
         }
