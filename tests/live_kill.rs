@@ -166,18 +166,30 @@ fn what_a_killed_program_had_recorded_is_recovered() {
     }
 }
 
+/// Which of them has a spool: the one that it has its name of, or the next one, where the spool tells of that already.
+fn spooled(files: &[PathBuf]) -> Option<usize> {
+    let named = files.iter().position(|file| folder_of(file).exists())?;
+    let is_of_next = files.get(named + 1).is_some_and(|next| {
+        let out = next.with_file_name("out.trail");
+        let [from, to] = [next, &out].map(|path| path.to_str().expect("text"));
+        let (_, _, said) = jtrail(&["recover", from, "-o", to]);
+        said.contains(" that it had not written yet are from ")
+    });
+    Some(named + usize::from(is_of_next))
+}
+
 /// What is left of a trace of several files: each is whole, but for the one that was being written, which has a spool.
 fn compare_files(left: &Left, context: &str) -> usize {
     let files = files(&left.trail);
     let with_spool: Vec<_> = files.iter().filter(|f| folder_of(f).exists()).collect();
     assert!(with_spool.len() <= 1, "{context}: {with_spool:?}");
     // Behind it there may be one that was just made, with nothing in it but its begin.
-    let last = files.iter().position(|file| folder_of(file).exists());
+    let last = spooled(&files);
     let whole = last.map_or(files.len(), |last| last + 1);
     assert!(whole + 1 >= files.len(), "{context}: {files:?}");
     let mut all: HashMap<String, u64> = HashMap::new();
-    for file in &files[..whole] {
-        let calls = match folder_of(file).exists() {
+    for (number, file) in files[..whole].iter().enumerate() {
+        let calls = match Some(number) == last {
             true => {
                 let left = Left {
                     trail: file.clone(),
@@ -230,10 +242,30 @@ fn what_a_killed_program_had_recorded_is_in_all_of_its_files() {
             thread::sleep(after);
         });
         let context = format!("JDK {}{more}, after {after:?}", jdk.feature);
-        let files = compare_files(&left, &context);
-        println!("{context}: {files} files");
-        assert!(files > 1, "{context}");
+        let count = compare_files(&left, &context);
+        println!("{context}: {count} files");
+        assert!(count > 1, "{context}");
+        is_found_under_the_name_before(&files(&left.trail), &context);
     }
+}
+
+/// Where a kill comes when the spool tells of the next file, and has the name of the one before, what it has is found all the same.
+fn is_found_under_the_name_before(files: &[PathBuf], context: &str) {
+    let last = spooled(files).filter(|last| *last > 0 && folder_of(&files[*last]).exists());
+    let Some(last) = last else {
+        return; // there is none before, or the kill came then
+    };
+    let at = |out: &str| Left {
+        trail: files[last].clone(),
+        out: files[last].with_file_name(out),
+        ..Left::within(Path::new(""))
+    };
+    let [by_name, by_state] = ["by-name", "by-state"].map(at);
+    recovered(&by_name);
+    let before = folder_of(&files[last - 1]);
+    fs::rename(folder_of(&files[last]), before).expect("no spool is there");
+    recovered(&by_state);
+    assert_eq!(calls(&by_name.out), calls(&by_state.out), "{context}");
 }
 
 #[test]

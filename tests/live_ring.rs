@@ -5,9 +5,9 @@ use crate::live_files::files;
 use crate::live_formats::assert_verified;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
-use jtrail_model::{Event, MethodId, Note, ThreadId, Timestamp};
+use jtrail_model::{ClassId, Event, MethodId, Note, ObjectId, ThreadId, Timestamp};
 use jtrail_testkit::{Jdk, temp_dir};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -281,6 +281,124 @@ fn what_led_to_a_call_a_slow_one_or_an_exception_is_written() {
                 "slow" => assert_eq!(of("slow"), (2, 1), "{context}"),
                 _ => assert_eq!(of("fails").0, 1, "{context}"),
             }
+        }
+    });
+}
+
+/// How often objects of a class are mentioned, and by how many ids. Each is defined before.
+fn mentions(file: &Path, context: &str) -> HashMap<String, (u64, HashSet<ObjectId>)> {
+    assert_verified(file);
+    let mut classes: HashMap<ClassId, String> = HashMap::new();
+    let mut objects: HashMap<ObjectId, ClassId> = HashMap::new();
+    let mut found: HashMap<String, (u64, HashSet<ObjectId>)> = HashMap::new();
+    let mut reader = Reader::new(File::open(file).expect("a file")).expect("a trace");
+    let visit = |item: Item<'_>| {
+        let Item::Event { event, .. } = item else {
+            panic!("{context}: {item:?}");
+        };
+        let object = match event {
+            Event::ClassDef(e) => {
+                classes.insert(e.class, e.name.into_owned());
+                return ControlFlow::<()>::Continue(());
+            }
+            Event::ObjectDef(e) => {
+                let before = objects.insert(e.object, e.class);
+                assert_eq!(before, None, "{context}: {:?}", e.object);
+                return ControlFlow::Continue(());
+            }
+            Event::ObjectAlloc(e) => {
+                let before = objects.insert(e.object, e.class);
+                assert_eq!(before, None, "{context}: {:?}", e.object);
+                return ControlFlow::Continue(());
+            }
+            Event::ObjectFree(e) => {
+                assert!(objects.contains_key(&e.object), "{context}: {e:?}");
+                return ControlFlow::Continue(());
+            }
+            Event::ExceptionThrow(e) => e.object,
+            Event::ExceptionCatch(e) => e.object,
+            Event::MonitorWait(e) => e.object,
+            Event::MonitorWaited(e) => e.object,
+            Event::ThreadPark(e) => e.object,
+            _ => return ControlFlow::Continue(()),
+        };
+        let class = objects
+            .get(&object)
+            .unwrap_or_else(|| panic!("{context}: {object:?}"));
+        let (count, ids) = found.entry(classes[class].clone()).or_default();
+        *count += 1;
+        ids.insert(object);
+        ControlFlow::Continue(())
+    };
+    reader.for_each(visit).expect("it can be read");
+    found
+}
+
+/// What `Mentions` mentions all along has one id, and what it makes anew has many.
+fn assert_mentions(file: &Path, context: &str) {
+    let found = mentions(file, context);
+    for (class, is_one) in [
+        ("Lock", true),
+        ("Blocker", true),
+        ("Same", true),
+        ("Fresh", false),
+    ] {
+        let (count, ids) = &found[&format!("Mentions${class}")];
+        assert!(*count > 2, "{context}: {class}: {count}");
+        // Each new one is thrown and caught.
+        let expected = if is_one {
+            1..=1
+        } else {
+            count / 2..=count / 2 + 1
+        };
+        assert!(
+            expected.contains(&(ids.len() as u64)),
+            "{context}: {class}: {count}, {} ids",
+            ids.len()
+        );
+    }
+}
+
+#[test]
+fn objects_that_are_older_than_the_newest_events_are_known() {
+    let folder = temp_dir();
+    compile(
+        "Mentions",
+        include_str!("java/Mentions.java"),
+        folder.path(),
+    );
+    at_once(|jdk| {
+        for more in ["", "+free", "+alloc+free"] {
+            let context = format!("{jdk}, events={more}");
+            let to = temp_dir();
+            let file = to.path().join("trace.trail");
+            let options = format!(
+                "format=trail,overflow=ring,buffer=4m,include=Mentions,events=+exceptions+monitors+parks{more},file={}",
+                file.display()
+            );
+            let run = || program(jdk, "Mentions").class_path(folder.path());
+            let output = run().arg("3000").agent(agent(), &*options).output();
+            output.assert_exit(0);
+            assert_eq!(output.stdout, "[ready]\ndone\n", "{context}: {output}");
+            // It has gone round: 3,000 rounds take 48 MB.
+            assert!(
+                fs::metadata(&file).expect("a file").len() < 4 << 20,
+                "{context}"
+            );
+            assert_mentions(&file, &context);
+
+            let mut running = run()
+                .arg("-1")
+                .agent(agent(), &*options)
+                .spawn()
+                .expect("it starts");
+            running.wait_ready();
+            running.signal("KILL").expect("it is there");
+            running.wait().expect("it ends");
+            let out = to.path().join("out.trail");
+            let [from, to] = [&file, &out].map(|path| path.to_str().expect("text"));
+            crate::live_cli::outcome(&["recover", from, "-o", to]).expect("it is recovered");
+            assert_mentions(&out, &format!("{context}, killed"));
         }
     });
 }

@@ -46,6 +46,7 @@ mod live_kill;
 mod live_kinds;
 mod live_mprof;
 mod live_neighbours;
+mod live_newest;
 mod live_notices;
 mod live_objects;
 mod live_off;

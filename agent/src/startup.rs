@@ -18,7 +18,9 @@ use crate::{guard, log};
 use ::jni::sys::JavaVM;
 use crossbeam_channel::{bounded, unbounded};
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
+use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -175,7 +177,8 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             "maxsize has no effect: {target_name} is no regular file"
         ));
     }
-    let spool = output.as_ref().and_then(|output| spool(output, &options));
+    let spool =
+        spooled_file(output.as_ref(), &target, &options).and_then(|path| spool(&path, &options));
     let pool = match &spool {
         Some(spool) => {
             let (empty, supply) = buffer::create_pool_in(&spool.memory);
@@ -259,9 +262,18 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     })
 }
 
-/// A spool for a trace that can have one.
-fn spool(output: &Output, options: &Options) -> Option<Spool> {
-    let path = output.path().filter(|_| options.has_spool())?;
+/// The file of a trace that can have a spool: the one that is open, or that the newest events will be saved to.
+fn spooled_file(output: Option<&Output>, target: &Target, options: &Options) -> Option<PathBuf> {
+    let path = match (output, target) {
+        (Some(output), _) => output.path()?,
+        (None, Target::Path(path)) if options.overflow == Overflow::Ring => path,
+        _ => return None,
+    };
+    let is_other = fs::metadata(path).is_ok_and(|about| !about.is_file());
+    (options.has_spool() && !is_other).then(|| path.to_owned())
+}
+
+fn spool(path: &Path, options: &Options) -> Option<Spool> {
     Spool::create(path, options)
         .map_err(|error| {
             log::say(&format!(

@@ -35,12 +35,16 @@ impl Commits {
         })
     }
 
-    /// From here on, ids are those of another trace, at that path.
+    /// From here on, ids are those of another trace.
+    pub(crate) fn begin_trace(&mut self) {
+        self.names.0 = self.names.1;
+    }
+
+    /// The trace that the last state tells of is, or will be, at that path.
     ///
     /// # Errors
     /// When the folder can't get the trace's name.
-    pub(crate) fn begin_trace(&mut self, path: &Path) -> io::Result<()> {
-        self.names.0 = self.names.1;
+    pub(crate) fn go_to(&mut self, path: &Path) -> io::Result<()> {
         let folder = spool::folder_of(path);
         if folder != self.folder {
             clear(&folder);

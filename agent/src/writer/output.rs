@@ -58,14 +58,19 @@ impl Output {
     pub(crate) fn create_numbered(first: &Path, number: &mut u64) -> (PathBuf, io::Result<Self>) {
         loop {
             *number += 1;
-            let path = match *number {
-                1 => first.to_owned(),
-                n => beside(first, n),
-            };
+            let path = Self::numbered(first, *number);
             match Self::create(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 output => return (path, output),
             }
+        }
+    }
+
+    /// What the file of that number is called.
+    pub(crate) fn numbered(first: &Path, number: u64) -> PathBuf {
+        match number {
+            1 => first.to_owned(),
+            n => beside(first, n),
         }
     }
 

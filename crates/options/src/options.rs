@@ -211,10 +211,7 @@ impl Options {
 
     /// Whether what is not written yet is kept where it outlives the process, if the trace goes into a file.
     pub fn has_spool(&self) -> bool {
-        self.spool
-            && self.exec_details
-            && self.format == OutputFormat::Trail
-            && self.overflow != Overflow::Ring
+        self.spool && self.exec_details && self.format == OutputFormat::Trail
     }
 
     /// Whether the newest events are kept, and written at that moment.
@@ -299,7 +296,7 @@ impl Options {
             add("maxsize", &size_text(bytes));
             add("atmaxsize", self.at_max_size.word());
         }
-        if self.format == OutputFormat::Trail && self.overflow != Overflow::Ring {
+        if self.format == OutputFormat::Trail {
             add("spool", &self.spool.to_string());
         }
         match self.format {
@@ -526,12 +523,10 @@ fn can_be_a_ring(options: &Options) -> Result<(), String> {
     if options.overflow != Overflow::Ring {
         return Ok(());
     }
-    // Objects are told of at their first mention, and lines by counters from the begin on.
-    let asked = |event: &&Events| options.events.contains(**event);
-    let events: Vec<String> = Events::NAMING_OBJECTS
+    // Lines are told of by counters, from the begin on, and what is in the heap was told of at any time.
+    let events: Vec<String> = [Events::HEAP, Events::LINES]
         .iter()
-        .chain([&Events::LINES])
-        .filter(asked)
+        .filter(|event| options.events.contains(**event))
         .map(Events::to_string)
         .collect();
     let what = if !events.is_empty() {

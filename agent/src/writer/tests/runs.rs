@@ -196,7 +196,7 @@ fn trace(
             translator.restart(format.encoder(), settings.clone(), calls);
             translator.begin();
             if calls == OpenCalls::Enter {
-                translator.enter_open_calls(limit);
+                translator.tell_what_is_there(limit, OpenCalls::Enter);
             }
             is_silent = false;
         }

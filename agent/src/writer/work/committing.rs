@@ -3,6 +3,7 @@
 use super::traces::clock_note;
 use super::{Work, write};
 use crate::log;
+use jtrail_model::Timestamp;
 use jtrail_records::spool::{State, TraceState};
 
 impl Work {
@@ -22,24 +23,9 @@ impl Work {
             return; // what is held is to be recovered
         }
         let (buffers, done) = self.merge.states();
-        let trace = self.trace.as_ref().and_then(|trace| {
-            let output = self.setup.output.as_ref()?;
-            let can_go_on = !trace.is_over && trace.translator.can_be_saved();
-            can_go_on.then(|| TraceState {
-                agent_id: trace.identity.agent_id.clone(),
-                length: output.written(),
-                // What was compiled later is not told.
-                written: trace.compilations.first().map_or(self.written, |time| {
-                    self.written.min(time.saturating_sub(1))
-                }),
-                clock: clock_note(&self.setup, &trace.timeline)
-                    .map(|clock| (clock.tick.0, clock.longest.0)),
-                saved: trace.translator.save(),
-            })
-        });
         let state = State {
             number: 0,
-            trace,
+            trace: self.trace_state(),
             announced: self.announced,
             named: (0, 0),
             buffers,
@@ -50,6 +36,36 @@ impl Work {
             Some(Err(error)) => self.give_spool_up(&error),
             _ => self.merge.let_go(),
         }
+    }
+
+    /// What there is of the trace, or of the one that the newest events are to be.
+    fn trace_state(&mut self) -> Option<TraceState> {
+        let trace = self.trace.as_ref()?;
+        // What was compiled later is not told.
+        let compiled = trace.compilations.first();
+        let written = compiled.map_or(self.written, |time| {
+            self.written.min(time.saturating_sub(1))
+        });
+        let is_there = !trace.is_over && trace.translator.can_be_saved();
+        let (agent_id, opening, length) = match (&self.setup.output, &mut self.ring) {
+            (Some(output), _) if is_there => {
+                (trace.identity.agent_id.clone(), None, output.written())
+            }
+            (None, Some(ring)) => {
+                let opening = ring.opening(Timestamp(trace.timeline.at(written)));
+                (ring.identity.agent_id.clone(), Some(opening), 0)
+            }
+            _ => return None,
+        };
+        let clock = clock_note(&self.setup, &trace.timeline);
+        Some(TraceState {
+            agent_id,
+            opening,
+            length,
+            written,
+            clock: clock.map(|clock| (clock.tick.0, clock.longest.0)),
+            saved: trace.translator.save(),
+        })
     }
 
     /// From here on, what is not written is lost if the process is killed.

@@ -1,11 +1,18 @@
 //! The buffers keep the newest events (`overflow=ring`). There is no trace; the oldest records are read where room is needed, and only what is open
 //! is kept of them. When something happens, what is there becomes a trace, which begins with the calls that are open then.
 
-use super::super::{NextTrace, Output, SaveReason, hostname};
+use super::super::preamble::{self, Identity};
+use super::super::{NextTrace, Output, SaveReason, Setup, hostname};
 use super::{Merged, Work};
-use crate::log;
+use crate::{agent, log, objects};
+use jtrail_formats::Format;
+use jtrail_model::{Event, Timestamp};
 use jtrail_options::{Options, Overflow, SaveMoments, Target};
 use jtrail_records::OpenCalls;
+use jtrail_records::spool::folder_of;
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,12 +23,45 @@ const PAUSE: Duration = Duration::from_secs(10);
 pub(super) struct Ring {
     /// When it made a trace last.
     last: Option<Instant>,
+    /// What opens a trace of which nothing is written.
+    opening: Vec<Event<'static>>,
+    pub(super) identity: Identity,
+    /// When the program began to tell of objects again that it mentions from then on; the first one is of before the oldest record, and so is the second one, if
+    /// there was time for it.
+    told_again: VecDeque<u64>,
 }
 
 impl Ring {
     /// Where the options ask for one.
     pub(super) fn of(options: &Options) -> Option<Self> {
-        (options.overflow == Overflow::Ring).then_some(Self { last: None })
+        (options.overflow == Overflow::Ring).then(|| Self {
+            last: None,
+            opening: Vec::new(),
+            identity: Identity::default(),
+            told_again: VecDeque::new(),
+        })
+    }
+
+    /// The JVM is ready: what opens a trace is known.
+    pub(super) fn begin(&mut self, setup: &Setup, loaded: Timestamp, started: Timestamp) {
+        let all = &mut self.opening;
+        let keep = |event: &Event<'_>| all.push(event.clone().into_static());
+        self.identity = preamble::opening(&setup.options, setup.cost, loaded, started, keep);
+    }
+
+    /// What opens a trace that begins at that time, as a trail.
+    pub(super) fn opening(&mut self, begin: Timestamp) -> Vec<u8> {
+        let mut encoder = Format::Trail.encoder();
+        let mut out = Vec::new();
+        encoder.begin(&mut out);
+        for event in &mut self.opening {
+            if let Event::TraceStart(start) = event {
+                start.time = begin;
+            }
+            encoder.event(event, &mut out);
+        }
+        encoder.flush(&mut out);
+        out
     }
 }
 
@@ -30,9 +70,54 @@ impl Work {
     pub(super) fn make_room(&mut self, limit: u64) {
         let some = self.merge.some_chunks();
         while self.merge.is_short_of_chunks() && !self.has_failed {
-            if matches!(self.merge_some(limit, some), Merged::All) {
+            let merged = self.merge_some(limit, some);
+            self.have_passed(limit);
+            if matches!(merged, Merged::All) {
                 break; // threads have the others
             }
+        }
+    }
+
+    /// Some of the records up to the tick `limit` are passed, and given up.
+    fn have_passed(&mut self, limit: u64) {
+        let next = self.merge.next();
+        self.written = next.map_or(limit, |next| next.min(limit));
+        if objects::are_named(self.setup.options.events) {
+            self.have_objects_told_again();
+        }
+        self.commit();
+    }
+
+    /// What a trace mentions that begins with the oldest record, may have been told of before. So that not all objects ever need to be kept, the program tells of them again
+    /// and again. A thread may be about to mention one that it had told of; in time it has done so, and what was told is kept for that long.
+    fn have_objects_told_again(&mut self) {
+        let (Some(ring), Some(trace)) = (&mut self.ring, &mut self.trace) else {
+            return;
+        };
+        let mut is_behind = false;
+        while ring
+            .told_again
+            .get(1)
+            .is_some_and(|second| *second <= self.written)
+        {
+            ring.told_again.pop_front();
+            is_behind = true;
+        }
+        if let Some(first) = ring.told_again.front().filter(|_| is_behind) {
+            trace.translator.forget_objects_before(*first);
+        }
+        if let Some(objects) = agent::if_loaded().and_then(|agent| agent.objects.get()) {
+            ring.told_again.push_back(self.setup.now()); // before they do
+            objects.begin_trace();
+        }
+    }
+
+    /// Where the process is killed from now on, the newest events are those of the next trace.
+    fn go_on_to_next(&mut self, first: &Path) {
+        if let Some(commits) = &mut self.setup.commits
+            && let Err(error) = commits.go_to(&next_of(first))
+        {
+            self.give_spool_up(&error);
         }
     }
 
@@ -101,11 +186,28 @@ impl Work {
         if self.has_failed {
             return; // it is told
         }
+        self.go_on_to_next(first);
         let span = timeline.time_of(end - begin).as_secs_f64();
         let events = self.progress.lock().totals.events();
         log::say(&format!(
             "the last {span:.3} s, {events} events, are in {} ({reason})",
             path.display()
         ));
+    }
+}
+
+/// The name that the next trace will get, if nobody else takes it.
+fn next_of(first: &Path) -> PathBuf {
+    let is_taken = |path: &PathBuf| {
+        let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+        is_there(path) || is_there(&folder_of(path))
+    };
+    let mut number = 2;
+    loop {
+        let path = Output::numbered(first, number);
+        if !is_taken(&path) {
+            return path;
+        }
+        number += 1;
     }
 }

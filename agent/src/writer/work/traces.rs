@@ -8,7 +8,7 @@ use super::Work;
 use super::flushing::write;
 use super::trace::{Trace, process_cpu};
 use crate::instrument::lines::LineCounters;
-use crate::{clock, log};
+use crate::{clock, log, objects};
 use jtrail_model::{AgentDestroy, ClockNote, Event, Timestamp, TraceEnd};
 use jtrail_options::{Events, Options, OutputFormat, Overflow, Server};
 use jtrail_records::{OpenCalls, Settings, Timeline, Translator};
@@ -45,23 +45,23 @@ impl Work {
         if let Some((number, before)) = self.files.as_ref().and_then(Files::part) {
             trace.tell_part(number, &before);
         }
-        trace.translator.tell_details();
-        trace.translator.tell_code(at);
-        if calls == OpenCalls::Enter {
-            trace.translator.enter_open_calls(at);
-        }
+        trace.translator.tell_what_is_there(at, calls);
         if is_paused {
             trace.begin_paused(&self.setup, started);
         }
         self.flush();
         self.note_opening();
+        if let Some(commits) = &mut self.setup.commits {
+            commits.begin_trace();
+        }
+        // In this order: whoever looks for what this trace lacks knows it by its state.
+        self.commit();
         let (commits, output) = (&mut self.setup.commits, &self.setup.output);
         if let (Some(commits), Some(path)) = (commits, output.as_ref().and_then(Output::path))
-            && let Err(error) = commits.begin_trace(path)
+            && let Err(error) = commits.go_to(path)
         {
             self.give_spool_up(&error);
         }
-        self.commit();
     }
 
     pub(super) fn begin(&mut self, started: u64) {
@@ -94,7 +94,14 @@ impl Work {
         };
         trace.translator.count_lines_by(line_counters);
         match is_idle {
-            true => trace.translator.go_silent(),
+            true => {
+                trace.translator.go_silent();
+                if let Some(ring) = &mut self.ring {
+                    let loaded = Timestamp(timeline.at(self.setup.loaded.ticks()));
+                    ring.begin(&self.setup, loaded, started);
+                    self.written = at;
+                }
+            }
             false => {
                 trace.begin(&self.setup, at);
                 self.files = Files::of(&options, self.setup.output.as_ref());
@@ -256,6 +263,7 @@ fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
         off: Some(Events::ALL.without(options.events)),
         keeps_details: options.server != Server::Standalone || is_one_of_many,
         keeps_code: is_one_of_many,
+        keeps_objects: options.overflow == Overflow::Ring && objects::are_named(options.events),
         heap_name: options.heap_name.clone(),
         started,
         has_gate: has_bursts && !keeps_stacks,

@@ -56,7 +56,7 @@ impl Bounds {
         number == NO_THREAD || u64::from(number) < self.threads
     }
 
-    fn class(&self, number: u32) -> bool {
+    pub(super) fn class(&self, number: u32) -> bool {
         u64::from(number) < self.classes
     }
 
@@ -71,6 +71,11 @@ impl Bounds {
     fn frames(&self, frames: &[u64]) -> bool {
         let method = |frame: &u64| self.method(record::frame_parts(*frame).0);
         frames.iter().all(method)
+    }
+
+    /// Whether there can be an object of that number, class and size.
+    pub(super) fn object(&self, number: u64, class: u32, size: u64) -> bool {
+        number < MOST_OBJECTS && self.class(class) && size < MOST_BYTES
     }
 
     /// Whether it can be true.

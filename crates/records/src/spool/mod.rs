@@ -12,7 +12,8 @@
 //!
 //! The writer *commits* every so often: it writes all that it has read to the trace, then a new state, says in `memory` which one counts, and
 //! only then gives the chunks back that it has read. So the trace up to the length that the state says, and what the chunks hold behind the places that it says, are
-//! all that was recorded, and nothing is there twice. No data has to reach the disk for that: the system keeps what a killed process has written.
+//! all that was recorded, and nothing is there twice. Where the buffers keep the newest events (`overflow=ring`), no trace is written; the state says what one would
+//! begin with, and the folder has the name of the next one. No data has to reach the disk for that: the system keeps what a killed process has written.
 //!
 //! Records of `announced` and `named`, and the states, are *frames*: length and CRC-32C of what follows (4 bytes each, little-endian), and so many bytes of
 //! [`postcard`].
@@ -30,6 +31,8 @@ pub use tail::{Spool, SpoolError, Tail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// What the folder's name has behind that of the trace.
+pub const SPOOL: &str = ".spool";
 /// Name of the file that is mapped.
 pub const MEMORY: &str = "memory";
 /// Name of the file with all announcements.
@@ -48,6 +51,6 @@ pub fn state_name(number: u64) -> &'static str {
 /// The spool of a trace.
 pub fn folder_of(trace: &Path) -> PathBuf {
     let mut name = OsString::from(trace.as_os_str());
-    name.push(".spool");
+    name.push(SPOOL);
     name.into()
 }

@@ -26,9 +26,11 @@ pub struct State {
 pub struct TraceState {
     /// The identity of the agent in the trace, which tells it from others.
     pub agent_id: String,
+    /// What opens it, as a trail, where nothing of it is written (`overflow=ring`): it begins at the tick `written` with the calls that are open there.
+    pub opening: Option<Vec<u8>>,
     /// Bytes that are written.
     pub length: u64,
-    /// Up to which tick all is written but records that came late.
+    /// Up to which tick all is written, or passed over, but records that came late.
     pub written: u64,
     /// With a coarse clock, how often it ticks, and the longest that a tick took so far, in ns.
     pub clock: Option<(i64, i64)>,

@@ -177,8 +177,8 @@ impl Spool {
         self.head.pid
     }
 
-    /// What is recorded behind [`TraceState::length`], where the trace up to there tells of the objects `defined`. `None` if no trace was being
-    /// written.
+    /// What is recorded behind [`TraceState::length`], where the trace up to there tells of the objects `defined`; or, where nothing of it was written, behind its
+    /// opening. `None` if there is no trace.
     ///
     /// # Errors
     /// When the memory can't be read.
@@ -199,16 +199,23 @@ impl Spool {
             longest: Duration(longest),
         });
         let bounds = Bounds::of(&announced);
-        let is_thread = |number| bounds.thread(number);
-        if !trace
-            .saved
-            .is_sound(is_thread, |number| bounds.method(number))
-        {
+        if !trace.saved.is_sound(
+            |number| bounds.thread(number),
+            |number| bounds.class(number),
+            |number| bounds.method(number),
+            |number, class, size| bounds.object(number, class, size),
+        ) {
             return Err(io::Error::other("the spool's state is damaged"));
         }
-        let encoder = Box::new(trail::Encoder::default());
-        let mut translator = Translator::restore(encoder, trace.saved, defined);
-        translator.begin();
+        let encoder = || Box::new(trail::Encoder::default());
+        let is_written = trace.opening.is_none();
+        let mut translator = match is_written {
+            true => Translator::restore(encoder(), trace.saved, defined),
+            false => Translator::restore(Translator::silent(), trace.saved, NumberSet::default()),
+        };
+        if is_written {
+            translator.begin();
+        }
         let mut compilations = VecDeque::new();
         let mut later = Vec::new();
         for (number, told) in (0..).zip(announced) {
@@ -221,8 +228,14 @@ impl Spool {
                 told => later.push(told),
             }
         }
-        for named in named.into_iter().filter(|named| bounds.named(named)) {
-            translator.name(named);
+        let told_before = translator.told();
+        match is_written {
+            true => {
+                for named in named.into_iter().filter(|named| bounds.named(named)) {
+                    translator.name(named);
+                }
+            }
+            false => translator.begin_at(encoder(), trace.written),
         }
         for told in later {
             translator.announce(told);
@@ -237,7 +250,7 @@ impl Spool {
             is_begun: false,
             is_over: false,
             compilations,
-            told: translator.told(),
+            told: told_before,
             translator,
             at: trace.written,
             bounds,

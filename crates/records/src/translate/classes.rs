@@ -1,5 +1,6 @@
 //! What classes declare, when they go, and what the JIT compiler made of their methods.
 
+use super::pause::OpenCalls;
 use super::stacks::stack;
 use super::{Translator, slot};
 use crate::announce::{ClassDetailInfo, CompiledInfo, Member};
@@ -20,8 +21,17 @@ impl Translator {
         }
     }
 
+    /// Tells, at a tick, of what is there when a trace begins: what classes declare, their compiled code, and the calls that are open if they are to be entered.
+    pub fn tell_what_is_there(&mut self, ticks: u64, calls: OpenCalls) {
+        self.tell_details();
+        self.tell_code(ticks);
+        if calls == OpenCalls::Enter {
+            self.enter_open_calls(ticks);
+        }
+    }
+
     /// Tells what classes declare that are there when a trace begins.
-    pub fn tell_details(&mut self) {
+    fn tell_details(&mut self) {
         for number in std::mem::take(&mut self.detailed) {
             let about = slot(&mut self.classes, number).about.as_mut();
             let Some(info) = about.and_then(|about| about.detail.take()) else {
@@ -29,6 +39,16 @@ impl Translator {
             };
             self.add_detail(info);
         }
+    }
+
+    /// Classes whose details are kept, and that are there.
+    pub(super) fn with_details(&self) -> impl Iterator<Item = u32> {
+        let is_there = |number: &u32| {
+            let class = self.classes.get(*number as usize);
+            let about = class.and_then(|class| class.about.as_ref());
+            about.is_some_and(|about| about.detail.is_some())
+        };
+        self.detailed.iter().copied().filter(is_there)
     }
 
     fn class_detail(&mut self, info: &ClassDetailInfo) {
@@ -119,7 +139,7 @@ impl Translator {
     }
 
     /// Tells, at a tick, of the compiled code that is there when a trace begins.
-    pub fn tell_code(&mut self, ticks: u64) {
+    fn tell_code(&mut self, ticks: u64) {
         if self.is_off(Events::JIT) {
             return;
         }

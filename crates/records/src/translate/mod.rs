@@ -57,6 +57,8 @@ pub struct Settings {
     pub keeps_details: bool,
     /// Another one may begin, with the compiled code that is there, of which nobody tells again.
     pub keeps_code: bool,
+    /// Another one may begin at a time that is past, and mention objects of which nobody tells again.
+    pub keeps_objects: bool,
     /// What heap dumps are called, before their number.
     pub heap_name: String,
     /// When the trace began.

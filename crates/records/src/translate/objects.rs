@@ -9,6 +9,7 @@ use jtrail_model::{
     ClassId, Event, GcRoot, HeapDump, HeapDumpEnd, HeapDumpId, HeapObject, MethodId, ObjectAlloc,
     ObjectDef, ObjectFree, ObjectId, ObjectKind, ObjectReference, ThreadId, Timestamp,
 };
+use rustc_hash::FxHashMap;
 
 /// What has to be remembered of objects: one bit each, and one number for each collection.
 #[derive(Default)]
@@ -22,12 +23,34 @@ pub(super) struct Objects {
     pub(super) dying: NumberSet,
     /// The heap dump being written.
     pub(super) dump: HeapDumpId,
+    /// By number, the objects of which records told that are passed, where a trace may begin behind them that mentions these objects.
+    passed: FxHashMap<u64, Passed>,
+}
+
+/// What a record told of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passed {
+    pub(super) class: u32,
+    pub(super) size: u64,
+    pub(super) time: Timestamp,
 }
 
 impl Objects {
     /// A collection begins.
     pub(super) fn collection(&mut self, objects: u64) {
         self.collections.push(objects);
+    }
+
+    /// Of those of which records told that are passed.
+    pub(super) fn passed(&self) -> impl Iterator<Item = (u64, Passed)> {
+        self.passed
+            .iter()
+            .map(|(number, passed)| (*number, *passed))
+    }
+
+    /// A record told of it, and is passed.
+    pub(super) fn pass(&mut self, object: u64, passed: Passed) {
+        self.passed.insert(object, passed);
     }
 
     fn is_defined(&self, object: u64) -> bool {
@@ -45,13 +68,13 @@ impl Objects {
         (self.collections.len() - before).saturating_sub(1) as i64
     }
 
-    /// An object's id in an event: none if the trace holds no definition of it (there was no room for it).
     /// How many objects there were when each collection began.
     pub(super) fn collections(&self) -> &[u64] {
         &self.collections
     }
 
-    pub(super) fn id(&self, object: u64) -> ObjectId {
+    /// An object's id in an event: none if the trace holds no definition of it (there was no room for it).
+    fn id(&self, object: u64) -> ObjectId {
         match self.is_defined(object) {
             true => ObjectId(object),
             false => ObjectId::NONE,
@@ -82,6 +105,9 @@ impl Translator {
     }
 
     pub(super) fn define_object(&mut self, object: u64, class: u32, size: u64, time: Timestamp) {
+        if self.settings.keeps_objects {
+            self.objects.pass(object, Passed { class, size, time });
+        }
         if !self.objects.define(object) {
             return;
         }
@@ -93,6 +119,27 @@ impl Translator {
             size: size as i64,
             class,
         }));
+    }
+
+    /// The id of an object that an event mentions at that time. The trace defines it, or does so now, where that was told before the trace began. None otherwise: there was no
+    /// room for that.
+    pub(super) fn mentioned(&mut self, object: u64, time: Timestamp) -> ObjectId {
+        if !self.objects.is_defined(object)
+            && let Some(&Passed { class, size, .. }) = self.objects.passed.get(&object)
+        {
+            self.define_object(object, class, size, time);
+        }
+        self.objects.id(object)
+    }
+
+    /// What records told of objects before that tick is forgotten: what is mentioned from then on was told again.
+    pub fn forget_objects_before(&mut self, ticks: u64) {
+        let time = Timestamp(self.timeline.at(ticks));
+        let passed = &mut self.objects.passed;
+        passed.retain(|_, passed| passed.time >= time);
+        if passed.len() < passed.capacity() / 8 {
+            passed.shrink_to_fit();
+        }
     }
 
     /// The id of a thread's object, which is defined if need be.

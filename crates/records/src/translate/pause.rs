@@ -235,7 +235,7 @@ impl Translator {
     }
 
     /// Enters the calls that are open when a trace goes on where another one ended.
-    pub fn enter_open_calls(&mut self, ticks: u64) {
+    pub(super) fn enter_open_calls(&mut self, ticks: u64) {
         for number in 0..self.threads.len() as u32 {
             let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
                 continue;

@@ -4,6 +4,8 @@
 //! come, for they are many, and stay. The objects that the trace tells of are in the trace. Calls that are added up cannot go on elsewhere.
 
 use super::calls::{Call, Phase};
+use super::objects::Passed;
+use super::pause::OpenCalls;
 use super::{Ids, Settings, Thread, Translator, slot};
 use crate::NumberSet;
 use crate::announce::{Announcement, Compilation, MarkInfo, ThreadInfo};
@@ -41,7 +43,17 @@ pub struct Saved {
     totals: Totals,
     paused: Option<i64>,
     cut_samples: u64,
+    /// There is no trace: what it is silent about, another one may tell.
+    is_silent: bool,
+    /// If it is, the classes that are there, and whose details one would tell.
+    detailed: Vec<u32>,
+    /// Likewise, the objects that it may mention.
+    objects: Vec<SavedObject>,
 }
+
+/// Number, class, size in bytes, and when that was told.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SavedObject(u64, u32, u64, i64);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedSettings {
@@ -95,11 +107,13 @@ impl SavedCall {
 }
 
 impl Saved {
-    /// Whether it can be true, where threads and methods with such numbers are known: it may be damaged.
+    /// Whether it can be true, where threads, classes and methods with such numbers are known: it may be damaged.
     pub(crate) fn is_sound(
         &self,
         is_thread: impl Fn(u32) -> bool,
+        is_class: impl Fn(u32) -> bool,
         is_method: impl Fn(u32) -> bool,
+        is_object: impl Fn(u64, u32, u64) -> bool,
     ) -> bool {
         const MOST: u64 = 1 << 56;
         let is_call = |call: &SavedCall| is_method(call.0);
@@ -129,7 +143,13 @@ impl Saved {
             self.ids,
             self.cut_samples,
         ];
-        totals.iter().all(|total| *total < MOST) && self.threads.iter().all(thread)
+        totals.iter().all(|total| *total < MOST)
+            && self.threads.iter().all(thread)
+            && self.detailed.iter().all(|class| is_class(*class))
+            && self
+                .objects
+                .iter()
+                .all(|object| is_object(object.0, object.1, object.2))
     }
 }
 
@@ -211,19 +231,34 @@ impl Translator {
             totals: self.totals,
             paused: self.paused.map(|time| time.0),
             cut_samples: self.cut_samples,
+            is_silent: self.is_silent,
+            detailed: match self.is_silent {
+                true => self.with_details().collect(),
+                false => Vec::new(),
+            },
+            objects: match self.is_silent {
+                true => {
+                    let of = |(number, passed): (u64, Passed)| {
+                        SavedObject(number, passed.class, passed.size, passed.time.0)
+                    };
+                    self.objects.passed().map(of).collect()
+                }
+                false => Vec::new(),
+            },
         }
     }
 
     /// One that goes on from there, in a trace that tells of the objects `defined`. What was announced before is to be handed to
-    /// [`Self::remember`], and what was named to [`Self::name`].
+    /// [`Self::remember`], and what was named to [`Self::name`]. Where there was no trace, the encoder gets one from [`Self::begin_at`] on, and nothing before.
     pub fn restore(encoder: Box<dyn Encode>, saved: Saved, defined: NumberSet) -> Self {
         let settings = Settings {
             tell_threads: saved.settings.tell_threads,
             aggregate: false,
             alloc_sites: saved.settings.alloc_sites,
             off: saved.settings.off.map(Events::from_bits),
-            keeps_details: false,
-            keeps_code: false,
+            keeps_details: saved.is_silent,
+            keeps_code: saved.is_silent,
+            keeps_objects: false,
             heap_name: saved.settings.heap_name,
             started: Timestamp(saved.settings.started),
             has_gate: saved.settings.has_gate,
@@ -248,11 +283,28 @@ impl Translator {
             objects.dying.insert(object);
         }
         objects.dump = HeapDumpId(saved.dump);
+        for SavedObject(number, class, size, time) in saved.objects {
+            let time = Timestamp(time);
+            objects.pass(number, Passed { class, size, time });
+        }
         translator.collecting = saved.collecting;
         translator.totals = saved.totals;
         translator.paused = saved.paused.map(Timestamp);
         translator.cut_samples = saved.cut_samples;
+        translator.is_silent = saved.is_silent;
+        translator.detailed = saved.detailed;
         translator
+    }
+
+    /// Where there was no trace, one begins at that tick, with the calls that are open.
+    pub fn begin_at(&mut self, encoder: Box<dyn Encode>, ticks: u64) {
+        let settings = Settings {
+            started: Timestamp(self.timeline.at(ticks)),
+            ..self.settings.clone()
+        };
+        self.restart(encoder, settings, OpenCalls::Enter);
+        self.begin();
+        self.tell_what_is_there(ticks, OpenCalls::Enter);
     }
 
     /// Takes in what was announced before the translator was saved: the trace has what is to be told of it.
@@ -263,6 +315,12 @@ impl Translator {
                 let is_there = |thread: &Option<_>| thread.is_some();
                 let ended = !self.threads.get(info.number as usize).is_some_and(is_there);
                 *slot(&mut self.ended, info.number) = ended;
+            }
+            // A trace that begins tells of what is there.
+            Announcement::Compilation(told) if self.is_silent => self.compilation(told),
+            Announcement::ClassDetail(info) if self.is_silent => {
+                let class = info.class;
+                slot(&mut self.classes, class).about().detail = Some(info);
             }
             Announcement::Compilation(Compilation::Made(info)) => {
                 self.code.insert((info.method, info.address), info.size);

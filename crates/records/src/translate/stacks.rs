@@ -4,7 +4,7 @@ use super::{Methods, Translator, slot};
 use crate::record::{self, CUT, Code};
 use jtrail_model::{
     CatchDetail, Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter,
-    MonitorContendedEntered, MonitorWait, MonitorWaited, Sample, ThreadPark, ThreadState,
+    MonitorContendedEntered, MonitorWait, MonitorWaited, ObjectId, Sample, ThreadPark, ThreadState,
     ThreadUnpark, Ticks,
 };
 
@@ -70,7 +70,10 @@ impl Translator {
             self.totals.parks += 1;
             return self.event(&Event::ThreadUnpark(ThreadUnpark { thread, time }));
         }
-        let object = self.objects.id(record::object_parts(payload[0]).0);
+        let object = match code {
+            Code::Sample => ObjectId::NONE,
+            _ => self.mentioned(record::object_parts(payload[0]).0, time),
+        };
         let (value, frames) = (payload[1], &payload[2..]);
         self.name_frames(frames);
         let class = match code {

@@ -6,10 +6,10 @@ use crate::input::{open_file, same_file};
 use crate::output::{OutputFile, count};
 use crate::{SOUND, Streams, TRUNCATED};
 use anyhow::{Context, bail};
-use jtrail_formats::trail::recover::{Gap, Other, RecoverError, Recovered, recover_with};
+use jtrail_formats::trail::recover::{Gap, More, Other, Recovered, recover_with};
 use serde_json::{Value, json};
-use spooled::{First, Spooled};
-use std::io::{self, Read, Seek, Write};
+use spooled::{Before, First, Spooled};
+use std::io::{self, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// Make a sound trail of what is sound in a damaged one
@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 /// For trails (format=trail) that break off because the process was killed, or that are damaged: cut, overwritten, with parts missing, repeated or of another
 /// trace. What the process had recorded and not written yet is taken from the folder FILE.spool beside the trail, if that is still there. Says which bytes
 /// are damaged and which events are missing; the new trace says it too. No event is made up.
+///
+/// Of a flight recorder (overflow=ring), FILE need not be there: the newest events of a process that was killed are in FILE.spool.
 ///
 /// Exits with 0 when everything is there, 3 when something is missing, 2 when nothing can be recovered. Memory is bounded, whatever
 /// the file's size. The file is written under a name that ends in .part, and gets its own name when it is whole.
@@ -53,22 +55,33 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
             None
         }
     };
-    let source = open_file(&args.file)?;
+    let spool = spooled.as_ref().map(|spooled| spooled.folder.clone());
+    let (source, is_newest): (Box<dyn Source>, bool) = match spooled.as_ref().map(|s| &s.before) {
+        Some(Before::Opening(opening)) => (Box::new(Cursor::new(opening.clone())), true),
+        Some(Before::File(length)) => {
+            (Box::new(First::new(open_file(&args.file)?, *length)), false)
+        }
+        None => (Box::new(open_file(&args.file)?), false),
+    };
+    let mut more: Box<dyn More> = match spooled {
+        Some(spooled) => Box::new(spooled),
+        None => Box::new(()),
+    };
     let named = || format!("can't recover {}", args.file.display());
     let recovered = if to_stdout {
-        recover(source, spooled, &mut *streams.out).with_context(named)?
+        recover_with(source, &mut *streams.out, &mut *more).with_context(named)?
     } else {
         let mut file = OutputFile::create(&args.output)?;
-        let recovered = recover(source, spooled, &mut file).with_context(named)?;
+        let recovered = recover_with(source, &mut file, &mut *more).with_context(named)?;
         file.finish()?;
         recovered
     };
     if args.json {
-        serde_json::to_writer_pretty(&mut *streams.out, &as_json(args, &recovered))
-            .map_err(io::Error::from)?;
+        let found = as_json(args, &recovered, is_newest);
+        serde_json::to_writer_pretty(&mut *streams.out, &found).map_err(io::Error::from)?;
         writeln!(streams.out)?;
     } else {
-        tell(args, &recovered, streams)?;
+        tell(args, &recovered, spool.as_deref(), is_newest, streams)?;
     }
     Ok(match recovered.is_complete() {
         true => SOUND,
@@ -76,22 +89,19 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     })
 }
 
-fn recover(
-    source: impl Read + Seek,
-    spooled: Option<Spooled>,
-    out: &mut dyn Write,
-) -> Result<Recovered, RecoverError> {
-    match spooled {
-        Some(mut spooled) => {
-            let source = First::new(source, spooled.length);
-            recover_with(source, out, &mut spooled)
-        }
-        None => recover_with(source, out, &mut ()),
-    }
-}
+/// What a trace is recovered from, before what a spool has.
+trait Source: Read + Seek {}
+
+impl<S: Read + Seek> Source for S {}
 
 /// Says what is missing, in the order of the file, and then what there is.
-fn tell(args: &Args, recovered: &Recovered, streams: &mut Streams<'_>) -> io::Result<()> {
+fn tell(
+    args: &Args,
+    recovered: &Recovered,
+    spool: Option<&Path>,
+    is_newest: bool,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
     let path = args.file.display();
     let mut lines: Vec<(u64, String)> = Vec::new();
     lines.extend(recovered.gaps.iter().map(|g| (g.bytes.start, of_gap(g))));
@@ -122,12 +132,20 @@ fn tell(args: &Args, recovered: &Recovered, streams: &mut Streams<'_>) -> io::Re
             "jtrail: {path}: damaged in too many places; what is behind was not looked at"
         )?;
     }
-    if recovered.is_added {
-        writeln!(
-            streams.err,
-            "jtrail: {path}: its process ended before the trace did; {} events that it had not written yet are from {path}.spool",
-            count(recovered.added)
-        )?;
+    if recovered.is_added
+        && let Some(spool) = spool
+    {
+        let (added, spool) = (count(recovered.added), spool.display());
+        match is_newest {
+            true => writeln!(
+                streams.err,
+                "jtrail: {path}: its process ended before it saved anything there; the newest {added} events are from {spool}"
+            )?,
+            false => writeln!(
+                streams.err,
+                "jtrail: {path}: its process ended before the trace did; {added} events that it had not written yet are from {spool}"
+            )?,
+        }
     } else if !recovered.has_end {
         writeln!(
             streams.err,
@@ -187,7 +205,7 @@ fn of_other(other: &Other) -> String {
     )
 }
 
-fn as_json(args: &Args, recovered: &Recovered) -> Value {
+fn as_json(args: &Args, recovered: &Recovered, is_newest: bool) -> Value {
     let gap = |gap: &Gap| {
         json!({
             "from": gap.bytes.start,
@@ -215,6 +233,7 @@ fn as_json(args: &Args, recovered: &Recovered) -> Value {
         "bytes": recovered.size,
         "events": recovered.events,
         "added": recovered.added,
+        "newest": is_newest,
         "lost": recovered.lost,
         "open_calls": recovered.open_calls,
         "gaps": recovered.gaps.iter().map(gap).collect::<Vec<_>>(),

@@ -4,18 +4,27 @@ use jtrail_formats::trail::recover::More;
 use jtrail_formats::{Item, Reader};
 use jtrail_model::Event;
 use jtrail_records::NumberSet;
-use jtrail_records::spool::{Spool, SpoolError, folder_of};
-use std::fs::File;
+use jtrail_records::spool::{SPOOL, Spool, SpoolError, folder_of};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A spool, and what it has to know of the trace.
 pub(super) struct Spooled {
     spool: Option<Spool>,
-    /// Bytes of the file that are followed by what the spool has.
-    pub(super) length: u64,
+    /// Where it is.
+    pub(super) folder: PathBuf,
+    pub(super) before: Before,
     defined: NumberSet,
+}
+
+/// What the spool's events follow.
+pub(super) enum Before {
+    /// So many bytes of the file.
+    File(u64),
+    /// What opens a trace, as a trail: they are the newest events, of which the process had written nothing.
+    Opening(Vec<u8>),
 }
 
 impl Spooled {
@@ -24,14 +33,41 @@ impl Spooled {
     /// # Errors
     /// A sentence that says why it is of no use.
     pub(super) fn of(trail: &Path) -> Result<Option<Self>, String> {
-        let folder = folder_of(trail);
+        let own = folder_of(trail);
+        let found = Self::in_folder(&own, trail);
+        if let Ok(Some(found)) = found {
+            return Ok(Some(found));
+        }
+        // Where a trace goes on in another file, the spool has that one's first state before it has its name.
+        let folder = trail.parent().filter(|folder| *folder != Path::new(""));
+        let others = fs::read_dir(folder.unwrap_or(Path::new(".")));
+        let others = others.into_iter().flatten().flatten();
+        let others = others.map(|entry| entry.path());
+        let mut others = others.filter(|path| {
+            let is_spool = path
+                .as_os_str()
+                .as_encoded_bytes()
+                .ends_with(SPOOL.as_bytes());
+            is_spool && path.file_name() != own.file_name() && path.is_dir()
+        });
+        let of_trail = |folder: PathBuf| {
+            let other = Self::in_folder(&folder, trail).ok()??;
+            matches!(other.before, Before::File(_)).then_some(other)
+        };
+        match others.find_map(of_trail) {
+            Some(other) => Ok(Some(other)),
+            None => found,
+        }
+    }
+
+    fn in_folder(folder: &Path, trail: &Path) -> Result<Option<Self>, String> {
         let unused = |why: String| {
             format!(
                 "{}: {why}; what was not written yet is not recovered",
                 folder.display()
             )
         };
-        let spool = match Spool::open(&folder) {
+        let spool = match Spool::open(folder) {
             Ok(Some(spool)) => spool,
             Ok(None) => return Ok(None),
             Err(SpoolError::InUse(pid)) => {
@@ -44,19 +80,25 @@ impl Spooled {
         let Some(trace) = spool.trace() else {
             return Ok(None);
         };
-        let length = trace.length;
-        let is_of = File::open(trail)
-            .and_then(|file| is_of(&file, length, &trace.agent_id))
-            .map_err(|error| unused(error.to_string()))?;
-        if !is_of {
-            return Err(unused(format!(
-                "it is of another trace than {}",
-                trail.display()
-            )));
+        let before = match &trace.opening {
+            Some(opening) => Before::Opening(opening.clone()),
+            None => Before::File(trace.length),
+        };
+        if let Before::File(length) = before {
+            let is_of = File::open(trail)
+                .and_then(|file| is_of(&file, length, &trace.agent_id))
+                .map_err(|error| unused(error.to_string()))?;
+            if !is_of {
+                return Err(unused(format!(
+                    "it is of another trace than {}",
+                    trail.display()
+                )));
+            }
         }
         Ok(Some(Self {
             spool: Some(spool),
-            length,
+            folder: folder.to_owned(),
+            before,
             defined: NumberSet::default(),
         }))
     }

@@ -10,6 +10,7 @@ use crate::output::{bytes, count, time};
 use jtrail_formats::trail::Parts;
 use jtrail_model::{Event, Note, Totals};
 use jtrail_options::{Options, OutputFormat, Overflow, Pattern};
+use jtrail_records::spool::SPOOL;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
             "jtrail: ran {took}; nothing was saved (overflow=ring, save={})",
             ran.options.save
         )?;
-        return Ok(());
+        return unwritten(ran, streams);
     }
     if files.is_empty() {
         writeln!(
@@ -67,6 +68,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
             files.len(),
             bytes(all)
         )?;
+        unwritten(ran, streams)?;
         return no_place(ran, streams);
     }
     for (path, size) in files {
@@ -77,7 +79,20 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         writeln!(streams.err, "jtrail: {line}, time: {took}")?;
         writeln!(streams.err, "jtrail: {} ({})", path.display(), bytes(size))?;
     }
+    unwritten(ran, streams)?;
     no_place(ran, streams)
+}
+
+/// Says where there is more than was written, because the process was killed.
+fn unwritten(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
+    for (path, _) in found(ran, SPOOL) {
+        writeln!(
+            streams.err,
+            "jtrail: what was recorded and not written is in {path}{SPOOL} (see `jtrail recover {path}`)",
+            path = path.display()
+        )?;
+    }
+    Ok(())
 }
 
 /// Says what was asked for in vain.
@@ -107,24 +122,35 @@ fn has_end(format: OutputFormat) -> bool {
 
 /// The trace files of the run, and their sizes.
 fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
+    found(ran, "")
+}
+
+/// As [`files`], of what has one more ending: folders beside the trace files that there are, or would have been.
+fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
     let pattern = ran.options.file.text();
     let mut name = pattern.replace("%%", "\0");
     if ran.direct {
         name = name.replace("%p", &ran.pid.to_string());
     }
     let fresh = |path: &Path| {
-        let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        let about = fs::metadata(path).ok()?;
+        let is_such = match ending {
+            "" => about.is_file(),
+            _ => about.is_dir(),
+        };
         // File systems may keep coarser times than the clock.
         let modified = about.modified().ok()? + Duration::from_secs(2);
-        (modified >= ran.start).then_some(about.len())
+        (is_such && modified >= ran.start).then_some(about.len())
     };
-    let is_numbered = ran.options.max_size.is_some();
+    let is_ring = ran.options.overflow == Overflow::Ring;
+    let is_numbered = ran.options.max_size.is_some() || is_ring;
     let has_letters = ["%p", "%t", "%h"]
         .iter()
         .any(|letters| name.contains(letters));
     if !has_letters && !is_numbered {
-        let path = PathBuf::from(name.replace('\0', "%"));
-        return fresh(&path).map(|size| (path, size)).into_iter().collect();
+        let name = name.replace('\0', "%");
+        let size = fresh(Path::new(&format!("{name}{ending}")));
+        return size.map(|size| (name.into(), size)).into_iter().collect();
     }
     // The rest only the agent knows: look for what fits.
     let path = PathBuf::from(&name);
@@ -136,15 +162,20 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
         .iter()
         .fold(name.to_owned(), |n, letters| n.replace(letters, "*"));
     let wanted = Pattern::new(&stars.replace('\0', "%"));
-    let folder = PathBuf::from(folder.to_string_lossy().replace('\0', "%"));
+    let folder = folder.to_string_lossy().replace('\0', "%");
     let is_wanted = |name: &str| {
         let is_further = |name: String| is_numbered && wanted.matches(&name);
         wanted.matches(name) || without_number(name).is_some_and(is_further)
     };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = fs::read_dir(if folder.is_empty() { "." } else { &folder });
+    let entries = entries.into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_wanted))
-        .filter_map(|entry| Some((entry.path(), fresh(&entry.path())?)))
+        .filter_map(|entry| {
+            let size = fresh(&entry.path())?;
+            let name = entry.file_name();
+            let name = name.to_str()?.strip_suffix(ending)?;
+            is_wanted(name).then(|| (Path::new(&folder).join(name), size))
+        })
         .collect();
     found.sort();
     found

@@ -1,0 +1,58 @@
+import java.util.concurrent.locks.LockSupport;
+
+/** Mentions the same few objects all along, and makes new ones that are mentioned once, among calls that fill a ring again and again. Ends behind so many rounds, or never. */
+public final class Mentions {
+    static final class Lock {}
+
+    static final class Blocker {}
+
+    static final class Same extends RuntimeException {
+        Same() {
+            super(null, null, false, false);
+        }
+    }
+
+    static final class Fresh extends RuntimeException {
+        Fresh() {
+            super(null, null, false, false);
+        }
+    }
+
+    static final Lock LOCK = new Lock();
+    static final Blocker BLOCKER = new Blocker();
+    static final Same SAME = new Same();
+    static int sink;
+
+    public static void main(String[] args) throws Exception {
+        long rounds = Long.parseLong(args[0]);
+        for (long round = 0; round != rounds; round++) {
+            for (int i = 0; i < 1000; i++) {
+                sink = call(sink);
+            }
+            throwAndCatch(SAME);
+            throwAndCatch(new Fresh());
+            if (round % 5 == 0) {
+                synchronized (LOCK) {
+                    LOCK.wait(1);
+                }
+                LockSupport.parkNanos(BLOCKER, 10_000);
+            }
+            if (round == 2000) {
+                System.out.println("[ready]");
+            }
+        }
+        System.out.println("done");
+    }
+
+    static int call(int n) {
+        return n + 1;
+    }
+
+    static void throwAndCatch(RuntimeException e) {
+        try {
+            throw e;
+        } catch (RuntimeException caught) {
+            sink++;
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.locks.LockSupport;
+
+/** Threads that count until they are killed. Each number is a call of number, with one of a method for each of its digits inside, so that a trace says which numbers are in it. The last one that has returned, each thread writes into a file that outlives it. */
+public final class Numbered {
+    static final int THREADS = 4;
+    static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
+    static volatile int ready;
+    static int[] sinks = new int[THREADS * 32];
+
+    public static void main(String[] args) throws Exception {
+        FileChannel file = FileChannel.open(Path.of(args[0]), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        MappedByteBuffer tally = file.map(FileChannel.MapMode.READ_WRITE, 0, 64 * THREADS);
+        for (int i = 0; i < THREADS; i++) {
+            int number = i;
+            new Thread(() -> run(number, tally), "numbered-" + i).start();
+        }
+        while (ready < THREADS) {
+            Thread.sleep(1);
+        }
+        System.out.println("[ready]");
+    }
+
+    static synchronized void isReady() {
+        ready++;
+    }
+
+    static void run(int thread, MappedByteBuffer tally) {
+        for (long n = 1; ; n++) {
+            if (n % 200 == 0) {
+                LockSupport.parkNanos(1_000_000); // so that no thread is without its turn for as long as a ring goes back
+            }
+            sinks[thread * 32] += number(n);
+            LONGS.setRelease(tally, 64 * thread, n);
+            if (n == 1000) {
+                isReady();
+            }
+        }
+    }
+
+    static int number(long n) {
+        long place = 1;
+        while (n / place >= 10) {
+            place *= 10;
+        }
+        int sum = 0;
+        for (; place > 0; place /= 10) {
+            sum += which((int) (n / place % 10));
+        }
+        return sum;
+    }
+
+    static int which(int digit) {
+        switch (digit) {
+            case 0:
+                return d0();
+            case 1:
+                return d1();
+            case 2:
+                return d2();
+            case 3:
+                return d3();
+            case 4:
+                return d4();
+            case 5:
+                return d5();
+            case 6:
+                return d6();
+            case 7:
+                return d7();
+            case 8:
+                return d8();
+            default:
+                return d9();
+        }
+    }
+
+    static int d0() {
+        return 0;
+    }
+
+    static int d1() {
+        return 1;
+    }
+
+    static int d2() {
+        return 2;
+    }
+
+    static int d3() {
+        return 3;
+    }
+
+    static int d4() {
+        return 4;
+    }
+
+    static int d5() {
+        return 5;
+    }
+
+    static int d6() {
+        return 6;
+    }
+
+    static int d7() {
+        return 7;
+    }
+
+    static int d8() {
+        return 8;
+    }
+
+    static int d9() {
+        return 9;
+    }
+}
