@@ -5,7 +5,7 @@ use crate::common::{agent, at_once, program};
 use crate::live_cli::{jtrail, outcome};
 use crate::live_files::files;
 use crate::live_formats::assert_verified;
-use crate::source::compile;
+use crate::source::{compile, compile_with_harness};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, MethodId, ThreadId};
 use jtrail_records::spool::folder_of;
@@ -76,6 +76,12 @@ impl Numbered {
     }
 }
 
+fn compile_numbered(folder: &Path) {
+    compile("Tally", include_str!("java/Tally.java"), folder);
+    let numbered = include_str!("java/Numbered.java");
+    compile_with_harness("Numbered", numbered, folder, folder);
+}
+
 /// Recovers the newest events of what would have become that trace; what was said.
 fn recover(trail: &Path, out: &Path, context: &str) {
     let [from, to] = [trail, out].map(|path| path.to_str().expect("text"));
@@ -138,11 +144,7 @@ fn numbers(trail: &Path, context: &str) -> HashMap<String, RangeInclusive<u64>> 
 #[test]
 fn the_newest_events_of_a_killed_process_are_recovered() {
     let folder = temp_dir();
-    compile(
-        "Numbered",
-        include_str!("java/Numbered.java"),
-        folder.path(),
-    );
+    compile_numbered(folder.path());
     at_once(|jdk| {
         for more in [
             ",buffer=32m",
@@ -176,11 +178,7 @@ fn the_newest_events_of_a_killed_process_are_recovered() {
 #[test]
 fn what_follows_a_saved_trace_is_recovered_by_the_name_of_the_next_one() {
     let folder = temp_dir();
-    compile(
-        "Numbered",
-        include_str!("java/Numbered.java"),
-        folder.path(),
-    );
+    compile_numbered(folder.path());
     at_once(|jdk| {
         let mut numbered = Numbered::start(jdk, folder.path(), ",buffer=32m,save=request");
         let pid = numbered

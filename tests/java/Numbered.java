@@ -1,45 +1,25 @@
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.concurrent.locks.LockSupport;
 
 /** Threads that count until they are killed. Each number is a call of number, with one of a method for each of its digits inside, so that a trace says which numbers are in it. The last one that has returned, each thread writes into a file that outlives it. */
 public final class Numbered {
     static final int THREADS = 4;
-    static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
-    static volatile int ready;
     static int[] sinks = new int[THREADS * 32];
 
     public static void main(String[] args) throws Exception {
-        FileChannel file = FileChannel.open(Path.of(args[0]), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-        MappedByteBuffer tally = file.map(FileChannel.MapMode.READ_WRITE, 0, 64 * THREADS);
-        for (int i = 0; i < THREADS; i++) {
-            int number = i;
-            new Thread(() -> run(number, tally), "numbered-" + i).start();
-        }
-        while (ready < THREADS) {
-            Thread.sleep(1);
-        }
-        System.out.println("[ready]");
+        Tally.start(Path.of(args[0]), "numbered-", THREADS, Numbered::run);
     }
 
-    static synchronized void isReady() {
-        ready++;
-    }
-
-    static void run(int thread, MappedByteBuffer tally) {
+    static void run(MappedByteBuffer tally, int thread) {
         for (long n = 1; ; n++) {
             if (n % 200 == 0) {
                 LockSupport.parkNanos(1_000_000); // so that no thread is without its turn for as long as a ring goes back
             }
             sinks[thread * 32] += number(n);
-            LONGS.setRelease(tally, 64 * thread, n);
+            Tally.LONGS.setRelease(tally, 64 * thread, n);
             if (n == 1000) {
-                isReady();
+                Tally.isReady();
             }
         }
     }

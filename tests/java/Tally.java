@@ -5,6 +5,7 @@ import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.function.ObjIntConsumer;
 
 /** Eight threads that call until they are killed. How many of its calls have returned, each writes into a file that outlives them. Says [ready] when all of them call. */
 public final class Tally {
@@ -14,13 +15,18 @@ public final class Tally {
     static int[] sinks = new int[THREADS * 32];
 
     public static void main(String[] args) throws Exception {
-        FileChannel file = FileChannel.open(Path.of(args[0]), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-        MappedByteBuffer tally = file.map(FileChannel.MapMode.READ_WRITE, 0, 64 * THREADS);
-        for (int i = 0; i < THREADS; i++) {
+        start(Path.of(args[0]), "tally-", THREADS, Tally::run);
+    }
+
+    /** Starts threads, which write into the file, and say when they are ready. */
+    static void start(Path path, String name, int threads, ObjIntConsumer<MappedByteBuffer> run) throws Exception {
+        FileChannel file = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        MappedByteBuffer tally = file.map(FileChannel.MapMode.READ_WRITE, 0, 64 * threads);
+        for (int i = 0; i < threads; i++) {
             int number = i;
-            new Thread(() -> run(number, tally), "tally-" + i).start();
+            new Thread(() -> run.accept(tally, number), name + i).start();
         }
-        while (ready < THREADS) {
+        while (ready < threads) {
             Thread.sleep(1);
         }
         System.out.println("[ready]");
@@ -30,7 +36,7 @@ public final class Tally {
         ready++;
     }
 
-    static void run(int number, MappedByteBuffer tally) {
+    static void run(MappedByteBuffer tally, int number) {
         for (long calls = 1; ; calls++) {
             sinks[number * 32] = call((int) calls);
             LONGS.setRelease(tally, 64 * number, calls);
