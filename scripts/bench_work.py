@@ -62,7 +62,7 @@ class Work:
 WORKS = {work.name: work for work in (
     Work("fib", "Recursive fib", "fib(32)", ("WorkFib",), Size(10, 6, ("32",)), Size(3, 5, ("22",))),
     Work("javac", "javac over java.util, the whole compiler traced", "compilation", ("com.sun.tools.*",),
-         Size(4, 20), Size(2, 5), is_exact=False),
+         Size(8, 50), Size(2, 5), is_exact=False),
     Work("sql", "H2 under SQL, the whole database traced", "2 scripts of SQL", ("org.h2.*",),
          Size(8, 6, ("2",)), Size(2, 5, ("1",)), artifacts=(H2,), is_exact=False),
     Work("server", "Tomcat and H2 under concurrent load, all of both traced", "answer", ("org.apache.*", "jakarta.*", "org.h2.*"),
