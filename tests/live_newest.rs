@@ -7,10 +7,10 @@ use crate::live_files::files;
 use crate::live_formats::assert_verified;
 use crate::source::{compile, compile_with_harness};
 use jtrail_formats::{Item, Reader};
-use jtrail_model::{Event, MethodId, ThreadId};
+use jtrail_model::{Event, MethodId, Note, ThreadId};
 use jtrail_records::spool::folder_of;
 use jtrail_testkit::{Jdk, Running, temp_dir};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -67,6 +67,22 @@ impl Numbered {
             assert!(begun.elapsed() < PATIENCE, "{before:?}, {:?}", self.tally());
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Has a trace saved, behind which the one of that number is next.
+    fn save(&self, next: u64) {
+        let running = self.running.as_ref().expect("it runs");
+        outcome(&["request", &running.pid().to_string()]).expect("it is asked");
+        let begun = Instant::now();
+        // A trace that is saved has its end, and then the spool the next one's name.
+        while !folder_of(&self.trail_of(next)).exists() {
+            assert!(begun.elapsed() < PATIENCE, "it is not saved");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn trail_of(&self, number: u64) -> PathBuf {
+        self.folder.path().join(format!("newest-{number}.trail"))
     }
 
     fn kill(&mut self) {
@@ -181,21 +197,9 @@ fn what_follows_a_saved_trace_is_recovered_by_the_name_of_the_next_one() {
     compile_numbered(folder.path());
     at_once(|jdk| {
         let mut numbered = Numbered::start(jdk, folder.path(), ",buffer=32m,save=request");
-        let pid = numbered
-            .running
-            .as_ref()
-            .map(|running| running.pid().to_string());
-        let pid = pid.expect("it runs");
         for next in [2, 3] {
             numbered.wait_for(ROUND);
-            outcome(&["request", &pid]).expect("it is asked");
-            let begun = Instant::now();
-            // A trace that is saved has its end, and then the spool the next one's name.
-            let next = numbered.folder.path().join(format!("newest-{next}.trail"));
-            while !folder_of(&next).exists() {
-                assert!(begun.elapsed() < PATIENCE, "{jdk}");
-                thread::sleep(Duration::from_millis(5));
-            }
+            numbered.save(next);
         }
         numbered.wait_for(100);
         numbered.kill();
@@ -205,11 +209,7 @@ fn what_follows_a_saved_trace_is_recovered_by_the_name_of_the_next_one() {
         files.iter().for_each(|file| assert_verified(file));
         let [_, before] = [0, 1].map(|n| numbers(&files[n], &context));
         let out = numbered.folder.path().join("out.trail");
-        recover(
-            &numbered.folder.path().join("newest-3.trail"),
-            &out,
-            &context,
-        );
+        recover(&numbered.trail_of(3), &out, &context);
         let newest = numbers(&out, &context);
         for (thread, last) in numbered.tally().into_iter().enumerate() {
             let name = format!("numbered-{thread}");
@@ -247,6 +247,48 @@ fn a_process_that_saves_what_it_has_leaves_no_spool() {
                 usize::from(save == "exit"),
                 "{jdk}: {left:?}: {output}"
             );
+        }
+    });
+}
+
+/// Methods that the trace says to lack, and how many classes are instrumented.
+fn missing(trail: &Path) -> (BTreeSet<String>, u64) {
+    let (mut missing, mut classes) = (BTreeSet::new(), 0);
+    let mut reader = Reader::new(File::open(trail).expect("a trail")).expect("a trail");
+    let visit = |item: Item<'_>| {
+        if let Item::Event {
+            event: Event::Custom(e),
+            ..
+        } = item
+        {
+            match Note::parse(&e.body) {
+                Some(Note::Uncovered(method)) => _ = missing.insert(method.method.into_owned()),
+                Some(Note::Totals(totals)) => classes = totals.classes,
+                _ => {}
+            }
+        }
+        ControlFlow::<()>::Continue(())
+    };
+    reader.for_each(visit).expect("it can be read");
+    (missing, classes)
+}
+
+#[test]
+fn each_trace_tells_what_it_lacks() {
+    let folder = temp_dir();
+    compile_numbered(folder.path());
+    at_once(|jdk| {
+        let more = ",buffer=16m,trivial=skip,save=request";
+        let mut numbered = Numbered::start(jdk, folder.path(), more);
+        for next in [2, 3] {
+            numbered.save(next);
+        }
+        numbered.kill();
+        let out = numbered.folder.path().join("out.trail");
+        recover(&numbered.trail_of(3), &out, &jdk.to_string());
+        let digits: BTreeSet<String> = (0..10).map(|digit| format!("d{digit}()I")).collect();
+        for trail in [numbered.trail(), numbered.trail_of(2), out] {
+            assert_eq!(missing(&trail), (digits.clone(), 1), "{jdk}: {trail:?}");
         }
     });
 }

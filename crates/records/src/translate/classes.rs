@@ -1,6 +1,5 @@
 //! What classes declare, when they go, and what the JIT compiler made of their methods.
 
-use super::pause::OpenCalls;
 use super::stacks::stack;
 use super::{Translator, slot};
 use crate::announce::{ClassDetailInfo, CompiledInfo, Member};
@@ -21,17 +20,8 @@ impl Translator {
         }
     }
 
-    /// Tells, at a tick, of what is there when a trace begins: what classes declare, their compiled code, and the calls that are open if they are to be entered.
-    pub fn tell_what_is_there(&mut self, ticks: u64, calls: OpenCalls) {
-        self.tell_details();
-        self.tell_code(ticks);
-        if calls == OpenCalls::Enter {
-            self.enter_open_calls(ticks);
-        }
-    }
-
     /// Tells what classes declare that are there when a trace begins.
-    fn tell_details(&mut self) {
+    pub(super) fn tell_details(&mut self) {
         for number in std::mem::take(&mut self.detailed) {
             let about = slot(&mut self.classes, number).about.as_mut();
             let Some(info) = about.and_then(|about| about.detail.take()) else {
@@ -139,7 +129,7 @@ impl Translator {
     }
 
     /// Tells, at a tick, of the compiled code that is there when a trace begins.
-    fn tell_code(&mut self, ticks: u64) {
+    pub(super) fn tell_code(&mut self, ticks: u64) {
         if self.is_off(Events::JIT) {
             return;
         }

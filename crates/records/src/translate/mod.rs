@@ -41,6 +41,7 @@ use objects::Objects;
 use runs::MOST_STEPS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sites::Site;
+use std::collections::BTreeSet;
 
 /// What a translator has to know beforehand.
 #[derive(Clone, Debug, Default)]
@@ -95,6 +96,8 @@ pub struct Translator {
     /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
     /// code is told to be gone.
     code: FxHashMap<(u32, u64), u32>,
+    /// Methods that should be recorded and are not, the first [`MOST_MISSING`] of them: each trace tells of them.
+    missing: BTreeSet<Missing>,
     /// All of the code that is there, where another trace may be told of it.
     kept_code: FxHashMap<(u32, u64), Box<CompiledInfo>>,
     /// By number; the first one is empty.
@@ -133,6 +136,13 @@ pub struct Translator {
     /// Events that no totals count: calls that are added up, and those of earlier traces.
     told_beside: u64,
 }
+
+/// A method that should be recorded and is not: its class, the method or nothing for the whole class, and why.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Missing([Box<str>; 3]);
+
+/// More of them are only counted: a program may make classes without end.
+const MOST_MISSING: usize = 10_000;
 
 /// One counter for all kinds of things, as TPTP has it.
 #[derive(Default)]
@@ -231,6 +241,7 @@ impl Translator {
             known: Vec::new(),
             steps: Box::new([CallStep::default(); MOST_STEPS]),
             code: FxHashMap::default(),
+            missing: BTreeSet::new(),
             kept_code: FxHashMap::default(),
             texts: Vec::new(),
             marks: FxHashMap::default(),
@@ -314,7 +325,7 @@ impl Translator {
                 class,
                 method,
                 reason,
-            } => self.uncovered(&class, &method, &reason),
+            } => self.uncovered(Missing([class, method, reason])),
         }
     }
 
@@ -355,13 +366,39 @@ impl Translator {
         self.totals.methods += methods;
     }
 
-    fn uncovered(&mut self, class: &str, method: &str, reason: &str) {
+    fn uncovered(&mut self, method: Missing) {
         self.totals.uncovered += 1;
+        self.tell_uncovered(&method);
+        self.keep_missing(method);
+    }
+
+    fn keep_missing(&mut self, method: Missing) {
+        if self.missing.len() < MOST_MISSING {
+            self.missing.insert(method);
+        }
+    }
+
+    fn tell_uncovered(&mut self, Missing([class, method, reason]): &Missing) {
         self.note(&Note::Uncovered(Uncovered {
-            class: class.into(),
-            method: method.into(),
-            reason: reason.into(),
+            class: (&**class).into(),
+            method: (&**method).into(),
+            reason: (&**reason).into(),
         }));
+    }
+
+    /// Tells, at a tick, of what is there when a trace begins: methods that should be recorded and are not, what classes declare, their compiled code, and the calls that
+    /// are open if they are to be entered.
+    pub fn tell_what_is_there(&mut self, ticks: u64, calls: OpenCalls) {
+        let missing = std::mem::take(&mut self.missing);
+        missing
+            .iter()
+            .for_each(|method| self.tell_uncovered(method));
+        self.missing = missing;
+        self.tell_details();
+        self.tell_code(ticks);
+        if calls == OpenCalls::Enter {
+            self.enter_open_calls(ticks);
+        }
     }
 
     /// Writes what stands behind all events but the closing ones. With a coarse clock, what that did.

@@ -187,7 +187,19 @@ impl Translator {
         self.ids = Ids::default();
         self.named.clear();
         self.told_beside = self.told();
-        self.totals = Totals::default();
+        // What is instrumented stays so.
+        let Totals {
+            classes,
+            methods,
+            uncovered,
+            ..
+        } = self.totals;
+        self.totals = Totals {
+            classes,
+            methods,
+            uncovered,
+            ..Totals::default()
+        };
         (self.cut_samples, self.folded_calls) = (0, 0);
         // What is hidden may be gone, or shown later: without hooks and behind a gate, nobody saw it end.
         let forgets = had_gate || self.settings.has_gate || self.settings.shows_calls_under_way;

@@ -6,7 +6,7 @@
 use super::calls::{Call, Phase};
 use super::objects::Passed;
 use super::pause::OpenCalls;
-use super::{Ids, Settings, Thread, Translator, slot};
+use super::{Ids, Missing, Settings, Thread, Translator, slot};
 use crate::NumberSet;
 use crate::announce::{Announcement, Compilation, MarkInfo, ThreadInfo};
 use crate::record::NO_THREAD;
@@ -47,13 +47,19 @@ pub struct Saved {
     is_silent: bool,
     /// If it is, the classes that are there, and whose details one would tell.
     detailed: Vec<u32>,
-    /// Likewise, the objects that it may mention.
+    /// Of objects that may be mentioned, what was told before the trace began, or one would begin.
     objects: Vec<SavedObject>,
 }
 
 /// Number, class, size in bytes, and when that was told.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SavedObject(u64, u32, u64, i64);
+
+impl SavedObject {
+    fn of((number, passed): (u64, Passed)) -> Self {
+        Self(number, passed.class, passed.size, passed.time.0)
+    }
+}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedSettings {
@@ -236,15 +242,7 @@ impl Translator {
                 true => self.with_details().collect(),
                 false => Vec::new(),
             },
-            objects: match self.is_silent {
-                true => {
-                    let of = |(number, passed): (u64, Passed)| {
-                        SavedObject(number, passed.class, passed.size, passed.time.0)
-                    };
-                    self.objects.passed().map(of).collect()
-                }
-                false => Vec::new(),
-            },
+            objects: self.objects.passed().map(SavedObject::of).collect(),
         }
     }
 
@@ -318,6 +316,11 @@ impl Translator {
             }
             // A trace that begins tells of what is there.
             Announcement::Compilation(told) if self.is_silent => self.compilation(told),
+            Announcement::Uncovered {
+                class,
+                method,
+                reason,
+            } if self.is_silent => self.keep_missing(Missing([class, method, reason])),
             Announcement::ClassDetail(info) if self.is_silent => {
                 let class = info.class;
                 slot(&mut self.classes, class).about().detail = Some(info);
