@@ -149,6 +149,11 @@ impl Input {
         })
     }
 
+    /// The file, if it is one to seek in.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// The trace's format.
     pub(crate) fn format(&self) -> Format {
         self.reader.format()
@@ -289,7 +294,7 @@ pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 /// A stream that shows on a terminal how far it was read, once that takes longer than a second.
-struct Progress<R> {
+pub(crate) struct Progress<R> {
     inner: R,
     size: Option<u64>,
     done: u64,
@@ -301,7 +306,7 @@ struct Progress<R> {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl<R> Progress<R> {
-    fn new(inner: R, size: Option<u64>, wanted: bool) -> Self {
+    pub(crate) fn new(inner: R, size: Option<u64>, wanted: bool) -> Self {
         let wanted = wanted && io::stderr().is_terminal();
         Self {
             inner,
@@ -310,6 +315,21 @@ impl<R> Progress<R> {
             begin: Instant::now(),
             bar: None,
             wanted,
+        }
+    }
+
+    /// So many bytes are done.
+    pub(crate) fn is_at(&mut self, done: u64) {
+        self.done = done;
+        if self.wanted {
+            self.show();
+        }
+    }
+
+    /// All is done.
+    pub(crate) fn is_over(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
         }
     }
 
@@ -349,14 +369,9 @@ impl<R: Seek> Seek for Progress<R> {
 impl<R: Read> Read for Progress<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
-        self.done += n as u64;
-        if self.wanted {
-            self.show();
-            if n == 0
-                && let Some(bar) = &self.bar
-            {
-                bar.finish_and_clear();
-            }
+        self.is_at(self.done + n as u64);
+        if n == 0 {
+            self.is_over();
         }
         Ok(n)
     }

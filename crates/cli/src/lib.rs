@@ -26,6 +26,7 @@ mod attach;
 mod cmd;
 mod input;
 mod output;
+mod parallel;
 mod select;
 
 use clap::{CommandFactory, Parser, Subcommand};

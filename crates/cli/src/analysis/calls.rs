@@ -15,9 +15,11 @@
 //! above it too; one without any open enter is counted and passed over. Time that falls counts as 0.
 
 mod methods;
+mod parts;
 mod sums;
 mod tree;
 
+pub use parts::OpenCall;
 pub use tree::Tree;
 
 use methods::{Methods, OpenCounts};

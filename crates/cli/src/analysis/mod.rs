@@ -45,7 +45,7 @@ mod table;
 mod threads;
 
 pub use allocations::{AllocationSite, Allocations};
-pub use calls::{Calls, MethodStat, ThreadCalls, Tree};
+pub use calls::{Calls, MethodStat, OpenCall, ThreadCalls, Tree};
 pub use classes::{ClassStat, Classes, Detail, Member, class_flags, field_flags, method_flags};
 pub use code::{Code, CodeStat};
 pub use collections::{Bucket, Collections, Pause, PauseStat};
@@ -293,6 +293,27 @@ impl Analysis {
         }
         let names = &self.names;
         self.calls.calls(calls, |thread| wanted(names, thread));
+    }
+
+    /// Adds the calls of all parts of the trace, which were taken beside the other events, and what is open at its end. `first` is the first time that the trace names, and `last`
+    /// the latest of a call.
+    pub fn add_parts(
+        &mut self,
+        parts: Vec<Calls>,
+        open: impl IntoIterator<Item = (ThreadId, Vec<OpenCall>, Duration)>,
+        first: Option<Timestamp>,
+        last: Timestamp,
+    ) {
+        for part in parts {
+            self.calls.add_part(part);
+        }
+        for (thread, calls, cpu) in open {
+            self.calls.begin_part(thread, &calls, cpu);
+        }
+        self.see(last);
+        if let (Some(first), Some((from, _))) = (first, &mut self.span) {
+            *from = first;
+        }
     }
 
     /// A time that the trace names.

@@ -43,6 +43,13 @@ impl Totals {
         self.by_code.0[usize::from(code)] += 1;
     }
 
+    /// Adds those of others by code.
+    pub(super) fn add_all(&mut self, others: &Self) {
+        for (all, more) in self.by_code.0.iter_mut().zip(&others.by_code.0) {
+            *all = all.saturating_add(*more);
+        }
+    }
+
     pub(super) fn add_calls(&mut self, enters: usize, leaves: usize) {
         self.by_code.0[usize::from(record::METHOD_ENTER)] += enters as u64;
         self.by_code.0[usize::from(record::METHOD_LEAVE)] += leaves as u64;

@@ -21,6 +21,11 @@ impl Methods {
         self.ids.len()
     }
 
+    /// In the order of their numbers.
+    pub(super) fn ids(&self) -> impl Iterator<Item = MethodId> {
+        self.ids.iter().copied()
+    }
+
     pub(super) fn id(&self, number: u32) -> MethodId {
         self.ids[number as usize]
     }

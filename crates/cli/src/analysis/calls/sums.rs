@@ -47,6 +47,20 @@ impl Sums {
         all.own_records = all.own_records.saturating_add(sum.own_records);
     }
 
+    /// Adds to a number what others have under theirs.
+    pub(super) fn add_from(&mut self, number: u32, others: &Self, from: u32) {
+        self.add(number, &others.sums[from as usize]);
+        let Some(detail) = others.details.get(from as usize) else {
+            return;
+        };
+        self.add_cpu(number, detail.cpu_total, detail.cpu_own);
+        self.add_exceptions(number, detail.exceptions);
+        self.add_overhead(number, detail.overhead);
+        if let Some(bounds) = detail.bounds {
+            self.widen(number, bounds);
+        }
+    }
+
     pub(super) fn add_cpu(&mut self, number: u32, total: i64, own: i64) {
         if (total, own) != (0, 0) {
             let detail = self.detail(number);

@@ -67,6 +67,11 @@ impl Tree {
         self.paths[path as usize].parent
     }
 
+    /// Number of a path's method.
+    pub(super) fn method(&self, path: u32) -> u32 {
+        self.paths[path as usize].method
+    }
+
     /// The paths that go on from one, or from the root.
     pub fn callees(&self, path: u32) -> impl Iterator<Item = u32> {
         let mut next = self.paths[path as usize].newest;

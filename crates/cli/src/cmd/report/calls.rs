@@ -168,9 +168,9 @@ impl Report<'_> {
             }
             let mut callees = Vec::new();
             for callee in tree.callees(path) {
-                let total = calls.path(callee).total;
+                let MethodStat { total, method, .. } = calls.path(callee);
                 if depth < self.args.depth && total >= least {
-                    callees.push((total, Reverse(callee)));
+                    callees.push((total, Reverse(method), callee));
                 } else {
                     left_out += 1;
                 }
@@ -180,7 +180,7 @@ impl Report<'_> {
             todo.extend(
                 callees
                     .into_iter()
-                    .map(|(_, Reverse(callee))| (callee, depth + 1)),
+                    .map(|(_, _, callee)| (callee, depth + 1)),
             );
         }
         Content {

@@ -26,38 +26,22 @@ pub(crate) use args::Args;
 
 use crate::Streams;
 use crate::analysis::{Analysis, Site, with_line};
-use crate::input::{Input, Seen};
+use crate::input::{Ending, Input, Seen};
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
+use crate::parallel;
 use crate::select::{Selection, selected};
-use anyhow::bail;
+use anyhow::{Context, bail};
+use jtrail_formats::Format;
 use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 use std::io::BufWriter;
 use tables::{Place, Table};
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let mut input = Input::open(&args.file, true)?;
-    let mut analysis = Analysis::new(args.subjects());
-    let mut selection = Selection::new(&args.span, &[]);
-    let ending = input.parts(selection.is_all(), |seen| {
-        let event = match seen {
-            Seen::Part(part, definitions) => {
-                return Ok(selection.may_have(&analysis.names, part, definitions));
-            }
-            Seen::Event(event) => event,
-            // They are handed out only where all is wanted.
-            Seen::Calls(calls) => {
-                analysis.calls(&calls, |names, thread| {
-                    selected(&args.thread, names, thread)
-                });
-                return Ok(true);
-            }
-        };
-        selection.see(event);
-        if event.is_definition() || selection.has_time(event) {
-            analysis.event(event, |names, thread| selected(&args.thread, names, thread));
-        }
-        Ok(true)
-    })?;
+    let (mut analysis, ending) = match at_once(args, &input)? {
+        Some(found) => found,
+        None => one_by_one(args, &mut input)?,
+    };
     analysis.finish();
     if args.net {
         if analysis.cost.record == 0 {
@@ -81,6 +65,50 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     )?;
     ending.tell(&args.file, streams)?;
     Ok(ending.code())
+}
+
+/// Sums up all of a trace on all processors, where it is one with which that can be done.
+fn at_once(args: &Args, input: &Input) -> anyhow::Result<Option<(Analysis, Ending)>> {
+    let is_whole = args.span.is_all() && args.thread.is_empty();
+    let (Some(file), Format::Trail, true) = (input.file(), input.format(), is_whole) else {
+        return Ok(None);
+    };
+    let named = || format!("can't read {}", file.display());
+    let found = parallel::analysis(file, args.subjects()).with_context(named)?;
+    Ok(found.map(|(analysis, events)| {
+        let ending = Ending {
+            events,
+            ..Ending::default()
+        };
+        (analysis, ending)
+    }))
+}
+
+/// Sums up a trace from its first event to the last one, or a part of it.
+fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Ending)> {
+    let mut analysis = Analysis::new(args.subjects());
+    let mut selection = Selection::new(&args.span, &[]);
+    let ending = input.parts(selection.is_all(), |seen| {
+        let event = match seen {
+            Seen::Part(part, definitions) => {
+                return Ok(selection.may_have(&analysis.names, part, definitions));
+            }
+            Seen::Event(event) => event,
+            // They are handed out only where all is wanted.
+            Seen::Calls(calls) => {
+                analysis.calls(&calls, |names, thread| {
+                    selected(&args.thread, names, thread)
+                });
+                return Ok(true);
+            }
+        };
+        selection.see(event);
+        if event.is_definition() || selection.has_time(event) {
+            analysis.event(event, |names, thread| selected(&args.thread, names, thread));
+        }
+        Ok(true)
+    })?;
+    Ok((analysis, ending))
 }
 
 /// Makes the tables.

@@ -1,0 +1,315 @@
+//! All segments of a trail that is whole, for readers that take them in any order, and several at once.
+//!
+//! Each segment can be read by itself. What a reader of the whole file sees as it comes along, whoever reads segments has to put together: that no byte is between
+//! them ([`SegmentReader::read`] looks at that), that threads go on where they were, and that the counts at the end are those of the events.
+
+use super::block::Block;
+use super::calls::{Thread, Threads};
+use super::columns::unpack;
+use super::index::{END, Found, Totals};
+use super::record;
+use super::recover::Window;
+use super::segment::{HEADER, Header, Kind};
+use super::value::Bytes;
+use crate::Handed;
+use jtrail_model::{CallStep, ThreadId};
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// Bytes of a trail's end: the place of its last index, and a mark.
+const ENDING: u64 = 16;
+
+/// Where the segments of events are, in their order, and what the trace says of itself.
+#[derive(Debug)]
+pub struct Segments {
+    all: Vec<Place>,
+    totals: Totals,
+}
+
+/// A segment of events, and what stands before it.
+#[derive(Debug)]
+struct Place {
+    /// Where the copies of its definitions are, if there are any.
+    definitions: Option<u64>,
+    at: u64,
+    /// Where the next segment of any kind begins.
+    end: u64,
+    /// Events before it, and in it.
+    before: u64,
+    events: u32,
+    times: [i64; 2],
+    threads: Vec<u64>,
+}
+
+/// How far a thread has come: its events, its last ticket, its open calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadState(Thread);
+
+/// How many events there are of each kind.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts(Totals);
+
+impl Counts {
+    /// Adds those of other segments.
+    pub fn add(&mut self, others: &Self) {
+        self.0.add_all(&others.0);
+    }
+}
+
+impl Segments {
+    /// Reads the indexes. `None` where the trace is not whole, or its indexes are not sound, so that it must be read from the front.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn open(mut source: impl Read + Seek) -> io::Result<Option<Self>> {
+        let size = source.seek(SeekFrom::End(0))?;
+        let mut window = Window::new(source)?;
+        let Some(ending) = size.checked_sub(ENDING) else {
+            return Ok(None);
+        };
+        let Some((place, mark)) = window.get(ending, ENDING as usize)?.split_first_chunk() else {
+            return Ok(None);
+        };
+        if mark != END {
+            return Ok(None);
+        }
+        let mut place = u64::from_le_bytes(*place);
+        let mut indexes = Vec::new();
+        let mut totals = None;
+        loop {
+            let Some((header, payload)) = segment(&mut window, place)? else {
+                return Ok(None);
+            };
+            let found = match header.kind {
+                Kind::Index => Found::get(payload),
+                _ => None,
+            };
+            let Some(found) = found else {
+                return Ok(None);
+            };
+            match found.end {
+                Some((all, false)) if indexes.is_empty() && end(place, &header) == size => {
+                    totals = Some(all);
+                }
+                None if !indexes.is_empty() => {}
+                _ => return Ok(None),
+            }
+            indexes.push((place, end(place, &header), found.entries));
+            match found.previous.checked_sub(1) {
+                None => break,
+                Some(previous) if previous < place => place = previous,
+                Some(_) => return Ok(None),
+            }
+        }
+        let Some(totals) = totals else {
+            return Ok(None);
+        };
+        Ok(places(indexes).map(|all| Self { all, totals }))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// How many events are in all of them.
+    pub fn events(&self) -> u64 {
+        let all = self.all.iter().map(|place| u64::from(place.events));
+        all.sum()
+    }
+
+    /// Where a segment ends, in bytes from the start of the trace.
+    pub fn end(&self, number: usize) -> u64 {
+        self.all.get(number).map_or(0, |place| place.end)
+    }
+
+    /// Whether these are the counts that the trace tells at its end.
+    pub fn are_counts(&self, counts: &Counts) -> bool {
+        let mut counts = counts.0.clone();
+        counts.before = self.events();
+        counts == self.totals
+    }
+}
+
+/// Where segments are, by the indexes, of which the last one comes first; `None` where these leave something out.
+fn places(indexes: Vec<(u64, u64, Vec<super::index::Entry>)>) -> Option<Vec<Place>> {
+    // Of each segment where it begins, and of an index where it ends, too.
+    let mut all = Vec::new();
+    for (place, end, entries) in indexes.into_iter().rev() {
+        all.extend(
+            entries
+                .into_iter()
+                .map(|entry| (entry.offset, Some(entry), 0)),
+        );
+        all.push((place, None, end));
+    }
+    let begins: Vec<u64> = all.iter().map(|(place, ..)| *place).collect();
+    let mut places = Vec::new();
+    let (mut definitions, mut before) = (None, 0_u64);
+    for (number, (place, entry, end_of_index)) in all.into_iter().enumerate() {
+        let Some(entry) = entry else {
+            // What comes behind an index begins where it ends.
+            let next = begins.get(number + 1);
+            if definitions.is_some() || next.is_some_and(|next| *next != end_of_index) {
+                return None;
+            }
+            continue;
+        };
+        let end = *begins.get(number + 1).filter(|next| **next > place)?;
+        if !entry.is_events {
+            if definitions.replace(place).is_some() || entry.events != 0 {
+                return None;
+            }
+            continue;
+        }
+        places.push(Place {
+            definitions: definitions.take(),
+            at: place,
+            end,
+            before,
+            events: entry.events,
+            times: entry.times,
+            threads: entry.threads,
+        });
+        before = before.checked_add(entry.events.into())?;
+    }
+    let begins_well = places
+        .first()
+        .is_some_and(|first| first.definitions.unwrap_or(first.at) == 0);
+    begins_well.then_some(places)
+}
+
+/// Where a segment ends.
+fn end(place: u64, header: &Header) -> u64 {
+    place.saturating_add(HEADER as u64 + u64::from(header.length))
+}
+
+/// The segment at a place; `None` if there is no sound one.
+fn segment<R: Read + Seek>(
+    window: &mut Window<R>,
+    place: u64,
+) -> io::Result<Option<(Header, &[u8])>> {
+    let header = window.get(place, HEADER)?.first_chunk();
+    let Some(header) = header.and_then(|bytes| Header::get(bytes).ok()) else {
+        return Ok(None);
+    };
+    let length = HEADER + header.length as usize;
+    let payload = window.get(place, length)?.get(HEADER..);
+    let is_sound = |payload: &&[u8]| {
+        payload.len() == header.length as usize && crc32c::crc32c(payload) == header.checksum
+    };
+    Ok(payload.filter(is_sound).map(|payload| (header, payload)))
+}
+
+/// Reads segments, each by itself.
+pub struct SegmentReader<R> {
+    window: Window<R>,
+    block: Block,
+    /// What the threads of the segment had at its begin.
+    befores: Vec<Thread>,
+    steps: Vec<CallStep>,
+    counts: Counts,
+    trace: u32,
+}
+
+impl<R: Read + Seek> SegmentReader<R> {
+    /// One that has read nothing yet.
+    ///
+    /// # Errors
+    /// When the source can't seek.
+    pub fn new(source: R) -> io::Result<Self> {
+        Ok(Self {
+            window: Window::new(source)?,
+            block: Block::default(),
+            befores: Vec::new(),
+            steps: Vec::new(),
+            counts: Counts::default(),
+            trace: 0,
+        })
+    }
+
+    /// Hands out the events of the segment of that number, from 0. `false` where it is not as it should be, or not as the index says; some events may have
+    /// been handed out by then.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn read(
+        &mut self,
+        segments: &Segments,
+        number: usize,
+        visit: &mut dyn FnMut(Handed<'_>),
+    ) -> io::Result<bool> {
+        let Some(place) = segments.all.get(number) else {
+            return Ok(false);
+        };
+        if let Some(definitions) = place.definitions {
+            let Some((header, payload)) = segment(&mut self.window, definitions)? else {
+                return Ok(false);
+            };
+            let mut column = [Vec::new()];
+            let is_read = unpack(&mut Bytes(payload), &mut column).is_some();
+            let fits = header.kind == Kind::Definitions && end(definitions, &header) == place.at;
+            if !is_read || !fits {
+                return Ok(false);
+            }
+        }
+        let Some((header, payload)) = segment(&mut self.window, place.at)? else {
+            return Ok(false);
+        };
+        // Segment 0 does not say of which trace it is.
+        let is_other = header.trace != 0 && ![0, header.trace].contains(&self.trace);
+        let told = (header.kind, header.events, header.times, header.before);
+        let expected = (Kind::Events, place.events, place.times, place.before);
+        if told != expected || end(place.at, &header) != place.end || is_other {
+            return Ok(false);
+        }
+        self.trace = self.trace.max(header.trace);
+        if self
+            .block
+            .begin(&header, payload, &Threads::default())
+            .is_none()
+        {
+            return Ok(false);
+        }
+        let threads = self.block.threads();
+        if !threads.map(|(id, _)| id).eq(place.threads.iter().copied()) {
+            return Ok(false);
+        }
+        self.befores.clear();
+        self.befores
+            .extend(self.block.threads().map(|(_, thread)| thread));
+        Ok(self.hand_out(visit) && self.block.is_used_up())
+    }
+
+    fn hand_out(&mut self, visit: &mut dyn FnMut(Handed<'_>)) -> bool {
+        while self.block.left() > 0 {
+            if self.block.left() > 1
+                && let Some(calls) = self.block.calls(&mut self.steps)
+            {
+                let ends = calls.steps.iter().filter(|step| step.ends).count();
+                self.counts.0.add_calls(calls.steps.len() - ends, ends);
+                visit(Handed::Calls(calls));
+                continue;
+            }
+            let Some(event) = self.block.next() else {
+                return false;
+            };
+            if let Some(code) = record::code(&event) {
+                self.counts.0.add(code);
+            }
+            visit(Handed::Event(event));
+        }
+        true
+    }
+
+    /// The threads of the segment that was read last: how far each had come before it, and has come in it.
+    pub fn threads(&self) -> impl Iterator<Item = (ThreadId, ThreadState, ThreadState)> {
+        let befores = self.befores.iter().copied();
+        let threads = self.block.threads().zip(befores);
+        threads.map(|((id, now), before)| (ThreadId(id), ThreadState(before), ThreadState(now)))
+    }
+
+    /// How many events were handed out so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+}
