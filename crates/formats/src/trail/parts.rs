@@ -4,15 +4,12 @@ use super::block::Block;
 use super::calls::Threads;
 use super::columns::unpack;
 use super::copies::Copies;
-use super::index::{END, Entry, Found};
+use super::index::Entry;
 use super::recover::Window;
-use super::segment::{HEADER, Header, Kind};
+use super::segments::{indexes, segment, size};
 use super::value::Bytes;
 use jtrail_model::{Event, ThreadId};
 use std::io::{self, Read, Seek, SeekFrom};
-
-/// Bytes of a trail's end: the place of its last index, and a mark.
-const ENDING: u64 = 16;
 
 /// The segments of events of a trail, one after the other. Those that are not wanted are not read.
 pub struct Parts<R> {
@@ -52,35 +49,13 @@ impl<R: Read + Seek> Parts<R> {
             read: 0,
             breaks_off: false,
         };
-        let Some(ending) = size.checked_sub(ENDING) else {
+        let Some(indexes) = indexes(&mut parts.window, size)? else {
             return Ok(None);
         };
-        let ending = parts.window.get(ending, ENDING as usize)?;
-        let Some((place, mark)) = ending.split_first_chunk() else {
-            return Ok(None);
-        };
-        if mark != END {
-            return Ok(None);
-        }
-        let mut place = u64::from_le_bytes(*place);
-        let mut indexes = Vec::new();
-        loop {
-            let found = match parts.segment(place)? {
-                Some((Kind::Index, _, payload)) => Found::get(&payload),
-                _ => None,
-            };
-            let Some(found) = found else {
-                return Ok(None);
-            };
-            parts.breaks_off |= matches!(found.end, Some((_, true)));
-            indexes.push(found.entries);
-            match found.previous.checked_sub(1) {
-                None => break,
-                Some(previous) if previous < place => place = previous,
-                Some(_) => return Ok(None),
-            }
-        }
-        let entries: Vec<Entry> = indexes.into_iter().rev().flatten().collect();
+        let ends = indexes.iter().filter_map(|index| index.found.end.as_ref());
+        parts.breaks_off = ends.into_iter().any(|(_, breaks_off)| *breaks_off);
+        let indexes = indexes.into_iter().map(|index| index.found.entries);
+        let entries: Vec<Entry> = indexes.flatten().collect();
         parts.entries = entries.into_iter();
         Ok(Some(parts))
     }
@@ -114,9 +89,11 @@ impl<R: Read + Seek> Parts<R> {
     pub fn definitions(&mut self, part: &Part) -> io::Result<impl Iterator<Item = Event<'static>>> {
         let mut column = [Vec::new()];
         if let Some(place) = part.definitions {
-            let segment = self.segment(place)?;
-            let read =
-                segment.and_then(|(_, _, payload)| unpack(&mut Bytes(&payload), &mut column));
+            let segment = segment(&mut self.window, place)?;
+            let read = segment.and_then(|(header, payload)| {
+                self.read += size(&header);
+                unpack(&mut Bytes(payload), &mut column)
+            });
             read.ok_or_else(|| damaged(place))?;
         }
         let [column] = column;
@@ -132,9 +109,10 @@ impl<R: Read + Seek> Parts<R> {
         part: &Part,
         mut visit: impl FnMut(&Event<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let segment = self.segment(part.place)?;
-        let begun = segment.and_then(|(_, header, payload)| {
-            self.block.begin(&header, &payload, &Threads::default())
+        let segment = segment(&mut self.window, part.place)?;
+        let begun = segment.and_then(|(header, payload)| {
+            self.read += size(&header);
+            self.block.begin(&header, payload, &Threads::default())
         });
         begun.ok_or_else(|| damaged(part.place))?;
         while self.block.left() > 0 {
@@ -152,21 +130,6 @@ impl<R: Read + Seek> Parts<R> {
     /// Bytes of the segments that were read.
     pub fn bytes_read(&self) -> u64 {
         self.read
-    }
-
-    /// The segment at a place; `None` if there is no sound one.
-    fn segment(&mut self, place: u64) -> io::Result<Option<(Kind, Header, Vec<u8>)>> {
-        let header = self.window.get(place, HEADER)?.first_chunk();
-        let Some(header) = header.and_then(|bytes| Header::get(bytes).ok()) else {
-            return Ok(None);
-        };
-        let length = HEADER + header.length as usize;
-        let payload = self.window.get(place, length)?.get(HEADER..);
-        let sound = payload.filter(|payload| {
-            payload.len() == header.length as usize && crc32c::crc32c(payload) == header.checksum
-        });
-        self.read += length as u64;
-        Ok(sound.map(|payload| (header.kind, header, payload.to_vec())))
     }
 }
 

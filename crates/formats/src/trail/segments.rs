@@ -62,47 +62,16 @@ impl Segments {
     /// Those of the source.
     pub fn open(mut source: impl Read + Seek) -> io::Result<Option<Self>> {
         let size = source.seek(SeekFrom::End(0))?;
-        let mut window = Window::new(source)?;
-        let Some(ending) = size.checked_sub(ENDING) else {
+        let Some(mut indexes) = indexes(&mut Window::new(source)?, size)? else {
             return Ok(None);
         };
-        let Some((place, mark)) = window.get(ending, ENDING as usize)?.split_first_chunk() else {
+        let last = indexes.last_mut().filter(|last| last.end == size);
+        let Some((totals, false)) = last.and_then(|last| last.found.end.take()) else {
             return Ok(None);
         };
-        if mark != END {
-            return Ok(None);
+        if indexes.iter().any(|index| index.found.end.is_some()) {
+            return Ok(None); // there is one end
         }
-        let mut place = u64::from_le_bytes(*place);
-        let mut indexes = Vec::new();
-        let mut totals = None;
-        loop {
-            let Some((header, payload)) = segment(&mut window, place)? else {
-                return Ok(None);
-            };
-            let found = match header.kind {
-                Kind::Index => Found::get(payload),
-                _ => None,
-            };
-            let Some(found) = found else {
-                return Ok(None);
-            };
-            match found.end {
-                Some((all, false)) if indexes.is_empty() && end(place, &header) == size => {
-                    totals = Some(all);
-                }
-                None if !indexes.is_empty() => {}
-                _ => return Ok(None),
-            }
-            indexes.push((place, end(place, &header), found.entries));
-            match found.previous.checked_sub(1) {
-                None => break,
-                Some(previous) if previous < place => place = previous,
-                Some(_) => return Ok(None),
-            }
-        }
-        let Some(totals) = totals else {
-            return Ok(None);
-        };
         Ok(places(indexes).map(|all| Self { all, totals }))
     }
 
@@ -130,16 +99,60 @@ impl Segments {
     }
 }
 
-/// Where segments are, by the indexes, of which the last one comes first; `None` where these leave something out.
-fn places(indexes: Vec<(u64, u64, Vec<super::index::Entry>)>) -> Option<Vec<Place>> {
+/// An index of a trail.
+pub(super) struct FoundIndex {
+    place: u64,
+    /// Where it ends, with what stands behind the last one.
+    end: u64,
+    pub(super) found: Found,
+}
+
+/// The indexes of a trail of that size, in their order; `None` if they are not sound, or the last one is not its end.
+pub(super) fn indexes(
+    window: &mut Window<impl Read + Seek>,
+    size: u64,
+) -> io::Result<Option<Vec<FoundIndex>>> {
+    let Some(ending) = size.checked_sub(ENDING) else {
+        return Ok(None);
+    };
+    let Some((place, mark)) = window.get(ending, ENDING as usize)?.split_first_chunk() else {
+        return Ok(None);
+    };
+    if mark != END {
+        return Ok(None);
+    }
+    let mut place = u64::from_le_bytes(*place);
+    let mut indexes = Vec::new();
+    loop {
+        let Some((header, payload)) = segment(window, place)? else {
+            return Ok(None);
+        };
+        let found = match header.kind {
+            Kind::Index => Found::get(payload),
+            _ => None,
+        };
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        let (previous, end) = (found.previous, end(place, &header));
+        indexes.push(FoundIndex { place, end, found });
+        match previous.checked_sub(1) {
+            None => break,
+            Some(previous) if previous < place => place = previous,
+            Some(_) => return Ok(None),
+        }
+    }
+    indexes.reverse();
+    Ok(Some(indexes))
+}
+
+/// Where segments are, by the indexes; `None` where these leave something out.
+fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
     // Of each segment where it begins, and of an index where it ends, too.
     let mut all = Vec::new();
-    for (place, end, entries) in indexes.into_iter().rev() {
-        all.extend(
-            entries
-                .into_iter()
-                .map(|entry| (entry.offset, Some(entry), 0)),
-        );
+    for FoundIndex { place, end, found } in indexes {
+        let entries = found.entries.into_iter();
+        all.extend(entries.map(|entry| (entry.offset, Some(entry), 0)));
         all.push((place, None, end));
     }
     let begins: Vec<u64> = all.iter().map(|(place, ..)| *place).collect();
@@ -178,13 +191,18 @@ fn places(indexes: Vec<(u64, u64, Vec<super::index::Entry>)>) -> Option<Vec<Plac
     begins_well.then_some(places)
 }
 
+/// Bytes of a segment.
+pub(super) fn size(header: &Header) -> u64 {
+    HEADER as u64 + u64::from(header.length)
+}
+
 /// Where a segment ends.
 fn end(place: u64, header: &Header) -> u64 {
-    place.saturating_add(HEADER as u64 + u64::from(header.length))
+    place.saturating_add(size(header))
 }
 
 /// The segment at a place; `None` if there is no sound one.
-fn segment<R: Read + Seek>(
+pub(super) fn segment<R: Read + Seek>(
     window: &mut Window<R>,
     place: u64,
 ) -> io::Result<Option<(Header, &[u8])>> {
