@@ -292,3 +292,43 @@ fn each_trace_tells_what_it_lacks() {
         }
     });
 }
+
+#[test]
+fn a_run_that_is_killed_says_where_the_rest_is() {
+    let folder = temp_dir();
+    compile("Killed", include_str!("java/Killed.java"), folder.path());
+    at_once(|jdk| {
+        for overflow in ["block", "ring"] {
+            let context = format!("{jdk}, {overflow}");
+            let to = temp_dir();
+            let [file, out] = ["app.trail", "out.trail"].map(|name| to.path().join(name));
+            let [file, out] = [&file, &out].map(|path| path.to_str().expect("text"));
+            let agent = agent();
+            let (code, _, said) = jtrail(&[
+                "run",
+                "--agent",
+                agent.to_str().expect("text"),
+                "--file",
+                file,
+                "--overflow",
+                overflow,
+                "--include",
+                "Killed",
+                "--",
+                jdk.java.to_str().expect("text"),
+                "-cp",
+                folder.path().to_str().expect("text"),
+                "Killed",
+            ]);
+            assert_ne!(code, ExitCode::SUCCESS, "{context}: {said}");
+            let told = format!(
+                "jtrail: what was recorded and not written is in {file}.spool (see `jtrail recover {file}`)\n"
+            );
+            assert!(said.ends_with(&told), "{context}: {said}");
+            outcome(&["recover", file, "-o", out]).expect("it is recovered");
+            assert_verified(Path::new(out));
+            let report = outcome(&["report", out]).expect("a trail");
+            assert!(report.contains("Killed.call(int)"), "{context}: {report}");
+        }
+    });
+}
