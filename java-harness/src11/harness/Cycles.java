@@ -25,9 +25,11 @@ public final class Cycles {
     private static final class Worker implements Runnable {
         long rounds;
         long sum;
+        volatile boolean begun;
 
         @Override
         public void run() {
+            begun = true;
             try {
                 while (!over) {
                     long before = sum;
@@ -120,6 +122,9 @@ public final class Cycles {
                 Worker worker = new Worker();
                 workers.add(worker);
                 threads.add(start(worker, virtual && workers.size() % 2 == 0));
+                while (!worker.begun) {
+                    Thread.sleep(1); // or an agent may go before it has
+                }
                 System.out.println("[thread " + workers.size() + "]");
             } else if (line.equals("again")) {
                 System.out.println("[again " + Again.make() + "]");
