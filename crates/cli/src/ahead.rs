@@ -9,11 +9,11 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 /// Items that go from thread to thread at once.
-const BATCH: usize = 1024;
+pub(crate) const BATCH: usize = 1024;
 /// Bytes of texts and stacks, with which a batch is full as well.
-const HELD: usize = 256 << 10;
+pub(crate) const HELD: usize = 256 << 10;
 /// Batches that may wait.
-const WAITING: usize = 4;
+pub(crate) const WAITING: usize = 4;
 /// Where a batch holds more, which one large event brings about, nothing is read behind it until it is done with.
 const LARGE: usize = 16 << 20;
 

@@ -293,11 +293,9 @@ pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     matches!((real(a), real(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// A stream that shows on a terminal how far it was read, once that takes longer than a second.
-pub(crate) struct Progress<R> {
-    inner: R,
+/// Shows on a terminal how far something is done, once that takes longer than a second. It goes with its end.
+pub(crate) struct Bar {
     size: Option<u64>,
-    done: u64,
     begin: Instant,
     bar: Option<ProgressBar>,
     wanted: bool,
@@ -305,36 +303,19 @@ pub(crate) struct Progress<R> {
 
 const PATIENCE: Duration = Duration::from_secs(1);
 
-impl<R> Progress<R> {
-    pub(crate) fn new(inner: R, size: Option<u64>, wanted: bool) -> Self {
-        let wanted = wanted && io::stderr().is_terminal();
+impl Bar {
+    pub(crate) fn new(size: Option<u64>, wanted: bool) -> Self {
         Self {
-            inner,
             size,
-            done: 0,
             begin: Instant::now(),
             bar: None,
-            wanted,
+            wanted: wanted && io::stderr().is_terminal(),
         }
     }
 
     /// So many bytes are done.
     pub(crate) fn is_at(&mut self, done: u64) {
-        self.done = done;
-        if self.wanted {
-            self.show();
-        }
-    }
-
-    /// All is done.
-    pub(crate) fn is_over(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-
-    fn show(&mut self) {
-        if self.begin.elapsed() < PATIENCE {
+        if !self.wanted || self.begin.elapsed() < PATIENCE {
             return;
         }
         let (size, begin) = (self.size, self.begin);
@@ -355,7 +336,37 @@ impl<R> Progress<R> {
             );
             bar.with_elapsed(begin.elapsed())
         });
-        bar.set_position(self.done);
+        bar.set_position(done);
+    }
+
+    /// All is done.
+    fn is_over(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.is_over();
+    }
+}
+
+/// A stream with a bar.
+struct Progress<R> {
+    inner: R,
+    done: u64,
+    bar: Bar,
+}
+
+impl<R> Progress<R> {
+    fn new(inner: R, size: Option<u64>, wanted: bool) -> Self {
+        Self {
+            inner,
+            done: 0,
+            bar: Bar::new(size, wanted),
+        }
     }
 }
 
@@ -369,9 +380,10 @@ impl<R: Seek> Seek for Progress<R> {
 impl<R: Read> Read for Progress<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
-        self.is_at(self.done + n as u64);
+        self.done += n as u64;
+        self.bar.is_at(self.done);
         if n == 0 {
-            self.is_over();
+            self.bar.is_over();
         }
         Ok(n)
     }

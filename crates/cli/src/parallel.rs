@@ -6,8 +6,9 @@
 //!
 //! That is for traces in which all is as it should be. Where it is not, or calls come as sums, nothing is answered, and the trace is to be read from the front, by one that tells what is wrong.
 
+use crate::ahead::{BATCH, HELD, WAITING};
 use crate::analysis::{Analysis, Calls, OpenCall, Subjects};
-use crate::input::Progress;
+use crate::input::Bar;
 use jtrail_formats::Handed;
 use jtrail_formats::trail::{Counts, SegmentReader, Segments, ThreadState};
 use jtrail_model::{
@@ -25,11 +26,6 @@ use std::thread;
 
 /// More of them would wait for each other.
 const MOST_WORKERS: usize = 16;
-/// Events that go from thread to thread at once, and bytes of texts and stacks with which they do as well.
-const BATCH: usize = 1024;
-const HELD: usize = 256 << 10;
-/// Batches of a worker that may wait.
-const WAITING: usize = 4;
 
 /// Where a thread is in more calls than that between two segments, which all have to be handed on, one reader is as fast.
 const DEEPEST: usize = 1 << 16;
@@ -139,7 +135,7 @@ fn summed(
 /// Takes what is no call, in the order of the trace; whether it came to the end.
 fn take_others(segments: &Segments, others: &[Receiver<Told>], analysis: &mut Analysis) -> bool {
     let all = segments.count();
-    let mut progress = Progress::new(io::empty(), Some(segments.end(all - 1)), true);
+    let mut bar = Bar::new(Some(segments.end(all - 1)), true);
     for number in 0..all {
         loop {
             match others[number % others.len()].recv() {
@@ -152,9 +148,8 @@ fn take_others(segments: &Segments, others: &[Receiver<Told>], analysis: &mut An
                 Err(_) => return false,
             }
         }
-        progress.is_at(segments.end(number));
+        bar.is_at(segments.end(number));
     }
-    progress.is_over();
     true
 }
 

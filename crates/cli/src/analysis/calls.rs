@@ -378,6 +378,7 @@ impl Calls {
     }
 
     /// Where the calls of a method belong that so many others enclose, the innermost of them at `caller`.
+    #[inline(always)]
     fn place(&mut self, thread: usize, caller: Option<u32>, id: MethodId, level: usize) -> Place {
         let method = self.methods.number(id);
         let caller = caller.unwrap_or(Tree::ROOT);

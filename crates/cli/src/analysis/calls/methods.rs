@@ -30,6 +30,7 @@ impl Methods {
         self.ids[number as usize]
     }
 
+    #[inline(always)]
     pub(super) fn number(&mut self, id: MethodId) -> u32 {
         let mut number = self.numbers.get(id.0);
         if number == 0 {
@@ -65,7 +66,7 @@ struct FirstOpen {
 
 impl OpenCounts {
     /// One more call of the method; whether there is none around it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(&mut self, thread: u32, method: u32) -> bool {
         let place = method as usize;
         if place >= self.first.len() {
@@ -91,7 +92,7 @@ impl OpenCounts {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn leave(&mut self, thread: u32, method: u32) {
         let first = &mut self.first[method as usize];
         if first.calls > 0 && first.thread == thread {

@@ -5,7 +5,7 @@
 //! adds how long it was. That comes to what one reader of the whole trace finds, in whatever order the parts are put together.
 
 use super::sums::Sum;
-use super::{Below, Calls, Open, ThreadCalls, Tree};
+use super::{Calls, ThreadCalls, Tree};
 use jtrail_model::{Duration, MethodId, ThreadId, Timestamp};
 
 /// A call that is open where a part begins or ends.
@@ -29,20 +29,11 @@ impl Calls {
         };
         self.threads[thread].cpu = cpu.0;
         for call in open {
-            let stack = &self.threads[thread].stack;
-            let caller = stack.last().map(|open| open.place.path);
-            let place = self.place(thread, caller, call.method, stack.len());
-            self.threads[thread].stack.push(Open {
-                place,
-                ticket: call.ticket,
-                method: call.method,
-                enter: call.enter,
-                callees: 0,
-                cpu_enter: call.cpu_enter.0,
-                cpu_callees: 0,
-                below: Below::default(),
-            });
+            let times = (call.enter, call.cpu_enter);
+            self.enter(thread, call.method, call.ticket, times);
         }
+        // They count where they began.
+        self.threads[thread].calls -= open.len() as u64;
     }
 
     /// The part ends. The thread's calls that are open go on in another one.
