@@ -21,7 +21,6 @@ use jtrail_model::{
     Timestamp,
 };
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
 
 /// Which calls are added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -80,31 +79,36 @@ struct Thread {
     open: Vec<Open>,
     /// How many of these are written: the first ones.
     written: usize,
-    /// Methods that were called, each with its place in `counts`.
-    methods: HashMap<MethodId, u32, Seed>,
-    /// How many calls of it are open.
-    counts: Vec<u32>,
+    /// Methods that were called, each with its place in `called`.
+    places: HashMap<MethodId, u32, Seed>,
+    /// Each with how many calls of it are open.
+    called: Vec<(MethodId, u32)>,
     /// Calls that ended, by whom they are of.
-    numbers: HashMap<Edge, u32, Seed>,
-    sums: Vec<(Edge, Sums)>,
+    sums: HashMap<Edge, Sums, Seed>,
 }
 
-/// Calls of a method by another one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Edge {
-    /// None where nobody called.
-    caller: Option<MethodId>,
-    method: MethodId,
-    /// The method was open already.
-    is_nested: bool,
-}
+/// Calls of a method by another one: the places of both among the methods that were called, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Edge(u64);
 
-impl Hash for Edge {
+impl Edge {
+    /// Without a caller where nobody called; `is_nested` where the method was open already.
     #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // One word, which is as good as three.
-        let caller = self.caller.map_or(u64::MAX, |method| method.0);
-        state.write_u64(caller.rotate_left(32) ^ self.method.0 << 1 ^ u64::from(self.is_nested));
+    fn new(caller: Option<u32>, method: u32, is_nested: bool) -> Self {
+        let caller = caller.map_or(0, |place| u64::from(place) + 1);
+        Self(caller << 32 | u64::from(method) << 1 | u64::from(is_nested))
+    }
+
+    fn caller(self) -> Option<u32> {
+        (self.0 >> 32).checked_sub(1).map(|place| place as u32)
+    }
+
+    fn method(self) -> u32 {
+        self.0 as u32 >> 1
+    }
+
+    fn is_nested(self) -> bool {
+        self.0 & 1 == 1
     }
 }
 
@@ -120,6 +124,16 @@ struct Sums {
     max: i64,
 }
 
+/// Of no call.
+const NOTHING: Sums = Sums {
+    calls: 0,
+    exceptions: 0,
+    time: 0,
+    cpu: 0,
+    min: i64::MAX,
+    max: 0,
+};
+
 /// A call that has not ended.
 #[derive(Clone, Copy, Default)]
 struct Open {
@@ -132,8 +146,8 @@ struct Open {
     /// Of a method that is called too often.
     is_demoted: bool,
     is_nested: bool,
-    /// Its method's place among the counts.
-    count: u32,
+    /// Its method's place among those that were called.
+    place: u32,
     /// Time of its callees.
     callees: i64,
 }
@@ -175,69 +189,44 @@ impl Thread {
         self.sums.len() + self.open.len() - self.written
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, mut call: Open) {
-        let next = self.counts.len() as u32;
-        call.count = *self.methods.entry(call.method).or_insert(next);
-        if call.count == next {
-            self.counts.push(0);
-        }
-        let open = &mut self.counts[call.count as usize];
+        call.place = place(&mut self.places, &mut self.called, call.method);
+        let (_, open) = &mut self.called[call.place as usize];
         call.is_nested = *open > 0;
         *open += 1;
         self.open.push(call);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self) {
         if let Some(call) = self.open.pop() {
             self.written = self.written.min(self.open.len());
-            self.counts[call.count as usize] -= 1;
+            self.called[call.place as usize].1 -= 1;
         }
     }
 
     /// Keeps no more methods than are open.
     fn forget_methods(&mut self) {
-        self.methods.clear();
-        self.counts.clear();
+        self.places.clear();
+        self.called.clear();
         for call in &mut self.open {
-            let next = self.counts.len() as u32;
-            call.count = *self.methods.entry(call.method).or_insert(next);
-            if call.count == next {
-                self.counts.push(0);
-            }
-            self.counts[call.count as usize] += 1;
+            call.place = place(&mut self.places, &mut self.called, call.method);
+            self.called[call.place as usize].1 += 1;
         }
     }
 
     /// A call that is not written ended.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, call: &Open, end: End) {
         let time = end.time.since(call.time).0;
         let own = time - call.callees;
         let caller = self.open.last_mut().map(|caller| {
             caller.callees += time;
-            caller.method
+            caller.place
         });
-        let edge = Edge {
-            caller,
-            method: call.method,
-            is_nested: call.is_nested,
-        };
-        let next = self.sums.len() as u32;
-        let number = *self.numbers.entry(edge).or_insert(next);
-        if number == next {
-            let none = Sums {
-                calls: 0,
-                exceptions: 0,
-                time: 0,
-                cpu: 0,
-                min: i64::MAX,
-                max: 0,
-            };
-            self.sums.push((edge, none));
-        }
-        let (_, sums) = &mut self.sums[number as usize];
+        let edge = Edge::new(caller, call.place, call.is_nested);
+        let sums = self.sums.entry(edge).or_insert(NOTHING);
         sums.calls += 1;
         sums.exceptions += u64::from(end.by_exception);
         sums.time += time;
@@ -245,6 +234,19 @@ impl Thread {
         sums.min = sums.min.min(own);
         sums.max = sums.max.max(own);
     }
+}
+
+/// The place of a method among those that were called, where it gets one if it has none.
+#[inline]
+fn place(
+    places: &mut HashMap<MethodId, u32, Seed>,
+    called: &mut Vec<(MethodId, u32)>,
+    method: MethodId,
+) -> u32 {
+    *places.entry(method).or_insert_with(|| {
+        called.push((method, 0));
+        called.len() as u32 - 1
+    })
 }
 
 /// What calls are handed to, beside their thread.
@@ -280,14 +282,17 @@ impl Bounded<'_> {
                 calls: thread.written as u64,
             }));
         }
-        thread.numbers.clear();
-        let mut sums = std::mem::take(&mut thread.sums);
+        let mut sums: Vec<(Edge, Sums)> = thread.sums.drain().collect();
+        let method = |place: u32| thread.called[place as usize].0;
         // Around each there is a part of its method, if that was open already, and one of its caller.
         let around = |edge: &Edge| {
-            let is_within = edge.is_nested && edge.caller != Some(edge.method);
-            (is_within.then_some(edge.method), edge.caller)
+            let (of, caller) = (edge.method(), edge.caller());
+            let is_within = edge.is_nested() && caller != Some(of);
+            (is_within.then(|| method(of)), caller.map(method))
         };
-        sums.sort_unstable_by_key(|(edge, _)| (around(edge), edge.method, edge.is_nested));
+        sums.sort_by_cached_key(|(edge, _)| {
+            (around(edge), method(edge.method()), edge.is_nested())
+        });
         for group in sums.chunk_by(|(one, _), (other, _)| around(one) == around(other)) {
             let (nested, caller) = around(&group[0].0);
             let (mut time, mut cpu) = (0, 0);
@@ -298,15 +303,13 @@ impl Bounded<'_> {
             self.begin_part(id, nested, 0, 0);
             self.begin_part(id, caller, -time, -cpu);
             for (edge, sums) in group {
-                self.tell_sum(id, edge.method, sums);
+                self.tell_sum(id, method(edge.method()), sums);
             }
             self.end_sum(id, caller);
             self.end_sum(id, nested);
         }
         // Its room is kept.
-        sums.clear();
-        sums.shrink_to(MOST_SUMS / 16);
-        thread.sums = sums;
+        thread.sums.shrink_to(MOST_SUMS / 16);
         thread.forget_methods();
     }
 
@@ -352,6 +355,7 @@ impl Bounded<'_> {
     }
 
     /// Writes the calls that wait.
+    #[inline(never)]
     fn write_waiting(&mut self, thread: ThreadId, calls: &mut Thread) {
         for call in &calls.open[calls.written..] {
             let enter = Event::MethodEnter(MethodEnter {
@@ -368,7 +372,7 @@ impl Bounded<'_> {
         calls.written = calls.open.len();
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, id: ThreadId, thread: &mut Thread, mut call: Open) {
         if let Some(rates) = &mut self.rates {
             let (is_demoted, is_new) = rates.called(call.method, call.time);
@@ -388,7 +392,7 @@ impl Bounded<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, id: ThreadId, thread: &mut Thread, end: End) {
         let waits = thread.open.len() > thread.written;
         let is_its_end = |call: &&Open| call.ticket == end.ticket && call.method == end.method;
