@@ -3,18 +3,22 @@
 import re
 import sys
 
+# The ways in which the JVM runs the program, and what it takes for that. Interpreted, nothing but what comes and goes uses metaspace and code, and all of it is seen. Compiled, each method
+# that the JVM compiles takes some of both, which it goes on with for thousands of cycles; but compiled code may keep what it was made of.
+MODES = {"interpreted": ["-Xint"], "compiled": []}
 # How much more there may be for each cycle, in bytes. The JVM comes to its level only after some hundred cycles: the second bound is for shorter runs, which
 # find classes, traces or buffers that stay behind, and nothing smaller.
 LONG_RUN = 1000
-GROWTH = {"metaspace": (100, 3_000), "code": (300, 5_000), "heap": (100, 2_000)}
+GROWTH = {
+    "interpreted": {"metaspace": (8, 3_000), "code": (8, 1_000), "heap": (100, 2_000)},
+    "compiled": {"metaspace": (300, 3_000), "code": (1_000, 5_000), "heap": (100, 2_000)},
+}
 # Versions of the JVM that lose metaspace each time that a class is made anew, whoever has that done: 21 does, some 100 bytes for a class with invokedynamic.
 # There, a run without jtrail comes first, and what that loses is allowed on top.
 LOSE = {21}
-# What versions need on top of that: 21 compiles on for longer than others do.
-OWN = {21: {"code": 200}}
 # How much more there may be at all: numbers, and what comes in large pieces.
 MORE = {"threads": 0, "fds": 0, "maps": 8, "rss": 12_000_000}
-KEYS = [*GROWTH, *MORE]
+KEYS = [*GROWTH["compiled"], *MORE]
 
 
 def allocated(accounts):
@@ -26,8 +30,8 @@ def allocated(accounts):
 
 
 def looks(cycles):
-    """How often to look: every 50 cycles, so that a quarter of a long run has five figures, and one of a short run two."""
-    return max(8, cycles // 50)
+    """How often to look: every 20 cycles or so, so that the least of a quarter of a long run is one of a dozen figures, and of a short run one of two."""
+    return max(8, cycles // 80 * 4)
 
 
 def growth(seen):
@@ -43,10 +47,10 @@ def lost(seen, cycles):
     return max(0, growth(seen)["metaspace"] / (cycles // 2))
 
 
-def grown(seen, cycles, feature, lost=0):
-    """What there is more of than may be, in words; `feature` is the JVM's version, `lost` the metaspace that it loses by itself in each cycle."""
+def grown(seen, cycles, mode, lost=0):
+    """What there is more of than may be, in words; `lost` is the metaspace that the JVM loses by itself in each cycle."""
     between = cycles // 2
-    own = {"metaspace": lost} | OWN.get(feature, {})
-    bounds = {key: (bound[cycles < LONG_RUN] + own.get(key, 0)) * between for key, bound in GROWTH.items()} | MORE
+    own = {"metaspace": lost}
+    bounds = {key: (bound[cycles < LONG_RUN] + own.get(key, 0)) * between for key, bound in GROWTH[mode].items()} | MORE
     return [f"{key} has grown by {more:,} in {between} cycles; {bounds[key]:,.0f} are allowed"
             for key, more in growth(seen).items() if more > bounds[key]]

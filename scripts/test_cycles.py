@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from cycles_lib import GROWTH, KEYS, OWN, allocated, grown, looks, lost  # noqa: E402
+from cycles_lib import GROWTH, KEYS, MODES, allocated, grown, looks, lost  # noqa: E402
 
 
 def run(cycles, figure):
@@ -35,8 +35,8 @@ class Accounts(unittest.TestCase):
 
 
 class Growth(unittest.TestCase):
-    def assert_grown(self, cycles, expected, **figure):
-        self.assertEqual([text.split()[0] for text in grown(run(cycles, figure), cycles, 17)], expected)
+    def assert_grown(self, cycles, expected, mode="compiled", **figure):
+        self.assertEqual([text.split()[0] for text in grown(run(cycles, figure), cycles, mode)], expected)
 
     def test_what_stays_does_not_grow(self):
         for cycles in (100, 1000, 2000):
@@ -49,22 +49,18 @@ class Growth(unittest.TestCase):
             self.assert_grown(100, [key], **more)
 
     def test_bounds_of_long_runs_are_for_each_cycle(self):
-        for key, (bound, _) in GROWTH.items():
-            self.assert_grown(1000, [], **{key: lambda number: number * bound})
-            self.assert_grown(1000, [key], **{key: lambda number: number * (bound + 1)})
-
-    def test_what_a_jvm_needs_itself_is_passed_over(self):
-        for key, own in OWN[21].items():
-            seen = run(1000, {key: lambda number: number * (GROWTH[key][0] + own)})
-            self.assertEqual(grown(seen, 1000, 21), [])
-            self.assertEqual(len(grown(seen, 1000, 17)), 1)
+        for mode, key in ((mode, key) for mode in MODES for key in GROWTH[mode]):
+            bound = GROWTH[mode][key][0]
+            self.assert_grown(1000, [], mode, **{key: lambda number: number * bound})
+            self.assert_grown(1000, [key], mode, **{key: lambda number: number * (bound + 1)})
 
     def test_what_is_lost_without_us_is_allowed_and_no_more(self):
         alone = run(1000, {"metaspace": lambda number: number * 208})
         self.assertEqual(lost(alone, 1000), 208)
-        for more, expected in ((GROWTH["metaspace"][0], 0), (GROWTH["metaspace"][0] + 1, 1)):
+        bound = GROWTH["interpreted"]["metaspace"][0]
+        for more, expected in ((bound, 0), (bound + 1, 1)):
             seen = run(1000, {"metaspace": lambda number: number * (208 + more)})
-            self.assertEqual(len(grown(seen, 1000, 21, lost(alone, 1000))), expected)
+            self.assertEqual(len(grown(seen, 1000, "interpreted", lost(alone, 1000))), expected)
         falls = run(1000, {"metaspace": lambda number: 1_000_000 - number * 50})
         self.assertEqual(lost(falls, 1000), 0)
 
@@ -74,7 +70,7 @@ class Growth(unittest.TestCase):
         self.assert_grown(1000, [], metaspace=lambda number: 900_000 if number == 1000 else 700_000)
 
     def test_a_saw_that_rises_grows(self):
-        self.assert_grown(1000, ["metaspace"], metaspace=lambda number: number * 200 + number % 200 * 500)
+        self.assert_grown(1000, ["metaspace"], metaspace=lambda number: number * 400 + number % 200 * 500)
 
     def test_threads_are_counted(self):
         self.assert_grown(1000, ["threads"], threads=lambda number: 20 + number // 700)
