@@ -22,7 +22,7 @@ pub(crate) fn client(socket: &Path) -> Option<Dialogue> {
 }
 
 /// The answer to a command, which must be a good one.
-fn good(client: &mut Dialogue, command: &str) -> Answer {
+pub(crate) fn good(client: &mut Dialogue, command: &str) -> Answer {
     let text = client.ask(command);
     let reply = Reply::parse(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"));
     if let Answer::Error(failure) = &reply.answer {
@@ -32,7 +32,7 @@ fn good(client: &mut Dialogue, command: &str) -> Answer {
 }
 
 /// The code of the error that answers a command.
-fn refused(client: &mut Dialogue, command: &str) -> ErrorCode {
+pub(crate) fn refused(client: &mut Dialogue, command: &str) -> ErrorCode {
     let text = client.ask(command);
     let reply = Reply::parse(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"));
     match reply.answer {
@@ -42,7 +42,7 @@ fn refused(client: &mut Dialogue, command: &str) -> ErrorCode {
 }
 
 /// `jtrail verify`, which must find it sound.
-fn verify(file: &Path) {
+pub(crate) fn verify(file: &Path) {
     let (code, out, err) = jtrail(&["verify", &file.display().to_string()]);
     assert_eq!(code, ExitCode::SUCCESS, "{}: {out}{err}", file.display());
 }

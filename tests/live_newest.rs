@@ -13,6 +13,7 @@ use jtrail_testkit::{Jdk, Running, temp_dir};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::ops::{ControlFlow, RangeInclusive};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -153,6 +154,24 @@ fn numbers(trail: &Path, context: &str) -> HashMap<String, RangeInclusive<u64>> 
     all
 }
 
+/// The numbers of a trace go on behind those of the one before, up to the last one that each thread had noted.
+fn assert_follows(
+    numbered: &Numbered,
+    before: &HashMap<String, RangeInclusive<u64>>,
+    newest: &HashMap<String, RangeInclusive<u64>>,
+    context: &str,
+) {
+    for (thread, last) in numbered.tally().into_iter().enumerate() {
+        let name = format!("numbered-{thread}");
+        let (before, newest) = (&before[&name], &newest[&name]);
+        // The last one may have been recorded and not written down.
+        assert!(
+            (last..=last + 1).contains(newest.end()) && newest.start() > before.end(),
+            "{context}: thread {thread}: {before:?}, {newest:?}, {last}"
+        );
+    }
+}
+
 #[test]
 fn the_newest_events_of_a_killed_process_are_recovered() {
     let folder = temp_dir();
@@ -207,18 +226,52 @@ fn what_follows_a_saved_trace_is_recovered_by_the_name_of_the_next_one() {
         let out = numbered.folder.path().join("out.trail");
         recover(&numbered.trail_of(3), &out, &context);
         let newest = numbers(&out, &context);
-        for (thread, last) in numbered.tally().into_iter().enumerate() {
-            let name = format!("numbered-{thread}");
-            let (before, newest) = (&before[&name], &newest[&name]);
-            assert!(
-                (last..=last + 1).contains(newest.end()),
-                "{jdk}: thread {thread}: {newest:?}, {last}"
-            );
-            assert!(
-                newest.start() > before.end(),
-                "{jdk}: thread {thread}: {before:?}, {newest:?}"
-            );
+        assert_follows(&numbered, &before, &newest, &context);
+    });
+}
+
+/// Has a client save the newest events into that file.
+fn save_to(socket: &Path, file: &Path) {
+    let [socket, file] = [socket, file].map(|path| path.to_str().expect("text"));
+    outcome(&["ctl", socket, "save", file]).expect("it is saved");
+}
+
+/// A folder in another file system, where there is one.
+fn elsewhere(than: &Path) -> Option<tempfile::TempDir> {
+    let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
+    let memory = Path::new("/dev/shm");
+    let is_other = device(memory).is_some() && device(memory) != device(than);
+    is_other
+        .then(|| tempfile::tempdir_in(memory).ok())
+        .flatten()
+}
+
+#[test]
+fn what_a_client_has_saved_elsewhere_names_nothing() {
+    let folder = temp_dir();
+    compile_numbered(folder.path());
+    at_once(|jdk| {
+        let to = temp_dir();
+        let socket = to.path().join("socket");
+        let more = format!(",buffer=32m,save=request,control={}", socket.display());
+        let mut numbered = Numbered::start(jdk, folder.path(), &more);
+        let context = jdk.to_string();
+        let elsewhere = elsewhere(numbered.folder.path());
+        let beside = numbered.folder.path().join("beside.trail");
+        let far = elsewhere.as_ref().map(|folder| folder.path().join("far"));
+        let saved: Vec<PathBuf> = [Some(beside), far].into_iter().flatten().collect();
+        for file in &saved {
+            numbered.wait_for(ROUND / 10);
+            save_to(&socket, file);
         }
+        numbered.wait_for(100);
+        numbered.kill();
+        saved.iter().for_each(|file| assert_verified(file));
+        let before = numbers(&saved[saved.len() - 1], &context);
+        let out = numbered.folder.path().join("out.trail");
+        recover(&numbered.trail(), &out, &context);
+        let newest = numbers(&out, &context);
+        assert_follows(&numbered, &before, &newest, &context);
     });
 }
 

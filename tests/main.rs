@@ -59,6 +59,7 @@ mod live_redefine;
 mod live_report;
 mod live_ring;
 mod live_samples;
+mod live_saved;
 mod live_short_calls;
 mod live_sites;
 mod live_socket;

@@ -231,6 +231,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         woken,
         empty,
         commits,
+        unsaved: None,
     })
     .map_err(|e| {
         dispose();

@@ -117,7 +117,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("format=profilerj,maxsize=64m", "option maxsize at byte 25: format=profilerj adds calls up, and writes the sums at the end, whatever their size", No),
     ("maxsize=64m,execdetails=false", "option maxsize at byte 8: execdetails=false adds calls up, and writes the sums at the end, whatever their size", No),
     ("overflow=ring,events=+monitors+lines", "option overflow at byte 9: ring can't be had with events=lines", Newest),
-    ("overflow=ring,server=enabled", "option overflow at byte 9: ring can't be had with server=enabled", No),
+    ("overflow=ring,server=controlled", "option overflow at byte 9: ring can't be had with server=controlled", No),
     ("overflow=ring,save=exits", r#"option save at byte 19: no such moment "exits"; allowed are exit, request, oom, joined with "+"; did you mean "exit"?"#, No),
     ("overflow=lose", r#"option overflow at byte 9: no such value "lose"; allowed are block, drop, ring"#, No),
     // buffer, onerror.

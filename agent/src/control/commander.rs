@@ -13,7 +13,7 @@ use jtrail_control::{
     Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
 };
 use jtrail_options::{
-    BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Target, TraceChange,
+    BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Overflow, Target, TraceChange,
 };
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -393,6 +393,19 @@ impl control::Agent for Commander {
         Ok(trace)
     }
 
+    fn save(&mut self, file: Option<&str>) -> Result<Ended, Failure> {
+        if self.options.overflow != Overflow::Ring {
+            return Err(unavailable(control::NOT_KEPT));
+        }
+        let file = file.map(|file| expand(&FilePattern::parse(file).map_err(invalid)?));
+        let file = file.transpose()?;
+        hooks::last_words(self.agent, self.env);
+        let (answer, answered) = bounded(1);
+        self.act(Action::SaveTo(file, answer))?;
+        let saved = answered.recv().map_err(|_| off())?.map_err(failed)?;
+        Ok(super::shown::saved(self.options.format, &saved))
+    }
+
     fn snapshot(
         &mut self,
         kind: SnapshotKind,
@@ -445,6 +458,10 @@ impl control::Agent for Commander {
 
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
         super::check_mark(self.agent, text)?;
+        if self.options.overflow == Overflow::Ring {
+            // It is one of the newest events.
+            return hooks::mark_from_outside(self.agent, text.to_owned()).map_err(failed);
+        }
         self.act(Action::Mark(text.to_owned()))
     }
 
@@ -455,7 +472,8 @@ impl control::Agent for Commander {
         let recording = trace.is_some();
         let overhead = shown.overhead.so_far(progress).filter(|_| recording);
         let (counts, losses) = match trace {
-            Some(_) => (
+            // Of what is passed, nobody counts what it was.
+            Some(_) if progress.newest.is_none() => (
                 counts(&progress.totals)
                     .into_iter()
                     .filter(|(_, n)| *n > 0)
@@ -466,7 +484,7 @@ impl control::Agent for Commander {
                     lost => vec![("overflow".to_owned(), lost)],
                 },
             ),
-            None => (Vec::new(), Vec::new()),
+            _ => (Vec::new(), Vec::new()),
         };
         Status {
             state: shown.state(),

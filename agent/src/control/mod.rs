@@ -11,7 +11,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::live;
 use crate::hooks::own_threads::{self, Leaves};
 use crate::log;
-use crate::writer::{FileId, has_notes};
+use crate::writer::{FileId, Saved, has_notes};
 use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
 use jni::sys::JNIEnv;
@@ -247,6 +247,18 @@ pub(crate) fn follow(progress: crate::writer::Progress, target: &str, file: Opti
         message: String::new(),
     });
     channel.notifier.notify(&Notice::TraceStarted(started));
+}
+
+/// The newest events are a trace now: tells clients, if there is a channel.
+pub(crate) fn tell_saved(reason: &str, saved: &Saved) {
+    if let Some(agent) = agent::if_loaded()
+        && let Some(channel) = agent.channel.get()
+    {
+        channel.notifier.notify(&Notice::TraceSaved {
+            reason: reason.to_owned(),
+            saved: shown::saved(agent.options.format, saved),
+        });
+    }
 }
 
 /// The output takes no more, and tracing is off: tells clients, if there is a channel.

@@ -45,7 +45,11 @@ impl Overhead {
 
     fn part(&self, process: u64, progress: Progress) -> Option<u32> {
         let all = process.saturating_sub(self.process);
-        let records = stored(&progress.totals) as f64 * self.record;
+        let records = match progress.newest {
+            Some(newest) => newest.read,
+            None => stored(&progress.totals),
+        };
+        let records = records as f64 * self.record;
         let ours = progress.cpu.saturating_sub(self.writer) as f64 + records;
         match all {
             0 => None,

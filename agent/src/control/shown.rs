@@ -2,10 +2,10 @@
 
 use super::overhead::Overhead;
 use crate::agent::Agent;
-use crate::writer::{FileId, Progress};
+use crate::writer::{FileId, Progress, Saved};
 use jtrail_control::{DataStream, Destination, Ended, Figures, State, Trace};
 use jtrail_model::Totals;
-use jtrail_options::OutputFormat;
+use jtrail_options::{OutputFormat, Overflow};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -34,14 +34,18 @@ impl Shown {
     /// The trace that the agent began with.
     pub(super) fn of(agent: &Agent) -> Self {
         let now = Instant::now();
+        let (to, file) = match agent.options.overflow {
+            Overflow::Ring => (Destination::Ring, None),
+            _ => (Destination::File, Some(agent.writer.target.clone())),
+        };
         let trace = (!agent.options.begins_idle()).then(|| Trace {
             format: agent.options.format,
-            to: Destination::File,
-            file: Some(agent.writer.target.clone()),
+            to,
+            file,
         });
         Self {
             state: match trace {
-                Some(_) if !agent.options.bursts.is_empty() => State::Paused,
+                Some(_) if agent.options.has_bursts() => State::Paused,
                 Some(_) => State::Recording,
                 None => State::Idle,
             },
@@ -123,15 +127,22 @@ impl Shown {
     }
 
     pub(super) fn ended(&self, progress: Progress) -> Option<Ended> {
-        self.trace.clone().map(|trace| Ended {
-            trace,
-            figures: Figures {
+        let figures = match progress.newest {
+            // What is still in the buffers is not counted yet.
+            Some(newest) => Figures {
+                elapsed: newest.span,
+                events: newest.read,
+                lost: 0,
+                bytes: newest.bytes,
+            },
+            None => Figures {
                 elapsed: self.began.elapsed(),
                 events: progress.totals.events(),
                 lost: progress.totals.lost,
                 bytes: progress.bytes,
             },
-        })
+        };
+        self.trace.clone().map(|trace| Ended { trace, figures })
     }
 
     /// The trace has ended; which it was.
@@ -140,6 +151,24 @@ impl Shown {
         self.state = State::Idle;
         (self.trace, self.file, self.stream) = (None, None, None);
         ended
+    }
+}
+
+/// What clients are told of the newest events, which are a trace now.
+pub(super) fn saved(format: OutputFormat, saved: &Saved) -> Ended {
+    let Progress { totals, bytes, .. } = saved.progress;
+    Ended {
+        trace: Trace {
+            format,
+            to: Destination::File,
+            file: Some(saved.path.display().to_string()),
+        },
+        figures: Figures {
+            elapsed: saved.span,
+            events: totals.events(),
+            lost: totals.lost,
+            bytes,
+        },
     }
 }
 

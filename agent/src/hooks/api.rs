@@ -7,13 +7,14 @@
 
 use super::{buffer, record, runs_agents_own};
 use crate::agent::{self, Agent};
+use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
 use crate::jni::{self, ApiFunctions};
 use crate::writer::{Acted, Action, Announcement, MarkInfo};
 use crate::{control, guard, log};
 use ::jni::sys::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
 use jtrail_control::{Command, Failure, LONGEST_MARK, Start};
-use jtrail_options::{BurstLimit, OutputFormat, Server};
+use jtrail_options::{BurstLimit, OutputFormat, Overflow, Server, size_text};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -154,8 +155,10 @@ fn carry_out(
     done.map_err(|Failure { message, .. }| message)
 }
 
-/// Marks on their way to the writer. With so many, the next one waits for it.
-const MOST_MARKS: u64 = 1024;
+/// Bytes of marks on their way to the writer. With so many, the next one waits for it.
+const MOST_MARKS: u64 = 1 << 20;
+/// The same where the newest events are kept, and marks with them: no more are taken.
+const MOST_NEWEST_MARKS: u64 = 16 << 20;
 
 /// How many were given numbers.
 static MARKS: AtomicU64 = AtomicU64::new(0);
@@ -171,12 +174,31 @@ fn mark(agent: &Agent, env: *mut JNIEnv, text: String) -> Result<(), String> {
         _ => {}
     }
     let buffer = buffer(agent, env).ok_or("this thread can't be recorded any more")?;
-    if MarkInfo::on_their_way() >= MOST_MARKS {
+    if agent.options.overflow != Overflow::Ring && MarkInfo::on_their_way() >= MOST_MARKS {
         return match agent.writer.act((agent.now)(), Action::Mark(text)) {
             Acted::Done => Ok(()),
             Acted::TraceOver => Err("there is no trace".into()),
             Acted::Off => Err("tracing is over".into()),
         };
+    }
+    record_mark(agent, buffer, text)
+}
+
+/// Writes a text into the trace, on a thread of the agent's own, between what others did and do.
+///
+/// # Errors
+/// A sentence that says why it is not there.
+pub(crate) fn mark_from_outside(agent: &Agent, text: String) -> Result<(), String> {
+    let buffer = agent
+        .native_buffer()
+        .ok_or("nothing is recorded any more")?;
+    record_mark(agent, buffer, text)
+}
+
+fn record_mark(agent: &Agent, buffer: &ThreadBuffer, text: String) -> Result<(), String> {
+    if MarkInfo::on_their_way() >= MOST_NEWEST_MARKS {
+        let most = size_text(MOST_NEWEST_MARKS);
+        return Err(format!("the newest events have marks of {most} already"));
     }
     let number = MARKS.fetch_add(1, Ordering::Relaxed);
     let mark = MarkInfo::new(number, text.into());

@@ -48,6 +48,7 @@ use jtrail_options::{Engine, Events, HeapMoments, Options};
 use jtrail_records::record::Moment;
 use std::cell::Cell;
 
+pub(crate) use api::mark_from_outside;
 pub(crate) use class::rewrite_anew;
 pub(crate) use cpu::VirtualTimes;
 pub(crate) use detail::ClassSizes;

@@ -39,6 +39,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use work::Work;
 
 /// The agent's end of the writer.
@@ -80,6 +81,8 @@ pub(crate) enum Action {
     Follow,
     /// What is in the buffers becomes a trace, at that moment, where they keep the newest events.
     Save(SaveReason),
+    /// The same on command: into a file of that name, or of one that we find.
+    SaveTo(Option<PathBuf>, Sender<Result<Saved, String>>),
     /// From here on, a burst: it ends by itself.
     Burst(Burst),
     /// A burst that began by itself, by the number of what began it.
@@ -107,6 +110,15 @@ pub(crate) enum SaveReason {
     Moment(SaveMoments),
     /// A trigger, by its number, and the thread on which it happened, if it did on one.
     Trigger(usize, Option<u32>),
+}
+
+/// The newest events, which are a trace now.
+#[derive(Debug)]
+pub(crate) struct Saved {
+    pub(crate) path: PathBuf,
+    /// How far back they go.
+    pub(crate) span: Duration,
+    pub(crate) progress: Progress,
 }
 
 /// The writer comes to a point, says how far it has come, and waits there for whoever asked it.
@@ -178,6 +190,19 @@ pub(crate) struct Progress {
     pub(crate) bytes: u64,
     /// CPU time that the writer has used since it was started, in ns.
     pub(crate) cpu: u64,
+    /// Where only the newest events are kept.
+    pub(crate) newest: Option<Newest>,
+}
+
+/// The newest events, and what was before them.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Newest {
+    /// How far back they go.
+    pub(crate) span: Duration,
+    /// Records that were read since the agent came: passed, or saved.
+    pub(crate) read: u64,
+    /// Bytes that were saved.
+    pub(crate) bytes: u64,
 }
 
 /// A trace to be begun.
@@ -211,6 +236,8 @@ pub(crate) struct Setup {
     pub(crate) empty: Returns,
     /// Where what is not written outlives the process.
     pub(crate) commits: Option<Commits>,
+    /// Why the newest events could not be saved.
+    pub(crate) unsaved: Option<io::Error>,
 }
 
 impl Setup {

@@ -95,6 +95,15 @@ pub trait Agent {
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure>;
 
+    /// Writes the newest events, which become a trace: into a file of that name, or of one that the agent finds. Called when there is a trace.
+    ///
+    /// # Errors
+    /// The agent does not keep them ([`ErrorCode::Unavailable`]), or they can't be written.
+    fn save(&mut self, file: Option<&str>) -> Result<Ended, Failure> {
+        let _ = file;
+        Err(unavailable(NOT_KEPT))
+    }
+
     /// Writes what is known now, and answers where to; none if it is in the trace. Called when there is a trace.
     ///
     /// # Errors
@@ -137,6 +146,9 @@ pub trait Agent {
     /// It can't; everything goes on.
     fn detach(&mut self) -> Result<Option<Ended>, Failure>;
 }
+
+/// What an agent answers that keeps no events to be saved.
+pub const NOT_KEPT: &str = "only with overflow=ring are the newest events kept, to be saved";
 
 /// What an agent answers to a command that it can't do.
 pub fn unavailable(message: impl Into<String>) -> Failure {

@@ -60,7 +60,7 @@ pub struct Trace {
     pub format: OutputFormat,
     /// Where it goes.
     pub to: Destination,
-    /// The file's name. None for a stream.
+    /// The file's name. None for a stream, and where the newest events are kept.
     pub file: Option<String>,
 }
 
@@ -134,6 +134,8 @@ pub enum Answer {
         /// The one under way.
         started: Trace,
     },
+    /// `saved`: the newest events are a trace now, which began so long before its end.
+    Saved(Ended),
     /// `snapshot`: it is written.
     Snapshot {
         /// Of what.
@@ -175,6 +177,13 @@ pub enum Notice {
         ended: Ended,
         /// What went wrong; empty if nothing did.
         message: String,
+    },
+    /// `traceSaved`: the newest events are a trace now.
+    TraceSaved {
+        /// What it was saved for: `command`, a moment, or a trigger as the option `save` has it.
+        reason: String,
+        /// The trace.
+        saved: Ended,
     },
     /// `state`: paused or resumed, by a client, or by a burst that begins or ends.
     State(State),
@@ -335,6 +344,7 @@ impl Answer {
             Self::Rotated { ended, started } => Element::new("rotated")
                 .with_child(ended.write(Element::new("ended")))
                 .with_child(started.write(Element::new("started"))),
+            Self::Saved(saved) => saved.write(Element::new("saved")),
             Self::Snapshot { kind, file } => Element::new("snapshot")
                 .with("kind", kind)
                 .with_some("file", file.as_ref()),
@@ -361,6 +371,7 @@ impl Answer {
                 ended: Ended::read(&part.needed_child("ended")?)?,
                 started: Trace::read(&part.needed_child("started")?)?,
             },
+            "saved" => Self::Saved(Ended::read(&part)?),
             "snapshot" => Self::Snapshot {
                 kind: part.needed_as("kind", SnapshotKind::parse)?,
                 file: part.text("file"),
@@ -428,6 +439,9 @@ impl Notice {
                 let element = Element::new("traceEnded").with("reason", reason);
                 ended.write(element).with_some("message", message)
             }
+            Self::TraceSaved { reason, saved } => {
+                saved.write(Element::new("traceSaved").with("reason", cut(reason)))
+            }
             Self::State(state) => Element::new("state").with("state", state),
             Self::StreamLost { message } => {
                 Element::new("streamLost").with("message", cut(message))
@@ -450,6 +464,10 @@ impl Notice {
                 reason: part.needed_as("reason", EndReason::parse)?,
                 ended: Ended::read(&part)?,
                 message: part.text("message").unwrap_or_default(),
+            },
+            "traceSaved" => Self::TraceSaved {
+                reason: part.needed("reason")?.to_owned(),
+                saved: Ended::read(&part)?,
             },
             "state" => Self::State(part.needed_as("state", State::parse)?),
             "streamLost" => Self::StreamLost {

@@ -42,6 +42,11 @@ pub enum Command {
         /// Where to; without it, the agent finds a name. Not for a trace that goes to a client.
         file: Option<String>,
     },
+    /// `save`: write the newest events, where only those are kept.
+    Save {
+        /// Where to; without it, the agent finds a name.
+        file: Option<String>,
+    },
     /// `snapshot`: write what is known now.
     Snapshot {
         /// Of what.
@@ -94,6 +99,8 @@ words! {
         File = "file",
         /// To the client that has the data stream.
         Stream = "stream",
+        /// Nowhere yet: the newest events are kept, and become a trace when they are saved. No trace can be asked to go there.
+        Ring = "ring",
     }
 }
 
@@ -127,7 +134,7 @@ pub struct BadRequest {
 
 impl Command {
     /// The names of all commands.
-    pub const NAMES: [&'static str; 15] = [
+    pub const NAMES: [&'static str; 16] = [
         "setOutputFormat",
         "start",
         "stop",
@@ -136,6 +143,7 @@ impl Command {
         "burst",
         "go",
         "rotate",
+        "save",
         "snapshot",
         "forceGc",
         "setFilters",
@@ -156,6 +164,7 @@ impl Command {
             Self::Burst(_) => "burst",
             Self::Go => "go",
             Self::Rotate { .. } => "rotate",
+            Self::Save { .. } => "save",
             Self::Snapshot { .. } => "snapshot",
             Self::ForceGc => "forceGc",
             Self::SetFilters { .. } => "setFilters",
@@ -182,7 +191,7 @@ impl Command {
             ),
             Self::Burst(BurstLimit::Time(time)) => element.with("for", time.show()),
             Self::Burst(BurstLimit::Events(events)) => element.with("count", events),
-            Self::Rotate { file } => element.with_some("file", file.as_ref()),
+            Self::Rotate { file } | Self::Save { file } => element.with_some("file", file.as_ref()),
             Self::Snapshot { kind, file } => {
                 element.with("kind", kind).with_some("file", file.as_ref())
             }
@@ -214,6 +223,10 @@ impl Command {
             "rotate" => {
                 let file = file(&part(&["file"], &[])?)?;
                 Ok(Self::Rotate { file })
+            }
+            "save" => {
+                let file = file(&part(&["file"], &[])?)?;
+                Ok(Self::Save { file })
             }
             "snapshot" => {
                 let part = part(&["kind", "file"], &[])?;
@@ -323,7 +336,11 @@ fn output_format(part: &Part<'_>) -> Result<Command, Failure> {
 }
 
 fn start(part: &Part<'_>) -> Result<Start, Failure> {
-    let to = part.parsed("to", Destination::parse)?;
+    let to = part.parsed("to", |word| {
+        let to = Destination::parse(word).ok();
+        let to = to.filter(|to| *to != Destination::Ring);
+        to.ok_or_else(|| "no such value; allowed are file, stream".to_owned())
+    })?;
     let file = file(part)?;
     if to == Some(Destination::Stream) && file.is_some() {
         return Err(part.invalid("@file", "the stream has no file"));

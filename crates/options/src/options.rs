@@ -537,7 +537,8 @@ fn can_be_a_ring(options: &Options) -> Result<(), String> {
         "execdetails=false".to_owned()
     } else if options.format == OutputFormat::None {
         "format=none".to_owned()
-    } else if options.server != Server::Standalone {
+    } else if options.begins_idle() {
+        // A client, or the program, would begin a trace.
         format!("server={}", options.server)
     } else if !options.bursts.is_empty() {
         "burst".to_owned()

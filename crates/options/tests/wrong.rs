@@ -745,8 +745,12 @@ fn wrong_options_say_what_is_wrong() {
             "option overflow at byte 9: ring can't be had with format=none",
         ),
         (
-            "overflow=ring,server=enabled",
-            "option overflow at byte 9: ring can't be had with server=enabled",
+            "overflow=ring,server=controlled",
+            "option overflow at byte 9: ring can't be had with server=controlled",
+        ),
+        (
+            "overflow=ring,server=application",
+            "option overflow at byte 9: ring can't be had with server=application",
         ),
         (
             "overflow=ring,burst=at:1s",

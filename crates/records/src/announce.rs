@@ -94,19 +94,24 @@ pub struct MarkInfo {
     pub text: Box<str>,
 }
 
-/// How many of them there are.
+/// Bytes of all that there are.
 static MARKS: AtomicU64 = AtomicU64::new(0);
 
 impl MarkInfo {
     /// One more on its way.
     pub fn new(number: u64, text: Box<str>) -> Self {
-        MARKS.fetch_add(1, Ordering::Relaxed);
-        Self { number, text }
+        let mark = Self { number, text };
+        MARKS.fetch_add(mark.bytes(), Ordering::Relaxed);
+        mark
     }
 
-    /// How many are there that the writer has not come to.
+    /// Bytes that those take to which the writer has not come.
     pub fn on_their_way() -> u64 {
         MARKS.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> u64 {
+        (size_of::<Self>() + self.text.len()) as u64
     }
 }
 
@@ -118,7 +123,7 @@ impl From<(u64, Box<str>)> for MarkInfo {
 
 impl Drop for MarkInfo {
     fn drop(&mut self) {
-        MARKS.fetch_sub(1, Ordering::Relaxed);
+        MARKS.fetch_sub(self.bytes(), Ordering::Relaxed);
     }
 }
 

@@ -164,6 +164,7 @@ impl Bench {
             woken,
             empty,
             commits: None,
+            unsaved: None,
         });
         let writer = writer.expect("a thread");
         let exchange = exchange(supply, full_sender, wake, when_full);

@@ -171,6 +171,9 @@ impl Work {
                 self.open(at, next, OpenCalls::Enter);
             }
             Action::Save(reason) => self.save(at, reason),
+            Action::SaveTo(file, answer) => {
+                let _ = answer.send(self.save_to(at, file, None)); // nobody may wait for it any more
+            }
             Action::Follow => {
                 if self.files.as_ref().is_some_and(|files| files.is_ending) {
                     self.follow(at);

@@ -5,6 +5,7 @@ use super::super::{Burst, Setup, format};
 use crate::buffer::record::Code;
 use crate::{control, log};
 use jtrail_control::State;
+use jtrail_options::Overflow;
 use jtrail_records::Translator;
 use jtrail_records::read::{Run, Sink};
 
@@ -20,6 +21,12 @@ pub(super) fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut boo
         if output.is_stream() {
             // The channel tells; the trace is over, and another one may follow.
             setup.output = None;
+            bytes.clear();
+            return;
+        }
+        if setup.options.overflow == Overflow::Ring {
+            // What was to be saved is lost, and what comes is not.
+            (setup.output, setup.unsaved) = (None, Some(error));
             bytes.clear();
             return;
         }
@@ -96,6 +103,8 @@ pub(super) struct Flushing<'a> {
     /// With how many bytes the file is full, and what is left of it then that it is not worth to go on for; where it is bounded.
     pub(super) bound: Option<(u64, u64)>,
     pub(super) is_full: bool,
+    /// Records that were read.
+    pub(super) read: u64,
 }
 
 impl Flushing<'_> {
@@ -160,24 +169,28 @@ impl Sink for Flushing<'_> {
             return 0; // behind each of them, a burst may be over
         }
         let taken = self.translator.run(thread, run);
+        self.read += taken as u64;
         self.check();
         taken
     }
 
     fn enter(&mut self, thread: u32, time: u64, method: u32) {
         self.translator.enter(thread, time, method);
+        self.read += 1;
         self.count(time);
         self.check();
     }
 
     fn leave(&mut self, thread: u32, time: u64, method: u32) {
         self.translator.leave(thread, time, method);
+        self.read += 1;
         self.count(time);
         self.check();
     }
 
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
         self.translator.coded(thread, time, code, payload);
+        self.read += 1;
         match code {
             Code::Snapshot => snapshot(self.translator, self.setup, time),
             Code::Burst => {

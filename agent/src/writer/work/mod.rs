@@ -11,7 +11,7 @@ mod traces;
 use super::files::Files;
 use super::merge::Merge;
 use super::windows::Windows;
-use super::{Acted, Action, Command, Progress, Setup};
+use super::{Acted, Action, Command, Newest, Progress, Setup};
 use super::{Announcement, Message};
 use crate::buffer::Full;
 use crate::clock;
@@ -239,6 +239,14 @@ impl Work {
             progress.totals.lost += unwritten.iter().map(|(_, events)| events).sum::<u64>();
             progress.bytes = output.written();
         }
+        if let (Some(ring), Some(trace)) = (&self.ring, &self.trace) {
+            let ticks = self.setup.now().saturating_sub(self.written);
+            let span = trace.timeline.time_of(ticks);
+            progress.newest = Some(Newest {
+                span,
+                ..ring.newest
+            });
+        }
     }
 
     /// Writes what happened up to that tick.
@@ -271,6 +279,7 @@ impl Work {
             ended_at: 0,
             bound,
             is_full: false,
+            read: 0,
         };
         let is_whole = loop {
             let told = trace.compilations.first().filter(|time| *time <= limit);
@@ -285,6 +294,9 @@ impl Work {
             sink.check();
         };
         let (ended, at, is_full) = (sink.ended, sink.ended_at, sink.is_full);
+        if let Some(ring) = &mut self.ring {
+            ring.newest.read += sink.read;
+        }
         self.have_ended(ended, at);
         match is_whole {
             _ if is_full => Merged::FileFull,

@@ -2,9 +2,9 @@
 //! is kept of them. When something happens, what is there becomes a trace, which begins with the calls that are open then.
 
 use super::super::preamble::{self, Identity};
-use super::super::{NextTrace, Output, SaveReason, Setup, hostname};
+use super::super::{Newest, NextTrace, Output, SaveReason, Saved, Setup, hostname};
 use super::{Merged, Work};
-use crate::{agent, log, objects};
+use crate::{agent, control, log, objects};
 use jtrail_formats::Format;
 use jtrail_model::{Event, Timestamp};
 use jtrail_options::{Options, Overflow, SaveMoments, Target};
@@ -23,6 +23,9 @@ const PAUSE: Duration = Duration::from_secs(10);
 pub(super) struct Ring {
     /// When it made a trace last.
     last: Option<Instant>,
+    /// A trace has the name that the options give.
+    has_first: bool,
+    pub(super) newest: Newest,
     /// What opens a trace of which nothing is written.
     opening: Vec<Event<'static>>,
     pub(super) identity: Identity,
@@ -36,6 +39,8 @@ impl Ring {
     pub(super) fn of(options: &Options) -> Option<Self> {
         (options.overflow == Overflow::Ring).then(|| Self {
             last: None,
+            has_first: false,
+            newest: Newest::default(),
             opening: Vec::new(),
             identity: Identity::default(),
             told_again: VecDeque::new(),
@@ -114,8 +119,12 @@ impl Work {
 
     /// Where the process is killed from now on, the newest events are those of the next trace.
     fn go_on_to_next(&mut self, first: &Path) {
+        let next = match &self.ring {
+            Some(ring) if !ring.has_first => first.to_owned(),
+            _ => next_of(first),
+        };
         if let Some(commits) = &mut self.setup.commits
-            && let Err(error) = commits.go_to(&next_of(first))
+            && let Err(error) = commits.go_to(&next)
         {
             self.give_spool_up(&error);
         }
@@ -128,71 +137,104 @@ impl Work {
         }
     }
 
-    /// Writes what was recorded up to the tick `at` and is still there.
+    /// Writes what was recorded up to the tick `at` and is still there, and says so.
     pub(super) fn save(&mut self, at: u64, reason: SaveReason) {
-        let (Some(ring), Some(trace)) = (&mut self.ring, &self.trace) else {
-            return;
-        };
-        let is_soon = ring.last.is_some_and(|last| last.elapsed() < PAUSE);
+        let last = self.ring.as_ref().and_then(|ring| ring.last);
+        let is_soon = last.is_some_and(|last| last.elapsed() < PAUSE);
         if is_soon && reason == SaveReason::Moment(SaveMoments::OUT_OF_MEMORY) {
             return;
         }
+        let (reason, trigger) = match reason {
+            SaveReason::Moment(moment) => (moment.to_string(), None),
+            SaveReason::Trigger(number, thread) => {
+                let bursts = self.setup.bursts.as_ref();
+                let trigger = bursts.map_or_else(String::new, |all| all.trigger(number));
+                (trigger.clone(), Some((trigger, thread)))
+            }
+        };
+        match self.save_to(at, None, trigger) {
+            Ok(saved) => {
+                let (span, events) = (saved.span.as_secs_f64(), saved.progress.totals.events());
+                let path = saved.path.display();
+                log::say(&format!(
+                    "the last {span:.3} s, {events} events, are in {path} ({reason})"
+                ));
+                control::tell_saved(&reason, &saved);
+            }
+            Err(problem) => log::say(&format!(
+                "{problem}; the program goes on, and so does recording"
+            )),
+        }
+    }
+
+    /// Writes what was recorded up to the tick `at` and is still there, to a file of that name, or of the next one. The trace tells what triggered it, and on
+    /// which thread.
+    ///
+    /// # Errors
+    /// A sentence that says why there is no such trace.
+    pub(super) fn save_to(
+        &mut self,
+        at: u64,
+        file: Option<PathBuf>,
+        trigger: Option<(String, Option<u32>)>,
+    ) -> Result<Saved, String> {
+        let (Some(ring), Some(trace)) = (&mut self.ring, &self.trace) else {
+            return Err("there is nothing to save".into());
+        };
         let timeline = trace.timeline;
         let begin = self.setup.now().min(at);
         let begin = self.merge.next().unwrap_or(begin).min(begin);
-        let options = Arc::clone(&self.setup.options);
+        let mut options = (*self.setup.options).clone();
         let target = options
             .file
             .expand(std::process::id(), SystemTime::now(), &hostname());
-        let Target::Path(first) = &target else {
-            return; // options don't let it be
+        let Target::Path(first) = target else {
+            return Err("the standard output is the program's".into()); // options don't let it be
         };
+        if let Some(agent) = agent::if_loaded() {
+            options.filter = (*agent.filter()).clone();
+        }
         // The first one takes the place of a file of its name, as any trace does.
-        let (path, output) = match ring.last {
-            None => (first.clone(), Output::open(&target)),
-            Some(_) => Output::create_numbered(first, &mut 1),
-        };
-        let output = match output {
-            Ok(output) => output,
-            Err(error) => {
-                log::say(&format!(
-                    "cannot save to {}: {error}; the program goes on, and so does recording",
-                    path.display()
-                ));
-                return;
+        let named = file.or_else(|| (!ring.has_first).then(|| first.clone()));
+        let (path, output) = match named {
+            Some(path) => {
+                let output = Output::open(&Target::Path(path.clone()));
+                (path, output)
             }
+            None => Output::create_numbered(&first, &mut 1),
         };
+        let output =
+            output.map_err(|error| format!("cannot save to {}: {error}", path.display()))?;
+        ring.has_first |= path == first;
         ring.last = Some(Instant::now());
         let next = NextTrace {
-            options,
+            options: Arc::new(options),
             output,
             target: path.display().to_string(),
         };
         self.open(begin, next, OpenCalls::Enter);
         self.merge_until(at);
-        let reason = match reason {
-            SaveReason::Moment(moment) => moment.to_string(),
-            SaveReason::Trigger(number, thread) => {
-                let bursts = self.setup.bursts.as_ref();
-                let trigger = bursts.map_or_else(String::new, |all| all.trigger(number));
-                if let Some(trace) = &mut self.trace {
-                    trace.translator.burst(at, thread, &trigger);
-                }
-                trigger
-            }
-        };
+        if let (Some((trigger, thread)), Some(trace)) = (trigger, &mut self.trace) {
+            trace.translator.burst(at, thread, &trigger);
+        }
         let end = self.setup.now().min(at);
         self.close(end);
-        if self.has_failed {
-            return; // it is told
+        self.go_on_to_next(&first);
+        if let Some(error) = self.setup.unsaved.take() {
+            let path = path.display();
+            return Err(format!(
+                "cannot write {path}: {error}; what is not in it of the newest events is lost"
+            ));
         }
-        self.go_on_to_next(first);
-        let span = timeline.time_of(end - begin).as_secs_f64();
-        let events = self.progress.lock().totals.events();
-        log::say(&format!(
-            "the last {span:.3} s, {events} events, are in {} ({reason})",
-            path.display()
-        ));
+        let progress = *self.progress.lock();
+        if let Some(ring) = &mut self.ring {
+            ring.newest.bytes += progress.bytes;
+        }
+        Ok(Saved {
+            path,
+            span: timeline.time_of(end - begin),
+            progress,
+        })
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{clock, log, objects};
 use jtrail_model::{AgentDestroy, ClockNote, Event, Timestamp, TraceEnd};
 use jtrail_options::{Events, Options, OutputFormat, Overflow, Server};
 use jtrail_records::{OpenCalls, Settings, Timeline, Translator};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,8 @@ impl Work {
         let (commits, output) = (&mut self.setup.commits, &self.setup.output);
         if let (Some(commits), Some(path)) = (commits, output.as_ref().and_then(Output::path))
             && let Err(error) = commits.go_to(path)
+            // Between two file systems nothing can be renamed; the buffers of a ring are for further traces, and the folder stays where those are.
+            && !(self.ring.is_some() && error.kind() == io::ErrorKind::CrossesDevices)
         {
             self.give_spool_up(&error);
         }

@@ -4,7 +4,7 @@ use crate::Streams;
 use crate::agent::{AgentOptions, Naming, find_agent, option_text};
 use crate::attach::Jvm;
 use anyhow::bail;
-use jtrail_options::{Engine, Events, Options, OutputFormat, Server};
+use jtrail_options::{Engine, Events, Options, OutputFormat, Overflow, Server};
 use std::path::PathBuf;
 
 /// Load the agent into a JVM that runs already
@@ -37,7 +37,13 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         )?;
     } else if options.format != OutputFormat::None {
         let file = options.file.text().replace("%p", &pid.to_string());
-        writeln!(streams.err, "jtrail: JVM {pid} records into {file}")?;
+        match options.overflow {
+            Overflow::Ring => writeln!(
+                streams.err,
+                "jtrail: JVM {pid} keeps the newest events; what is saved of them is in {file}"
+            ),
+            _ => writeln!(streams.err, "jtrail: JVM {pid} records into {file}"),
+        }?;
     }
     Ok(crate::SOUND)
 }

@@ -1,7 +1,7 @@
 //! What each command does, and when it may.
 
 use super::{ClientId, Server};
-use crate::agent::{Agent, TraceRequest};
+use crate::agent::{Agent, TraceRequest, unavailable};
 use crate::answer::{Answer, EndReason, Notice, State, StreamUse, Trace};
 use crate::command::{Command, Destination, Start};
 use crate::outbox::DataStream;
@@ -23,6 +23,11 @@ impl<A: Agent> Server<A> {
 
     /// Carries out a command of a client.
     pub(super) fn execute(&mut self, id: ClientId, command: Command) -> Result<Answer, Failure> {
+        if self.keeps_newest() && needs_trace_of_its_own(&command) {
+            return Err(unavailable(
+                "the agent is a flight recorder (overflow=ring): it records until it leaves, and save writes what is newest",
+            ));
+        }
         match command {
             Command::SetOutputFormat { format } => self.set_output_format(id, &format),
             Command::Start(start) => {
@@ -61,6 +66,15 @@ impl<A: Agent> Server<A> {
             Command::Burst(limit) => self.burst(id, limit),
             Command::Go => self.agent.go().map(|()| Answer::Done),
             Command::Rotate { file } => self.rotate(file.as_deref()),
+            Command::Save { file } => {
+                self.under_way()?;
+                let saved = self.agent.save(file.as_deref())?;
+                self.tell(&Notice::TraceSaved {
+                    reason: "command".to_owned(),
+                    saved: saved.clone(),
+                });
+                Ok(Answer::Saved(saved))
+            }
             Command::Snapshot { kind, file } => {
                 self.under_way()?;
                 let file = self.agent.snapshot(kind, file.as_deref())?;
@@ -218,6 +232,12 @@ impl<A: Agent> Server<A> {
         (trace.to == Destination::Stream).then_some(trace.format)
     }
 
+    /// Whether there is nothing but the newest events.
+    fn keeps_newest(&self) -> bool {
+        let is_kept = |trace: Trace| trace.to == Destination::Ring;
+        self.agent.trace().is_some_and(is_kept)
+    }
+
     fn idle(&self) -> Result<(), Failure> {
         match self.agent.state() {
             State::Idle => Ok(()),
@@ -231,6 +251,21 @@ impl<A: Agent> Server<A> {
             state => Ok(state),
         }
     }
+}
+
+/// Whether a command begins or changes a trace that is being written.
+fn needs_trace_of_its_own(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Start(_)
+            | Command::Stop
+            | Command::Pause
+            | Command::Resume
+            | Command::Burst(_)
+            | Command::Rotate { .. }
+            | Command::Snapshot { .. }
+            | Command::Stream { release: false }
+    )
 }
 
 fn state(message: &str) -> Failure {

@@ -12,6 +12,7 @@
 //! | `pause` | – | yes | – |
 //! | `resume` | – | – | yes |
 //! | `burst` | a trace of its own | – | resumes for a while |
+//! | `save` | – | where only the newest events are kept | – |
 //! | all others | yes | yes | yes |
 //!
 //! `setOutputFormat` decides as long as no trace goes to this client; later it is answered with the format in force.

@@ -77,10 +77,16 @@ impl Wire for Kept {
     fn close(&self) {}
 }
 
-/// Has a server take the bytes. It gives so many answers, if no client sends the agent away.
+/// Has servers take the bytes, of an agent that begins idle, and of a flight recorder. Each gives so many answers, if no client sends the agent away.
 fn serve(data: &[u8], expected: usize) {
+    for puppet in [Puppet::default(), Puppet::recorder()] {
+        serve_by(puppet, data, expected);
+    }
+}
+
+fn serve_by(puppet: Puppet, data: &[u8], expected: usize) {
     let kept = Kept::default();
-    let mut server = Server::new(Puppet::default(), Settings::default(), Notifier::default());
+    let mut server = Server::new(puppet, Settings::default(), Notifier::default());
     let id = server
         .connect(Box::new(kept.clone()))
         .expect("the first client");
@@ -117,6 +123,29 @@ struct Puppet {
 }
 
 impl Puppet {
+    /// One that keeps the newest events.
+    fn recorder() -> Self {
+        let trace = Trace {
+            format: OutputFormat::Trail,
+            to: Destination::Ring,
+            file: None,
+        };
+        Self {
+            trace: Some(trace),
+            paused: false,
+        }
+    }
+
+    fn is_recorder(&self) -> bool {
+        let is_ring = |trace: &Trace| trace.to == Destination::Ring;
+        self.trace.as_ref().is_some_and(is_ring)
+    }
+
+    /// A trace that is written is under way.
+    fn assert_written(&self) {
+        assert!(self.trace.is_some() && !self.is_recorder());
+    }
+
     fn end(&mut self) -> Option<Ended> {
         let trace = self.trace.take()?;
         let figures = Figures::default();
@@ -155,10 +184,12 @@ impl Agent for Puppet {
     }
 
     fn stop(&mut self) -> Result<Ended, Failure> {
+        self.assert_written();
         Ok(self.end().expect("a trace"))
     }
 
     fn pause(&mut self) -> Result<(), Failure> {
+        self.assert_written();
         assert_eq!(self.state(), State::Recording);
         self.paused = true;
         Ok(())
@@ -189,6 +220,7 @@ impl Agent for Puppet {
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure> {
+        self.assert_written();
         let last = self.end().expect("a trace");
         let mut trace = last.trace.clone();
         assert!(trace.to == Destination::File || file.is_none());
@@ -198,8 +230,19 @@ impl Agent for Puppet {
         Ok(trace)
     }
 
-    fn snapshot(&mut self, _: SnapshotKind, file: Option<&str>) -> Result<Option<String>, Failure> {
+    fn save(&mut self, file: Option<&str>) -> Result<Ended, Failure> {
         assert_ne!(self.state(), State::Idle);
+        let mut trace = self.trace.clone().expect("a trace");
+        if !self.is_recorder() {
+            return Err(unavailable(NOT_KEPT));
+        }
+        (trace.to, trace.file) = (Destination::File, Some(file.unwrap_or("newest").to_owned()));
+        let figures = Figures::default();
+        Ok(Ended { trace, figures })
+    }
+
+    fn snapshot(&mut self, _: SnapshotKind, file: Option<&str>) -> Result<Option<String>, Failure> {
+        self.assert_written();
         Ok(file.map(str::to_owned))
     }
 

@@ -90,6 +90,11 @@ enum Action {
         /// File of the new one
         file: Option<String>,
     },
+    /// Write the newest events (overflow=ring)
+    Save {
+        /// File to write [default: that of the agent's options, or the next of such a name]
+        file: Option<String>,
+    },
     /// Write the totals so far, or the heap
     Snapshot {
         /// Of what
@@ -171,6 +176,9 @@ fn command(action: Action) -> anyhow::Result<Command> {
         }),
         Action::Go => Command::Go,
         Action::Rotate { file } => Command::Rotate {
+            file: file.map(|file| here(&file)).transpose()?,
+        },
+        Action::Save { file } => Command::Save {
             file: file.map(|file| here(&file)).transpose()?,
         },
         Action::Snapshot { kind, file } => Command::Snapshot {

@@ -1,7 +1,7 @@
 //! Answers as people and as programs read them.
 
 use crate::output::{bytes, count, time};
-use jtrail_control::{Answer, Ended, Figures, Status, StreamUse, Trace};
+use jtrail_control::{Answer, Destination, Ended, Figures, Status, StreamUse, Trace};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -11,7 +11,10 @@ fn ns(time: Duration) -> i64 {
 }
 
 fn target(trace: &Trace) -> &str {
-    trace.file.as_deref().unwrap_or("a client")
+    match trace.to {
+        Destination::Ring => "the newest events",
+        _ => trace.file.as_deref().unwrap_or("a client"),
+    }
 }
 
 /// `app.trcbin: binary, events: 48,213, lost: 0, 4.0 MiB in 1.250 s`
@@ -32,6 +35,28 @@ pub(crate) fn ended_text(name: &str, ended: &Ended) -> String {
     )
 }
 
+/// As [`ended_text`], of the trace under way. Of the newest events, `the newest events: trail, of the last
+/// 12.100 s; recorded before: 48,213, saved: 4.0 MiB`
+fn under_way_text(trace: &Ended) -> String {
+    let name = target(&trace.trace);
+    if trace.trace.to != Destination::Ring {
+        return ended_text(name, trace);
+    }
+    let Figures {
+        elapsed,
+        events,
+        bytes: saved,
+        ..
+    } = trace.figures;
+    format!(
+        "{name}: {}, of the last {}; recorded before: {}, saved: {}",
+        trace.trace.format,
+        time(ns(elapsed)),
+        count(events),
+        bytes(saved)
+    )
+}
+
 /// Writes an answer for people.
 pub(super) fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
     let started = |trace: &Trace| format!("recording {} to {}", trace.format, target(trace));
@@ -40,7 +65,7 @@ pub(super) fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
         Answer::EnabledOutputFormat(format) => writeln!(out, "{format}"),
         Answer::Done => writeln!(out, "done"),
         Answer::Started(trace) => writeln!(out, "{}", started(trace)),
-        Answer::Ended(last) => writeln!(out, "{}", ended(last)),
+        Answer::Ended(last) | Answer::Saved(last) => writeln!(out, "{}", ended(last)),
         Answer::Rotated {
             ended: last,
             started: next,
@@ -60,7 +85,7 @@ fn status_text(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     let mut line = |name: &str, value: String| writeln!(out, "{name:<10}{value}");
     line("state", status.state.to_string())?;
     if let Some(trace) = &status.trace {
-        line("trace", ended_text(target(&trace.trace), trace))?;
+        line("trace", under_way_text(trace))?;
     }
     line(
         "process",
@@ -120,6 +145,7 @@ pub(super) fn json(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
         }
         Answer::Started(trace) => ("started", trace_json(trace)),
         Answer::Ended(ended) => ("ended", ended_json(ended)),
+        Answer::Saved(saved) => ("saved", ended_json(saved)),
         Answer::Rotated { ended, started } => (
             "rotated",
             json!({"ended": ended_json(ended), "started": trace_json(started)}),
