@@ -53,10 +53,8 @@ fn native_threads_attach_and_detach() {
     for jdk in Jdk::require(&VERSIONS) {
         let bench = Bench::of_native(&jdk);
         let kinds = ["methods+threads+monitors+gc", "methods+threads+alloc"];
-        // From 19 to 21, HotSpot can't forget such threads once it has told of their allocations, and no agent may come any more.
-        let is_faulty = (19..22).contains(&jdk.feature);
-        let turns = if is_faulty { 2 } else { 12 };
-        for turn in 0..turns {
+        const TURNS: usize = 12;
+        for turn in 0..TURNS {
             let file = format!("trace-{turn}");
             bench
                 .attach(&file, &["--events", kinds[turn % 2]])
@@ -70,19 +68,9 @@ fn native_threads_attach_and_detach() {
             });
             bench.detach();
         }
-        for _ in 0..3 {
-            let more = bench.attach("more", &[]);
-            assert_eq!(more.is_err(), is_faulty, "JDK {}: {more:?}", jdk.feature);
-            if !is_faulty {
-                break;
-            }
-            sleep(Duration::from_millis(60));
-        }
         let (folder, output) = bench.end();
-        for told in ["; what was on stays on", "jtrail: this JVM bears no change"] {
-            assert_eq!(output.stderr.contains(told), is_faulty, "{output}");
-        }
-        for turn in 0..turns {
+        assert!(!output.stderr.contains("jtrail: "), "{output}");
+        for turn in 0..TURNS {
             let file = folder.path().join(format!("trace-{turn}"));
             let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{turn}: {e}\n{output}"));
             trace.assert_sound(&output);

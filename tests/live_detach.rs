@@ -43,13 +43,15 @@ impl Bench {
         }
     }
 
-    /// A native program, whose threads attach to its JVM and detach.
+    /// A native program, whose threads attach to its JVM and detach. Memory that is freed is filled with ones and zeros, so that a JVM does not live long that
+    /// goes on using what it had of a thread.
     pub(crate) fn of_native(jdk: &Jdk) -> Self {
         let program = std::env::current_exe().expect("a path");
         let run = ["--exact", "--nocapture", "embed::comings_and_goings"]
             .iter()
             .fold(Run::native(program, "--ignored"), |run, arg| run.arg(arg));
-        Self::of(run.env(embed::ARGUMENTS, embed::arguments(jdk, &[])))
+        let run = run.env(embed::ARGUMENTS, embed::arguments(jdk, &[]));
+        Self::of(run.env("MALLOC_PERTURB_", "85"))
     }
 
     fn path(&self, name: &str) -> PathBuf {

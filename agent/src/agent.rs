@@ -251,8 +251,7 @@ impl Agent {
     /// # Safety
     /// `env` is the running thread's; `thread` is a live reference to it, or null.
     pub(crate) unsafe fn name_thread(&self, env: *mut JNIEnv, thread: jobject) -> Option<u32> {
-        // SAFETY: the caller's promise.
-        match unsafe { self.jvmti.thread_number(thread) }.ok()? {
+        match self.jvmti.thread_number().ok()? {
             NO_THREAD => {}
             ENDED => return None,
             number => return Some(number),
@@ -263,8 +262,7 @@ impl Agent {
         };
         // SAFETY: the caller's promise, or a local reference that the JVM just gave us.
         let number = unsafe { self.number_by_id(env, own, thread_id(env, own)) }?;
-        // SAFETY: the caller's promise.
-        unsafe { self.jvmti.set_thread_number(thread, number) }.ok()?;
+        self.jvmti.set_thread_number(number).ok()?;
         Some(number)
     }
 
@@ -352,8 +350,7 @@ impl Agent {
     /// # Safety
     /// As for [`Self::name_thread`]; `thread` is not null.
     pub(crate) unsafe fn forget_thread(&self, env: *mut JNIEnv, thread: jobject) {
-        // SAFETY: the caller's promise.
-        let _ = unsafe { self.jvmti.set_thread_number(thread, ENDED) };
+        let _ = self.jvmti.set_thread_number(ENDED);
         // SAFETY: the caller's promise.
         self.numbers.lock().end(unsafe { thread_id(env, thread) });
     }
@@ -363,11 +360,9 @@ impl Agent {
     /// # Safety
     /// As for [`Self::forget_thread`].
     pub(crate) unsafe fn pass_over_thread(&self, env: *mut JNIEnv, thread: jobject) {
+        let _ = self.jvmti.set_thread_number(ENDED);
         // SAFETY: the caller's promise.
-        unsafe {
-            let _ = self.jvmti.set_thread_number(thread, ENDED);
-            self.thread_has_number(env, thread, ENDED);
-        }
+        unsafe { self.thread_has_number(env, thread, ENDED) };
     }
 
     /// The running thread's buffer, when its number is known to be `thread`.

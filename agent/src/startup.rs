@@ -131,11 +131,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     // SAFETY: the caller's promise.
     let (jvmti, objects) = unsafe { environments(vm, &options, moment) }?;
     let all = [Some(jvmti), objects.as_ref().map(|objects| objects.jvmti)];
-    let dispose = || {
-        all.into_iter()
-            .flatten()
-            .for_each(|jvmti| _ = jvmti.dispose())
-    };
+    let dispose = || all.into_iter().flatten().for_each(Jvmti::dispose);
     let bursts = Bursts::of(&options).map_err(|e| {
         dispose();
         format!("no memory for triggers: {e}")
@@ -308,7 +304,7 @@ unsafe fn environments(
         // SAFETY: the caller's promise.
         .and_then(|()| unsafe { hooks::objects(vm, options) })
         .map(|objects| (jvmti, objects))
-        .inspect_err(|_| _ = jvmti.dispose())
+        .inspect_err(|_| jvmti.dispose())
 }
 
 /// Lets it all begin.

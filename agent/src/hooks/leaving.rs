@@ -19,7 +19,7 @@ use crate::buffer::live;
 use crate::instrument::sites;
 use crate::jni::{Hook, with_frame};
 use crate::jvmti::abi::Event;
-use crate::jvmti::{NO_CHANGE, Result, frames};
+use crate::jvmti::{Result, frames};
 use crate::{guard, log, pending};
 use jni::sys::{JNIEnv, jmethodID};
 use jtrail_options::{AllocMode, Events};
@@ -115,14 +115,9 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
         // SAFETY: the running thread's environment, and nobody else has the agent any more, or uses these.
         unsafe { forget_references(agent, env) };
     }
-    let is_gone = agent.jvmti.dispose();
+    agent.jvmti.dispose();
     if let Some(objects) = agent.objects.get() {
         objects.jvmti.dispose();
-    }
-    if !is_gone {
-        log::say(&format!(
-            "{NO_CHANGE}; what was on stays on, and does nothing"
-        ));
     }
     if !is_empty {
         log::say("a thread is stopped in the middle of the agent, whose memory stays for that");

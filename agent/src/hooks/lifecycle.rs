@@ -98,10 +98,7 @@ pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
 fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
     match starts {
         true => _ = ensure_live(agent, env),
-        false => {
-            go_live_once(agent, env);
-            switch::live(agent);
-        }
+        false => go_live_once(agent, env),
     }
     if object::is_told_by_jvm(&agent.options) && agent.kinds().contains(Events::ALLOC) {
         object::wake(env);

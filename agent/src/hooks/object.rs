@@ -47,7 +47,7 @@ pub(crate) unsafe fn environment(
     capabilities::add(jvmti, |potential| {
         capabilities::of_objects(potential, options)
     })
-    .inspect_err(|_| _ = jvmti.dispose())?;
+    .inspect_err(|_| jvmti.dispose())?;
     // SAFETY: the caller's promise.
     let vm = unsafe { Vm::new(vm) };
     Ok(Some(Objects::new(vm, jvmti, options)))
@@ -154,7 +154,7 @@ unsafe fn use_up_if_beside(jvmti: Jvmti, env: *mut JNIEnv, new: jobject, size: u
 }
 
 unsafe extern "system" fn allocated(
-    jvmti: RawEnv,
+    _jvmti: RawEnv,
     env: *mut JNIEnv,
     thread: jobject,
     new: jobject,
@@ -162,10 +162,6 @@ unsafe extern "system" fn allocated(
     size: jlong,
 ) {
     guard::run("an allocation", || {
-        if thread.is_null() {
-            // SAFETY: the callback's own.
-            unsafe { Jvmti::from_raw(jvmti) }.thread_attaches();
-        }
         if IS_WAKING.load(Ordering::Relaxed) && WAKING.get().is_some() {
             return WAKING.set(Some(true));
         }

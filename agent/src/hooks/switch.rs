@@ -11,7 +11,6 @@ use crate::jvmti::abi::Event;
 use crate::log;
 use jni::sys::JNIEnv;
 use jtrail_options::{AllocMode, Engine, Events, Options};
-use std::sync::atomic::Ordering;
 
 const MONITORS: [Event; 4] = [
     Event::MonitorContendedEnter,
@@ -79,16 +78,9 @@ fn wanted(agent: &Agent, kinds: Events) -> Vec<(Jvmti, Event)> {
 /// When it refuses, as a sentence.
 pub(super) fn begin(agent: &Agent) -> Result<(), String> {
     for (jvmti, event) in wanted(agent, agent.kinds()) {
-        // Where the agent comes later, allocations are told last: a JVM may bear no change behind (`jvmti::events`).
-        if !(is_of_objects(event) && agent.is_coming.load(Ordering::Acquire)) {
-            jvmti.enable(event).map_err(|e| e.to_string())?;
-        }
+        jvmti.enable(event).map_err(|e| e.to_string())?;
     }
     Ok(())
-}
-
-fn is_of_objects(event: Event) -> bool {
-    matches!(event, Event::SampledObjectAlloc | Event::VmObjectAlloc)
 }
 
 /// Switches these kinds on, and all others off; `filters` says that others are in force since the last time. How many classes were
@@ -137,7 +129,7 @@ pub(crate) fn switch(
     Ok(rewritten)
 }
 
-/// Switches on what would have come too early before the JVM was ready, or the agent.
+/// Switches on what would have come too early before the JVM was ready.
 pub(super) fn live(agent: &Agent) {
     if let Err(error) = begin(agent) {
         log::say(&format!(

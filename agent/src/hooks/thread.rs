@@ -35,8 +35,7 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
             return; // it will be among the first threads
         }
         // Java code may have run on it before, to make its `Thread`, which then had no name yet.
-        // SAFETY: the callback's own reference.
-        let was_named = unsafe { has_number(agent, thread) };
+        let was_named = agent.jvmti.thread_number().is_ok_and(|n| n != NO_THREAD);
         // SAFETY: likewise.
         if let Some(number) = unsafe { agent.name_thread(env, thread) } {
             if was_named {
@@ -54,25 +53,6 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
             );
         }
     });
-}
-
-/// Whether the running thread, which starts, has its number already.
-///
-/// # Safety
-/// `thread` is a live reference to it.
-unsafe fn has_number(agent: &Agent, thread: jobject) -> bool {
-    // SAFETY: the caller's promise.
-    if unsafe { agent.jvmti.thread_number(thread) }.is_ok_and(|number| number != NO_THREAD) {
-        return true;
-    }
-    // What JVM 21 keeps for a thread before its `Thread` is there, it does not find again. The buffer knows the number.
-    let Some(buffer) = agent.buffer_if_any() else {
-        return false;
-    };
-    // SAFETY: the running thread's own buffer.
-    let (_, number) = unsafe { buffer.owners() };
-    // SAFETY: the caller's promise.
-    number != NO_THREAD && unsafe { agent.jvmti.set_thread_number(thread, number) }.is_ok()
 }
 
 /// On the thread that ends, after the last of its Java code. The JVM also says so of the thread that

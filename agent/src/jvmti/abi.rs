@@ -27,8 +27,6 @@ impl Error {
     pub(crate) const WRONG_PHASE: Self = Self(112);
     pub(crate) const UNMODIFIABLE_CLASS: Self = Self(79);
     pub(crate) const ABSENT_INFORMATION: Self = Self(101);
-    /// None of the JVM's: see [`super::events`].
-    pub(crate) const EVENTS_STAY: Self = Self(-1);
 }
 
 /// A capability: a bit of the header's bit field.

@@ -28,9 +28,6 @@ pub(crate) struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.error == Error::EVENTS_STAY {
-            return write!(f, "{}", super::events::NO_CHANGE);
-        }
         write!(
             f,
             "the JVM's {} answered error {}",
@@ -106,14 +103,6 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 impl Jvmti {
-    /// The environment that a callback comes from.
-    ///
-    /// # Safety
-    /// It is alive.
-    pub(crate) unsafe fn from_raw(env: RawEnv) -> Self {
-        Self(env)
-    }
-
     /// Frees memory that the JVM gave us.
     ///
     /// # Safety
@@ -258,26 +247,24 @@ impl Jvmti {
 
     /// The number that we keep with the running thread; 0 if none.
     ///
-    /// # Safety
-    /// `thread` is a live reference to it, or null. Asked of another that ends just then, HotSpot crashes.
-    pub(crate) unsafe fn thread_number(self, thread: jobject) -> Result<u32> {
+    /// Never asked by a reference, be it to the same thread: HotSpot 19 to 21 (JDK-8319935, mended in 22) makes what it keeps of a native thread when that
+    /// attaches and the allocation of its own `Thread` is told, does not find it by that `Thread`, and makes another one (`JvmtiThreadState`). Only that one goes
+    /// with the thread, and each event that is switched later, by whatever agent, counts down in the freed memory of the thread that the first one is of.
+    pub(crate) fn thread_number(self) -> Result<u32> {
         let mut data = ptr::null_mut();
-        // SAFETY: the caller's promise; `data` takes the answer.
+        // SAFETY: a null thread is the running one; `data` takes the answer.
         check("GetThreadLocalStorage", unsafe {
-            abi::get_thread_local_storage(self.0, thread, &mut data)
+            abi::get_thread_local_storage(self.0, ptr::null_mut(), &mut data)
         })?;
         Ok(data as usize as u32)
     }
 
     /// Keeps a number with the running thread.
-    ///
-    /// # Safety
-    /// As for [`Self::thread_number`].
-    pub(crate) unsafe fn set_thread_number(self, thread: jobject, number: u32) -> Result<()> {
+    pub(crate) fn set_thread_number(self, number: u32) -> Result<()> {
         let data = ptr::without_provenance::<c_void>(number as usize);
-        // SAFETY: the caller's promise; the JVM only keeps the value.
+        // SAFETY: a null thread is the running one; the JVM only keeps the value.
         check("SetThreadLocalStorage", unsafe {
-            abi::set_thread_local_storage(self.0, thread, data)
+            abi::set_thread_local_storage(self.0, ptr::null_mut(), data)
         })
     }
 

@@ -9,6 +9,5 @@ mod objects;
 mod threads;
 
 pub(crate) use env::{Failure, Jvmti, Lines, Phase, Result, ThreadNames, text};
-pub(crate) use events::NO_CHANGE;
 pub(crate) use heap::{Onward, Passed, Reference};
 pub(crate) use threads::{ExtensionFunction, frames};
