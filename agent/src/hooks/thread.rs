@@ -36,7 +36,7 @@ pub(super) unsafe extern "system" fn start(_jvmti: RawEnv, env: *mut JNIEnv, thr
         }
         // Java code may have run on it before, to make its `Thread`, which then had no name yet.
         let was_named = agent.jvmti.thread_number().is_ok_and(|n| n != NO_THREAD);
-        // SAFETY: likewise.
+        // SAFETY: the callback's own reference.
         if let Some(number) = unsafe { agent.name_thread(env, thread) } {
             if was_named {
                 // SAFETY: likewise.
