@@ -16,18 +16,36 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 use std::ptr::NonNull;
 
+/// Memory of a chunk that nobody ever had. It is touched when somebody takes it, not before: where it is a file's, the first touch of some hundred
+/// chunks takes longer than a JVM takes to start.
+#[derive(Debug)]
+struct Fresh(NonNull<u8>);
+
+// SAFETY: it is plain memory that whoever receives it owns.
+unsafe impl Send for Fresh {}
+
+impl Fresh {
+    fn into_chunk(self) -> Chunk {
+        // SAFETY: `of` was promised so much memory, aligned and of all zeros, and each place is taken once.
+        unsafe { Chunk::new(self.0, CHUNK_BYTES, false) }
+    }
+}
+
 /// Where threads get empty chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct Supply {
     returned: Receiver<Chunk>,
-    fresh: Receiver<Chunk>,
+    fresh: Receiver<Fresh>,
 }
 
 impl Supply {
     /// An empty chunk, if there is one.
     pub(super) fn try_take(&self) -> Result<Chunk, TryRecvError> {
         match self.returned.try_recv() {
-            Err(TryRecvError::Empty) => self.fresh.try_recv().map_err(|_| TryRecvError::Empty),
+            Err(TryRecvError::Empty) => match self.fresh.try_recv() {
+                Ok(fresh) => Ok(fresh.into_chunk()),
+                Err(_) => Err(TryRecvError::Empty),
+            },
             other => other,
         }
     }
@@ -54,7 +72,7 @@ impl Supply {
 #[derive(Clone, Debug)]
 pub(crate) struct Returns {
     returned: Sender<Chunk>,
-    fresh: Receiver<Chunk>,
+    fresh: Receiver<Fresh>,
 }
 
 impl Returns {
@@ -74,7 +92,7 @@ impl Returns {
     }
 }
 
-fn is_short(fresh: &Receiver<Chunk>, returned: usize, all: Option<usize>) -> bool {
+fn is_short(fresh: &Receiver<Fresh>, returned: usize, all: Option<usize>) -> bool {
     returned + fresh.len() <= all.unwrap_or(usize::MAX) / 4
 }
 
@@ -111,14 +129,14 @@ pub(crate) fn create_in(spool: &Memory) -> (Returns, Supply) {
 /// A pool of so many chunks.
 ///
 /// # Safety
-/// They have memory of their own from `start` on, which is aligned to their size.
+/// They have memory of their own from `start` on, of all zeros, which is aligned to their size.
 unsafe fn of(start: NonNull<u8>, count: usize) -> (Returns, Supply) {
     let (returned, returns) = bounded(count);
     let (unused, fresh) = bounded(count);
     for i in 0..count {
         // SAFETY: the caller's promise.
-        let chunk = unsafe { Chunk::new(start.add(i * CHUNK_BYTES), CHUNK_BYTES, false) };
-        unused.send(chunk).expect("there is room for each");
+        let place = unsafe { start.add(i * CHUNK_BYTES) };
+        unused.send(Fresh(place)).expect("there is room for each");
     }
     let supply = Supply {
         returned: returns,
