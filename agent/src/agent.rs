@@ -292,12 +292,46 @@ impl Agent {
     /// # Safety
     /// As for [`Self::number_of`]; that is the thread's id.
     unsafe fn number_by_id(&self, env: *mut JNIEnv, thread: jobject, id: i64) -> Option<u32> {
-        self.numbers.lock().known_or(id, || {
+        let found = self.numbers.lock().find(id);
+        if let Some(found) = found {
+            return found;
+        }
+        // Other threads need not wait while the JVM is asked.
+        // SAFETY: the caller's promise.
+        let info = unsafe { self.about_thread(env, thread) };
+        let mut numbers = self.numbers.lock();
+        let mut told = None;
+        let number = numbers.known_or(id, || {
             let number = self.threads.fetch_add(1, Ordering::Relaxed);
-            // SAFETY: the caller's promise.
-            unsafe { self.announce_thread(env, thread, number) };
+            told = Some(ThreadInfo { number, ..info });
             number
-        })
+        });
+        if let Some(info) = told {
+            numbers.set_name(id, &info.name);
+            // Whoever finds the number finds it announced.
+            self.announce(Announcement::Thread(Box::new(info)));
+        }
+        number
+    }
+
+    /// Whether a thread's name is the one that was told last.
+    ///
+    /// # Safety
+    /// As for [`Self::number_of`].
+    pub(crate) unsafe fn has_name(&self, env: *mut JNIEnv, thread: jobject, name: &str) -> bool {
+        // SAFETY: the caller's promise.
+        let id = unsafe { thread_id(env, thread) };
+        self.numbers.lock().has_name(id, name)
+    }
+
+    /// That name of a thread is told.
+    ///
+    /// # Safety
+    /// As for [`Self::number_of`].
+    pub(crate) unsafe fn set_name(&self, env: *mut JNIEnv, thread: jobject, name: &str) {
+        // SAFETY: the caller's promise.
+        let id = unsafe { thread_id(env, thread) };
+        self.numbers.lock().set_name(id, name);
     }
 
     /// The running thread has a number, maybe from before Java knew it.
@@ -317,20 +351,35 @@ impl Agent {
     /// As for [`Self::name_thread`].
     pub(crate) unsafe fn announce_thread(&self, env: *mut JNIEnv, thread: jobject, number: u32) {
         // SAFETY: the caller's promise.
+        let info = unsafe { self.about_thread(env, thread) };
+        // SAFETY: likewise.
+        unsafe { self.set_name(env, thread, &info.name) };
+        self.announce(Announcement::Thread(Box::new(ThreadInfo {
+            number,
+            ..info
+        })));
+    }
+
+    /// What a thread is, without its number.
+    ///
+    /// # Safety
+    /// As for [`Self::name_thread`].
+    unsafe fn about_thread(&self, env: *mut JNIEnv, thread: jobject) -> ThreadInfo {
+        // SAFETY: the caller's promise.
         let names = unsafe { self.jvmti.thread_names(thread) }.unwrap_or_default();
         let ThreadNames {
             name,
             group,
             parent_group,
         } = names;
-        self.announce(Announcement::Thread(Box::new(ThreadInfo {
-            number,
+        ThreadInfo {
+            number: NO_THREAD,
             name: name.into(),
             group: group.into(),
             parent_group: parent_group.into(),
             // SAFETY: the caller's promise.
             object: unsafe { self.thread_object(env, thread) },
-        })));
+        }
     }
 
     /// # Safety
@@ -350,7 +399,10 @@ impl Agent {
     /// # Safety
     /// As for [`Self::name_thread`]; `thread` is not null.
     pub(crate) unsafe fn forget_thread(&self, env: *mut JNIEnv, thread: jobject) {
-        let _ = self.jvmti.set_thread_number(ENDED);
+        // Virtual threads have no number with the JVM, unless one was needed ([`Self::name_thread`]).
+        if self.jvmti.thread_number().is_ok_and(|n| n != NO_THREAD) {
+            let _ = self.jvmti.set_thread_number(ENDED);
+        }
         // SAFETY: the caller's promise.
         self.numbers.lock().end(unsafe { thread_id(env, thread) });
     }

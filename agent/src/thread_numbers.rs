@@ -4,8 +4,9 @@
 //! way out, whoever looks at it at that moment, and falls over it (seen on 17 with the sampler, after minutes). So whoever wants to know
 //! of another thread asks here.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 
 /// Threads that ended last: somebody may still hold a reference to them.
 const REMEMBERED: usize = 4096;
@@ -16,33 +17,56 @@ pub(crate) const ENDED: u32 = u32::MAX;
 /// Numbers of the threads that have not ended. A thread whose `Thread` is not made yet has no id, which is 0, and is not in here.
 #[derive(Default)]
 pub(crate) struct ThreadNumbers {
-    by_id: FxHashMap<i64, u32>,
+    by_id: FxHashMap<i64, Known>,
     ended: VecDeque<i64>,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    number: u32,
+    /// A hash of the name that was told last; 0 for none.
+    name: u64,
 }
 
 impl ThreadNumbers {
     /// The number of a thread that has one. `None` for one that has ended, or is not to be told.
     pub(crate) fn known(&self, id: i64) -> Option<u32> {
-        self.by_id
-            .get(&id)
-            .copied()
-            .filter(|number| *number != ENDED)
+        self.find(id).flatten()
+    }
+
+    /// What [`Self::known`] says of a thread that was seen before.
+    pub(crate) fn find(&self, id: i64) -> Option<Option<u32>> {
+        let number = self.by_id.get(&id)?.number;
+        Some((number != ENDED).then_some(number))
     }
 
     /// As [`Self::known`], from `new` for a thread that has none.
     pub(crate) fn known_or(&mut self, id: i64, new: impl FnOnce() -> u32) -> Option<u32> {
-        if self.by_id.contains_key(&id) {
-            return self.known(id);
-        }
-        let number = new();
-        self.set(id, number);
-        Some(number)
+        self.find(id).unwrap_or_else(|| {
+            let number = new();
+            self.set(id, number);
+            Some(number)
+        })
     }
 
     /// A thread has that number.
     pub(crate) fn set(&mut self, id: i64, number: u32) {
         if id != 0 {
-            self.by_id.insert(id, number);
+            self.by_id.insert(id, Known { number, name: 0 });
+        }
+    }
+
+    /// Whether that name of a thread was the last to be told.
+    pub(crate) fn has_name(&self, id: i64, name: &str) -> bool {
+        self.by_id
+            .get(&id)
+            .is_some_and(|known| known.name == hash(name))
+    }
+
+    /// That name of a thread is told.
+    pub(crate) fn set_name(&mut self, id: i64, name: &str) {
+        if let Some(known) = self.by_id.get_mut(&id) {
+            known.name = hash(name);
         }
     }
 
@@ -51,7 +75,7 @@ impl ThreadNumbers {
         if self.known(id).is_none() {
             return;
         }
-        self.by_id.insert(id, ENDED);
+        self.set(id, ENDED);
         self.ended.push_back(id);
         if self.ended.len() > REMEMBERED
             && let Some(oldest) = self.ended.pop_front()
@@ -59,6 +83,10 @@ impl ThreadNumbers {
             self.by_id.remove(&oldest);
         }
     }
+}
+
+fn hash(name: &str) -> u64 {
+    FxBuildHasher.hash_one(name).max(1)
 }
 
 #[cfg(test)]
@@ -84,6 +112,21 @@ mod tests {
         assert_eq!(numbers.known_or(0, || 2), Some(2));
         numbers.end(0);
         assert_eq!(numbers.known_or(0, || 3), Some(3));
+    }
+
+    #[test]
+    fn a_name_is_told_again_when_it_is_another() {
+        let mut numbers = ThreadNumbers::default();
+        numbers.set_name(7, "a");
+        assert!(!numbers.has_name(7, "a"), "nobody knows it");
+        numbers.set(7, 1);
+        assert!(!numbers.has_name(7, "") && !numbers.has_name(7, "a"));
+        for name in ["a", "", "b"] {
+            numbers.set_name(7, name);
+            assert!(numbers.has_name(7, name) && !numbers.has_name(7, "another"));
+        }
+        numbers.end(7);
+        assert!(!numbers.has_name(7, "b"));
     }
 
     #[test]

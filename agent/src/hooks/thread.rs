@@ -72,7 +72,7 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
         if let Some(number) = unsafe { agent.name_thread(env, thread) } {
             let buffer = agent.buffer_of(number);
             // SAFETY: likewise.
-            unsafe { look_at_name(agent, buffer, thread, number) };
+            unsafe { look_at_name(agent, env, buffer, thread, number) };
             if agent.kinds().contains(Events::CPU) {
                 cpu::record_thread(agent, buffer, number, cpu::now());
             }
@@ -93,9 +93,10 @@ pub(super) unsafe extern "system" fn end(_jvmti: RawEnv, env: *mut JNIEnv, threa
 /// Has the trace tell a thread's name again, if it has changed.
 ///
 /// # Safety
-/// `thread` is a live reference to a thread.
+/// `env` is the running thread's; `thread` is a live reference to a thread.
 pub(super) unsafe fn look_at_name(
     agent: &Agent,
+    env: *mut JNIEnv,
     buffer: &ThreadBuffer,
     thread: jobject,
     number: u32,
@@ -103,16 +104,19 @@ pub(super) unsafe fn look_at_name(
     if agent.kinds().contains(Events::THREADS)
         // SAFETY: the caller's promise.
         && let Ok(name) = unsafe { agent.jvmti.thread_name(thread) }
+        // SAFETY: likewise.
+        && !unsafe { agent.has_name(env, thread, &name) }
     {
-        tell_name(agent, buffer, number, &name);
+        let told = Announcement::ThreadName {
+            number,
+            name: (&*name).into(),
+        };
+        agent.announce(told);
+        record(agent, Some(buffer), Code::ThreadName, &[number.into()]);
+        // Who else looks at it may have told it as well, and before the thread's end.
+        // SAFETY: likewise.
+        unsafe { agent.set_name(env, thread, &name) };
     }
-}
-
-/// Says what a thread is called. The writer knows whether that is new.
-pub(super) fn tell_name(agent: &Agent, buffer: &ThreadBuffer, number: u32, name: &str) {
-    let name = name.into();
-    agent.announce(Announcement::ThreadName { number, name });
-    record(agent, Some(buffer), Code::ThreadName, &[number.into()]);
 }
 
 /// At the end of the trace: what there is to say of threads that are still alive.
@@ -124,7 +128,7 @@ pub(super) fn last_words(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer)
             let Some(number) = agent.known_number(env, thread) else {
                 continue;
             };
-            look_at_name(agent, buffer, thread, number);
+            look_at_name(agent, env, buffer, thread, number);
             threads.insert(number, thread);
         }
     }

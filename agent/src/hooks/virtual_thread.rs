@@ -112,8 +112,10 @@ fn switch(
         return None;
     }
     let number = match thread {
+        // By its id: to keep a number with a thread the JVM makes an entry for it, under a lock that all threads share, and with many threads these
+        // then wait for each other for longer than they run.
         // SAFETY: the callback's own reference.
-        Some(thread) => Some(unsafe { agent.name_thread(env, thread) }?),
+        Some(thread) => Some(unsafe { agent.number_of(env, thread) }?),
         None => None,
     };
     // The carrier has a buffer since its own start, unless it began before the trace.
@@ -209,7 +211,7 @@ fn switch_to(agent: &Agent, buffer: &ThreadBuffer, thread: Option<u32>) {
 /// The virtual thread that runs here is at its end: its last name, its CPU time, and that it leaves its carrier.
 fn finish(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer, thread: jobject, number: u32) {
     // SAFETY: the callback's own reference.
-    unsafe { super::thread::look_at_name(agent, buffer, thread, number) };
+    unsafe { super::thread::look_at_name(agent, env, buffer, thread, number) };
     if let Some(times) = &agent.virtual_times {
         cpu::record_thread(agent, buffer, number, times.ended(number));
     }

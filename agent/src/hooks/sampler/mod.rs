@@ -78,7 +78,6 @@ impl Sampler {
 fn sample(agent: &Agent, env: *mut JNIEnv, go_on: &Receiver<()>) {
     let interval = agent.options.interval;
     let started = Instant::now();
-    let mut names = FxHashMap::default();
     let mut tick = Tick::new(agent);
     let mut next = 1;
     while go_on.recv_deadline(started + interval.mul_f64(next as f64))
@@ -98,7 +97,7 @@ fn sample(agent: &Agent, env: *mut JNIEnv, go_on: &Receiver<()>) {
             let taken = crate::jni::with_local_frame(env, || {
                 tick.take(agent, env, buffer, |stacks| {
                     if look && agent.kinds().contains(Events::THREADS) {
-                        tell_names(agent, env, buffer, stacks, &mut names);
+                        tell_names(agent, env, buffer, stacks);
                     }
                     if look && agent.kinds().contains(Events::CPU) {
                         tell_cpu(agent, env, buffer, stacks);
@@ -131,28 +130,14 @@ fn tell_cpu(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer, stacks: &[jv
     cpu::record_virtual(agent, buffer, |carrier| used.get(&carrier).copied());
 }
 
-/// Tells of threads whose names are not what they were. The writer finds out for those that are seen for the first time.
-fn tell_names(
-    agent: &Agent,
-    env: *mut JNIEnv,
-    buffer: &ThreadBuffer,
-    stacks: &[jvmtiStackInfo],
-    known: &mut FxHashMap<u32, String>,
-) {
-    let mut names = FxHashMap::default();
+/// Tells of threads whose names are not what they were.
+fn tell_names(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer, stacks: &[jvmtiStackInfo]) {
     for stack in stacks {
         // SAFETY: local references that the JVM just gave us.
-        let (number, name) = unsafe {
-            let Some(number) = agent.known_number(env, stack.thread) else {
-                continue;
-            };
-            (number, agent.jvmti.thread_name(stack.thread))
-        };
-        let Ok(name) = name else { continue };
-        if known.get(&number) != Some(&name) {
-            thread::tell_name(agent, buffer, number, &name);
+        unsafe {
+            if let Some(number) = agent.known_number(env, stack.thread) {
+                thread::look_at_name(agent, env, buffer, stack.thread, number);
+            }
         }
-        names.insert(number, name);
     }
-    *known = names;
 }
