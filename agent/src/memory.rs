@@ -62,6 +62,20 @@ impl Mapping {
         Ok(mapping)
     }
 
+    /// Maps so many bytes of a file, from a multiple of a page on.
+    fn of_part(file: &File, at: u64, bytes: usize) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let at = libc::off_t::try_from(at).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let file = file.as_raw_fd();
+        // SAFETY: asks for new memory, which concerns no other.
+        let start = unsafe { map_at(ptr::null_mut(), bytes, access, libc::MAP_SHARED, file, at) }?;
+        Ok(Self {
+            start,
+            bytes,
+            skipped: 0,
+        })
+    }
+
     /// Address of the first byte.
     pub(crate) fn start(&self) -> NonNull<u8> {
         // SAFETY: so many bytes are mapped, at least.
@@ -79,7 +93,23 @@ unsafe fn map(
     file: libc::c_int,
 ) -> io::Result<NonNull<u8>> {
     // SAFETY: the caller's promise.
-    let start = unsafe { libc::mmap(at, bytes, access, flags, file, 0) };
+    unsafe { map_at(at, bytes, access, flags, file, 0) }
+}
+
+/// As [`map`], from a place of the file on.
+///
+/// # Safety
+/// As for [`map`].
+unsafe fn map_at(
+    at: *mut libc::c_void,
+    bytes: usize,
+    access: libc::c_int,
+    flags: libc::c_int,
+    file: libc::c_int,
+    from: libc::off_t,
+) -> io::Result<NonNull<u8>> {
+    // SAFETY: the caller's promise.
+    let start = unsafe { libc::mmap(at, bytes, access, flags, file, from) };
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
@@ -90,6 +120,75 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: mapped by `new` or `of_file`. Nothing is left that points there: the owner's promise.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// A file that grows at its end, written to without a call of the system for each piece: what is written is in the file, whatever becomes of the process. Behind
+/// that, the file has zeros.
+#[derive(Debug)]
+pub(crate) struct Growing {
+    file: File,
+    /// The part that is written to, and how far it is.
+    part: Option<Mapping>,
+    used: usize,
+    /// Bytes of the file.
+    bytes: u64,
+}
+
+impl Growing {
+    /// By so much it grows: a multiple of any page.
+    const PART: usize = 64 << 10;
+
+    /// An empty file.
+    pub(crate) fn new(file: File) -> Self {
+        Self {
+            file,
+            part: None,
+            used: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Writes behind what is there.
+    ///
+    /// # Errors
+    /// When the file system has no room for it, or the file can't be mapped. A part of the bytes may be there.
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let part = match &self.part {
+                Some(part) if self.used < Self::PART => part,
+                _ => {
+                    self.part = None; // there is one at a time
+                    make_room(&self.file, self.bytes, Self::PART)?;
+                    let part = Mapping::of_part(&self.file, self.bytes, Self::PART)?;
+                    self.bytes += Self::PART as u64;
+                    self.used = 0;
+                    self.part.insert(part)
+                }
+            };
+            let (now, then) = bytes.split_at(bytes.len().min(Self::PART - self.used));
+            // SAFETY: so much of the part is left, the file has room for it, and nobody else has it.
+            unsafe {
+                let to = part.start().add(self.used);
+                ptr::copy_nonoverlapping(now.as_ptr(), to.as_ptr(), now.len());
+            }
+            self.used += now.len();
+            bytes = then;
+        }
+        Ok(())
+    }
+}
+
+/// Has the file system keep room for a part of a file: a mapped place that the disk has no room for would be the program's end.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn make_room(file: &File, at: u64, bytes: usize) -> io::Result<()> {
+    let range = (at as libc::off_t, bytes as libc::off_t);
+    // SAFETY: the file is open.
+    match unsafe { libc::fallocate(file.as_raw_fd(), 0, range.0, range.1) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -1,18 +1,19 @@
 //! What is announced, written down before the writer gets it.
 
+use crate::memory::Growing;
 use crossbeam_channel::Sender;
 use jtrail_records::Announcement;
 use jtrail_records::spool::{ANNOUNCED, frame};
 use parking_lot::Mutex;
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs::OpenOptions;
+use std::io;
 use std::path::Path;
 
 /// A file with all announcements, in the order in which they are sent.
 pub(crate) struct Journal(Mutex<Pages>);
 
 struct Pages {
-    file: File,
+    file: Growing,
     /// Room for one.
     bytes: Vec<u8>,
     has_failed: bool,
@@ -20,8 +21,10 @@ struct Pages {
 
 impl Journal {
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
         let pages = Pages {
-            file: File::create_new(folder.join(ANNOUNCED))?,
+            file: Growing::new(options.open(folder.join(ANNOUNCED))?),
             bytes: Vec::new(),
             has_failed: false,
         };
@@ -40,7 +43,7 @@ impl Journal {
         if !*has_failed {
             bytes.clear();
             frame(&told, bytes);
-            *has_failed = file.write_all(bytes).is_err();
+            *has_failed = file.write(bytes).is_err();
         }
         let _ = to.send(wrap(told)); // fails when the writer is gone
     }

@@ -1,14 +1,13 @@
 //! The memory that is a file: where everything is in it, and who has what.
 
 use crate::buffer::{CHUNK_BYTES, Chunk, Line, RESERVE_BYTES};
-use crate::memory::{Mapping, Zeros};
+use crate::memory::{Mapping, Zeros, make_room};
 use crate::ticks;
 use jtrail_records::spool::MEMORY;
 use jtrail_records::spool::layout::{HEAD_BYTES, LINE_BYTES, MAGIC, VERSION, head};
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -63,9 +62,8 @@ impl Memory {
         let file = options.open(folder.join(MEMORY))?;
         file.lock()?;
         file.set_len(all as u64)?;
-        // A place in the file that the disk has no room for would be the program's end.
         make_room(&file, 0, RESERVES_AT)?;
-        make_room(&file, CHUNKS_AT, all - CHUNKS_AT)?;
+        make_room(&file, CHUNKS_AT as u64, all - CHUNKS_AT)?;
         let mapping = Arc::new(Mapping::of_file(&file, all, CHUNK_BYTES)?);
         // SAFETY: a new file is all zeros, and nobody else has its memory.
         let head = unsafe { Zeros::within(&mapping, 0, HEAD_BYTES as usize / 8) };
@@ -143,7 +141,7 @@ impl Memory {
             let first = reserves.made;
             let end = (first + RESERVES_AT_ONCE).min(RESERVES);
             let bytes = (end - first) * RESERVE_BYTES;
-            if bytes == 0 || make_room(&self.file, place_of(first), bytes).is_err() {
+            if bytes == 0 || make_room(&self.file, place_of(first) as u64, bytes).is_err() {
                 return None;
             }
             reserves.made = end;
@@ -170,14 +168,4 @@ impl Memory {
 
 fn place_of(reserve: usize) -> usize {
     RESERVES_AT + reserve * RESERVE_BYTES
-}
-
-/// Has the file system keep room for a part of a file.
-fn make_room(file: &File, at: usize, bytes: usize) -> io::Result<()> {
-    let range = (at as libc::off_t, bytes as libc::off_t);
-    // SAFETY: the file is open.
-    match unsafe { libc::fallocate(file.as_raw_fd(), 0, range.0, range.1) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
