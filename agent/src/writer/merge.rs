@@ -34,12 +34,14 @@ struct Held {
 
 /// Most chunks that are held: enough for segments of a million events.
 const MOST_HELD: usize = 32;
+/// One more is held for so many threads: a commit tells of each, in a thousandth of the time that it takes to read a chunk.
+const THREADS_FOR_ONE: usize = 512;
 
 impl Merge {
     /// With `holds`, chunks that are read are held until [`Self::let_go`].
     pub(crate) fn new(empty: Returns, holds: bool) -> Self {
         let held = holds.then(|| Held {
-            most: (empty.all() / 8).clamp(1, MOST_HELD),
+            most: usually_held(&empty),
             chunks: Vec::new(),
             has_reserve: false,
             done: Vec::new(),
@@ -165,6 +167,15 @@ impl Merge {
         (states, done.map(Stream::number).collect())
     }
 
+    /// So many threads are told of in each commit.
+    pub(crate) fn hold_for(&mut self, threads: usize) {
+        let usual = usually_held(&self.empty);
+        let most = (threads / THREADS_FOR_ONE).min(self.empty.all() / 2);
+        if let Some(held) = &mut self.held {
+            held.most = most.max(usual);
+        }
+    }
+
     /// What is held goes where it came from.
     pub(crate) fn let_go(&mut self) {
         let Some(held) = &mut self.held else { return };
@@ -220,6 +231,10 @@ impl Merge {
             }
         }
     }
+}
+
+fn usually_held(empty: &Returns) -> usize {
+    (empty.all() / 8).clamp(1, MOST_HELD)
 }
 
 /// A chunk is read. Whether to go on reading.

@@ -31,6 +31,9 @@ impl Work {
             buffers,
             done,
         };
+        if let Some(trace) = &self.trace {
+            self.merge.hold_for(trace.translator.living());
+        }
         let commits = self.setup.commits.as_mut();
         match commits.map(|commits| commits.commit(state, &named)) {
             Some(Err(error)) => self.give_spool_up(&error),

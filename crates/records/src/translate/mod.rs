@@ -158,6 +158,8 @@ impl Ids {
 #[derive(Default)]
 struct Thread {
     info: ThreadInfo,
+    /// Its name is not the one that was announced.
+    is_renamed: bool,
     /// None until it is announced in the trace.
     id: ThreadId,
     last: Timestamp,
@@ -182,6 +184,28 @@ struct Thread {
 }
 
 impl Thread {
+    /// Whether anything is known of it but what was announced.
+    fn has_begun(&self) -> bool {
+        let is_told = !self.id.is_none() || self.last != Timestamp::default();
+        is_told
+            || self.is_renamed
+            || !self.names.is_empty()
+            || !self.calls.is_empty()
+            || !self.gone.is_empty()
+            || self.tree.is_some()
+            || self.parks > 0
+            || self.is_blocked
+            || self.is_waiting
+    }
+
+    /// Takes in what was announced of it, before or after it got its present name.
+    fn remember(&mut self, mut info: ThreadInfo) {
+        if self.is_renamed {
+            info.name = std::mem::take(&mut self.info.name);
+        }
+        self.info = info;
+    }
+
     /// How many of the calls that were left while collection pauses are in the trace.
     fn counted_gone(&self) -> u64 {
         self.gone.iter().filter(|call| !call.is_hidden()).count() as u64

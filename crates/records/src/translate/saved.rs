@@ -33,8 +33,10 @@ pub struct Saved {
     timeline: Timeline,
     settings: SavedSettings,
     ids: u64,
-    /// Those that have not ended.
+    /// Those that have not ended, and have done something.
     threads: Vec<SavedThread>,
+    /// Those that have done nothing yet: with virtual threads, most may be.
+    waiting: Vec<u32>,
     marks: Vec<(u64, Box<str>)>,
     collections: Vec<u64>,
     dying: Vec<u64>,
@@ -73,7 +75,9 @@ struct SavedSettings {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedThread {
-    info: ThreadInfo,
+    number: u32,
+    /// What it is called, where that is not what was announced.
+    name: Option<Box<str>>,
     id: u64,
     last: i64,
     cpu: i64,
@@ -124,7 +128,7 @@ impl Saved {
         const MOST: u64 = 1 << 56;
         let is_call = |call: &SavedCall| is_method(call.0);
         let thread = |thread: &SavedThread| {
-            is_thread(thread.info.number)
+            is_thread(thread.number)
                 && thread.parks < u32::MAX / 2
                 && thread.calls.iter().all(is_call)
                 && thread.gone.iter().all(is_call)
@@ -151,6 +155,7 @@ impl Saved {
         ];
         totals.iter().all(|total| *total < MOST)
             && self.threads.iter().all(thread)
+            && self.waiting.iter().all(|number| is_thread(*number))
             && self.detailed.iter().all(|class| is_class(*class))
             && self
                 .objects
@@ -162,11 +167,8 @@ impl Saved {
 impl SavedThread {
     fn of(number: u32, thread: &Thread) -> Self {
         Self {
-            // One that nobody announced has the number nevertheless.
-            info: ThreadInfo {
-                number,
-                ..thread.info.clone()
-            },
+            number,
+            name: thread.is_renamed.then(|| thread.info.name.clone()),
             id: thread.id.0,
             last: thread.last.0,
             cpu: thread.cpu.0,
@@ -183,7 +185,12 @@ impl SavedThread {
     fn thread(self) -> Thread {
         let calls: CallStack<Call> = self.calls.into_iter().map(SavedCall::call).collect();
         Thread {
-            info: self.info,
+            is_renamed: self.name.is_some(),
+            info: ThreadInfo {
+                number: self.number,
+                name: self.name.unwrap_or_default(),
+                ..ThreadInfo::default()
+            },
             id: ThreadId(self.id),
             last: Timestamp(self.last),
             cpu: Duration(self.cpu),
@@ -206,13 +213,24 @@ impl Translator {
         !self.is_cut && !self.settings.aggregate
     }
 
+    /// How many threads have not ended.
+    pub fn living(&self) -> usize {
+        self.living.len()
+    }
+
     /// What it has come to know.
     pub fn save(&self) -> Saved {
         let settings = &self.settings;
-        let thread = |number: &u32| {
-            let thread = self.threads.get(*number as usize)?.as_deref()?;
-            Some(SavedThread::of(*number, thread))
-        };
+        let (mut threads, mut waiting) = (Vec::new(), Vec::new());
+        for &number in &self.living {
+            match self.threads.get(number as usize).and_then(Option::as_deref) {
+                Some(thread) if thread.has_begun() => {
+                    threads.push(SavedThread::of(number, thread));
+                }
+                Some(_) => waiting.push(number),
+                None => {}
+            }
+        }
         Saved {
             timeline: self.timeline,
             settings: SavedSettings {
@@ -224,7 +242,8 @@ impl Translator {
                 has_gate: settings.has_gate,
             },
             ids: self.ids.0,
-            threads: self.living.iter().filter_map(thread).collect(),
+            threads,
+            waiting,
             marks: self
                 .marks
                 .values()
@@ -266,8 +285,11 @@ impl Translator {
         let mut translator = Self::new(encoder, saved.timeline, settings);
         translator.ids = Ids(saved.ids);
         for thread in saved.threads {
-            let number = thread.info.number;
+            let number = thread.number;
             *translator.thread(number) = thread.thread();
+        }
+        for number in saved.waiting {
+            translator.thread(number);
         }
         for (number, text) in saved.marks {
             translator.add_mark(MarkInfo::new(number, text));
@@ -309,10 +331,13 @@ impl Translator {
     pub fn remember(&mut self, told: Announcement) {
         match told {
             // It is saved, or has ended.
-            Announcement::Thread(ref info) if info.number != NO_THREAD => {
-                let is_there = |thread: &Option<_>| thread.is_some();
-                let ended = !self.threads.get(info.number as usize).is_some_and(is_there);
-                *slot(&mut self.ended, info.number) = ended;
+            Announcement::Thread(info) if info.number != NO_THREAD => {
+                let (number, known) = (info.number, self.threads.get_mut(info.number as usize));
+                let thread = known.and_then(Option::as_deref_mut);
+                *slot(&mut self.ended, number) = thread.is_none();
+                if let Some(thread) = thread {
+                    thread.remember(*info);
+                }
             }
             // A trace that begins tells of what is there.
             Announcement::Compilation(told) if self.is_silent => self.compilation(told),

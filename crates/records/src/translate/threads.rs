@@ -15,6 +15,7 @@ impl Translator {
         let thread = self.thread(info.number);
         let is_renamed = !thread.id.is_none() && thread.info.name != info.name;
         thread.info = info;
+        thread.is_renamed = false;
         if is_renamed {
             let (id, time) = (thread.id, thread.last);
             let name = thread.info.name.clone();
@@ -43,6 +44,7 @@ impl Translator {
             return;
         }
         let name = thread.names.remove(0);
+        thread.is_renamed = true;
         if std::mem::replace(&mut thread.info.name, name.clone()) != name {
             self.event(&Event::ThreadName(ThreadName {
                 thread: id,
