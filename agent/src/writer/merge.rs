@@ -3,7 +3,7 @@
 use super::announce::BufferHandle;
 use super::stream::Stream;
 use crate::buffer::{Chunk, Full, Returns, Seen};
-use jtrail_records::read::Sink;
+use jtrail_records::read::{Limits, Sink};
 use jtrail_records::record::NO_THREAD;
 use jtrail_records::spool::BufferState;
 use std::cmp::Reverse;
@@ -95,9 +95,15 @@ impl Merge {
         self.empty.is_short()
     }
 
-    /// Hands all records up to the time `limit` to `sink`, in the order of time; `false` where some are left, because what is held is to be
-    /// committed before, so many chunks are read to their end, or the sink is full.
-    pub(crate) fn run(&mut self, limit: u64, sink: &mut impl Sink, chunks: usize) -> bool {
+    /// Hands all records up to the time `limit` to `sink`, in the order of time, but that calls may be so many ticks `ahead` of what other threads did;
+    /// `false` where some are left, because what is held is to be committed before, so many chunks are read to their end, or the sink is full.
+    pub(crate) fn run(
+        &mut self,
+        limit: u64,
+        ahead: u64,
+        sink: &mut impl Sink,
+        chunks: usize,
+    ) -> bool {
         let mut read = 0;
         let (empty, held) = (&self.empty, &mut self.held);
         let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty, held);
@@ -109,8 +115,12 @@ impl Merge {
             }
         }
         let mut is_whole = true;
-        while let Some(Reverse((_, number))) = self.heads.pop() {
+        while let Some(Reverse((first, number))) = self.heads.pop() {
             let others = self.heads.peek().map_or(limit, |Reverse((time, _))| *time);
+            let limits = Limits {
+                calls: first.saturating_add(ahead).max(others).min(limit),
+                others: others.min(limit),
+            };
             let Some(stream) = self.streams.get_mut(&number) else {
                 continue;
             };
@@ -120,7 +130,7 @@ impl Merge {
                 is_full |= !release(stream, chunk) || read >= chunks;
                 !is_full
             };
-            if let Some(next) = stream.run(others.min(limit), sink, &mut release)
+            if let Some(next) = stream.run(limits, sink, &mut release)
                 && next <= limit
             {
                 self.heads.push(Reverse((next, number)));

@@ -2,7 +2,7 @@
 
 use super::announce::BufferHandle;
 use crate::buffer::{Chunk, Full, Seen};
-use jtrail_records::read::{Nothing, Place, Sink};
+use jtrail_records::read::{Limits, Nothing, Place, Sink};
 use jtrail_records::spool::BufferState;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -95,14 +95,14 @@ impl Stream {
 
     /// Time of the first record not yet read.
     pub(crate) fn head(&mut self, release: &mut impl FnMut(&Self, Chunk) -> bool) -> Option<u64> {
-        self.run(0, &mut Nothing, release)
+        self.run(Limits::NOTHING, &mut Nothing, release)
     }
 
-    /// Reads records up to the time `limit`, or until the sink is full, and returns the time of the next one. Chunks that are
+    /// Reads records up to some time, or until the sink is full, and returns the time of the next one. Chunks that are
     /// read to their end are given to `release`, which says whether to go on.
     pub(crate) fn run(
         &mut self,
-        mut limit: u64,
+        mut limits: Limits,
         sink: &mut impl Sink,
         release: &mut impl FnMut(&Self, Chunk) -> bool,
     ) -> Option<u64> {
@@ -116,7 +116,7 @@ impl Stream {
             }
             // SAFETY: `count` words were published, and the chunk stays ours until it is released.
             let words = unsafe { chunk.words(count) };
-            if let Some(next) = self.place.read(words, limit, sink) {
+            if let Some(next) = self.place.read(words, limits, sink) {
                 return Some(next);
             }
             if !full {
@@ -127,7 +127,7 @@ impl Stream {
             // SAFETY: it is ours until it is released.
             self.after = unsafe { chunk.header() }.sequence.load(Ordering::Relaxed);
             if !release(self, chunk) {
-                limit = 0; // look at the next record only
+                limits = Limits::NOTHING; // look at the next record only
             }
         }
     }

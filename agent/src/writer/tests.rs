@@ -1,6 +1,7 @@
 //! Buffers, streams, merge and translation together, without a JVM: threads record made-up calls, and what
 //! comes out must be what they did.
 
+mod ahead;
 mod classes;
 mod pause;
 mod runs;
@@ -140,7 +141,12 @@ fn run_with(
                 messages.iter().for_each(|message| merge.add_full(message));
                 let Some(published) = published else { continue };
                 merge.add_published(published);
-                merge.run(if last { u64::MAX } else { before }, &mut seen, usize::MAX);
+                merge.run(
+                    if last { u64::MAX } else { before },
+                    0,
+                    &mut seen,
+                    usize::MAX,
+                );
                 if last {
                     return seen.0;
                 }

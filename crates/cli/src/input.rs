@@ -4,7 +4,7 @@ use crate::{FAULTY, SOUND, Streams, TRUNCATED, ahead};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jtrail_formats::trail::{Part, Parts};
-use jtrail_formats::{Bulk, Format, Item, ReadError, Reader, Remark, Severity};
+use jtrail_formats::{Bulk, Format, InOrder, Item, ReadError, Reader, Remark, Severity};
 use jtrail_model::{Calls, Event};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
@@ -125,6 +125,7 @@ pub(crate) struct Input {
     file: Option<PathBuf>,
     /// `can't read …`, for errors.
     named: String,
+    is_in_order: bool,
 }
 
 impl Input {
@@ -146,7 +147,17 @@ impl Input {
             reader,
             file: size.map(|_| path.to_owned()),
             named: named(),
+            is_in_order: false,
         })
+    }
+
+    /// Hands events of all threads out in the order of time, as [`Reader::in_order`].
+    pub(crate) fn in_order(self) -> Self {
+        Self {
+            reader: self.reader.in_order(),
+            is_in_order: true,
+            ..self
+        }
     }
 
     /// The file, if it is one to seek in.
@@ -185,25 +196,22 @@ impl Input {
             _ => None,
         };
         let Some(mut parts) = parts else {
-            return self.bulks(|bulk| {
-                let seen = match &bulk {
-                    Bulk::Item(Item::Event { event, .. }) => Seen::Event(event),
-                    Bulk::Calls { calls, .. } => Seen::Calls(*calls),
-                    Bulk::Item(Item::Remark(_)) => return Ok(()), // those are kept
-                };
-                visit(seen).map(drop)
-            });
+            return self.bulks(|bulk| unbroken(show(bulk, &mut visit)));
         };
         let mut ending = Ending {
             truncated: parts.breaks_off(),
             ..Ending::default()
         };
         let mut is_first = true;
+        let mut order = self.is_in_order.then(InOrder::default);
         while let Some(part) = parts.next_part() {
             // The first one tells when the trace began, the last one when it ended.
             if !std::mem::take(&mut is_first) && !part.is_last {
                 let definitions: Vec<_> = parts.definitions(&part)?.collect();
                 if !visit(Seen::Part(&part, &definitions))? {
+                    if let Some(order) = &mut order {
+                        unbroken(order.flush(|bulk| show(bulk, &mut visit)))?;
+                    }
                     for event in &definitions {
                         ending.events += 1;
                         visit(Seen::Event(event))?;
@@ -213,8 +221,18 @@ impl Input {
             }
             parts.events(&part, |event| {
                 ending.events += 1;
-                visit(Seen::Event(event)).map(drop)
+                let Some(order) = &mut order else {
+                    return visit(Seen::Event(event)).map(drop);
+                };
+                let item = Item::Event {
+                    offset: 0,
+                    event: event.clone(),
+                };
+                unbroken(order.take(Bulk::Item(item), |bulk| show(bulk, &mut visit)))
             })?;
+        }
+        if let Some(order) = &mut order {
+            unbroken(order.flush(|bulk| show(bulk, &mut visit)))?;
         }
         Ok(ending)
     }
@@ -270,6 +288,30 @@ impl Input {
             Ok(Some(error)) => Err(error),
             Err(error) => ending.with_error(error, &self.named),
         }
+    }
+}
+
+/// Hands one thing out.
+fn show(
+    bulk: Bulk<'_>,
+    visit: &mut impl FnMut(Seen<'_>) -> anyhow::Result<bool>,
+) -> ControlFlow<anyhow::Error> {
+    let seen = match &bulk {
+        Bulk::Item(Item::Event { event, .. }) => Seen::Event(event),
+        Bulk::Calls { calls, .. } => Seen::Calls(*calls),
+        Bulk::Item(Item::Remark(_)) => return ControlFlow::Continue(()), // those are kept
+    };
+    match visit(seen) {
+        Ok(_) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
+
+/// What broke it off is an error.
+fn unbroken(flow: ControlFlow<anyhow::Error>) -> anyhow::Result<()> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Folder, START, encode, enter, jtrail, leave, method_def, sample, thread_start};
+use common::{
+    Folder, START, encode, enter, in_time, jtrail, leave, method_def, sample, thread_start,
+};
 use jtrail_formats::Format;
 use jtrail_model::Event;
 use std::fs;
@@ -11,6 +13,7 @@ use std::fs;
 fn events() -> Vec<Event<'static>> {
     let mut events = sample();
     let closing = events.split_off(events.len() - 4);
+    let mut events = in_time(events);
     for n in 0..6_000_i64 {
         let at = 20_000_000 + n * 1_000;
         if n == 3_000 {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, jtrail, sample};
+use common::{Folder, in_time, jtrail, sample};
 use jtrail_formats::Format;
 use std::path::Path;
 use std::process::Command;
@@ -35,11 +35,12 @@ fn a_reader_by_the_specification_says_the_same() {
     let golden = root().join("crates/formats/tests/trail/version-1.trail");
     assert!(assert_same(golden.to_str().expect("UTF-8")) >= 5);
     let folder = Folder::new();
-    assert!(assert_same(&folder.sample(Format::Trail)) > 10);
-    let rich = common::rich::rich();
+    let small = folder.put("small", &common::encode(Format::Trail, &in_time(sample())));
+    assert!(assert_same(&small) > 10);
+    let rich = in_time(common::rich::rich());
     let file = folder.put("rich", &common::encode(Format::Trail, &rich));
     assert!(assert_same(&file) > 0);
-    let mut many = sample();
+    let mut many = in_time(sample());
     let closing = many.split_off(many.len() - 4);
     for n in 0..150_000 {
         let ticket = 100 + n as u32;

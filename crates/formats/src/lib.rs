@@ -12,6 +12,7 @@ mod check;
 mod codec;
 mod detect;
 mod hash;
+mod in_order;
 pub mod jinsight;
 mod leb128;
 pub mod mlpd;
@@ -35,6 +36,7 @@ pub mod markup {
 pub use check::*;
 pub use codec::*;
 pub use detect::*;
+pub use in_order::InOrder;
 pub use quantity::*;
 pub use reader::*;
 pub use short_calls::{Bounds, ShortCalls};

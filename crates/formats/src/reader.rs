@@ -1,6 +1,6 @@
 //! Drives a decoder over a stream, in bounded memory.
 
-use crate::{DETECT_BYTES, Decode, DecodeError, Decoded, Format, Handed, Remark, Step};
+use crate::{DETECT_BYTES, Decode, DecodeError, Decoded, Format, Handed, InOrder, Remark, Step};
 use jtrail_model::{Calls, Event};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -15,6 +15,7 @@ pub struct Reader<R> {
     end: usize,
     offset: u64,
     at_end: bool,
+    order: Option<InOrder>,
 }
 
 /// What a [`Reader`] hands out.
@@ -100,6 +101,7 @@ impl<R: Read> Reader<R> {
             end: 0,
             offset: 0,
             at_end: false,
+            order: None,
         };
         while reader.end < DETECT_BYTES && !reader.at_end {
             reader.fill()?;
@@ -114,6 +116,14 @@ impl<R: Read> Reader<R> {
         }))?;
         reader.decoder = reader.format.decoder();
         Ok(reader)
+    }
+
+    /// From now on, hands out the calls of a trail in the order of time, too, where it would hand out those of each thread
+    /// in a row. See [`InOrder`].
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.order = (self.format == Format::Trail).then(InOrder::default);
+        self
     }
 
     /// The format found.
@@ -153,23 +163,47 @@ impl<R: Read> Reader<R> {
         &mut self,
         mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
     ) -> Result<Option<B>, ReadError> {
+        let mut order = self.order.take();
+        let mut read = self.read_all::<_, IN_BULK>(order.as_mut(), &mut visit);
+        if let (Ok(None) | Err(_), Some(order)) = (&read, &mut order)
+            && let ControlFlow::Break(value) = order.flush(&mut visit)
+        {
+            read = Ok(Some(value));
+        }
+        self.order = order;
+        read
+    }
+
+    fn read_all<B, const IN_BULK: bool>(
+        &mut self,
+        mut order: Option<&mut InOrder>,
+        visit: &mut impl FnMut(Bulk<'_>) -> ControlFlow<B>,
+    ) -> Result<Option<B>, ReadError> {
+        let mut hand_out = |bulk: Option<Bulk<'_>>| match (&mut order, bulk) {
+            (Some(order), Some(bulk)) => order.take(bulk, &mut *visit),
+            (None, Some(bulk)) => visit(bulk),
+            // The source may make us wait.
+            (Some(order), None) => order.flush(&mut *visit),
+            (None, None) => ControlFlow::Continue(()),
+        };
         loop {
             let input = &self.buffer[self.start..self.end];
             let Decoded { used, step } = self.decoder.step(input, self.at_end)?;
             let flow = match step {
-                Step::Event(event) => visit(Bulk::Item(Item::Event {
-                    offset: self.offset,
-                    event,
-                })),
-                Step::Remark(remark) => visit(Bulk::Item(Item::Remark(remark))),
+                Step::Event(event) => {
+                    let offset = self.offset;
+                    hand_out(Some(Bulk::Item(Item::Event { offset, event })))
+                }
+                Step::Remark(remark) => hand_out(Some(Bulk::Item(Item::Remark(remark)))),
                 Step::Nothing if IN_BULK => {
                     let offset = self.offset + used as u64;
                     let mut flow = ControlFlow::Continue(());
                     self.decoder.hand_out(&mut |handed| {
-                        flow = visit(match handed {
+                        let bulk = match handed {
                             Handed::Event(event) => Bulk::Item(Item::Event { offset, event }),
                             Handed::Calls(calls) => Bulk::Calls { offset, calls },
-                        });
+                        };
+                        flow = hand_out(Some(bulk));
                         match flow {
                             ControlFlow::Continue(()) => ControlFlow::Continue(()),
                             ControlFlow::Break(_) => ControlFlow::Break(()),
@@ -181,6 +215,10 @@ impl<R: Read> Reader<R> {
                 Step::End => return Ok(None),
                 Step::NeedMore if self.at_end => return Ok(None),
                 Step::NeedMore => {
+                    // In bulk, what a source gave is not wanted at once.
+                    if !IN_BULK && let ControlFlow::Break(value) = hand_out(None) {
+                        return Ok(Some(value));
+                    }
                     self.fill()?;
                     continue;
                 }

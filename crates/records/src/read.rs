@@ -78,6 +78,28 @@ impl<'w> Run<'w> {
     }
 }
 
+/// Up to which times records are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Calls that begin or end, not before [`Self::others`].
+    pub calls: u64,
+    /// All else.
+    pub others: u64,
+}
+
+impl Limits {
+    /// Nothing is that early: for a look at the next record.
+    pub const NOTHING: Self = Self::all(0);
+
+    /// All records up to that time.
+    pub const fn all(limit: u64) -> Self {
+        Self {
+            calls: limit,
+            others: limit,
+        }
+    }
+}
+
 /// How far the chunks of one buffer are read.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct Place {
@@ -98,17 +120,17 @@ impl Place {
         self.running = running;
     }
 
-    /// Reads records of the present chunk up to the time `limit`, or until the sink is full, and returns the time of the next one; `None` where
+    /// Reads records of the present chunk up to some time, or until the sink is full, and returns the time of the next one; `None` where
     /// there is none yet.
     #[inline]
-    pub fn read(&mut self, words: &[u64], mut limit: u64, sink: &mut impl Sink) -> Option<u64> {
+    pub fn read(&mut self, words: &[u64], mut limits: Limits, sink: &mut impl Sink) -> Option<u64> {
         let mut position = self.words;
         while let Some(&word) = words.get(position) {
             if sink.is_full() {
-                limit = 0; // no record is that early
+                limits = Limits::NOTHING;
             }
             if record::is_call(word)
-                && let Some(run) = Run::new(&words[position..], self.epoch, limit)
+                && let Some(run) = Run::new(&words[position..], self.epoch, limits.calls)
             {
                 let taken = sink.run(self.running, run);
                 position += taken;
@@ -118,7 +140,13 @@ impl Place {
             }
             let time = record::time(word, self.epoch);
             let kind = record::kind(word);
-            if time > limit && kind != Some(Kind::Coded(Code::Time)) {
+            let limit = match kind {
+                Some(Kind::Coded(Code::Time)) => u64::MAX, // it tells what the next one's time is
+                // Whose calls come next is of no interest to other threads either.
+                Some(Kind::Enter(_) | Kind::Leave(_) | Kind::Coded(Code::Running)) => limits.calls,
+                Some(Kind::Coded(_)) | None => limits.others,
+            };
+            if time > limit {
                 self.words = position;
                 return Some(time);
             }

@@ -173,8 +173,8 @@ fn trace(
         }
         merge.add_published(published);
         match in_runs {
-            true => assert!(merge.run(limit, translator, usize::MAX)),
-            false => assert!(merge.run(limit, &mut OneByOne(translator), usize::MAX)),
+            true => assert!(merge.run(limit, 0, translator, usize::MAX)),
+            false => assert!(merge.run(limit, 0, &mut OneByOne(translator), usize::MAX)),
         }
         if !is_silent && program.random.one_in(8) {
             let time = Timestamp(timeline.at(limit));

@@ -248,7 +248,8 @@ impl Run {
         let mut bytes = 0;
         for full in self.full.try_iter() {
             self.merge.add_full(&full);
-            self.merge.run(u64::MAX, &mut self.translator, usize::MAX);
+            self.merge
+                .run(u64::MAX, 0, &mut self.translator, usize::MAX);
             bytes += self.translator.out.len() as u64;
             self.translator.out.clear();
         }

@@ -17,6 +17,8 @@ use crate::buffer::Full;
 use crate::clock;
 use crossbeam_channel::{Receiver, Sender, select};
 use flushing::{Flushing, write};
+use jtrail_formats::trail;
+use jtrail_options::OutputFormat;
 use parking_lot::Mutex;
 use ring::Ring;
 use std::collections::VecDeque;
@@ -35,6 +37,10 @@ const LAST_HAND_OVER: Duration = Duration::from_secs(1);
 const HAND_OVER_INTERVAL: Duration = Duration::from_millis(1);
 /// How long records are waited for that happened before something that is to be done.
 const ACTION_INTERVAL: Duration = Duration::from_millis(5);
+
+/// How far calls may stand in a trail before what other threads did earlier. Threads that run at the same time call some ten times in a microsecond; to
+/// change from one to another for each call would take the writer several times as long as the calls themselves.
+const AHEAD: Duration = Duration::from_nanos(trail::CALLS_AHEAD.0.unsigned_abs());
 
 pub(super) struct Work {
     setup: Setup,
@@ -269,6 +275,11 @@ impl Work {
         let Some(trace) = &mut self.trace else {
             return Merged::All;
         };
+        // Where a burst ends behind a number of events, these are the first ones.
+        let ahead = match (self.setup.options.format, self.windows.target()) {
+            (OutputFormat::Trail, None) => trace.timeline.ticks_in(AHEAD),
+            _ => 0,
+        };
         let mut sink = Flushing {
             translator: &mut trace.translator,
             setup: &mut self.setup,
@@ -284,7 +295,7 @@ impl Work {
         let is_whole = loop {
             let told = trace.compilations.first().filter(|time| *time <= limit);
             let until = told.unwrap_or(limit);
-            if !self.merge.run(until, &mut sink, chunks) {
+            if !self.merge.run(until, ahead, &mut sink, chunks) {
                 break false;
             }
             let Some(told) = told.and_then(|_| trace.compilations.take()) else {

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         bail!("{} can't be read and written at once", args.input.display());
     }
     let mut encoder = encoder(format, args)?;
-    let mut input = Input::open(&args.input, true)?;
+    let mut input = Input::open(&args.input, true)?.in_order();
     // A snapshot does not say where it comes from. Where a trace must open with that, it opens without names.
     let opens = matches!(format, Format::TptpXml | Format::TptpBinary | Format::Trail);
     let opening = match input.format() {

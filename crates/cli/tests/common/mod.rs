@@ -210,6 +210,18 @@ pub(crate) fn sample() -> Vec<Event<'static>> {
     events
 }
 
+/// Events in the order of time, as a trail has them; what has no time stays behind what it was behind.
+pub(crate) fn in_time(events: Vec<Event<'static>>) -> Vec<Event<'static>> {
+    let mut last = time(0);
+    let timed = events.into_iter().map(|event| {
+        last = event.time().unwrap_or(last);
+        (last, event)
+    });
+    let mut timed: Vec<_> = timed.collect();
+    timed.sort_by_key(|(time, _)| *time);
+    timed.into_iter().map(|(_, event)| event).collect()
+}
+
 pub(crate) fn encode(format: Format, events: &[Event<'_>]) -> Vec<u8> {
     let mut encoder = format.encoder();
     let mut bytes = Vec::new();

@@ -18,6 +18,11 @@ mod symbols;
 mod times;
 mod value;
 
+use jtrail_model::Duration;
+
+/// How far calls may stand before what other threads did earlier.
+pub const CALLS_AHEAD: Duration = Duration(10_000);
+
 pub use decode::Decoder;
 pub use encode::Encoder;
 pub use parts::{Part, Parts};

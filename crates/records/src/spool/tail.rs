@@ -8,7 +8,7 @@ use super::layout::{
 use super::{ANNOUNCED, MEMORY, NAMED, State, TraceState, state_name};
 use crate::NumberSet;
 use crate::announce::{Announcement, Compilation};
-use crate::read::{Place, Run, Sink};
+use crate::read::{Limits, Place, Run, Sink};
 use crate::record::Code;
 use crate::translate::{Named, Translator};
 use jtrail_formats::trail;
@@ -392,7 +392,7 @@ impl Stream {
                 self.place.begin(chunk.start, chunk.running);
             }
         }
-        if let Some(next) = self.place.read(&self.words, limit, sink) {
+        if let Some(next) = self.place.read(&self.words, Limits::all(limit), sink) {
             return Ok(Some(next));
         }
         self.words = Vec::new();

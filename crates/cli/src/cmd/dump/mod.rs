@@ -65,7 +65,7 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     // A bar between lines of the dump would only disturb.
-    let mut input = Input::open(&args.file, !io::stdout().is_terminal())?;
+    let mut input = Input::open(&args.file, !io::stdout().is_terminal())?.in_order();
     let mut names = Names::default();
     let mut selection = Selection::new(&args.span, &args.thread);
     let mut out = BufWriter::with_capacity(64 << 10, &mut *streams.out);

@@ -1,0 +1,273 @@
+//! Calls of a trail in the order of time.
+//!
+//! A trail has all events in the order of time, but that calls may stand before what other threads did earlier ([`trail::CALLS_AHEAD`]). Who
+//! adds up what each thread did need not care; who shows events, or writes them in a format that has one order, hands them through here.
+//!
+//! [`trail::CALLS_AHEAD`]: crate::trail::CALLS_AHEAD
+
+use crate::hash::Seed;
+use crate::trail::CALLS_AHEAD;
+use crate::{Bulk, Item};
+use jtrail_model::{CallStep, Calls, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::ops::ControlFlow;
+
+/// Most calls that wait: what no jtrail has written may have more of them at one time.
+const MOST: usize = 1 << 17;
+/// With more threads that have not ended, their places are given up, and all that waits is handed out.
+const MOST_THREADS: usize = 1 << 12;
+
+/// Holds calls back until nothing earlier can come. See the module.
+#[derive(Debug, Default)]
+pub struct InOrder {
+    /// What waits of each thread.
+    threads: Vec<VecDeque<Row>>,
+    /// Where that is.
+    places: HashMap<ThreadId, usize, Seed>,
+    /// Places of threads that have ended.
+    free: Vec<usize>,
+    /// For each thread of which something waits, when the first of it was, and its place.
+    heads: BinaryHeap<Reverse<(Timestamp, usize)>>,
+    /// How many calls wait.
+    waiting: usize,
+    /// Time of the latest call.
+    latest: Timestamp,
+    /// Memory for steps.
+    empty: Vec<Vec<CallStep>>,
+}
+
+/// Calls of one thread in a row.
+#[derive(Debug)]
+struct Row {
+    offset: u64,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// None once it is handed out.
+    One(Option<Event<'static>>),
+    Steps {
+        /// Those that still wait, without their steps.
+        calls: Calls<'static>,
+        steps: Vec<CallStep>,
+        done: usize,
+    },
+}
+
+impl Row {
+    fn time(&self) -> Timestamp {
+        match &self.what {
+            What::One(event) => event.as_ref().and_then(Event::time),
+            What::Steps { steps, done, .. } => steps.get(*done).map(|step| step.time),
+        }
+        .unwrap_or_default()
+    }
+
+    fn is_done(&self) -> bool {
+        match &self.what {
+            What::One(event) => event.is_none(),
+            What::Steps { steps, done, .. } => *done == steps.len(),
+        }
+    }
+
+    /// Hands out the first call, and those behind it up to that time; how many, and whether to go on.
+    fn hand_out<B>(
+        &mut self,
+        until: Timestamp,
+        visit: &mut impl FnMut(Bulk<'_>) -> ControlFlow<B>,
+    ) -> (usize, ControlFlow<B>) {
+        let offset = self.offset;
+        match &mut self.what {
+            What::One(event) => match event.take() {
+                Some(event) => (1, visit(Bulk::Item(Item::Event { offset, event }))),
+                None => (0, ControlFlow::Continue(())),
+            },
+            What::Steps { calls, steps, done } => {
+                let rest = &steps[*done..];
+                let later = rest.iter().skip(1).position(|step| step.time > until);
+                let count = later.map_or(rest.len(), |at| at + 1);
+                let now = Calls {
+                    steps: &rest[..count],
+                    ..*calls
+                };
+                let flow = visit(Bulk::Calls { offset, calls: now });
+                let behind = now.behind(count);
+                *calls = Calls {
+                    steps: &[],
+                    ..behind
+                };
+                *done += count;
+                (count, flow)
+            }
+        }
+    }
+}
+
+impl InOrder {
+    /// Takes what comes next, and hands to `visit` what now can have nothing before it, until that breaks off.
+    pub fn take<B>(
+        &mut self,
+        bulk: Bulk<'_>,
+        mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let (thread, offset, what, latest) = match bulk {
+            Bulk::Calls { offset, calls } => {
+                let Some(last) = calls.steps.last() else {
+                    return ControlFlow::Continue(());
+                };
+                let mut steps = self.empty.pop().unwrap_or_default();
+                steps.clear();
+                steps.extend_from_slice(calls.steps);
+                self.waiting += steps.len();
+                let what = What::Steps {
+                    calls: Calls {
+                        steps: &[],
+                        thread: calls.thread,
+                        cpu_time: calls.cpu_time,
+                        ticket: calls.ticket,
+                        depth: calls.depth,
+                    },
+                    steps,
+                    done: 0,
+                };
+                (calls.thread, offset, what, last.time)
+            }
+            Bulk::Item(Item::Event {
+                offset,
+                event:
+                    event @ (Event::MethodEnter(MethodEnter { thread, time, .. })
+                    | Event::MethodLeave(MethodLeave { thread, time, .. })),
+            }) => {
+                self.waiting += 1;
+                let what = What::One(Some(event.into_static()));
+                (thread, offset, what, time)
+            }
+            Bulk::Item(item) => {
+                self.flush_before(&item, &mut visit)?;
+                if let Item::Event {
+                    event: Event::ThreadEnd(end),
+                    ..
+                } = &item
+                    && let Some(place) = self.places.remove(&end.thread)
+                {
+                    if !self.threads[place].is_empty() {
+                        self.flush(&mut visit)?; // only a damaged trace has calls behind a thread's end
+                    }
+                    self.free.push(place);
+                }
+                return visit(Bulk::Item(item));
+            }
+        };
+        self.latest = self.latest.max(latest);
+        if self.places.len() >= MOST_THREADS && !self.places.contains_key(&thread) {
+            self.flush(&mut visit)?;
+            self.threads.clear();
+            self.places.clear();
+            self.free.clear();
+        }
+        let place = *self.places.entry(thread).or_insert_with(|| {
+            self.free.pop().unwrap_or_else(|| {
+                self.threads.push(VecDeque::new());
+                self.threads.len() - 1
+            })
+        });
+        let row = Row { offset, what };
+        let rows = &mut self.threads[place];
+        if rows.is_empty() {
+            self.heads.push(Reverse((row.time(), place)));
+        }
+        rows.push_back(row);
+        match self.waiting > MOST {
+            true => self.flush(visit),
+            false => self.hand_out(self.settled(), &mut visit),
+        }
+    }
+
+    /// Hands out all that waits, until `visit` breaks off.
+    pub fn flush<B>(
+        &mut self,
+        mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        self.hand_out(Timestamp(i64::MAX), &mut visit)
+    }
+
+    /// Up to when no call is to come any more.
+    fn settled(&self) -> Timestamp {
+        Timestamp(self.latest.0.saturating_sub(CALLS_AHEAD.0))
+    }
+
+    /// Hands out what comes before something that is not a call.
+    fn flush_before<B>(
+        &mut self,
+        item: &Item<'_>,
+        visit: &mut impl FnMut(Bulk<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        match item {
+            // They come with a call, and stand before all events of what they define.
+            Item::Event {
+                event: Event::ClassDef(class),
+                ..
+            } => {
+                self.latest = self.latest.max(class.time);
+                self.hand_out(self.settled(), visit)
+            }
+            Item::Event {
+                event: Event::MethodDef(_),
+                ..
+            } => ControlFlow::Continue(()),
+            // Nothing comes behind the end.
+            Item::Event {
+                event: Event::TraceEnd(_) | Event::AgentDestroy(_),
+                ..
+            } => self.flush(visit),
+            Item::Event { event, .. } => match event.time() {
+                // Nothing earlier comes behind it.
+                Some(time) => self.hand_out(time, visit),
+                // It may be about the last call.
+                None => self.flush(visit),
+            },
+            Item::Remark(_) => self.flush(visit),
+        }
+    }
+
+    /// Hands out the calls up to that time.
+    fn hand_out<B>(
+        &mut self,
+        until: Timestamp,
+        visit: &mut impl FnMut(Bulk<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        while let Some(&Reverse((time, place))) = self.heads.peek()
+            && time <= until
+        {
+            self.heads.pop();
+            let others = self.heads.peek().map_or(until, |head| head.0.0.min(until));
+            let rows = &mut self.threads[place];
+            let mut flow = ControlFlow::Continue(());
+            let mut is_first = true; // it goes out, whatever the times
+            while let Some(row) = rows.front_mut()
+                && (is_first || row.time() <= others)
+                && flow.is_continue()
+            {
+                is_first = false;
+                let handed = row.hand_out(others, visit);
+                self.waiting -= handed.0;
+                flow = handed.1;
+                if row.is_done()
+                    && let Some(What::Steps { steps, .. }) = rows.pop_front().map(|row| row.what)
+                {
+                    self.empty.push(steps);
+                }
+            }
+            if let Some(row) = rows.front() {
+                self.heads.push(Reverse((row.time(), place)));
+            }
+            flow?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
