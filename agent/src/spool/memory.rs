@@ -65,6 +65,7 @@ impl Memory {
         make_room(&file, 0, RESERVES_AT)?;
         make_room(&file, CHUNKS_AT as u64, all - CHUNKS_AT)?;
         let mapping = Arc::new(Mapping::of_file(&file, all, CHUNK_BYTES)?);
+        mapping.read_nothing_ahead(CHUNKS_AT);
         // SAFETY: a new file is all zeros, and nobody else has its memory.
         let head = unsafe { Zeros::within(&mapping, 0, HEAD_BYTES as usize / 8) };
         // SAFETY: likewise.
