@@ -30,7 +30,7 @@ impl Mapping {
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: asks for new memory, which concerns no other.
-        let start = unsafe { map(ptr::null_mut(), bytes, access, private, -1) }?;
+        let start = unsafe { map(ptr::null_mut(), bytes, access, private, -1, 0) }?;
         Ok(Self {
             start,
             bytes,
@@ -48,7 +48,7 @@ impl Mapping {
             .ok_or(io::ErrorKind::OutOfMemory)?;
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: asks for addresses alone, which concerns no other.
-        let start = unsafe { map(ptr::null_mut(), all, libc::PROT_NONE, private, -1) }?;
+        let start = unsafe { map(ptr::null_mut(), all, libc::PROT_NONE, private, -1, 0) }?;
         let mapping = Self {
             start,
             bytes: all,
@@ -58,7 +58,7 @@ impl Mapping {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let shared = libc::MAP_SHARED | libc::MAP_FIXED;
         // SAFETY: these addresses are ours, and nobody uses them yet.
-        unsafe { map(at, bytes, access, shared, file.as_raw_fd()) }?;
+        unsafe { map(at, bytes, access, shared, file.as_raw_fd(), 0) }?;
         Ok(mapping)
     }
 
@@ -76,7 +76,7 @@ impl Mapping {
         let at = libc::off_t::try_from(at).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let file = file.as_raw_fd();
         // SAFETY: asks for new memory, which concerns no other.
-        let start = unsafe { map_at(ptr::null_mut(), bytes, access, libc::MAP_SHARED, file, at) }?;
+        let start = unsafe { map(ptr::null_mut(), bytes, access, libc::MAP_SHARED, file, at) }?;
         Ok(Self {
             start,
             bytes,
@@ -94,21 +94,6 @@ impl Mapping {
 /// # Safety
 /// With `MAP_FIXED`, the addresses are the caller's to give away.
 unsafe fn map(
-    at: *mut libc::c_void,
-    bytes: usize,
-    access: libc::c_int,
-    flags: libc::c_int,
-    file: libc::c_int,
-) -> io::Result<NonNull<u8>> {
-    // SAFETY: the caller's promise.
-    unsafe { map_at(at, bytes, access, flags, file, 0) }
-}
-
-/// As [`map`], from a place of the file on.
-///
-/// # Safety
-/// As for [`map`].
-unsafe fn map_at(
     at: *mut libc::c_void,
     bytes: usize,
     access: libc::c_int,

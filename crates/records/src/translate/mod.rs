@@ -186,8 +186,8 @@ struct Thread {
 impl Thread {
     /// Whether anything is known of it but what was announced.
     fn has_begun(&self) -> bool {
-        let is_told = !self.id.is_none() || self.last != Timestamp::default();
-        is_told
+        !self.id.is_none()
+            || self.last != Timestamp::default()
             || self.is_renamed
             || !self.names.is_empty()
             || !self.calls.is_empty()
