@@ -9,6 +9,7 @@ mod figures;
 mod hprof;
 mod live_ages;
 mod live_aggregated;
+mod live_anew;
 mod live_api;
 mod live_areas;
 mod live_attach;

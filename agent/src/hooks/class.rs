@@ -67,12 +67,10 @@ pub(super) unsafe extern "system" fn file_load_hook(
             true => agent
                 .classes
                 .rewrite(agent, loader, name.as_deref(), bytes, again),
-            false => {
-                if again && let Some(name) = &name {
-                    agent.classes.note_hooks(loader, name, false);
-                }
-                None
-            }
+            false => name
+                .as_deref()
+                .filter(|_| again)
+                .and_then(|name| agent.classes.restore(agent, loader, name, bytes)),
         };
         if agent.held().contains(Events::EXCEPTIONS) {
             let file = rewritten.as_deref().unwrap_or(bytes);

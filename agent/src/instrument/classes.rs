@@ -47,6 +47,8 @@ pub(crate) struct Classes {
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
     handlers: Handlers,
     pub(crate) changes: Changes,
+    /// Whether classes get their handlers of `Throwable` apart; see [`Self::apart`].
+    sets_apart: OnceLock<bool>,
 }
 
 impl Classes {
@@ -186,44 +188,73 @@ impl Classes {
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
+        // Most classes are none of ours: decide by the name, before anything is read.
+        let is_candidate = name.is_none_or(|name| {
+            self.sites_now(agent).is_some()
+                || self.verdict(agent, loader, name) != ClassVerdict::None
+                || has_triggers(agent, name)
+        });
+        let was_ours = again && name.is_some_and(|name| self.is_known(loader, name));
+        let class = match is_candidate || was_ours {
+            true => parsed(agent, name, bytes),
+            false => None,
+        };
+        let apart = class.as_ref().and_then(|class| self.apart(agent, class));
         let special = name
             .filter(|_| loader == Loader::BOOT)
-            .and_then(|name| special::rewrite(agent, name, bytes));
-        let bytes = special.as_deref().unwrap_or(bytes);
-        let rewritten = self.rewrite_chosen(agent, loader, name, bytes, again);
+            .and_then(|name| special::rewrite(agent, name, apart.as_deref().unwrap_or(bytes)));
+        let class = match special.as_deref().or(apart.as_deref()) {
+            Some(bytes) => parsed(agent, name, bytes),
+            None => class,
+        };
+        let rewritten = class
+            .filter(|_| is_candidate)
+            .and_then(|class| self.rewrite_chosen(agent, loader, &class, again));
         let rewritten = rewritten.or(special);
         if let Some(name) = name
             && (again || rewritten.is_some())
         {
             self.note_hooks(loader, name, rewritten.is_some());
         }
-        rewritten
+        rewritten.or(apart.filter(|_| again))
+    }
+
+    /// A class that exists gets its own code back, as the agent leaves; `None` to leave it as it is.
+    pub(crate) fn restore(
+        &self,
+        agent: &Agent,
+        loader: Loader,
+        name: &str,
+        bytes: &[u8],
+    ) -> Option<Vec<u8>> {
+        self.note_hooks(loader, name, false);
+        if !self.is_known(loader, name) {
+            return None;
+        }
+        self.apart(agent, &Class::parse(bytes).ok()?)
+    }
+
+    /// The class file with its handlers of `Throwable` apart, where that is called for. Before Java 22, HotSpot's pool of a class grows each time that
+    /// the class is made anew, whatever changes, if such a handler and a call name `Throwable` by one entry, as in each try-with-resources
+    /// (JDK-8308762); and as each pool is larger than the last, the memory of none is used again. The entry apart has to have one place in
+    /// the pool, with hooks and without, so it comes before the hooks', and stays when they go.
+    fn apart(&self, agent: &Agent, class: &Class<'_>) -> Option<Vec<u8>> {
+        let version = || agent.jvmti.java_version();
+        let is_called_for = || version().is_some_and(|v| (17..22).contains(&v));
+        self.sets_apart
+            .get_or_init(is_called_for)
+            .then(|| class.with_throwable_apart())
+            .flatten()
     }
 
     fn rewrite_chosen(
         &self,
         agent: &Agent,
         loader: Loader,
-        name: Option<&str>,
-        bytes: &[u8],
+        class: &Class<'_>,
         again: bool,
     ) -> Option<Vec<u8>> {
         let everywhere = self.sites_now(agent).is_some();
-        // Most classes are none of ours: decide by the name, before anything is read.
-        if let Some(name) = name
-            && !everywhere
-            && self.verdict(agent, loader, name) == ClassVerdict::None
-            && !has_triggers(agent, name)
-        {
-            return None;
-        }
-        let class = match Class::parse(bytes) {
-            Ok(class) => class,
-            Err(error) => {
-                uncovered(agent, name.unwrap_or("unknown"), "", &error.to_string());
-                return None;
-            }
-        };
         let name = class.name();
         let verdict = self.verdict(agent, loader, &name);
         if verdict == ClassVerdict::None && !everywhere && !has_triggers(agent, &name) {
@@ -239,7 +270,7 @@ impl Classes {
         // Held to the end: when two threads define a class at once, its methods are announced before either
         // copy can run.
         let mut known = self.known.lock();
-        let mut plan = Plan::of(&mut known, agent, loader, &class, &name, verdict);
+        let mut plan = Plan::of(&mut known, agent, loader, class, &name, verdict);
         let hook = agent.hook.get();
         let hooks = Hooks {
             class: hook.map_or(HOOK_NAME, |hook| &hook.name),
@@ -250,7 +281,7 @@ impl Classes {
             },
             ..hooks_of(agent)
         };
-        let result = instrument(&class, &hooks, |at, _| plan.probes[at]);
+        let result = instrument(class, &hooks, |at, _| plan.probes[at]);
         let rewritten = match result {
             Ok(rewritten) => rewritten,
             Err(refusal) => {
@@ -519,6 +550,12 @@ pub(crate) fn class_name(internal: &str) -> String {
 
 pub(super) fn full_name(method: &Method<'_>) -> String {
     format!("{}{}", method.name(), method.descriptor())
+}
+
+/// `None`, and it is told, where this is no class file that jtrail knows.
+fn parsed<'a>(agent: &Agent, name: Option<&str>, bytes: &'a [u8]) -> Option<Class<'a>> {
+    let refuse = |error| uncovered(agent, name.unwrap_or("unknown"), "", &format!("{error}"));
+    Class::parse(bytes).map_err(refuse).ok()
 }
 
 pub(super) fn uncovered(agent: &Agent, class: &str, method: &str, reason: &str) {

@@ -1,7 +1,10 @@
 //! The exception handlers of a method, as its exception table has them.
 
-use crate::class::Method;
+use crate::class::{Class, Method};
+use crate::pool::PoolEditor;
 use crate::reader::u2_at;
+
+const THROWABLE: &[u8] = b"java/lang/Throwable";
 
 /// A place where exceptions are caught.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,5 +36,39 @@ impl Method<'_> {
             is_same
         });
         handlers
+    }
+}
+
+impl Class<'_> {
+    /// The class file in which handlers of `Throwable` name it by an entry of the pool that nothing else refers to; `None` if that is so already,
+    /// or the pool is full. The class means the same.
+    pub fn with_throwable_apart(&self) -> Option<Vec<u8>> {
+        let shared: Vec<u16> = (1..self.pool.count())
+            .filter(|&index| self.pool.class_name(index) == Some(THROWABLE))
+            .filter(|&index| self.pool.has_members_of(index))
+            .collect();
+        let [first, ..] = shared[..] else { return None };
+        let codes = self.methods.iter().filter_map(|m| m.code.as_ref());
+        let places: Vec<usize> = codes
+            .flat_map(|code| {
+                let table = code.exceptions_at()..;
+                table.step_by(8).zip(code.exceptions.chunks_exact(8))
+            })
+            .filter(|(_, entry)| shared.contains(&u2_at(entry, 6)))
+            .map(|(at, _)| at + 6)
+            .collect();
+        if places.is_empty() {
+            return None;
+        }
+        let mut pool = PoolEditor::new(&self.pool);
+        let apart = pool.class_again(first).ok()?.to_be_bytes();
+        let mut bytes = self.bytes.to_vec();
+        for at in places {
+            bytes[at..at + 2].copy_from_slice(&apart);
+        }
+        bytes[8..10].copy_from_slice(&pool.count().to_be_bytes());
+        let end = self.pool.end();
+        bytes.splice(end..end, pool.added().iter().copied());
+        Some(bytes)
     }
 }

@@ -52,6 +52,14 @@ pub(crate) struct Code<'a> {
     pub(crate) lines: LineTables<'a>,
 }
 
+impl Code<'_> {
+    /// Where the exception table's first entry stands in the file: behind the attribute's name, its length, two sizes, the code with its length, and
+    /// the count.
+    pub(crate) fn exceptions_at(&self) -> usize {
+        self.span.start + 2 + 4 + 2 + 2 + 4 + self.bytes.len() + 2
+    }
+}
+
 impl<'a> Class<'a> {
     /// Parses a class file: the pool, fields, methods and the length of every attribute are checked; instructions
     /// are not looked at.

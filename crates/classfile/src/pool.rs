@@ -125,6 +125,13 @@ impl<'a> Pool<'a> {
         self.class_name(class)
     }
 
+    /// Whether any field or method in the pool is one of the class that this entry is.
+    pub(crate) fn has_members_of(&self, class: u16) -> bool {
+        (1..self.count())
+            .filter_map(|index| self.pair(index, &[9, METHODREF, 11]))
+            .any(|(owner, _)| owner == class)
+    }
+
     /// The index of an entry that consists of exactly these bytes, tag included.
     fn find(&self, entry: &[u8]) -> Option<u16> {
         // The tag and two bytes more (a text's length, a class's name) already tell nearly all entries apart. They are
@@ -219,6 +226,14 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         let name = self.utf8(name)?;
         let [a, b] = name.to_be_bytes();
         self.intern(&[CLASS, a, b], self.is_old(name))
+    }
+
+    /// Another entry for the class that `index` stands for.
+    pub(crate) fn class_again(&mut self, index: u16) -> Result<u16, Refusal> {
+        let Some((CLASS, &[a, b, ..])) = self.pool.entry(index) else {
+            return Ok(index);
+        };
+        self.push(&[CLASS, a, b])
     }
 
     /// The class `java/lang/Throwable`.
