@@ -9,7 +9,7 @@ use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, MethodId, ThreadId};
 use jtrail_records::spool::layout::{CHUNK_BYTES, head};
 use jtrail_records::spool::{ANNOUNCED, MEMORY, NAMED, folder_of, state_name};
-use jtrail_testkit::Jdk;
+use jtrail_testkit::{Jdk, Output, Run};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -48,6 +48,11 @@ fn killed(jdk: &Jdk, classes: &Path, left: &Left, more: &str, after: Duration) {
 
 /// As [`killed`], when `wait` is over.
 fn killed_behind(jdk: &Jdk, classes: &Path, left: &Left, more: &str, wait: impl FnOnce()) {
+    ended_by("KILL", busy(jdk, classes, left, more), wait);
+}
+
+/// A JVM with eight busy threads.
+fn busy(jdk: &Jdk, classes: &Path, left: &Left, more: &str) -> Run {
     let _ = fs::remove_file(&left.tally);
     let options = format!(
         "format=trail,file={},include=Tally{more}",
@@ -55,11 +60,16 @@ fn killed_behind(jdk: &Jdk, classes: &Path, left: &Left, more: &str, wait: impl 
     );
     let tally = left.tally.to_str().expect("text");
     let run = program(jdk, "Tally").class_path(classes).arg(tally);
-    let mut running = run.agent(agent(), options).spawn().expect("it starts");
+    run.agent(agent(), options)
+}
+
+/// Sends a signal when its threads are busy and `wait` is over.
+fn ended_by(signal: &str, run: Run, wait: impl FnOnce()) -> Output {
+    let mut running = run.spawn().expect("it starts");
     running.wait_ready();
     wait();
-    running.signal("KILL").expect("it is there");
-    running.wait().expect("it ends");
+    running.signal(signal).expect("it is there");
+    running.wait().expect("it ends")
 }
 
 /// By name of thread, how many calls of `call` began and how many ended.
@@ -163,6 +173,27 @@ fn what_a_killed_program_had_recorded_is_recovered() {
             said.trim_end()
         );
         compare(&left, &said);
+    }
+}
+
+/// The JVM meets a fault in native code, reports it and aborts, while its threads go on; or somebody's code calls `abort`.
+#[test]
+fn what_an_aborted_program_had_recorded_is_recovered() {
+    let folder = jtrail_testkit::temp_dir();
+    compile("Tally", include_str!("java/Tally.java"), folder.path());
+    let left = Left::within(folder.path());
+    let report = folder.path().join("report");
+    for jdk in Jdk::require(&VERSIONS) {
+        for (signal, more) in [("SEGV", ""), ("SEGV", ",clock=tick"), ("ABRT", "")] {
+            let _ = fs::remove_file(&report);
+            let run = busy(&jdk, folder.path(), &left, more)
+                .jvm_arg(format!("-XX:ErrorFile={}", report.display()))
+                .jvm_arg("-XX:-CreateCoredumpOnCrash");
+            let output = ended_by(signal, run, || thread::sleep(Duration::from_millis(50)));
+            assert!(!output.status.success(), "{signal}: {output}");
+            assert_eq!(report.exists(), signal == "SEGV", "{output}");
+            compare(&left, &recovered(&left));
+        }
     }
 }
 
