@@ -190,9 +190,7 @@ impl Classes {
     ) -> Option<Vec<u8>> {
         // Most classes are none of ours: decide by the name, before anything is read.
         let is_candidate = name.is_none_or(|name| {
-            self.sites_now(agent).is_some()
-                || self.verdict(agent, loader, name) != ClassVerdict::None
-                || has_triggers(agent, name)
+            self.may_get_hooks(agent, name, || self.verdict(agent, loader, name))
         });
         let was_ours = again && name.is_some_and(|name| self.is_known(loader, name));
         let class = match is_candidate || was_ours {
@@ -234,7 +232,7 @@ impl Classes {
         self.apart(agent, &Class::parse(bytes).ok()?)
     }
 
-    /// The class file with its handlers of `Throwable` apart, where that is called for. Before Java 22, HotSpot's pool of a class grows each time that
+    /// The class file with its handlers of `Throwable` apart, where that is called for. From Java 17 to 21, HotSpot's pool of a class grows each time that
     /// the class is made anew, whatever changes, if such a handler and a call name `Throwable` by one entry, as in each try-with-resources
     /// (JDK-8308762); and as each pool is larger than the last, the memory of none is used again. The entry apart has to have one place in
     /// the pool, with hooks and without, so it comes before the hooks', and stays when they go.
@@ -247,6 +245,18 @@ impl Classes {
             .flatten()
     }
 
+    /// Whether anything in a class may get hooks, with what the filters say of its methods.
+    fn may_get_hooks(
+        &self,
+        agent: &Agent,
+        name: &str,
+        verdict: impl FnOnce() -> ClassVerdict,
+    ) -> bool {
+        self.sites_now(agent).is_some()
+            || verdict() != ClassVerdict::None
+            || has_triggers(agent, name)
+    }
+
     fn rewrite_chosen(
         &self,
         agent: &Agent,
@@ -254,10 +264,9 @@ impl Classes {
         class: &Class<'_>,
         again: bool,
     ) -> Option<Vec<u8>> {
-        let everywhere = self.sites_now(agent).is_some();
         let name = class.name();
         let verdict = self.verdict(agent, loader, &name);
-        if verdict == ClassVerdict::None && !everywhere && !has_triggers(agent, &name) {
+        if !self.may_get_hooks(agent, &name, || verdict) {
             return None;
         }
         if let Some(reason) = never::class(&name) {

@@ -1,10 +1,8 @@
 //! The exception handlers of a method, as its exception table has them.
 
 use crate::class::{Class, Method};
-use crate::pool::PoolEditor;
+use crate::pool::{PoolEditor, THROWABLE};
 use crate::reader::u2_at;
-
-const THROWABLE: &[u8] = b"java/lang/Throwable";
 
 /// A place where exceptions are caught.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +45,6 @@ impl Class<'_> {
             .filter(|&index| self.pool.class_name(index) == Some(THROWABLE))
             .filter(|&index| self.pool.has_members_of(index))
             .collect();
-        let [first, ..] = shared[..] else { return None };
         let codes = self.methods.iter().filter_map(|m| m.code.as_ref());
         let places: Vec<usize> = codes
             .flat_map(|code| {
@@ -61,7 +58,7 @@ impl Class<'_> {
             return None;
         }
         let mut pool = PoolEditor::new(&self.pool);
-        let apart = pool.class_again(first).ok()?.to_be_bytes();
+        let apart = pool.throwable_apart().ok()?.to_be_bytes();
         let mut bytes = self.bytes.to_vec();
         for at in places {
             bytes[at..at + 2].copy_from_slice(&apart);

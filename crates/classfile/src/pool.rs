@@ -17,6 +17,8 @@ const CLASS: u8 = 7;
 const METHODREF: u8 = 10;
 const NAME_AND_TYPE: u8 = 12;
 
+pub(crate) const THROWABLE: &[u8] = b"java/lang/Throwable";
+
 /// The offset in the file of each entry's tag; 0 for entry 0 and for the second half of a long or double.
 pub(crate) struct Pool<'a> {
     bytes: &'a [u8],
@@ -121,15 +123,17 @@ impl<'a> Pool<'a> {
 
     /// The class that a field or method reference names.
     pub(crate) fn member_class(&self, index: u16) -> Option<&'a [u8]> {
-        let (class, _) = self.pair(index, &[9, METHODREF, 11])?;
-        self.class_name(class)
+        self.class_name(self.member_owner(index)?)
+    }
+
+    /// The entry of that class.
+    fn member_owner(&self, index: u16) -> Option<u16> {
+        Some(self.pair(index, &[9, METHODREF, 11])?.0)
     }
 
     /// Whether any field or method in the pool is one of the class that this entry is.
     pub(crate) fn has_members_of(&self, class: u16) -> bool {
-        (1..self.count())
-            .filter_map(|index| self.pair(index, &[9, METHODREF, 11]))
-            .any(|(owner, _)| owner == class)
+        (1..self.count()).any(|index| self.member_owner(index) == Some(class))
     }
 
     /// The index of an entry that consists of exactly these bytes, tag included.
@@ -228,22 +232,20 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         self.intern(&[CLASS, a, b], self.is_old(name))
     }
 
-    /// Another entry for the class that `index` stands for.
-    pub(crate) fn class_again(&mut self, index: u16) -> Result<u16, Refusal> {
-        let Some((CLASS, &[a, b, ..])) = self.pool.entry(index) else {
-            return Ok(index);
-        };
-        self.push(&[CLASS, a, b])
-    }
-
     /// The class `java/lang/Throwable`.
     pub(crate) fn throwable(&mut self) -> Result<u16, Refusal> {
         if let Some(index) = self.throwable {
             return Ok(index);
         }
-        let index = self.class(b"java/lang/Throwable")?;
+        let index = self.class(THROWABLE)?;
         self.throwable = Some(index);
         Ok(index)
+    }
+
+    /// A further entry for the class `java/lang/Throwable`, which nothing refers to yet.
+    pub(crate) fn throwable_apart(&mut self) -> Result<u16, Refusal> {
+        let [a, b] = self.utf8(THROWABLE)?.to_be_bytes();
+        self.push(&[CLASS, a, b])
     }
 
     /// The name of the attribute `StackMapTable`.
