@@ -6,14 +6,14 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from cycles_lib import GROWTH, KEYS, MODES, allocated, grown, looks, lost  # noqa: E402
+from cycles_lib import GROWTH, KEYS, MODES, SOAK_MORE, allocated, grown, looks, lost  # noqa: E402
 
 
-def run(cycles, figure):
+def run(cycles, figure, keys=KEYS):
     """Looks at a run in which this is what a cycle's number makes of each figure, and all others stay."""
     count = looks(cycles)
     numbers = [cycles * (look + 1) // count for look in range(count)]
-    return [{key: figure.get(key, lambda _: 1_000_000)(number) for key in KEYS} for number in numbers]
+    return [{key: figure.get(key, lambda _: 1_000_000)(number) for key in keys} for number in numbers]
 
 
 class Accounts(unittest.TestCase):
@@ -53,6 +53,17 @@ class Growth(unittest.TestCase):
             bound = GROWTH[mode][key][0]
             self.assert_grown(1000, [], mode, **{key: lambda number: number * bound})
             self.assert_grown(1000, [key], mode, **{key: lambda number: number * (bound + 1)})
+
+    def test_a_soak_has_bounds_of_its_own(self):
+        def soak(**figure):
+            return run(1000, {"jvm": lambda number: number * 1_000_000} | figure, [*KEYS, "agent", "jvm"])
+
+        self.assertEqual(grown(soak(), 1000, "compiled"), [])
+        for key, bound in SOAK_MORE.items():
+            for much, expected in ((1, []), (3, [key])):
+                rises = {key: lambda number: bound * much * number // 1000}
+                self.assertEqual([text.split()[0] for text in grown(soak(**rises), 1000, "compiled")], expected)
+        self.assert_grown(1000, [], rss=lambda number: SOAK_MORE["rss"] * 3 * number // 1000)
 
     def test_what_is_lost_without_us_is_allowed_and_no_more(self):
         alone = run(1000, {"metaspace": lambda number: number * 208})

@@ -18,6 +18,7 @@
 //! How it all works together is told in `docs/architecture.md`.
 
 mod agent;
+mod allocated;
 mod buffer;
 mod bursts;
 mod clock;

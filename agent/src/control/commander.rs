@@ -3,6 +3,7 @@
 use super::shown::{Shown, counts};
 use super::waiting::Waiting;
 use crate::agent::Agent;
+use crate::allocated;
 use crate::hooks::own_threads::Leaves;
 use crate::hooks::{self, leaving};
 use crate::writer::{Acted, Action, Burst, Handshake, NextTrace, Output, hostname, part};
@@ -494,6 +495,7 @@ impl control::Agent for Commander {
             trace,
             buffer: self.agent.options.buffer_bytes,
             buffered: self.agent.buffered(),
+            memory: Some(allocated::bytes()),
             overhead,
             clients: 0,
             stream: StreamUse::Free,

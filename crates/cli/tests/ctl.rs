@@ -82,6 +82,7 @@ fn every_command_reaches_the_agent() {
     for part in [
         "state     recording\n",
         &two,
+        "memory    3.0 MiB\n",
         "overhead  1.25 %\n",
         "clients   1, no one has the stream\n",
     ] {
@@ -124,6 +125,7 @@ fn answers_as_json() {
         (&status["answer"], &status["state"]),
         (&"status".into(), &"idle".into())
     );
+    assert_eq!(status["memory"], 3 << 20);
     assert_eq!(status["overhead_ppm"], 12_500);
     assert_eq!(status["trace"], Value::Null);
     let started = json(&served, &["start"]);

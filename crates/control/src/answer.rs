@@ -103,6 +103,8 @@ pub struct Status {
     pub buffer: u64,
     /// Bytes of buffers that hold events which are not written yet.
     pub buffered: u64,
+    /// Bytes that the agent has allocated for itself beside its buffers. None where the agent does not say.
+    pub memory: Option<u64>,
     /// Estimated part of the program's CPU time that recording takes, in millionths. None where it is not known.
     pub overhead: Option<u32>,
     /// Clients that are connected. The server fills it in.
@@ -257,6 +259,7 @@ impl Status {
             .with("uptime", self.uptime.show())
             .with("buffer", Size(self.buffer).show())
             .with("buffered", Size(self.buffered).show())
+            .with_some("memory", self.memory.map(|bytes| Size(bytes).show()))
             .with_some("overhead", self.overhead)
             .with("clients", self.clients)
             .with("stream", self.stream);
@@ -295,6 +298,7 @@ impl Status {
             trace,
             buffer: part.needed_as("buffer", Size::read)?.0,
             buffered: part.needed_as("buffered", Size::read)?.0,
+            memory: part.parsed("memory", Size::read)?.map(|size| size.0),
             overhead: part.parsed("overhead", Value::read)?,
             clients: part.needed_as("clients", Value::read)?,
             stream: part.needed_as("stream", StreamUse::parse)?,

@@ -144,7 +144,7 @@ fn failure() -> impl Strategy<Value = Failure> {
 fn status() -> impl Strategy<Value = Status> {
     let counts = || vec((text(10), any::<u64>()), 0..4);
     let stream = prop::sample::select(StreamUse::ALL);
-    let numbers = any::<(u32, u64, u64, Option<u32>, u32)>();
+    let numbers = any::<(u32, u64, u64, Option<u64>, Option<u32>, u32)>();
     let traced = (
         prop::sample::select(State::ALL),
         text(12),
@@ -153,7 +153,7 @@ fn status() -> impl Strategy<Value = Status> {
     );
     (numbers, traced, stream, counts(), counts()).prop_map(
         |(numbers, traced, stream, counts, losses)| {
-            let (pid, buffer, buffered, overhead, clients) = numbers;
+            let (pid, buffer, buffered, memory, overhead, clients) = numbers;
             let (state, version, uptime, trace) = traced;
             Status {
                 state,
@@ -163,6 +163,7 @@ fn status() -> impl Strategy<Value = Status> {
                 trace,
                 buffer,
                 buffered,
+                memory,
                 overhead,
                 clients,
                 stream,

@@ -2,44 +2,73 @@
 
 const PAGE_WORDS: usize = 64;
 
-/// Numbers grow for ever, and a set may hold few of them: pages without any take 8 bytes, others 512 for 4096 numbers.
+/// Numbers grow for ever, and a set may hold few of them, or all: pages without any and whole ones take 16 bytes, others 512 more for 4096 numbers.
 #[derive(Default)]
-pub struct NumberSet(Vec<Option<Box<[u64; PAGE_WORDS]>>>);
+pub struct NumberSet(Vec<Page>);
+
+#[derive(Default)]
+enum Page {
+    #[default]
+    None,
+    Some(Box<[u64; PAGE_WORDS]>),
+    All,
+}
+
+impl Page {
+    fn word(&self, at: usize) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Some(words) => words[at],
+            Self::All => u64::MAX,
+        }
+    }
+}
 
 impl NumberSet {
     fn place(number: u64) -> (usize, usize, u64) {
         let word = (number / 64) as usize;
-        (word / PAGE_WORDS, word % PAGE_WORDS, number % 64)
+        (word / PAGE_WORDS, word % PAGE_WORDS, 1 << (number % 64))
     }
 
     /// Adds a number; `false` if it was there.
     pub fn insert(&mut self, number: u64) -> bool {
-        let (page, word, bit) = Self::place(number);
-        if self.0.len() <= page {
-            self.0.resize_with(page + 1, || None);
+        let (at, word, bit) = Self::place(number);
+        if self.0.len() <= at {
+            self.0.resize_with(at + 1, Page::default);
         }
-        let page = self.0[page].get_or_insert_with(|| Box::new([0; PAGE_WORDS]));
-        let was = page[word];
-        page[word] = was | 1 << bit;
-        was >> bit & 1 == 0
+        let page = &mut self.0[at];
+        if page.word(word) & bit != 0 {
+            return false;
+        }
+        match page {
+            Page::Some(words) => words[word] |= bit,
+            _ => {
+                let mut words = Box::new([0; PAGE_WORDS]);
+                words[word] = bit;
+                *page = Page::Some(words);
+            }
+        }
+        if page.word(word) == u64::MAX && (0..PAGE_WORDS).all(|at| page.word(at) == u64::MAX) {
+            *page = Page::All;
+        }
+        true
     }
 
     /// Whether a number is in it.
     pub fn contains(&self, number: u64) -> bool {
         let (page, word, bit) = Self::place(number);
-        let page = self.0.get(page).and_then(Option::as_ref);
-        page.is_some_and(|page| page[word] >> bit & 1 != 0)
+        let page = self.0.get(page);
+        page.is_some_and(|page| page.word(word) & bit != 0)
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        let pages = self.0.iter().enumerate();
-        let pages = pages.filter_map(|(at, page)| Some((at, page.as_ref()?)));
-        pages.flat_map(|(at, page)| {
-            let first = (at * PAGE_WORDS * 64) as u64;
-            let numbers = 0..PAGE_WORDS as u64 * 64;
-            let is_in = |n: &u64| page[(n / 64) as usize] >> (n % 64) & 1 != 0;
-            numbers.filter(is_in).map(move |n| first + n)
+        const NUMBERS: u64 = PAGE_WORDS as u64 * 64;
+        let pages = (0..).step_by(NUMBERS as usize).zip(&self.0);
+        let pages = pages.filter(|(_, page)| !matches!(page, Page::None));
+        pages.flat_map(|(first, page)| {
+            let is_in = |n: &u64| page.word((n / 64) as usize) >> (n % 64) & 1 != 0;
+            (0..NUMBERS).filter(is_in).map(move |n| first + n)
         })
     }
 }
@@ -47,6 +76,23 @@ impl NumberSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Pages that have memory of their own.
+    fn pages(set: &NumberSet) -> usize {
+        let some = set.0.iter().filter(|page| matches!(page, Page::Some(_)));
+        some.count()
+    }
+
+    #[test]
+    fn whole_pages_take_no_room() {
+        let mut set = NumberSet::default();
+        for number in (0..20_000).rev() {
+            assert!(set.insert(number), "{number}");
+        }
+        assert_eq!(pages(&set), 1);
+        assert!(!set.insert(5000) && set.contains(19_999) && !set.contains(20_000));
+        assert!(set.iter().eq(0..20_000));
+    }
 
     #[test]
     fn each_number_is_new_once() {
@@ -57,7 +103,7 @@ mod tests {
             assert!(set.contains(number), "{number}");
             assert!(!set.insert(number), "{number}");
         }
-        assert_eq!(set.0.iter().flatten().count(), 3);
+        assert_eq!(pages(&set), 3);
         assert!(!set.contains(u64::MAX));
         let all: Vec<_> = set.iter().collect();
         assert_eq!(all, [1, 2, 63, 64, 4096, 1 << 30]);

@@ -316,6 +316,7 @@ impl Agent for Fake {
             trace,
             buffer: 64 << 20,
             buffered: 0,
+            memory: Some(3 << 20),
             overhead: Some(12_500),
             clients: 0,
             stream: StreamUse::Free,

@@ -272,6 +272,7 @@ impl Agent for Puppet {
             trace,
             buffer: 0,
             buffered: 0,
+            memory: None,
             overhead: None,
             clients: 0,
             stream: StreamUse::Free,

@@ -2,7 +2,7 @@
 
 use super::Translator;
 use super::call_tree::CallTree;
-use jtrail_model::{ThreadId, Timestamp};
+use jtrail_model::{MethodId, ThreadId, Timestamp};
 
 impl Translator {
     /// Writes a thread's tree from the top. Calls that are still open count up to `time`.
@@ -15,7 +15,7 @@ impl Translator {
         tree.tell(
             thread,
             time,
-            |number| known[number as usize].id,
+            |number| known.get(number).map_or(MethodId::NONE, |known| known.id),
             |event| encoder.event(&event, out),
         );
     }

@@ -1,6 +1,6 @@
 //! Calls: a stack for each thread, so that every leave closes the innermost open call.
 
-use super::{Translator, slot};
+use super::Translator;
 use jtrail_classfile::SuperMarks;
 use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
@@ -127,7 +127,7 @@ impl Translator {
             return self.add_call(number, time, method);
         }
         let (id, class) = self.method(method, time);
-        let phase = self.known[method as usize].phase;
+        let phase = self.known.at(method).phase;
         let state = self.thread(number);
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
         state.calls.push(Call::new(method, state.ticket, phase));
@@ -148,7 +148,7 @@ impl Translator {
 
     /// A call begins that is only added up.
     fn add_call(&mut self, number: u32, time: Timestamp, method: u32) {
-        let phase = slot(&mut self.known, method).phase;
+        let phase = self.known.at(method).phase;
         let thread = self.thread(number);
         thread.calls.push(Call::new(method, 0, phase));
         let cpu = thread.cpu;
@@ -160,7 +160,7 @@ impl Translator {
     /// A call begins while collection pauses.
     #[cold]
     fn hide_call(&mut self, number: u32, method: u32) {
-        let phase = slot(&mut self.known, method).phase;
+        let phase = self.known.at(method).phase;
         let thread = self.thread(number);
         thread.calls.push(Call::hidden(method, phase));
         thread.hidden += 1;
@@ -171,8 +171,8 @@ impl Translator {
         if !self.settings.shows_calls_under_way {
             return;
         }
-        for number in 0..self.threads.len() as u32 {
-            let Some(Some(thread)) = self.threads.get(number as usize) else {
+        for number in self.thread_numbers() {
+            let Some(thread) = self.threads.get(&number) else {
                 continue;
             };
             let is_new = |call: &Call| call.is_hidden() && !call.is_shown();
@@ -290,7 +290,7 @@ impl Translator {
             .get(method)
             .map(|m| m.info.marks)
             .unwrap_or_default();
-        let calls = &self.threads.get(number as usize)?.as_ref()?.calls;
+        let calls = &self.threads.get(&number)?.calls;
         let is_alive = |call: &Call| match (marks, call.phase()) {
             (SuperMarks::None, _)
             | (_, Phase::Constructed)
@@ -324,20 +324,21 @@ impl Translator {
                 SuperMarks::Behind => call.phase() != Phase::Constructed,
                 SuperMarks::Around => call.phase() == Phase::InSuper,
             };
-            let is_super = inner_class == outer.class
-                || self.classes[outer.class as usize]
-                    .about
-                    .as_ref()
-                    .is_some_and(|outer| {
-                        *outer.info.super_name == *self.classes[inner_class as usize].name()
-                    });
-            if !in_super || !is_super {
+            let outer_class = outer.class;
+            if !in_super || !self.is_or_extends(outer_class, inner_class) {
                 return;
             }
             inner = call.method();
             let keep = self.thread(number).calls.len() - 1;
             self.close(number, ticks, keep, true);
         }
+    }
+
+    /// Whether a class, by its number, is that other one, or extends it.
+    fn is_or_extends(&self, class: u32, other: u32) -> bool {
+        let about = |number| self.classes.get(number)?.about.as_ref();
+        let (outer, inner) = (about(class), about(other).map_or("", |c| &c.info.name));
+        class == other || outer.is_some_and(|outer| *outer.info.super_name == *inner)
     }
 
     /// Calls above the one that caught an exception are gone.

@@ -1,7 +1,7 @@
 //! What classes declare, when they go, and what the JIT compiler made of their methods.
 
+use super::Translator;
 use super::stacks::stack;
-use super::{Translator, slot};
 use crate::announce::{ClassDetailInfo, CompiledInfo, Member};
 use jtrail_model::{
     ClassDetail, ClassRedefine, ClassUnload, CodeRange, Event, MethodCompile, MethodUncompile,
@@ -16,14 +16,14 @@ impl Translator {
         if self.settings.keeps_details {
             let class = info.class;
             self.detailed.push(class);
-            slot(&mut self.classes, class).about().detail = Some(info);
+            self.classes.at(class).about().detail = Some(info);
         }
     }
 
     /// Tells what classes declare that are there when a trace begins.
     pub(super) fn tell_details(&mut self) {
         for number in std::mem::take(&mut self.detailed) {
-            let about = slot(&mut self.classes, number).about.as_mut();
+            let about = self.classes.at(number).about.as_mut();
             let Some(info) = about.and_then(|about| about.detail.take()) else {
                 continue; // the class is gone
             };
@@ -34,7 +34,7 @@ impl Translator {
     /// Classes whose details are kept, and that are there.
     pub(super) fn with_details(&self) -> impl Iterator<Item = u32> {
         let is_there = |number: &u32| {
-            let class = self.classes.get(*number as usize);
+            let class = self.classes.get(*number);
             let about = class.and_then(|class| class.about.as_ref());
             about.is_some_and(|about| about.detail.is_some())
         };
@@ -66,7 +66,7 @@ impl Translator {
 
     pub(super) fn class_unloaded(&mut self, number: u32, ticks: u64) {
         self.class_gone(number, ticks);
-        let id = self.classes[number as usize].id;
+        let id = self.classes.at(number).id;
         if !id.is_none() {
             let time = Timestamp(self.timeline.at(ticks));
             self.event(&Event::ClassUnload(ClassUnload { class: id, time }));
@@ -77,7 +77,7 @@ impl Translator {
     /// be unloaded, their compiled code goes a little later, and sums come at the end.
     pub(super) fn class_gone(&mut self, number: u32, ticks: u64) {
         let time = Timestamp(self.timeline.at(ticks));
-        let about = slot(&mut self.classes, number).about.as_mut();
+        let about = self.classes.at(number).about.as_mut();
         let methods = about.map_or_else(Vec::new, |about| std::mem::take(&mut about.methods));
         for number in methods {
             let is_covered = self.methods.get(number).is_some_and(|m| m.is_covered);
@@ -89,7 +89,7 @@ impl Translator {
                 false => self.methods.forget(number),
             }
         }
-        self.classes[number as usize].about = None;
+        self.classes.at(number).about = None;
     }
 
     pub(super) fn class_redefined(&mut self, number: u32, ticks: u64, size: u64) {

@@ -1,6 +1,6 @@
 //! What the counters of lines say.
 
-use super::{Translator, slot};
+use super::Translator;
 use jtrail_model::{Event, LineCount, LineCounts, Timestamp};
 
 impl Translator {
@@ -20,7 +20,7 @@ impl Translator {
     #[inline]
     pub(super) fn count_entered(&mut self, method: u32) {
         if let Some(entered) = &mut self.entered {
-            *slot(entered, method) += 1;
+            *entered.at(method) += 1;
         }
     }
 
@@ -47,7 +47,7 @@ impl Translator {
             }
             // Without records of calls, the first instruction tells them, as long as nothing jumps back to it.
             let at_entry = || method.entry_counter.map_or(0, count);
-            let calls = match self.entered.as_ref().and_then(|e| e.get(number as usize)) {
+            let calls = match self.entered.as_ref().and_then(|e| e.get(number)) {
                 None | Some(0) => at_entry(),
                 Some(calls) => *calls,
             };

@@ -1,7 +1,8 @@
 //! Methods and their classes: what is known of them, and how the trace comes to know them.
 
 use super::calls::Phase;
-use super::{Named, Translator, slot};
+use super::table::Table;
+use super::{Named, Translator};
 use crate::announce::MethodInfo;
 use jtrail_model::{
     ClassDef, ClassId, Event, MethodDef, MethodDetail, MethodId, ObjectId, ThreadId, Timestamp,
@@ -20,36 +21,40 @@ pub(super) struct Known {
 
 /// All else that is known of methods, by number. Nothing is of those whose classes are gone.
 #[derive(Default)]
-pub(super) struct Methods(Vec<Option<Box<Method>>>);
+pub(super) struct Methods(Table<Option<Box<Method>>>);
 
 impl Methods {
     pub(super) fn get(&self, number: u32) -> Option<&Method> {
-        self.0.get(number as usize)?.as_deref()
+        self.0.get(number)?.as_deref()
     }
 
     /// Its place, which is made if need be.
     pub(super) fn at(&mut self, number: u32) -> &mut Method {
-        slot(&mut self.0, number).get_or_insert_default()
+        self.0.at(number).get_or_insert_default()
+    }
+
+    #[cfg(test)]
+    pub(super) fn pages(&self) -> usize {
+        self.0.pages()
     }
 
     pub(super) fn forget(&mut self, number: u32) {
-        *slot(&mut self.0, number) = None;
+        *self.0.at(number) = None;
     }
 
     /// Gives up those of which only the trace that ended had something to tell.
     pub(super) fn restart(&mut self) {
-        for method in &mut self.0 {
-            if method.as_ref().is_some_and(|method| method.is_gone) {
-                *method = None;
-            }
-        }
+        self.0.retain(|_, method| match method {
+            Some(method) => !method.is_gone,
+            None => false,
+        });
     }
 
     /// Numbers of those whose lines are to be told.
     pub(super) fn covered(&self) -> Vec<u32> {
         let is_covered =
             |method: &Option<Box<Method>>| method.as_ref().is_some_and(|m| m.is_covered);
-        let all = (0..).zip(&self.0);
+        let all = self.0.iter();
         all.filter(|(_, method)| is_covered(method))
             .map(|(number, _)| number)
             .collect()
@@ -87,10 +92,10 @@ impl Method {
 impl Translator {
     /// Methods of a class, by its number.
     pub fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
-        let of_class = &mut slot(&mut self.classes, class).about().methods;
+        let of_class = &mut self.classes.at(class).about().methods;
         of_class.extend(methods.iter().map(|info| info.number));
         for info in methods {
-            slot(&mut self.known, info.number).phase = Phase::first(info.marks);
+            self.known.at(info.number).phase = Phase::first(info.marks);
             let method = self.methods.at(info.number);
             method.class = class;
             method.info = info;
@@ -100,7 +105,7 @@ impl Translator {
     /// A method's ids; announces it and its class if need be.
     #[inline]
     pub(super) fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
-        match self.known.get(number as usize) {
+        match self.known.get(number) {
             Some(known) if !known.id.is_none() => (known.id, known.class),
             _ => self.announce_method(number, time),
         }
@@ -111,7 +116,7 @@ impl Translator {
         let class = self.methods.at(number).class;
         let class_id = self.class(class, time);
         let id = MethodId(self.ids.next());
-        let known = slot(&mut self.known, number);
+        let known = self.known.at(number);
         (known.id, known.class) = (id, class_id);
         if self.settings.tells_names {
             self.named.push(Named::Method(number, id.0));
@@ -136,7 +141,7 @@ impl Translator {
     /// A class's id; announces it if need be.
     #[inline]
     pub(super) fn class(&mut self, number: u32, time: Timestamp) -> ClassId {
-        let class = slot(&mut self.classes, number);
+        let class = self.classes.at(number);
         if class.id.is_none() {
             class.id = ClassId(self.ids.next());
             if self.settings.tells_names {

@@ -17,11 +17,15 @@ mod saved;
 mod sites;
 mod snapshot;
 mod stacks;
+mod table;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 use crate::announce::{
     Announcement, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo, ThreadInfo,
 };
+use crate::numbers::NumberSet;
 use crate::read::{Run, Sink};
 use crate::record::Code;
 use crate::timeline::Timeline;
@@ -39,9 +43,10 @@ use jtrail_options::Events;
 use methods::{Known, Methods};
 use objects::Objects;
 use runs::MOST_STEPS;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use sites::Site;
 use std::collections::BTreeSet;
+use table::Table;
 
 /// What a translator has to know beforehand.
 #[derive(Clone, Debug, Default)]
@@ -79,18 +84,15 @@ pub struct Translator {
     pub out: Vec<u8>,
     timeline: Timeline,
     ids: Ids,
-    /// By number; none before it is mentioned, and when it has ended.
-    threads: Vec<Option<Box<Thread>>>,
-    /// Numbers of those that are there.
-    living: FxHashSet<u32>,
-    /// By number; a program may have had millions of virtual threads.
-    ended: Vec<bool>,
-    classes: Vec<Class>,
+    /// By number; none before it is mentioned, and when it has ended. A program may have had millions of virtual threads.
+    threads: FxHashMap<u32, Box<Thread>>,
+    ended: NumberSet,
+    classes: Table<Class>,
     /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
     detailed: Vec<u32>,
     methods: Methods,
     /// By the number of the method.
-    known: Vec<Known>,
+    known: Table<Known>,
     /// Room for the steps of a run.
     steps: Box<[CallStep; MOST_STEPS]>,
     /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
@@ -120,7 +122,7 @@ pub struct Translator {
     /// The trace's encoder, until its end is written.
     cut_off: Option<Box<dyn Encode>>,
     /// How often methods were entered, by their numbers; none where lines are not counted.
-    entered: Option<Vec<u64>>,
+    entered: Option<Table<u64>>,
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
     /// What they said when the trace was told of them.
@@ -256,13 +258,12 @@ impl Translator {
             out: Vec::new(),
             timeline,
             ids: Ids::default(),
-            threads: Vec::new(),
-            living: FxHashSet::default(),
-            ended: Vec::new(),
-            classes: Vec::new(),
+            threads: FxHashMap::default(),
+            ended: NumberSet::default(),
+            classes: Table::default(),
             detailed: Vec::new(),
             methods: Methods::default(),
-            known: Vec::new(),
+            known: Table::default(),
             steps: Box::new([CallStep::default(); MOST_STEPS]),
             code: FxHashMap::default(),
             missing: BTreeSet::new(),
@@ -296,11 +297,19 @@ impl Translator {
     }
 
     fn thread(&mut self, number: u32) -> &mut Thread {
-        let thread = slot(&mut self.threads, number);
-        if thread.is_none() {
-            self.living.insert(number);
-        }
-        thread.get_or_insert_default()
+        self.threads.entry(number).or_default()
+    }
+
+    /// Whether a thread has ended.
+    fn has_ended(&self, number: u32) -> bool {
+        self.ended.contains(number.into())
+    }
+
+    /// The numbers of the threads that are there, in order.
+    fn thread_numbers(&self) -> Vec<u32> {
+        let mut numbers: Vec<u32> = self.threads.keys().copied().collect();
+        numbers.sort_unstable();
+        numbers
     }
 
     /// Whether events of that kind are not in the trace.
@@ -374,7 +383,7 @@ impl Translator {
     /// What a class is.
     pub fn add_class(&mut self, info: ClassInfo) {
         let number = info.number;
-        slot(&mut self.classes, number).about().info = info;
+        self.classes.at(number).about().info = info;
     }
 
     pub(crate) fn add_text(&mut self, number: u32, text: Box<str>) {
@@ -429,12 +438,12 @@ impl Translator {
     pub fn totals(&mut self, time: Timestamp, clock: Option<ClockNote>) {
         self.encoder.settle(&mut self.out); // calls that may become sums stand before
         if let Some(since) = self.paused {
-            for number in 0..self.threads.len() as u32 {
+            for number in self.thread_numbers() {
                 self.write_gone(number, since);
             }
         }
-        for number in 0..self.threads.len() as u32 {
-            if let Some(thread) = &mut self.threads[number as usize]
+        for number in self.thread_numbers() {
+            if let Some(thread) = self.threads.get_mut(&number)
                 && let Some(tree) = thread.tree.take()
             {
                 let (id, time) = (thread.id, thread.last.max(time));
@@ -447,16 +456,14 @@ impl Translator {
                 count: self.folded_calls,
             }));
         }
-        // Where calls are added up, none is in the trace by itself.
-        let calls = match self.settings.aggregate {
-            true => &[],
-            false => &self.threads[..],
-        };
         // Where it was cut, some ended behind its end.
         let open = |thread: &Thread| {
             thread.calls.len() as u64 - u64::from(thread.hidden) + thread.counted_gone()
         };
-        self.totals.open += calls.iter().flatten().map(|t| open(t)).sum::<u64>();
+        // Where calls are added up, none is in the trace by itself.
+        if !self.settings.aggregate {
+            self.totals.open += self.threads.values().map(|t| open(t)).sum::<u64>();
+        }
         if let Some(clock) = clock {
             self.note(&Note::Clock(clock));
         }

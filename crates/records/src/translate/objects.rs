@@ -101,7 +101,7 @@ pub(super) fn kind_of(class: &str) -> ObjectKind {
 impl Translator {
     fn object_class(&mut self, number: u32, time: Timestamp) -> (ClassId, ObjectKind) {
         let id = self.class(number, time);
-        (id, kind_of(self.classes[number as usize].name()))
+        (id, kind_of(self.classes.at(number).name()))
     }
 
     pub(super) fn define_object(&mut self, object: u64, class: u32, size: u64, time: Timestamp) {

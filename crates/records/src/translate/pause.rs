@@ -5,6 +5,7 @@
 //! hidden, and so are their leaves.
 
 use super::calls::Call;
+use super::table::Table;
 use super::{Ids, Known, Settings, Translator};
 use crate::record::{self, Code};
 use jtrail_formats::Encode;
@@ -59,7 +60,7 @@ impl Translator {
 
     /// Nobody will see whether calls that are open end before collection goes on, so they are left where it pauses.
     fn leave_open_calls(&mut self, time: Timestamp) {
-        for thread in self.threads.iter_mut().flatten() {
+        for thread in self.threads.values_mut() {
             let cpu = thread.cpu;
             for call in thread.calls.iter().rev().filter(|call| !call.is_hidden()) {
                 match &mut thread.tree {
@@ -74,7 +75,7 @@ impl Translator {
 
     /// What is open now may have ended since, unseen.
     fn forget_open_calls(&mut self) {
-        for thread in self.threads.iter_mut().flatten() {
+        for thread in self.threads.values_mut() {
             thread.calls.clear();
             thread.hidden = 0;
         }
@@ -106,7 +107,7 @@ impl Translator {
     /// Collection goes on.
     pub fn resume(&mut self, time: Timestamp) {
         let Some(since) = self.paused else { return };
-        for number in 0..self.threads.len() as u32 {
+        for number in self.thread_numbers() {
             self.write_gone(number, since);
         }
         if self.settings.has_gate {
@@ -123,7 +124,7 @@ impl Translator {
         if self.is_cut {
             return;
         }
-        let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
+        let Some(thread) = self.threads.get_mut(&number) else {
             return;
         };
         let (id, cpu) = (thread.id, thread.cpu);
@@ -216,7 +217,7 @@ impl Translator {
             OpenCalls::Enter if !told.is_empty() => told,
             _ => (self.line_counters)().unwrap_or_default(),
         };
-        for thread in self.threads.iter_mut().flatten() {
+        for thread in self.threads.values_mut() {
             thread.id = ThreadId::NONE;
             thread.tree = None;
             thread.gone.clear();
@@ -226,19 +227,22 @@ impl Translator {
             thread.hidden = thread.calls.iter().filter(|call| call.is_hidden()).count() as u32;
             (thread.is_blocked, thread.is_waiting, thread.parks) = (false, false, 0);
         }
-        for class in &mut self.classes {
+        self.classes.retain(|_, class| {
             class.id = ClassId::NONE;
-        }
+            class.about.is_some()
+        });
         self.methods.restart();
         if let Some(entered) = &mut self.entered {
-            entered.clear();
+            *entered = Table::default();
         }
-        for known in &mut self.known {
+        let methods = &self.methods;
+        self.known.retain(|number, known| {
             *known = Known {
                 phase: known.phase,
                 ..Known::default()
             };
-        }
+            methods.get(number).is_some()
+        });
     }
 
     /// Whether another trace can take over: nothing is under way that belongs into one trace.
@@ -248,8 +252,8 @@ impl Translator {
 
     /// Enters the calls that are open when a trace goes on where another one ended.
     pub(super) fn enter_open_calls(&mut self, ticks: u64) {
-        for number in 0..self.threads.len() as u32 {
-            let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
+        for number in self.thread_numbers() {
+            let Some(thread) = self.threads.get_mut(&number) else {
                 continue;
             };
             thread.hidden = 0;

@@ -3,7 +3,7 @@
 //! the careful way, one by one, and so may all the others, with the same outcome.
 
 use super::calls::Call;
-use super::{Thread, Translator, slot};
+use super::{Thread, Translator};
 use crate::read::Run;
 use crate::record;
 use jtrail_model::{CallStep, Calls, Timestamp};
@@ -31,17 +31,17 @@ impl Translator {
 
     /// As [`Self::called`], where there is no trace: what is open is kept up, and that is all.
     fn passed_by(&mut self, number: u32, run: Run<'_>) -> usize {
-        if self.ended.get(number as usize) == Some(&true) {
+        if self.has_ended(number) {
             return 0; // what comes behind a thread's end is counted as lost
         }
-        let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
+        let Some(thread) = self.threads.get_mut(&number) else {
             return 0;
         };
         let most_ticks = run.most_ticks();
         let (mut count, mut last) = (0, None);
         for &word in run.words {
             let method = record::method(word);
-            let Some(known) = self.known.get(method as usize) else {
+            let Some(known) = self.known.get(method) else {
                 break;
             };
             if run.ticks_behind_first(word) > most_ticks {
@@ -71,7 +71,7 @@ impl Translator {
     /// As [`Self::called`]; `time_of` are the times of ticks behind the first word's.
     #[inline(always)]
     fn steps(&mut self, number: u32, run: Run<'_>, time_of: impl Fn(u64) -> i64) -> usize {
-        let Some(Some(thread)) = self.threads.get_mut(number as usize) else {
+        let Some(thread) = self.threads.get_mut(&number) else {
             return 0;
         };
         if thread.id.is_none() || thread.ticket > u32::MAX - MOST_STEPS as u32 {
@@ -98,7 +98,7 @@ impl Translator {
                 break;
             }
             let method = record::method(word);
-            let Some(known) = self.known.get(method as usize) else {
+            let Some(known) = self.known.get(method) else {
                 break;
             };
             let ends = record::is_leave(word);
@@ -136,7 +136,7 @@ impl Translator {
                 ends,
             };
             if let Some(entered) = &mut self.entered {
-                *slot(entered, method) += u64::from(!ends);
+                *entered.at(method) += u64::from(!ends);
             }
             count += 1;
         }

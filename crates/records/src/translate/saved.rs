@@ -6,7 +6,7 @@
 use super::calls::{Call, Phase};
 use super::objects::Passed;
 use super::pause::OpenCalls;
-use super::{Ids, Missing, Settings, Thread, Translator, slot};
+use super::{Ids, Missing, Settings, Thread, Translator};
 use crate::NumberSet;
 use crate::announce::{Announcement, Compilation, MarkInfo, ThreadInfo};
 use crate::record::NO_THREAD;
@@ -215,20 +215,17 @@ impl Translator {
 
     /// How many threads have not ended.
     pub fn living(&self) -> usize {
-        self.living.len()
+        self.threads.len()
     }
 
     /// What it has come to know.
     pub fn save(&self) -> Saved {
         let settings = &self.settings;
         let (mut threads, mut waiting) = (Vec::new(), Vec::new());
-        for &number in &self.living {
-            match self.threads.get(number as usize).and_then(Option::as_deref) {
-                Some(thread) if thread.has_begun() => {
-                    threads.push(SavedThread::of(number, thread));
-                }
-                Some(_) => waiting.push(number),
-                None => {}
+        for (&number, thread) in &self.threads {
+            match thread.has_begun() {
+                true => threads.push(SavedThread::of(number, thread)),
+                false => waiting.push(number),
             }
         }
         Saved {
@@ -332,11 +329,10 @@ impl Translator {
         match told {
             // It is saved, or has ended.
             Announcement::Thread(info) if info.number != NO_THREAD => {
-                let (number, known) = (info.number, self.threads.get_mut(info.number as usize));
-                let thread = known.and_then(Option::as_deref_mut);
-                *slot(&mut self.ended, number) = thread.is_none();
-                if let Some(thread) = thread {
-                    thread.remember(*info);
+                let (number, thread) = (info.number, self.threads.get_mut(&info.number));
+                match thread {
+                    Some(thread) => thread.remember(*info),
+                    None => _ = self.ended.insert(number.into()),
                 }
             }
             // A trace that begins tells of what is there.
@@ -348,7 +344,7 @@ impl Translator {
             } if self.is_silent => self.keep_missing(Missing([class, method, reason])),
             Announcement::ClassDetail(info) if self.is_silent => {
                 let class = info.class;
-                slot(&mut self.classes, class).about().detail = Some(info);
+                self.classes.at(class).about().detail = Some(info);
             }
             Announcement::Compilation(Compilation::Made(info)) => {
                 self.code.insert((info.method, info.address), info.size);
@@ -375,11 +371,11 @@ impl Translator {
     /// A class or a method has that id in the trace. What it is was announced before.
     pub fn name(&mut self, named: Named) {
         match named {
-            Named::Class(number, id) => slot(&mut self.classes, number).id = ClassId(id),
+            Named::Class(number, id) => self.classes.at(number).id = ClassId(id),
             Named::Method(number, id) => {
                 let class = self.methods.at(number).class;
-                let class = slot(&mut self.classes, class).id;
-                let known = slot(&mut self.known, number);
+                let class = self.classes.at(class).id;
+                let known = self.known.at(number);
                 (known.id, known.class) = (MethodId(id), class);
             }
         }

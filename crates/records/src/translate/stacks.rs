@@ -1,6 +1,6 @@
 //! Events with a stack: monitors, parking, exceptions, samples.
 
-use super::{Methods, Translator, slot};
+use super::{Methods, Translator};
 use crate::record::{self, CUT, Code};
 use jtrail_model::{
     CatchDetail, Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter,
@@ -15,7 +15,7 @@ impl Translator {
             let number = record::frame_parts(*frame).0;
             let method = self.methods.at(number);
             if method.frame.is_empty() {
-                let class = slot(&mut self.classes, method.class);
+                let class = self.classes.at(method.class);
                 let (name, info) = (class.name(), &method.info);
                 method.frame = format!("{name}.{}{}", info.name, info.descriptor).into();
             }

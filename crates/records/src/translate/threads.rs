@@ -1,6 +1,6 @@
 //! Threads: what they are called, when they begin and end, and what was lost of them.
 
-use super::{Translator, slot};
+use super::Translator;
 use crate::announce::ThreadInfo;
 use crate::record;
 use crate::record::NO_THREAD;
@@ -29,7 +29,7 @@ impl Translator {
 
     /// What a thread is called from its next record of that on.
     pub fn add_name(&mut self, number: u32, name: Box<str>) {
-        if !*slot(&mut self.ended, number) {
+        if !self.has_ended(number) {
             self.thread(number).names.push(name);
         }
     }
@@ -62,7 +62,7 @@ impl Translator {
         if number == NO_THREAD {
             return Some((ThreadId::NONE, time));
         }
-        if *slot(&mut self.ended, number) {
+        if self.has_ended(number) {
             return None;
         }
         let thread = self.thread(number);
@@ -93,7 +93,7 @@ impl Translator {
 
     /// A thread that an event mentions, at that time; none if it never was announced, or has ended.
     pub(super) fn other_thread(&mut self, number: u32, time: Timestamp) -> ThreadId {
-        if number == NO_THREAD || *slot(&mut self.ended, number) {
+        if number == NO_THREAD || self.has_ended(number) {
             return ThreadId::NONE;
         }
         let thread = self.thread(number);
@@ -140,7 +140,7 @@ impl Translator {
 
     /// The thread, or none if it has ended.
     fn alive(&mut self, number: u32) -> u32 {
-        match *slot(&mut self.ended, number) {
+        match self.has_ended(number) {
             true => NO_THREAD,
             false => number,
         }
@@ -187,9 +187,8 @@ impl Translator {
         {
             self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
         }
-        *slot(&mut self.ended, number) = true;
-        self.threads[number as usize] = None;
-        self.living.remove(&number);
+        self.ended.insert(number.into());
+        self.threads.remove(&number);
     }
 
     /// Another thread may have read the clock a moment ago, and the thread itself told more since.

@@ -60,7 +60,7 @@ impl AgentArgs {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Show state, counts, losses, buffers, overhead
+    /// Show state, counts, losses, buffers, memory, overhead
     Status,
     /// Begin a trace into a file
     Start {

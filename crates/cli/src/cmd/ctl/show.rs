@@ -94,6 +94,9 @@ fn status_text(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     line("uptime", time(ns(status.uptime)))?;
     let buffers = format!("{} of {}", bytes(status.buffered), bytes(status.buffer));
     line("buffered", buffers)?;
+    if let Some(memory) = status.memory {
+        line("memory", bytes(memory))?;
+    }
     if let Some(overhead) = status.overhead {
         line(
             "overhead",
@@ -162,6 +165,7 @@ pub(super) fn json(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
                 "trace": status.trace.as_ref().map(ended_json),
                 "buffer": status.buffer,
                 "buffered": status.buffered,
+                "memory": status.memory,
                 "overhead_ppm": status.overhead,
                 "clients": status.clients,
                 "stream": status.stream.word(),

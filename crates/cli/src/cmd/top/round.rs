@@ -295,6 +295,7 @@ pub(super) mod tests {
             }),
             buffer: 64 << 20,
             buffered: 256 << 10,
+            memory: Some(3 << 20),
             overhead: Some(12_500),
             clients: 1,
             stream: StreamUse::Yours,

@@ -11,6 +11,7 @@ const AGENT: &[Column] = &[
     column("lost", "lost"),
     column("buffered_bytes", "buffered"),
     column("buffer_bytes", "of"),
+    optional("memory_bytes", "memory"),
     optional("overhead", "overhead"),
     column("clients", "clients"),
 ];
@@ -65,6 +66,7 @@ pub(super) fn sections(round: &Round, rows: usize) -> Vec<Section> {
         Cell::Count(round.lost),
         bytes(status.buffered),
         bytes(status.buffer),
+        status.memory.map_or(Cell::None, bytes),
         match status.overhead {
             Some(millionths) => Cell::Share(f64::from(millionths) / 1e6),
             None => Cell::None,
@@ -136,7 +138,7 @@ mod tests {
     fn tables_for_programs() {
         let text = text(Style::Tsv, &round(), 1);
         for line in [
-            "4711\trecording\t2000000000\t0\t262144\t67108864\t0.012500\t1",
+            "4711\trecording\t2000000000\t0\t262144\t67108864\t3145728\t0.012500\t1",
             "allocations\t1000\t500",
             "50\t25\t10000000\t0.005000\t14000000\t0.007000\tx.Y.a(I)V",
             "35\t18\t7000000\t0.003500\tmain",
