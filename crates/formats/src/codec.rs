@@ -1,6 +1,6 @@
 //! What every format has in common: the two traits, and what a decoder may answer.
 
-use jtrail_model::{Calls, Event, MethodEnter};
+use jtrail_model::{CallRun, CallStep, Calls, Event, MethodEnter};
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -19,6 +19,16 @@ pub trait Encode: Send {
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         for event in calls.events() {
             self.event(&event, out);
+        }
+    }
+
+    /// As [`Self::calls`], of calls whose methods are told by number. An encoder is told of one program's, so that a number stands for one method.
+    fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
+        let (mut run, mut steps) = (*run, [CallStep::default(); 64]);
+        while !run.steps.is_empty() {
+            let calls = run.first_calls(&mut steps);
+            self.calls(&calls, out);
+            run = run.behind(calls.steps.len());
         }
     }
 

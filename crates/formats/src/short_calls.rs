@@ -16,9 +16,9 @@
 use crate::hash::Seed;
 use crate::{Encode, Loss, Patch};
 use jtrail_model::{
-    AggregatedDetail, AggregatedEnter, AggregatedLeave, CallStep, Calls, ClassId, Custom, Demoted,
-    Duration, Event, MethodEnter, MethodId, MethodLeave, Note, ShortCallsNote, SumsAbove, ThreadId,
-    Timestamp,
+    AggregatedDetail, AggregatedEnter, AggregatedLeave, CallRun, CallStep, Calls, ClassId, Custom,
+    Demoted, Duration, Event, MethodEnter, MethodId, MethodLeave, Note, ShortCallsNote, SumsAbove,
+    ThreadId, Timestamp,
 };
 use std::collections::HashMap;
 
@@ -441,6 +441,50 @@ impl ShortCalls {
         }
     }
 
+    /// Takes calls in a row of one thread, with its CPU time, and how many were open before.
+    fn steps(
+        &mut self,
+        (id, cpu, mut depth): (ThreadId, Duration, u32),
+        steps: impl Iterator<Item = CallStep>,
+        out: &mut Vec<u8>,
+    ) {
+        self.with(id, out, |bounded, thread| {
+            for CallStep {
+                time,
+                method,
+                class,
+                ticket,
+                ends,
+            } in steps
+            {
+                if ends {
+                    depth = depth.wrapping_sub(1);
+                    let end = End {
+                        time,
+                        cpu,
+                        method,
+                        class,
+                        ticket,
+                        by_exception: false,
+                    };
+                    bounded.leave(id, thread, end);
+                } else {
+                    depth = depth.wrapping_add(1);
+                    let call = Open {
+                        time,
+                        cpu,
+                        method,
+                        class,
+                        ticket,
+                        depth,
+                        ..Open::default()
+                    };
+                    bounded.enter(id, thread, call);
+                }
+            }
+        });
+    }
+
     /// Does something with a thread.
     #[inline]
     fn with(
@@ -534,43 +578,13 @@ impl Encode for ShortCalls {
     }
 
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
-        let (id, cpu) = (calls.thread, calls.cpu_time);
-        self.with(id, out, |bounded, thread| {
-            let mut depth = calls.depth;
-            for &CallStep {
-                time,
-                method,
-                class,
-                ticket,
-                ends,
-            } in calls.steps
-            {
-                if ends {
-                    depth = depth.wrapping_sub(1);
-                    let end = End {
-                        time,
-                        cpu,
-                        method,
-                        class,
-                        ticket,
-                        by_exception: false,
-                    };
-                    bounded.leave(id, thread, end);
-                } else {
-                    depth = depth.wrapping_add(1);
-                    let call = Open {
-                        time,
-                        cpu,
-                        method,
-                        class,
-                        ticket,
-                        depth,
-                        ..Open::default()
-                    };
-                    bounded.enter(id, thread, call);
-                }
-            }
-        });
+        let of = (calls.thread, calls.cpu_time, calls.depth);
+        self.steps(of, calls.steps.iter().copied(), out);
+    }
+
+    fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
+        let of = (run.thread, run.cpu_time, run.depth);
+        self.steps(of, run.call_steps(), out);
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {

@@ -18,7 +18,7 @@ struct Program {
     methods: u64,
 }
 
-enum Told {
+enum Next {
     Calls(ThreadId, Duration, u32, u32, Vec<CallStep>),
     Event(Event<'static>),
 }
@@ -71,14 +71,14 @@ impl Program {
     }
 
     /// Some calls in a row, or something else.
-    fn next(&mut self) -> Told {
+    fn next(&mut self) -> Next {
         let number = self.below(12).saturating_sub(9) as usize;
         let id = ThreadId(number as u64 + 5);
         let Thread { ticket, time, .. } = self.threads[number];
         match self.below(40) {
             0 => self.threads[number].ticket = ticket.wrapping_add(1_000_000_007),
             1 => {
-                return Told::Event(Event::ThreadName(ThreadName {
+                return Next::Event(Event::ThreadName(ThreadName {
                     thread: id,
                     time: Timestamp(time),
                     name: "other".into(),
@@ -86,7 +86,7 @@ impl Program {
             }
             2 => {
                 if let Some((method, ticket)) = self.threads[number].open.pop() {
-                    return Told::Event(Event::MethodLeave(MethodLeave {
+                    return Next::Event(Event::MethodLeave(MethodLeave {
                         thread: id,
                         time: Timestamp(time),
                         method: MethodId(method),
@@ -108,21 +108,33 @@ impl Program {
         let count = [1, 3, 64, 256, 700][self.below(5) as usize];
         let count = 1 + self.below(count);
         let steps = (0..count).map(|_| self.step(number)).collect();
-        Told::Calls(id, cpu, ticket, depth, steps)
+        Next::Calls(id, cpu, ticket, depth, steps)
     }
 }
 
+/// How an encoder is told of rows of calls.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Told {
+    Calls,
+    Run,
+    OneByOne,
+}
+
 /// The bytes of so many rows of calls and other events, and how many events these are.
-fn encoded(format: Format, methods: u64, rows: u64, in_rows: bool) -> (Vec<u8>, usize) {
+fn encoded(format: Format, methods: u64, rows: u64, told: Told) -> (Vec<u8>, usize) {
     let mut encoder = format.encoder();
     let (mut out, mut events) = (Vec::new(), 0);
     let mut program = Program::new(methods);
     encoder.begin(&mut out);
     define(&mut *encoder, methods, &mut out);
+    let mut numbers = ByNumber::default();
+    for method in 1..=methods {
+        *numbers.at(number(method)) = (MethodId(method), ClassId(method % 100));
+    }
     for _ in 0..rows {
         match program.next() {
-            Told::Event(event) => encoder.event(&event, &mut out),
-            Told::Calls(thread, cpu_time, ticket, depth, steps) => {
+            Next::Event(event) => encoder.event(&event, &mut out),
+            Next::Calls(thread, cpu_time, ticket, depth, steps) => {
                 events += steps.len();
                 let calls = Calls {
                     thread,
@@ -131,9 +143,10 @@ fn encoded(format: Format, methods: u64, rows: u64, in_rows: bool) -> (Vec<u8>, 
                     depth,
                     steps: &steps,
                 };
-                match in_rows {
-                    true => encoder.calls(&calls, &mut out),
-                    false => calls.events().for_each(|e| encoder.event(&e, &mut out)),
+                match told {
+                    Told::Calls => encoder.calls(&calls, &mut out),
+                    Told::Run => run(&mut *encoder, &calls, &numbers, &mut out),
+                    Told::OneByOne => calls.events().for_each(|e| encoder.event(&e, &mut out)),
                 }
             }
         }
@@ -155,13 +168,45 @@ fn define(encoder: &mut dyn Encode, methods: u64, out: &mut Vec<u8>) {
     }
 }
 
+/// The number of a method, which is not its id.
+fn number(method: u64) -> u32 {
+    (method as u32) << 4 ^ 0x0c
+}
+
+fn run(
+    encoder: &mut dyn Encode,
+    calls: &Calls<'_>,
+    methods: &ByNumber<(MethodId, ClassId)>,
+    out: &mut Vec<u8>,
+) {
+    let step = |step: &CallStep| {
+        let word = u64::from(step.ticket) << 32 | u64::from(number(step.method.0));
+        RunStep::of_word(word, step.ends)
+    };
+    let steps: Vec<RunStep> = calls.steps.iter().map(step).collect();
+    let times: Vec<Timestamp> = calls.steps.iter().map(|step| step.time).collect();
+    let run = CallRun {
+        thread: calls.thread,
+        cpu_time: calls.cpu_time,
+        ticket: calls.ticket,
+        depth: calls.depth,
+        steps: &steps,
+        times: &times,
+        methods,
+    };
+    assert!(run.call_steps().eq(calls.steps.iter().copied()));
+    encoder.run(&run, out);
+}
+
 #[test]
 fn rows_of_calls_are_the_same_bytes_in_every_format() {
     for format in Format::ALL {
-        let (in_rows, events) = encoded(format, 50, 300, true);
-        let (one_by_one, _) = encoded(format, 50, 300, false);
-        assert!(in_rows == one_by_one, "{format:?}");
+        let (one_by_one, events) = encoded(format, 50, 300, Told::OneByOne);
         assert!(events > 10_000, "{events}");
+        for told in [Told::Calls, Told::Run] {
+            let (in_rows, _) = encoded(format, 50, 300, told);
+            assert!(in_rows == one_by_one, "{format:?} {told:?}");
+        }
     }
 }
 
@@ -169,9 +214,11 @@ fn rows_of_calls_are_the_same_bytes_in_every_format() {
 #[test]
 fn rows_of_calls_are_the_same_bytes_over_segments() {
     for (methods, rows) in [(300, 8_000), (90_000, 4_000)] {
-        let (in_rows, events) = encoded(Format::Trail, methods, rows, true);
-        let (one_by_one, _) = encoded(Format::Trail, methods, rows, false);
-        assert!(in_rows == one_by_one, "{methods} methods");
+        let (one_by_one, events) = encoded(Format::Trail, methods, rows, Told::OneByOne);
         assert!(events > 350_000, "{events}");
+        for told in [Told::Calls, Told::Run] {
+            let (in_rows, _) = encoded(Format::Trail, methods, rows, told);
+            assert!(in_rows == one_by_one, "{methods} methods, {told:?}");
+        }
     }
 }

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod by_number;
 mod call_stack;
 mod cost;
 mod event;
@@ -18,6 +19,7 @@ mod note;
 pub mod text;
 mod time;
 
+pub use by_number::*;
 pub use call_stack::*;
 pub use cost::*;
 pub use event::*;

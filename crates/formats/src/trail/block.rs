@@ -224,13 +224,20 @@ impl Block {
                 if depth == 0 {
                     break;
                 }
-                let Some(open) = stream.open.pop() else { break };
+                let Some(&open) = stream.open.last() else {
+                    break;
+                };
+                let of = self.symbols.get(usize::from(open.symbol) - 1);
+                let Some(&Symbol::Enter { method, class }) = of else {
+                    break; // it began as a record
+                };
+                stream.open.pop();
                 depth -= 1;
                 history.call(open.symbol, true);
                 CallStep {
                     time: Timestamp(now),
-                    method: MethodId(open.method),
-                    class: ClassId(open.class),
+                    method: MethodId(method),
+                    class: ClassId(class),
                     ticket: open.ticket,
                     ends: true,
                 }
@@ -244,13 +251,7 @@ impl Block {
                 };
                 depth = deeper;
                 ticket = ticket.wrapping_add(1);
-                let open = Open {
-                    symbol,
-                    ticket,
-                    method,
-                    class,
-                };
-                stream.open.push(open);
+                stream.open.push(Open { ticket, symbol });
                 history.call(symbol, false);
                 CallStep {
                     time: Timestamp(now),
@@ -307,7 +308,7 @@ impl Block {
             cpu_time,
             stack_depth,
         };
-        stream.enter(&call, symbol);
+        stream.enter(ticket, stack_depth, symbol);
         Some(Event::MethodEnter(call))
     }
 
@@ -316,17 +317,17 @@ impl Block {
         let time = self.time()?;
         let cpu_time = self.cpu()?;
         let stream = &mut self.streams[self.current];
-        let open = stream.open.last()?;
+        let ((method, class), ticket) = stream.innermost(&self.symbols)?;
         let call = MethodLeave {
             thread: stream.last.thread,
             time,
-            method: MethodId(open.method),
-            class: ClassId(open.class),
-            ticket: open.ticket,
+            method: MethodId(method),
+            class: ClassId(class),
+            ticket,
             cpu_time,
             by_exception,
         };
-        stream.leave();
+        stream.leave(&self.symbols);
         Some(Event::MethodLeave(call))
     }
 
@@ -369,8 +370,8 @@ impl Block {
         let event = record::get(code, &mut source)?;
         *at = column.len() - source.bytes.0.len();
         match &event {
-            Event::MethodEnter(e) => stream.enter(e, symbol),
-            Event::MethodLeave(_) => stream.leave(),
+            Event::MethodEnter(e) => stream.enter_by_record(e, symbol),
+            Event::MethodLeave(_) => stream.leave(&self.symbols),
             _ => stream.history.enter(symbol),
         }
         Some(event)

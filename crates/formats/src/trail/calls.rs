@@ -1,9 +1,9 @@
 //! What is known of a thread's calls, by which most of what a call says can be left out.
 
-use super::symbols::History;
+use super::symbols::{History, LEAVE, Symbol};
 use super::value::Last;
 use crate::hash::Seed;
-use jtrail_model::{CallStack, MethodEnter, MethodLeave};
+use jtrail_model::{CallStack, MethodEnter};
 use std::collections::HashMap;
 
 /// Of a thread, from segment to segment.
@@ -20,22 +20,11 @@ pub(super) struct Thread {
 /// Threads from segment to segment.
 pub(super) type Threads = HashMap<u64, Thread, Seed>;
 
-/// A call that began in this segment and is open.
+/// A call that began in this segment and is open. What its method is, its symbol tells, or [`Stream::open_records`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Open {
-    pub(super) method: u64,
-    pub(super) class: u64,
     pub(super) ticket: u32,
     pub(super) symbol: u16,
-}
-
-impl Open {
-    /// Whether a call that ends is this one.
-    #[inline(always)]
-    pub(super) fn is(&self, method: u64, class: u64, ticket: u32) -> bool {
-        // Without a branch for each.
-        (self.method == method) & (self.class == class) & (self.ticket == ticket)
-    }
 }
 
 /// A thread's events in one segment.
@@ -46,8 +35,8 @@ pub(super) struct Stream {
     pub(super) cpu: i64,
     pub(super) history: History,
     pub(super) open: CallStack<Open>,
-    /// How many of these began as records. Who writes keeps it.
-    pub(super) open_records: usize,
+    /// Of those that began as records, method and class.
+    pub(super) open_records: Vec<(u64, u64)>,
 }
 
 impl Stream {
@@ -62,7 +51,7 @@ impl Stream {
             cpu: 0,
             history: History::default(),
             open: CallStack::default(),
-            open_records: 0,
+            open_records: Vec::new(),
         }
     }
 
@@ -75,30 +64,38 @@ impl Stream {
 
     /// A call begins; `symbol` is what says so.
     #[inline]
-    pub(super) fn enter(&mut self, call: &MethodEnter, symbol: u16) {
-        self.thread.ticket = call.ticket;
-        self.thread.depth = call.stack_depth;
-        self.open.push(Open {
-            symbol,
-            ticket: call.ticket,
-            method: call.method.0,
-            class: call.class.0,
-        });
+    pub(super) fn enter(&mut self, ticket: u32, depth: i64, symbol: u16) {
+        (self.thread.ticket, self.thread.depth) = (ticket, depth);
+        self.open.push(Open { ticket, symbol });
         self.history.enter(symbol);
     }
 
-    /// The call that ends, if all goes as usual.
+    /// A call begins that is a record.
+    pub(super) fn enter_by_record(&mut self, call: &MethodEnter, symbol: u16) {
+        self.enter(call.ticket, call.stack_depth, symbol);
+        self.open_records.push((call.method.0, call.class.0));
+    }
+
+    /// The call that ends, if all goes as usual: its method and class, and its ticket.
     #[inline]
-    pub(super) fn is_next_leave(&self, call: &MethodLeave) -> bool {
-        let last = self.open.last();
-        last.is_some_and(|open| open.is(call.method.0, call.class.0, call.ticket))
+    pub(super) fn innermost(&self, symbols: &[Symbol]) -> Option<((u64, u64), u32)> {
+        let open = self.open.last()?;
+        let of = match *symbols.get(usize::from(open.symbol).wrapping_sub(1))? {
+            Symbol::Enter { method, class } => (method, class),
+            _ => *self.open_records.last()?,
+        };
+        Some((of, open.ticket))
     }
 
     /// A call ends.
     #[inline]
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave(&mut self, symbols: &[Symbol]) {
         self.thread.depth = self.thread.depth.wrapping_sub(1);
-        let open = self.open.pop();
-        self.history.leave(open.map_or(0, |open| open.symbol));
+        let symbol = self.open.pop().map_or(LEAVE, |open| open.symbol);
+        let symbols = symbols.get(usize::from(symbol).wrapping_sub(1));
+        if let Some(Symbol::Record(_)) = symbols {
+            self.open_records.pop();
+        }
+        self.history.leave(symbol);
     }
 }

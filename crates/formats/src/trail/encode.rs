@@ -6,9 +6,10 @@ use super::filling::Block;
 use super::index::{Entry, Index, Totals};
 use super::record;
 use super::segment::{HEADER, Header, Kind};
+use super::steps::Taken;
 use super::value::{Last, Sink, Texts};
 use crate::{Encode, Loss};
-use jtrail_model::{Calls, Event};
+use jtrail_model::{CallRun, CallStep, Calls, Event};
 
 /// Writes a trail.
 #[derive(Default)]
@@ -66,11 +67,7 @@ impl Encode for Encoder {
         let mut calls = *calls;
         loop {
             let taken = self.block.calls(&calls, &self.threads);
-            self.totals
-                .add_calls(taken.enters, taken.all - taken.enters);
-            if self.block.is_full() {
-                self.write(out);
-            }
+            self.took(taken, out);
             if taken.all == calls.steps.len() {
                 return;
             }
@@ -80,6 +77,23 @@ impl Encode for Encoder {
                 self.event(&event, out);
                 calls = rest;
             }
+        }
+    }
+
+    fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
+        let (mut run, mut next) = (*run, [CallStep::default()]);
+        loop {
+            let taken = self.block.run(&run, &self.threads);
+            self.took(taken, out);
+            if taken.all == run.steps.len() {
+                return;
+            }
+            run = run.behind(taken.all);
+            // What comes next is not as expected.
+            let next = run.first_calls(&mut next).split_first();
+            let Some((event, _)) = next else { return };
+            self.event(&event, out);
+            run = run.behind(1);
         }
     }
 
@@ -120,6 +134,15 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
+    /// The segment has got some calls.
+    fn took(&mut self, taken: Taken, out: &mut Vec<u8>) {
+        self.totals
+            .add_calls(taken.enters, taken.all - taken.enters);
+        if self.block.is_full() {
+            self.write(out);
+        }
+    }
+
     fn record(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         let Some(code) = record::code(event) else {
             self.unknown += 1;

@@ -7,7 +7,7 @@ use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol};
 use super::times::put_time;
 use super::value::{LARGEST_RECORD, Sink, Texts, put_number, put_signed};
 use crate::hash::Seed;
-use jtrail_model::{Event, MethodEnter, MethodLeave, ThreadId};
+use jtrail_model::{ClassId, Event, MethodEnter, MethodId, MethodLeave, ThreadId};
 use std::collections::HashMap;
 
 /// A segment is written when it has that many events,
@@ -34,12 +34,16 @@ pub(super) struct Block {
     /// The stream that events belong to now, and how many in a row.
     pub(super) current: usize,
     pub(super) run: u64,
-    pub(super) symbols: u16,
+    /// In order, from 1 on.
+    pub(super) symbols: Vec<Symbol>,
     records: ByCode<u16>,
     leave_by_exception: u16,
     /// By method: symbol and class.
     pub(super) dense: Vec<(u16, u64)>,
     used: Vec<u32>,
+    /// By the number that a method has in runs of calls; likewise.
+    pub(super) by_number: Vec<u16>,
+    used_numbers: Vec<u32>,
     sparse: HashMap<(u64, u64), u16, Seed>,
     pub(super) foresight: Foresight,
     pub(super) hits: Bits,
@@ -90,24 +94,24 @@ impl Block {
         self.choose(e.thread, Some(e.time.0), threads);
         let has_cpu = *self.has_cpu.get_or_insert(e.cpu_time.0 != 0);
         let usual = (e.ticket, e.stack_depth) == self.streams[self.current].next_call();
-        let symbol = if usual && (has_cpu || e.cpu_time.0 == 0) {
+        if usual && (has_cpu || e.cpu_time.0 == 0) {
             let symbol = self.method(e.method.0, e.class.0);
             self.put_symbol(symbol);
             self.put_time(e.time.0);
             self.put_cpu(has_cpu, e.cpu_time.0);
-            symbol
+            self.streams[self.current].enter(e.ticket, e.stack_depth, symbol);
         } else {
-            self.streams[self.current].open_records += 1;
-            self.put_call(record::METHOD_ENTER, &Event::MethodEnter(*e))
-        };
-        self.streams[self.current].enter(e, symbol);
+            let symbol = self.put_call(record::METHOD_ENTER, &Event::MethodEnter(*e));
+            self.streams[self.current].enter_by_record(e, symbol);
+        }
         self.saw(Some(e.time.0));
     }
 
     pub(super) fn leave(&mut self, e: &MethodLeave, threads: &Threads) {
         self.choose(e.thread, Some(e.time.0), threads);
         let has_cpu = *self.has_cpu.get_or_insert(e.cpu_time.0 != 0);
-        let usual = self.streams[self.current].is_next_leave(e);
+        let ends = ((e.method.0, e.class.0), e.ticket);
+        let usual = self.streams[self.current].innermost(&self.symbols) == Some(ends);
         if usual && (has_cpu || e.cpu_time.0 == 0) {
             let symbol = match e.by_exception {
                 false => LEAVE,
@@ -119,12 +123,7 @@ impl Block {
         } else {
             self.put_call(record::METHOD_LEAVE, &Event::MethodLeave(*e));
         }
-        let stream = &mut self.streams[self.current];
-        let began = stream.open.last().map_or(LEAVE, |open| open.symbol);
-        if stream.open_records > 0 && began == self.records.0[usize::from(record::METHOD_ENTER)] {
-            stream.open_records -= 1;
-        }
-        stream.leave();
+        self.streams[self.current].leave(&self.symbols);
         self.saw(Some(e.time.0));
     }
 
@@ -189,14 +188,13 @@ impl Block {
 
     pub(super) fn begin(&mut self, time: i64) {
         self.base = time;
-        self.symbols = LEAVE + 1;
     }
 
     pub(super) fn is_full(&self) -> bool {
         self.events >= EVENTS
             || self.bytes() >= BYTES
             || self.streams.len() >= MOST_THREADS
-            || usize::from(self.symbols) >= MOST_SYMBOLS
+            || self.symbols.len() >= MOST_SYMBOLS - 1
     }
 
     #[inline]
@@ -251,9 +249,26 @@ impl Block {
             Symbol::LeaveByException => out.push(u8::MAX),
             Symbol::Record(code) => out.push(code),
         }
-        let number = self.symbols;
-        self.symbols += 1;
-        number
+        self.symbols.push(symbol);
+        self.symbols.len() as u16
+    }
+
+    /// Whether the segment has had no call of the method with that number in a run.
+    pub(super) fn is_new(&self, number: u32) -> bool {
+        self.by_number
+            .get(number as usize)
+            .is_none_or(|symbol| *symbol == LEAVE)
+    }
+
+    /// The symbol of a call of the method that has that number in runs, which is found by the number from then on.
+    #[cold]
+    pub(super) fn number(&mut self, number: u32, (method, class): (MethodId, ClassId)) {
+        let at = number as usize;
+        if self.by_number.len() <= at {
+            self.by_number.resize((at + 1).next_power_of_two(), LEAVE);
+        }
+        self.by_number[at] = self.method(method.0, class.0);
+        self.used_numbers.push(number);
     }
 
     /// The symbol of a call.
@@ -406,7 +421,11 @@ impl Block {
         for at in self.used.drain(..) {
             self.dense[at as usize] = (LEAVE, 0);
         }
+        for number in self.used_numbers.drain(..) {
+            self.by_number[number as usize] = LEAVE;
+        }
         self.sparse.clear();
+        self.symbols.clear();
         self.foresight.clear();
         self.texts.clear();
         for column in &mut self.columns {

@@ -35,6 +35,12 @@ impl History {
         self.push(u32::from(symbol) << 1 | u32::from(ends));
     }
 
+    /// What followed it last.
+    #[inline(always)]
+    pub(super) fn followed(self, all: &mut Followers) -> &mut u16 {
+        &mut all[self.0 as usize % (1 << BITS)]
+    }
+
     #[inline(always)]
     fn push(&mut self, what: u32) {
         let mixed = what.wrapping_mul(0x9e37_79b1) >> (32 - BITS);
@@ -42,8 +48,11 @@ impl History {
     }
 }
 
+/// By history, what followed it.
+pub(super) type Followers = [u16; 1 << BITS];
+
 /// What followed what.
-pub(super) struct Foresight(Box<[u16; 1 << BITS]>);
+pub(super) struct Foresight(Box<Followers>);
 
 impl Default for Foresight {
     fn default() -> Self {
@@ -59,7 +68,13 @@ impl Foresight {
     /// What follows, as far as it is known. Whoever learns better, writes it there.
     #[inline]
     pub(super) fn of(&mut self, history: History) -> &mut u16 {
-        &mut self.0[history.0 as usize % (1 << BITS)]
+        history.followed(self.all())
+    }
+
+    /// What followed each history: for loops, which have it at hand so.
+    #[inline(always)]
+    pub(super) fn all(&mut self) -> &mut Followers {
+        &mut self.0
     }
 }
 

@@ -1,6 +1,6 @@
 //! Calls, one by one and aggregated.
 
-use crate::{ClassId, Duration, Event, MethodId, ThreadId, Timestamp};
+use crate::{ByNumber, ClassId, Duration, Event, MethodId, ThreadId, Timestamp};
 
 /// See [`crate::Event::MethodEnter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -126,6 +126,104 @@ impl Calls<'_> {
             ticket: self.ticket.wrapping_add(enters),
             depth: self.depth.wrapping_add(enters).wrapping_sub(ends),
             steps,
+            ..self
+        }
+    }
+}
+
+/// What [`Calls`] are, in less room: their methods are told by the numbers that whoever recorded them gave.
+#[derive(Clone, Copy, Debug)]
+pub struct CallRun<'c> {
+    /// The calling thread.
+    pub thread: ThreadId,
+    /// CPU time of the thread at all of them, 0 when not measured.
+    pub cpu_time: Duration,
+    /// Ticket of the last call that began before them.
+    pub ticket: u32,
+    /// Recorded calls that are open before them.
+    pub depth: u32,
+    /// What happens, in order.
+    pub steps: &'c [RunStep],
+    /// When, each.
+    pub times: &'c [Timestamp],
+    /// What numbers stand for. None of them changes while a trace lasts.
+    pub methods: &'c ByNumber<(MethodId, ClassId)>,
+}
+
+/// A call begins or ends. See [`CallRun`]. In one word, from the low end: 31 bits of the number of its method, one that says that it ends, 32 of its ticket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RunStep(u64);
+
+impl RunStep {
+    const ENDS: u64 = 1 << 31;
+
+    /// From the low end, 32 bits of the method's number, which is below 2³¹, and 32 of the ticket, as [`MethodEnter::ticket`].
+    #[inline(always)]
+    pub fn of_word(word: u64, ends: bool) -> Self {
+        debug_assert!(word & Self::ENDS == 0, "a method's number");
+        Self(word | u64::from(ends) << 31)
+    }
+
+    /// Number of the method.
+    #[inline(always)]
+    pub fn method(self) -> u32 {
+        (self.0 & (Self::ENDS - 1)) as u32
+    }
+
+    /// As [`MethodEnter::ticket`].
+    #[inline(always)]
+    pub fn ticket(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// It ends.
+    #[inline(always)]
+    pub fn ends(self) -> bool {
+        self.0 & Self::ENDS != 0
+    }
+}
+
+impl<'c> CallRun<'c> {
+    /// The same with the ids of methods.
+    pub fn call_steps(self) -> impl Iterator<Item = CallStep> + 'c {
+        let (steps, methods) = (self.steps.iter().zip(self.times), self.methods.all());
+        steps.map(move |(step, time)| {
+            let (method, class) = methods.get(step.method()).copied().unwrap_or_default();
+            CallStep {
+                time: *time,
+                method,
+                class,
+                ticket: step.ticket(),
+                ends: step.ends(),
+            }
+        })
+    }
+
+    /// The first of them, as many as there is room for.
+    pub fn first_calls(self, room: &mut [CallStep]) -> Calls<'_> {
+        let count = self.steps.len().min(room.len());
+        for (step, room) in self.call_steps().zip(&mut *room) {
+            *room = step;
+        }
+        Calls {
+            thread: self.thread,
+            cpu_time: self.cpu_time,
+            ticket: self.ticket,
+            depth: self.depth,
+            steps: &room[..count],
+        }
+    }
+
+    /// All but the first `count` of them.
+    pub fn behind(self, count: usize) -> Self {
+        let (passed, steps) = self.steps.split_at(count);
+        let ends = passed.iter().filter(|step| step.ends()).count() as u32;
+        let enters = passed.len() as u32 - ends;
+        Self {
+            ticket: self.ticket.wrapping_add(enters),
+            depth: self.depth.wrapping_add(enters).wrapping_sub(ends),
+            steps,
+            times: &self.times[count..],
             ..self
         }
     }

@@ -11,11 +11,11 @@ impl Translator {
         for number in tree.methods() {
             self.method(number, time);
         }
-        let (known, encoder, out) = (&self.known, &mut self.encoder, &mut self.out);
+        let (ids, encoder, out) = (&self.ids_of_methods, &mut self.encoder, &mut self.out);
         tree.tell(
             thread,
             time,
-            |number| known.get(number).map_or(MethodId::NONE, |known| known.id),
+            |number| ids.get(number).map_or(MethodId::NONE, |ids| ids.0),
             |event| encoder.event(&event, out),
         );
     }

@@ -14,12 +14,25 @@ const PHASE: u32 = 24;
 const HIDDEN: u64 = 1 << 26;
 /// The format has been shown it all the same, as one that was under way.
 const SHOWN: u64 = 1 << 27;
-const TICKET: u32 = 32;
+pub(super) const TICKET: u32 = 32;
 
 impl Call {
     #[inline(always)]
     pub(super) fn new(method: u32, ticket: u32, phase: Phase) -> Self {
-        Self(u64::from(ticket) << TICKET | u64::from(phase.bits() | method))
+        let what = u32::from(phase.bits()) << PHASE | method;
+        Self(u64::from(ticket) << TICKET | u64::from(what))
+    }
+
+    /// One with the ticket of `ticket`, which has it where a call has it.
+    #[inline(always)]
+    pub(super) fn with_ticket(ticket: u64, method: u32, phase_bits: u8) -> Self {
+        Self(ticket | u64::from(u32::from(phase_bits) << PHASE | method))
+    }
+
+    /// As one word.
+    #[inline(always)]
+    pub(super) fn word(self) -> u64 {
+        self.0
     }
 
     /// One that the trace does not count.
@@ -39,15 +52,11 @@ impl Call {
     }
 
     pub(super) fn phase(self) -> Phase {
-        match self.0 as u32 >> PHASE & 3 {
-            0 => Phase::Constructed,
-            1 => Phase::Begun,
-            _ => Phase::InSuper,
-        }
+        Phase::of_bits((self.0 >> PHASE) as u8)
     }
 
     pub(super) fn set_phase(&mut self, phase: Phase) {
-        self.0 = self.0 & !(3 << PHASE) | u64::from(phase.bits());
+        self.0 = self.0 & !(3 << PHASE) | u64::from(phase.bits()) << PHASE;
     }
 
     pub(super) fn is_hidden(self) -> bool {
@@ -81,25 +90,30 @@ impl Call {
 }
 
 /// How far a constructor came, as its marks tell.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// It began.
     Begun,
     /// It is about to call `this(...)` or `super(...)`, or in it.
     InSuper,
     /// It came back from there, or makes no marks.
-    #[default]
     Constructed,
 }
 
 impl Phase {
-    /// Where a [`Call`] has it; none where it came as far as calls come.
+    /// As two bits; none is set where it came as far as calls come.
     #[inline(always)]
-    fn bits(self) -> u32 {
-        match self {
-            Self::Constructed => 0,
-            Self::Begun => 1 << PHASE,
-            Self::InSuper => 2 << PHASE,
+    pub(super) fn bits(self) -> u8 {
+        Self::Constructed as u8 - self as u8
+    }
+
+    /// The phase that has these two bits; others don't matter.
+    #[inline(always)]
+    pub(super) fn of_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::Constructed,
+            1 => Self::InSuper,
+            _ => Self::Begun,
         }
     }
 
@@ -127,7 +141,7 @@ impl Translator {
             return self.add_call(number, time, method);
         }
         let (id, class) = self.method(method, time);
-        let phase = self.known.at(method).phase;
+        let phase = self.known.at(method).phase();
         let state = self.thread(number);
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
         state.calls.push(Call::new(method, state.ticket, phase));
@@ -148,7 +162,7 @@ impl Translator {
 
     /// A call begins that is only added up.
     fn add_call(&mut self, number: u32, time: Timestamp, method: u32) {
-        let phase = self.known.at(method).phase;
+        let phase = self.known.at(method).phase();
         let thread = self.thread(number);
         thread.calls.push(Call::new(method, 0, phase));
         let cpu = thread.cpu;
@@ -160,7 +174,7 @@ impl Translator {
     /// A call begins while collection pauses.
     #[cold]
     fn hide_call(&mut self, number: u32, method: u32) {
-        let phase = self.known.at(method).phase;
+        let phase = self.known.at(method).phase();
         let thread = self.thread(number);
         thread.calls.push(Call::hidden(method, phase));
         thread.hidden += 1;

@@ -1,27 +1,56 @@
 //! Methods and their classes: what is known of them, and how the trace comes to know them.
 
 use super::calls::Phase;
-use super::table::Table;
 use super::{Named, Translator};
 use crate::announce::MethodInfo;
 use jtrail_model::{
-    ClassDef, ClassId, Event, MethodDef, MethodDetail, MethodId, ObjectId, ThreadId, Timestamp,
+    ByNumber, ClassDef, ClassId, Event, MethodDef, MethodDetail, MethodId, ObjectId, ThreadId,
+    Timestamp,
 };
 use jtrail_options::Events;
 
 /// What each call asks of its method. All else stands apart, so that this stays near the processor.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Known {
-    /// None until it is announced in the trace.
-    pub(super) id: MethodId,
-    pub(super) class: ClassId,
+pub(super) struct Known(u8);
+
+impl Known {
+    const IS_TOLD: u8 = 1 << 7;
+
+    /// Whether the trace was told of it, so that it has ids.
+    #[inline(always)]
+    pub(super) fn is_told(self) -> bool {
+        self.0 & Self::IS_TOLD != 0
+    }
+
+    pub(super) fn tell(&mut self) {
+        self.0 |= Self::IS_TOLD;
+    }
+
+    /// A trace begins that was told of nothing yet.
+    pub(super) fn restart(&mut self) {
+        self.0 &= !Self::IS_TOLD;
+    }
+
     /// Where its calls begin: they have come as far as calls come if they make no marks.
-    pub(super) phase: Phase,
+    #[inline(always)]
+    pub(super) fn phase(self) -> Phase {
+        Phase::of_bits(self.0)
+    }
+
+    /// As [`Self::phase`], in bits, as a [`Call`](super::calls::Call) has them.
+    #[inline(always)]
+    pub(super) fn phase_bits(self) -> u8 {
+        self.0 & !Self::IS_TOLD
+    }
+
+    fn set_phase(&mut self, phase: Phase) {
+        self.0 = self.0 & Self::IS_TOLD | phase.bits();
+    }
 }
 
 /// All else that is known of methods, by number. Nothing is of those whose classes are gone.
 #[derive(Default)]
-pub(super) struct Methods(Table<Option<Box<Method>>>);
+pub(super) struct Methods(ByNumber<Option<Box<Method>>>);
 
 impl Methods {
     pub(super) fn get(&self, number: u32) -> Option<&Method> {
@@ -95,7 +124,9 @@ impl Translator {
         let of_class = &mut self.classes.at(class).about().methods;
         of_class.extend(methods.iter().map(|info| info.number));
         for info in methods {
-            self.known.at(info.number).phase = Phase::first(info.marks);
+            self.known
+                .at(info.number)
+                .set_phase(Phase::first(info.marks));
             let method = self.methods.at(info.number);
             method.class = class;
             method.info = info;
@@ -105,8 +136,8 @@ impl Translator {
     /// A method's ids; announces it and its class if need be.
     #[inline]
     pub(super) fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
-        match self.known.get(number) {
-            Some(known) if !known.id.is_none() => (known.id, known.class),
+        match self.ids_of_methods.get(number) {
+            Some(ids) if !ids.0.is_none() => *ids,
             _ => self.announce_method(number, time),
         }
     }
@@ -116,8 +147,7 @@ impl Translator {
         let class = self.methods.at(number).class;
         let class_id = self.class(class, time);
         let id = MethodId(self.ids.next());
-        let known = self.known.at(number);
-        (known.id, known.class) = (id, class_id);
+        self.give_ids(number, id, class_id);
         if self.settings.tells_names {
             self.named.push(Named::Method(number, id.0));
         }
@@ -136,6 +166,12 @@ impl Translator {
             self.event(&Event::MethodDetail(MethodDetail { method: id, size }));
         }
         (id, class_id)
+    }
+
+    /// The trace knows a method by these ids from now on.
+    pub(super) fn give_ids(&mut self, number: u32, method: MethodId, class: ClassId) {
+        *self.ids_of_methods.at(number) = (method, class);
+        self.known.at(number).tell();
     }
 
     /// A class's id; announces it if need be.

@@ -17,7 +17,6 @@ mod saved;
 mod sites;
 mod snapshot;
 mod stacks;
-mod table;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -36,17 +35,16 @@ use call_tree::{CallTree, FOLDED};
 use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    BurstNote, CallStack, CallStep, ClassId, ClockNote, Custom, Duration, Event, LeftOut, Note,
-    RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
+    BurstNote, ByNumber, CallStack, ClassId, ClockNote, Custom, Duration, Event, LeftOut, MethodId,
+    Note, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
 };
 use jtrail_options::Events;
 use methods::{Known, Methods};
 use objects::Objects;
-use runs::MOST_STEPS;
+use runs::Steps;
 use rustc_hash::FxHashMap;
 use sites::Site;
 use std::collections::BTreeSet;
-use table::Table;
 
 /// What a translator has to know beforehand.
 #[derive(Clone, Debug, Default)]
@@ -87,14 +85,15 @@ pub struct Translator {
     /// By number; none before it is mentioned, and when it has ended. A program may have had millions of virtual threads.
     threads: FxHashMap<u32, Box<Thread>>,
     ended: NumberSet,
-    classes: Table<Class>,
+    classes: ByNumber<Class>,
     /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
     detailed: Vec<u32>,
     methods: Methods,
-    /// By the number of the method.
-    known: Table<Known>,
-    /// Room for the steps of a run.
-    steps: Box<[CallStep; MOST_STEPS]>,
+    known: ByNumber<Known>,
+    /// None of methods that the trace was not told of.
+    ids_of_methods: ByNumber<(MethodId, ClassId)>,
+    /// Room for a run.
+    steps: Box<Steps>,
     /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
     /// code is told to be gone.
     code: FxHashMap<(u32, u64), u32>,
@@ -122,7 +121,7 @@ pub struct Translator {
     /// The trace's encoder, until its end is written.
     cut_off: Option<Box<dyn Encode>>,
     /// How often methods were entered, by their numbers; none where lines are not counted.
-    entered: Option<Table<u64>>,
+    entered: Option<ByNumber<u64>>,
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
     /// What they said when the trace was told of them.
@@ -260,11 +259,12 @@ impl Translator {
             ids: Ids::default(),
             threads: FxHashMap::default(),
             ended: NumberSet::default(),
-            classes: Table::default(),
+            classes: ByNumber::default(),
             detailed: Vec::new(),
             methods: Methods::default(),
-            known: Table::default(),
-            steps: Box::new([CallStep::default(); MOST_STEPS]),
+            known: ByNumber::default(),
+            ids_of_methods: ByNumber::default(),
+            steps: Box::default(),
             code: FxHashMap::default(),
             missing: BTreeSet::new(),
             kept_code: FxHashMap::default(),

@@ -5,12 +5,11 @@
 //! hidden, and so are their leaves.
 
 use super::calls::Call;
-use super::table::Table;
-use super::{Ids, Known, Settings, Translator};
+use super::{Ids, Settings, Translator};
 use crate::record::{self, Code};
 use jtrail_formats::Encode;
 use jtrail_model::{
-    ClassId, Event, HeapDumpId, ThreadId, Timestamp, Totals, TracePause, TraceResume,
+    ByNumber, ClassId, Event, HeapDumpId, ThreadId, Timestamp, Totals, TracePause, TraceResume,
 };
 
 /// What becomes of calls that are open when a trace begins.
@@ -233,14 +232,12 @@ impl Translator {
         });
         self.methods.restart();
         if let Some(entered) = &mut self.entered {
-            *entered = Table::default();
+            *entered = ByNumber::default();
         }
+        self.ids_of_methods = ByNumber::default();
         let methods = &self.methods;
         self.known.retain(|number, known| {
-            *known = Known {
-                phase: known.phase,
-                ..Known::default()
-            };
+            known.restart();
             methods.get(number).is_some()
         });
     }

@@ -2,16 +2,31 @@
 //! the trace knows, and returns of the innermost call. These become steps in a tight loop, and are handed to the encoder together. What is unusual goes
 //! the careful way, one by one, and so may all the others, with the same outcome.
 
-use super::calls::Call;
+use super::calls::{Call, TICKET};
 use super::{Thread, Translator};
 use crate::read::Run;
 use crate::record;
-use jtrail_model::{CallStep, Calls, Timestamp};
+use jtrail_model::{CallRun, RunStep, Timestamp};
 
 /// Most steps that an encoder gets at once: few enough to stay in the processor's first cache.
-pub(super) const MOST_STEPS: usize = 256;
+const MOST_STEPS: usize = 256;
 /// Calls that a thread gets room for at least. Where they go deeper, the run ends, and the next one has room for twice as many: there may be very many threads.
 const ROOM: usize = 16;
+
+/// Room for the steps of a run.
+pub(super) struct Steps {
+    steps: [RunStep; MOST_STEPS],
+    times: [Timestamp; MOST_STEPS],
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self {
+            steps: [RunStep::default(); MOST_STEPS],
+            times: [Timestamp::default(); MOST_STEPS],
+        }
+    }
+}
 
 impl Translator {
     /// Writes the first calls of a run, as far as they are usual; how many.
@@ -54,7 +69,7 @@ impl Translator {
                 }
                 thread.hidden -= 1;
             } else {
-                thread.calls.push(Call::hidden(method, known.phase));
+                thread.calls.push(Call::hidden(method, known.phase()));
                 thread.hidden += 1;
             }
             count += 1;
@@ -88,19 +103,24 @@ impl Translator {
         } = &mut **thread;
         let (most_ticks, mut ticks_before) = (run.most_ticks(), 0);
         let mut time = (*last).max(Timestamp(time_of(0)));
-        let mut newest = *ticket;
+        // Tickets are where calls and steps have them.
+        let mut newest = u64::from(*ticket) << TICKET;
         let depth = calls.len() as u32 - *hidden;
         let (open, mut open_now) = calls.with_room(ROOM);
+        let known = self.known.all();
+        let Steps { steps, times } = &mut *self.steps;
         let mut count = 0;
-        for (step, &word) in self.steps.iter_mut().zip(run.words) {
+        for ((step, at), &word) in steps.iter_mut().zip(&mut *times).zip(run.words) {
+            // The coarse clock stands still for many records.
             let ticks = run.ticks_behind_first(word);
-            if ticks > most_ticks {
-                break;
+            if ticks != ticks_before {
+                if ticks > most_ticks {
+                    break;
+                }
+                time = time.max(Timestamp(time_of(ticks)));
+                ticks_before = ticks;
             }
             let method = record::method(word);
-            let Some(known) = self.known.get(method) else {
-                break;
-            };
             let ends = record::is_leave(word);
             let of = if ends {
                 let Some(call) = open.get(open_now.wrapping_sub(1)) else {
@@ -110,50 +130,43 @@ impl Translator {
                     break;
                 }
                 open_now -= 1;
-                call.ticket()
+                call.word()
             } else {
-                let Some(room) = open.get_mut(open_now) else {
+                let known = known.get(method).filter(|known| known.is_told());
+                let (Some(known), Some(room)) = (known, open.get_mut(open_now)) else {
                     break;
                 };
-                if known.id.is_none() {
-                    break;
-                }
-                newest += 1;
-                *room = Call::new(method, newest, known.phase);
+                newest += 1 << TICKET;
+                *room = Call::with_ticket(newest, method, known.phase_bits());
                 open_now += 1;
-                newest
+                newest | u64::from(method)
             };
-            // The coarse clock stands still for many records.
-            if ticks != ticks_before {
-                time = time.max(Timestamp(time_of(ticks)));
-                ticks_before = ticks;
-            }
-            *step = CallStep {
-                time,
-                method: known.id,
-                class: known.class,
-                ticket: of,
-                ends,
-            };
-            if let Some(entered) = &mut self.entered {
-                *entered.at(method) += u64::from(!ends);
-            }
+            *step = RunStep::of_word(of, ends);
+            *at = time;
             count += 1;
         }
         calls.set_depth(open_now);
-        if count == 0 {
+        let Some(&time) = times[..count].last() else {
             return 0;
+        };
+        if let Some(entered) = &mut self.entered {
+            for step in &steps[..count] {
+                *entered.at(step.method()) += u64::from(!step.ends());
+            }
         }
+        let newest = (newest >> TICKET) as u32;
         let enters = u64::from(newest - *ticket);
-        let steps = Calls {
+        let run = CallRun {
             thread: *id,
             cpu_time: *cpu,
             ticket: *ticket,
             depth,
-            steps: &self.steps[..count],
+            steps: &steps[..count],
+            times: &times[..count],
+            methods: &self.ids_of_methods,
         };
         (*last, *ticket) = (time, newest);
-        self.encoder.calls(&steps, &mut self.out);
+        self.encoder.run(&run, &mut self.out);
         self.totals.enters += enters;
         self.totals.leaves += count as u64 - enters;
         count

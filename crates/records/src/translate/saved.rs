@@ -375,8 +375,7 @@ impl Translator {
             Named::Method(number, id) => {
                 let class = self.methods.at(number).class;
                 let class = self.classes.at(class).id;
-                let known = self.known.at(number);
-                (known.id, known.class) = (MethodId(id), class);
+                self.give_ids(number, MethodId(id), class);
             }
         }
     }

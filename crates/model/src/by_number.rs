@@ -4,25 +4,44 @@
 const PAGE: usize = 256;
 
 /// Entries by number. They come in pages, so that numbers that nobody has any more take no room: a program may load classes and let them go for as long as it runs.
-pub(super) struct Table<T>(Vec<Option<Box<[T; PAGE]>>>);
+#[derive(Clone, Debug)]
+pub struct ByNumber<T>(Vec<Option<Box<[T; PAGE]>>>);
 
-impl<T> Default for Table<T> {
+impl<T> Default for ByNumber<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T: Default> Table<T> {
+/// What is in a [`ByNumber`]: for loops, which have it at hand so.
+#[derive(Clone, Copy, Debug)]
+pub struct Pages<'t, T>(&'t [Option<Box<[T; PAGE]>>]);
+
+impl<'t, T> Pages<'t, T> {
     /// None if its page has nothing.
     #[inline(always)]
-    pub(super) fn get(&self, number: u32) -> Option<&T> {
+    pub fn get(self, number: u32) -> Option<&'t T> {
         let page = self.0.get(number as usize / PAGE)?.as_ref()?;
         Some(&page[number as usize % PAGE])
+    }
+}
+
+impl<T: Default> ByNumber<T> {
+    /// None if its page has nothing.
+    #[inline(always)]
+    pub fn get(&self, number: u32) -> Option<&T> {
+        self.all().get(number)
+    }
+
+    /// All that is in it.
+    #[inline(always)]
+    pub fn all(&self) -> Pages<'_, T> {
+        Pages(&self.0)
     }
 
     /// Its place, which is made if need be.
     #[inline]
-    pub(super) fn at(&mut self, number: u32) -> &mut T {
+    pub fn at(&mut self, number: u32) -> &mut T {
         let at = number as usize / PAGE;
         if self.0.len() <= at {
             self.0.resize_with(at + 1, || None);
@@ -33,19 +52,18 @@ impl<T: Default> Table<T> {
     }
 
     /// All that have a place, with their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let pages = (0..).step_by(PAGE).zip(&self.0);
         pages.flat_map(|(first, page)| (first..).zip(page.iter().flat_map(|page| page.iter())))
     }
 
     /// How many pages have memory.
-    #[cfg(test)]
-    pub(super) fn pages(&self) -> usize {
+    pub fn pages(&self) -> usize {
         self.0.iter().flatten().count()
     }
 
     /// Gives up those that are not to stay. The others may be changed.
-    pub(super) fn retain(&mut self, mut stays: impl FnMut(u32, &mut T) -> bool) {
+    pub fn retain(&mut self, mut stays: impl FnMut(u32, &mut T) -> bool) {
         for (first, place) in (0..).step_by(PAGE).zip(&mut self.0) {
             let Some(page) = place else { continue };
             let mut any = false;
@@ -66,14 +84,14 @@ impl<T: Default> Table<T> {
 mod tests {
     use super::*;
 
-    fn all(table: &Table<u32>) -> Vec<(u32, u32)> {
+    fn all(table: &ByNumber<u32>) -> Vec<(u32, u32)> {
         let all = table.iter().filter(|(_, entry)| **entry != 0);
         all.map(|(number, entry)| (number, *entry)).collect()
     }
 
     #[test]
     fn entries_are_found_by_their_numbers() {
-        let mut table = Table::default();
+        let mut table = ByNumber::default();
         assert_eq!(table.get(0), None);
         for number in [700, 3, 256, 255] {
             *table.at(number) = number + 1;
@@ -86,7 +104,7 @@ mod tests {
 
     #[test]
     fn pages_that_nobody_needs_are_given_up() {
-        let mut table = Table::default();
+        let mut table = ByNumber::default();
         for number in 0..10 * PAGE as u32 {
             *table.at(number) = 1;
         }
