@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above.
         let moved = unsafe { System.realloc(pointer, layout, size) };
-        // Where it grows, the counter may be below 0 for a moment, or wrap; it comes right.
+        // Where it shrinks, what is added wraps, and so does the sum.
         count(moved, size.wrapping_sub(layout.size()))
     }
 
