@@ -209,6 +209,8 @@ fn status_is_what_is_in_the_trace() {
         assert_eq!((status.pid, status.state), (bench.pid(), State::Paused));
         assert_eq!(status.buffer, 8 << 20);
         assert!(status.buffered <= status.buffer, "{status:?}");
+        let memory = status.memory.expect("it says so");
+        assert!((10_000..16 << 20).contains(&memory), "{memory}");
         assert_eq!(status.losses, []);
         let so_far = status.trace.expect("a trace").figures;
         assert!(so_far.elapsed <= status.uptime);
