@@ -4,7 +4,7 @@ use super::calls::{Open, Stream, Thread, Threads};
 use super::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack};
 use super::record;
 use super::segment::Header;
-use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol};
+use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol, meaning};
 use super::times::time;
 use super::value::{Bytes, LARGEST_RECORD, Source};
 use jtrail_model::{
@@ -158,7 +158,7 @@ impl Block {
         };
         let event = match symbol {
             LEAVE => self.leave(false),
-            _ => match *self.symbols.get(usize::from(symbol) - 1)? {
+            _ => match meaning(&self.symbols, symbol)? {
                 Symbol::Enter { method, class } => {
                     self.enter(symbol, MethodId(method), ClassId(class))
                 }
@@ -227,8 +227,8 @@ impl Block {
                 let Some(&open) = stream.open.last() else {
                     break;
                 };
-                let of = self.symbols.get(usize::from(open.symbol) - 1);
-                let Some(&Symbol::Enter { method, class }) = of else {
+                let of = meaning(&self.symbols, open.symbol);
+                let Some(Symbol::Enter { method, class }) = of else {
                     break; // it began as a record
                 };
                 stream.open.pop();
@@ -242,8 +242,8 @@ impl Block {
                     ends: true,
                 }
             } else {
-                let known = self.symbols.get(usize::from(symbol) - 1);
-                let Some(&Symbol::Enter { method, class }) = known else {
+                let known = meaning(&self.symbols, symbol);
+                let Some(Symbol::Enter { method, class }) = known else {
                     break;
                 };
                 let Some(deeper) = depth.checked_add(1) else {

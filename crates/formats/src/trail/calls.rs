@@ -1,6 +1,6 @@
 //! What is known of a thread's calls, by which most of what a call says can be left out.
 
-use super::symbols::{History, LEAVE, Symbol};
+use super::symbols::{History, LEAVE, Symbol, meaning};
 use super::value::Last;
 use crate::hash::Seed;
 use jtrail_model::{CallStack, MethodEnter};
@@ -80,7 +80,7 @@ impl Stream {
     #[inline]
     pub(super) fn innermost(&self, symbols: &[Symbol]) -> Option<((u64, u64), u32)> {
         let open = self.open.last()?;
-        let of = match *symbols.get(usize::from(open.symbol).wrapping_sub(1))? {
+        let of = match meaning(symbols, open.symbol)? {
             Symbol::Enter { method, class } => (method, class),
             _ => *self.open_records.last()?,
         };
@@ -92,8 +92,7 @@ impl Stream {
     pub(super) fn leave(&mut self, symbols: &[Symbol]) {
         self.thread.depth = self.thread.depth.wrapping_sub(1);
         let symbol = self.open.pop().map_or(LEAVE, |open| open.symbol);
-        let symbols = symbols.get(usize::from(symbol).wrapping_sub(1));
-        if let Some(Symbol::Record(_)) = symbols {
+        if let Some(Symbol::Record(_)) = meaning(symbols, symbol) {
             self.open_records.pop();
         }
         self.history.leave(symbol);

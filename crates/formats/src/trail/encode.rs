@@ -81,7 +81,7 @@ impl Encode for Encoder {
     }
 
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
-        let (mut run, mut next) = (*run, [CallStep::default()]);
+        let (mut run, mut room) = (*run, [CallStep::default()]);
         loop {
             let taken = self.block.run(&run, &self.threads);
             self.took(taken, out);
@@ -90,7 +90,7 @@ impl Encode for Encoder {
             }
             run = run.behind(taken.all);
             // What comes next is not as expected.
-            let next = run.first_calls(&mut next).split_first();
+            let next = run.first_calls(&mut room).split_first();
             let Some((event, _)) = next else { return };
             self.event(&event, out);
             run = run.behind(1);

@@ -78,6 +78,13 @@ impl Foresight {
     }
 }
 
+/// What a symbol stands for, by those of the segment in their order; none for [`LEAVE`], and where there is no such symbol.
+#[inline(always)]
+pub(super) fn meaning(symbols: &[Symbol], symbol: u16) -> Option<Symbol> {
+    let at = usize::from(symbol).wrapping_sub(1);
+    symbols.get(at).copied()
+}
+
 /// What a symbol other than [`LEAVE`] stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol {

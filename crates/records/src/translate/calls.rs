@@ -19,8 +19,7 @@ pub(super) const TICKET: u32 = 32;
 impl Call {
     #[inline(always)]
     pub(super) fn new(method: u32, ticket: u32, phase: Phase) -> Self {
-        let what = u32::from(phase.bits()) << PHASE | method;
-        Self(u64::from(ticket) << TICKET | u64::from(what))
+        Self::with_ticket(u64::from(ticket) << TICKET, method, phase.bits())
     }
 
     /// One with the ticket of `ticket`, which has it where a call has it.
