@@ -192,6 +192,7 @@ impl Alive {
 /// trace has behind the quiet moment.
 #[test]
 fn live_counts_are_the_histogram() {
+    let (mut runs, mut all_compared) = (0, 0);
     for (jdk, collector) in with_tools_and(&["Serial", "Parallel", "G1"]) {
         // 21 does not tell of objects that are made while a virtual thread takes or leaves its carrier.
         let without_virtual_threads = jdk.feature == 21;
@@ -273,8 +274,11 @@ fn live_counts_are_the_histogram() {
             "JDK {}, {collector}: {wrong:#?}",
             jdk.feature
         );
+        // On a slow machine, fewer classes are younger than the trace.
         assert!(compared > 25 && objects > 15_000);
+        (runs, all_compared) = (runs + 1, all_compared + compared);
     }
+    assert!(all_compared > 50 * runs, "{all_compared} of {runs} runs");
 }
 
 /// The program is still; we take a snapshot, the JVM dumps its heap, we take another one. Classes of which both snapshots have the same number of
