@@ -58,6 +58,7 @@ mod live_recorder;
 mod live_recover;
 mod live_redefine;
 mod live_report;
+mod live_returns;
 mod live_ring;
 mod live_samples;
 mod live_saved;

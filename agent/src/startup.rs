@@ -14,7 +14,7 @@ use crate::objects::Objects;
 use crate::spool::Spool;
 use crate::ticks::Ticks;
 use crate::writer::{self, Output, Setup, Writer};
-use crate::{guard, log};
+use crate::{guard, log, perf};
 use ::jni::sys::JavaVM;
 use crossbeam_channel::{bounded, unbounded};
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
@@ -325,7 +325,11 @@ unsafe fn begin(agent: &'static Agent, vm: *mut JavaVM, moment: Moment) -> Resul
         agent.classes.sites.get_or_init(|| sites).show_found(); // the first and only time
     }
     hooks::install(agent).and_then(|()| match moment {
-        Moment::Start => Ok(()),
+        Moment::Start => {
+            // SAFETY: the JVM loads its agents before there is a thread or code.
+            unsafe { perf::returns_without_fence() };
+            Ok(())
+        }
         // SAFETY: the caller's promise.
         Moment::Attach => match unsafe { jni::env_of(Vm::new(vm)) } {
             Some(env) => hooks::attached(agent, env),

@@ -1,6 +1,6 @@
-//! The JVM's own table of its fields: where they are in memory, made for tools that look into a JVM.
+//! The JVM's own tables of its types and their fields: where they are in memory, made for tools that look into a JVM.
 //!
-//! `libjvm.so` exports it as data: an array, and variables that say how its entries are laid out. So only names of types and fields are
+//! `libjvm.so` exports them as data: arrays, and variables that say how their entries are laid out. So only names of types and fields are
 //! known here; a JVM that does not have a name tells nothing.
 
 use std::ffi::{CStr, c_char};
@@ -10,17 +10,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// More than any JVM has: an array without an end is none.
 const MOST_ENTRIES: usize = 100_000;
 
-/// The table.
+/// The tables.
 pub(super) struct Fields {
-    entries: *const u8,
-    /// From one entry to the next.
-    stride: usize,
-    /// Places in an entry.
-    type_name: usize,
+    fields: Table,
+    /// Places in a field's entry.
     field_name: usize,
     is_static: usize,
     offset: usize,
     address: usize,
+    types: Table,
+    /// Place in a type's entry.
+    size: usize,
+}
+
+/// An array of entries. One without a type's name ends it.
+struct Table {
+    entries: *const u8,
+    /// From one entry to the next.
+    stride: usize,
+    /// Place of the type's name in an entry.
+    type_name: usize,
 }
 
 impl Fields {
@@ -37,21 +46,31 @@ impl Fields {
                 (!place.is_null()).then(|| place.read())
             }
         };
-        let table = || {
+        let tables = || {
             Some(Self {
-                entries: std::ptr::with_exposed_provenance(word_at(c"gHotSpotVMStructs")?),
-                stride: word_at(c"gHotSpotVMStructEntryArrayStride")?,
-                type_name: word_at(c"gHotSpotVMStructEntryTypeNameOffset")?,
+                fields: Table {
+                    entries: std::ptr::with_exposed_provenance(word_at(c"gHotSpotVMStructs")?),
+                    stride: word_at(c"gHotSpotVMStructEntryArrayStride")?,
+                    type_name: word_at(c"gHotSpotVMStructEntryTypeNameOffset")?,
+                },
                 field_name: word_at(c"gHotSpotVMStructEntryFieldNameOffset")?,
                 is_static: word_at(c"gHotSpotVMStructEntryIsStaticOffset")?,
                 offset: word_at(c"gHotSpotVMStructEntryOffsetOffset")?,
                 address: word_at(c"gHotSpotVMStructEntryAddressOffset")?,
+                types: Table {
+                    entries: std::ptr::with_exposed_provenance(word_at(c"gHotSpotVMTypes")?),
+                    stride: word_at(c"gHotSpotVMTypeEntryArrayStride")?,
+                    type_name: word_at(c"gHotSpotVMTypeEntryTypeNameOffset")?,
+                },
+                size: word_at(c"gHotSpotVMTypeEntrySizeOffset")?,
             })
         };
-        let table = table().filter(|table| !table.entries.is_null());
+        let is_there =
+            |tables: &Self| !tables.fields.entries.is_null() && !tables.types.entries.is_null();
+        let tables = tables().filter(is_there);
         // SAFETY: opened above. The JVM keeps it, and so the table, until the process is gone.
         unsafe { libc::dlclose(library.as_ptr()) };
-        table
+        tables
     }
 
     /// Where the field is: in an object of its type, or in memory if it is static. The first of these types that has it counts: JVMs of
@@ -61,24 +80,56 @@ impl Fields {
     }
 
     fn place_in(&self, of: &CStr, field: &CStr) -> Option<usize> {
-        // SAFETY: the JVM describes the array so; an entry without a type's name ends it.
+        // SAFETY: the JVM describes the entries so.
         unsafe {
-            let word = |entry: *const u8, at| entry.add(at).cast::<usize>().read();
-            let name = |entry, at| -> Option<&CStr> {
-                let text = std::ptr::with_exposed_provenance::<c_char>(word(entry, at));
-                (!text.is_null()).then(|| CStr::from_ptr(text))
-            };
-            for number in 0..MOST_ENTRIES {
-                let entry = self.entries.add(number * self.stride);
-                if name(entry, self.type_name)? == of && name(entry, self.field_name) == Some(field)
-                {
-                    let is_static = entry.add(self.is_static).cast::<i32>().read() != 0;
-                    let place = if is_static { self.address } else { self.offset };
-                    return Some(word(entry, place));
-                }
-            }
+            let is_it = |entry| text_at(entry, self.field_name) == Some(field);
+            let entry = self.fields.of_type(of).find(|entry| is_it(*entry))?;
+            let is_static = entry.add(self.is_static).cast::<i32>().read() != 0;
+            let place = if is_static { self.address } else { self.offset };
+            Some(word_in(entry, place))
         }
-        None
+    }
+
+    /// Bytes that something of this type takes.
+    pub(super) fn size_of(&self, name: &CStr) -> Option<usize> {
+        // SAFETY: the JVM describes the entries so.
+        unsafe {
+            let entry = self.types.of_type(name).next()?;
+            Some(word_in(entry, self.size))
+        }
+    }
+}
+
+impl Table {
+    /// The entries with this name of a type.
+    ///
+    /// # Safety
+    /// The array is what it says that it is.
+    unsafe fn of_type(&self, name: &CStr) -> impl Iterator<Item = *const u8> {
+        // SAFETY: the caller's promise; there is an entry behind each that has a name.
+        let entry = |number| unsafe {
+            let entry = self.entries.add(number * self.stride);
+            text_at(entry, self.type_name).map(|name| (name, entry))
+        };
+        let named = (0..MOST_ENTRIES).map_while(entry);
+        named.filter_map(move |(of, entry)| (of == name).then_some(entry))
+    }
+}
+
+/// # Safety
+/// A word is at that place of the entry.
+unsafe fn word_in(entry: *const u8, place: usize) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { entry.add(place).cast::<usize>().read() }
+}
+
+/// # Safety
+/// The address of a text, or null, is at that place of the entry.
+unsafe fn text_at<'a>(entry: *const u8, place: usize) -> Option<&'a CStr> {
+    // SAFETY: the caller's promise; the JVM's texts are there as long as the JVM.
+    unsafe {
+        let text = std::ptr::with_exposed_provenance::<c_char>(word_in(entry, place));
+        (!text.is_null()).then(|| CStr::from_ptr(text))
     }
 }
 
@@ -106,6 +157,12 @@ mod tests {
         is_static: i32,
         offset: u64,
         address: *const usize,
+    }
+
+    #[repr(C)]
+    struct TypeEntry {
+        name: *const c_char,
+        size: u64,
     }
 
     fn entry(of: &'static CStr, field: &'static CStr, offset: u64) -> Entry {
@@ -136,15 +193,35 @@ mod tests {
             variable,
             end,
         ];
+        let types = [
+            TypeEntry {
+                name: c"Region".as_ptr(),
+                size: 24,
+            },
+            TypeEntry {
+                name: std::ptr::null(),
+                size: 0,
+            },
+        ];
         let fields = Fields {
-            entries: table.as_ptr().cast(),
-            stride: size_of::<Entry>(),
-            type_name: offset_of!(Entry, type_name),
+            fields: Table {
+                entries: table.as_ptr().cast(),
+                stride: size_of::<Entry>(),
+                type_name: offset_of!(Entry, type_name),
+            },
             field_name: offset_of!(Entry, field_name),
             is_static: offset_of!(Entry, is_static),
             offset: offset_of!(Entry, offset),
             address: offset_of!(Entry, address),
+            types: Table {
+                entries: types.as_ptr().cast(),
+                stride: size_of::<TypeEntry>(),
+                type_name: offset_of!(TypeEntry, name),
+            },
+            size: offset_of!(TypeEntry, size),
         };
+        assert_eq!(fields.size_of(c"Region"), Some(24));
+        assert_eq!(fields.size_of(c"Space"), None);
         assert_eq!(fields.place(&[c"Region", c"Space"], c"_top"), Some(16));
         assert_eq!(fields.place(&[c"Other", c"Space"], c"_top"), Some(8));
         assert_eq!(fields.place(&[c"Region"], c"_bottom"), None);

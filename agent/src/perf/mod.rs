@@ -30,10 +30,12 @@
 //!
 //! What the counters do not tell in time is read from the heap's own variables ([`sizes`]), whose places the JVM tells ([`fields`]).
 
+mod barrier;
 mod fields;
 mod gc;
 mod sizes;
 
+pub(crate) use barrier::returns_without_fence;
 pub(crate) use gc::{Collection, GcCounters};
 
 use std::ops::Range;
