@@ -16,6 +16,7 @@ use crate::jni::{Hook, thread_id};
 use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
 use crate::memory::Mapping;
 use crate::objects::Objects;
+use crate::perf::Returns;
 use crate::spool::Journal;
 use crate::thread_numbers::{ENDED, ThreadNumbers};
 use crate::ticks::Ticks;
@@ -84,6 +85,8 @@ pub(crate) struct Agent {
     numbers: Mutex<ThreadNumbers>,
     /// Which of the hook classes is in use.
     pub(crate) hook: OnceLock<Hook>,
+    /// How hooks come back from native code.
+    pub(crate) returns: Returns,
     /// What allocation sites need to know of arrays.
     pub(crate) arrays: OnceLock<Arrays>,
     /// It could not be set up, and is to leave.
@@ -165,6 +168,7 @@ impl Agent {
             threads: AtomicU32::new(NO_THREAD + 1),
             numbers: Mutex::default(),
             hook: OnceLock::new(),
+            returns: Returns::default(),
             arrays: OnceLock::new(),
             is_stillborn: AtomicBool::new(false),
             _memory: memory,

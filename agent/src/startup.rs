@@ -14,7 +14,7 @@ use crate::objects::Objects;
 use crate::spool::Spool;
 use crate::ticks::Ticks;
 use crate::writer::{self, Output, Setup, Writer};
-use crate::{guard, log, perf};
+use crate::{guard, log};
 use ::jni::sys::JavaVM;
 use crossbeam_channel::{bounded, unbounded};
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
@@ -314,6 +314,9 @@ unsafe fn environments(
 unsafe fn begin(agent: &'static Agent, vm: *mut JavaVM, moment: Moment) -> Result<(), String> {
     let is_coming = moment == Moment::Attach;
     agent.is_coming.store(is_coming, Ordering::Release);
+    if !is_coming && hooks::rewrites(&agent.options) && !agent.options.has_ticks() {
+        agent.returns.want();
+    }
     if agent.options.events.contains(Events::LINES) {
         let counters =
             LineCounters::new().map_err(|e| format!("no memory for line counters: {e}"))?;
@@ -325,11 +328,7 @@ unsafe fn begin(agent: &'static Agent, vm: *mut JavaVM, moment: Moment) -> Resul
         agent.classes.sites.get_or_init(|| sites).show_found(); // the first and only time
     }
     hooks::install(agent).and_then(|()| match moment {
-        Moment::Start => {
-            // SAFETY: the JVM loads its agents before there is a thread or code.
-            unsafe { perf::returns_without_fence() };
-            Ok(())
-        }
+        Moment::Start => Ok(()),
         // SAFETY: the caller's promise.
         Moment::Attach => match unsafe { jni::env_of(Vm::new(vm)) } {
             Some(env) => hooks::attached(agent, env),

@@ -109,6 +109,14 @@ fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
     }
     heap::begin(agent, env);
     sweep::begin(agent, env);
+    agent.returns.set(|set| {
+        // The walk is a safepoint, and over with the first object.
+        let walk = agent.jvmti.pass_objects(|_| {
+            set();
+            false
+        });
+        _ = walk; // if there is none, all stays as it is
+    });
     if super::rewrites(&agent.options) {
         class::retransform_early(agent);
     }

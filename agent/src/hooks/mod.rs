@@ -86,7 +86,7 @@ pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), St
 }
 
 /// Whether classes are rewritten.
-fn rewrites(options: &Options) -> bool {
+pub(crate) fn rewrites(options: &Options) -> bool {
     let events = options.events;
     let kinds = [Events::METHODS, Events::LINES, Events::PARKS];
     options.engine == Engine::Bytecode

@@ -4,12 +4,19 @@
 //! takes on Intel processors (docs/performance.md). From 20 on, HotSpot can do without (`-XX:+UseSystemMemoryBarrier`): who begins a
 //! safepoint has the kernel fence the others, by membarrier(2), which takes some microseconds. Hooks return far more often than safepoints begin.
 //!
-//! The agent sets that flag as the command line would have, at the place that the JVM tells ([`Fields`]). It is loaded when the command line has been
-//! read, and before any code is made that depends on it.
+//! The agent sets that flag while the JVM starts, at the place that the JVM tells ([`Fields`]). Two things make that safe:
+//!
+//! - The kernel has to agree first, which takes it some 15 ms where a process has threads: a thread asks, beside the JVM's start.
+//! - HotSpot reads the flag where a thread comes back, and where a safepoint or handshake begins; both have to see the same. So it changes in the
+//!   middle of a safepoint, on the thread that began it. Code that was made before has its fences for ever, which does no harm: hooks are compiled later.
 
 use super::fields::{Fields, word};
+use crate::guard;
+use crate::writer::without_signals;
+use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
 const FLAG: &CStr = c"UseSystemMemoryBarrier";
 /// More than any JVM has.
@@ -17,22 +24,43 @@ const MOST_FLAGS: usize = 10_000;
 /// The lower bits of `_flags`: who set it last. 0 is nobody.
 const ORIGIN: c_int = 15;
 
-/// Has the JVM do so, if it can, the kernel too, and the command line says nothing about it. A JVM that runs its program already
-/// must be left as it is.
-///
-/// # Safety
-/// Only while the JVM starts: no Java thread runs, and no code has been generated.
-pub(crate) unsafe fn returns_without_fence() {
-    let flag = Fields::find().and_then(|fields| place_of_flag(&fields));
-    // Only if the kernel does it: the JVM does not ask again before it relies on it.
-    if let Some(flag) = flag.filter(|_| is_registered()) {
-        // SAFETY: the JVM tells that this is the flag, and nobody else looks at it (the caller's promise).
-        unsafe { &*flag }.store(true, Ordering::Release);
+/// Whether the JVM is to do so.
+#[derive(Default)]
+pub(crate) struct Returns(Mutex<Option<Wanted>>);
+
+struct Wanted {
+    flag: &'static AtomicBool,
+    /// Asks the kernel.
+    asks: JoinHandle<bool>,
+}
+
+impl Returns {
+    /// Asks the kernel, if the JVM has the flag, and the command line does not name it.
+    pub(crate) fn want(&self) {
+        let Some(flag) = Fields::find().and_then(|fields| place_of_flag(&fields)) else {
+            return;
+        };
+        let ask = || guard::run_thread("the question for fences", is_registered);
+        let name = "jtrail fences".to_owned();
+        let asks = without_signals(|| thread::Builder::new().name(name).spawn(ask));
+        // Without a thread, all stays as it is.
+        *self.0.lock() = asks.ok().map(|asks| Wanted { flag, asks });
+    }
+
+    /// Sets the flag, if [`Self::want`] was called and the kernel agrees. `at_safepoint` runs what it is given on the thread that began a
+    /// safepoint, while it lasts, or not at all.
+    pub(crate) fn set(&self, at_safepoint: impl FnOnce(&dyn Fn())) {
+        let wanted = self.0.lock().take();
+        if let Some(Wanted { flag, asks }) = wanted
+            && asks.join().unwrap_or(false)
+        {
+            at_safepoint(&|| flag.store(true, Ordering::SeqCst));
+        }
     }
 }
 
 /// The flag, if nobody has set it.
-fn place_of_flag(fields: &Fields) -> Option<*const AtomicBool> {
+fn place_of_flag(fields: &Fields) -> Option<&'static AtomicBool> {
     let of_flag = |name| fields.place(&[c"JVMFlag"], name);
     let (name, address, state) = (of_flag(c"_name")?, of_flag(c"_addr")?, of_flag(c"_flags")?);
     let stride = fields.size_of(c"JVMFlag")?;
@@ -48,8 +76,8 @@ fn place_of_flag(fields: &Fields) -> Option<*const AtomicBool> {
             .map(|number| first + number * stride)
             .find(is_it)?;
         let state = std::ptr::with_exposed_provenance::<c_int>(flag + state).read();
-        let place = std::ptr::with_exposed_provenance(word(flag + address));
-        (state & ORIGIN == 0).then_some(place)
+        let place = std::ptr::with_exposed_provenance::<AtomicBool>(word(flag + address));
+        (state & ORIGIN == 0 && !place.is_null()).then(|| &*place)
     }
 }
 

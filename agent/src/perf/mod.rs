@@ -35,7 +35,7 @@ mod fields;
 mod gc;
 mod sizes;
 
-pub(crate) use barrier::returns_without_fence;
+pub(crate) use barrier::Returns;
 pub(crate) use gc::{Collection, GcCounters};
 
 use std::ops::Range;
