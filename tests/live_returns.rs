@@ -11,7 +11,7 @@ const EXACT: &str = "format=none,include=Fences";
 
 /// What the program says of the flag, if the command line has it so, with an agent of these options, or without.
 fn flag(jdk: &Jdk, folder: &Path, given: Option<&str>, options: Option<&str>) -> String {
-    // 21 has it as an experiment, 17 not at all.
+    // 20 has it as an experiment, 17 not at all.
     let always = [
         "-XX:+UnlockExperimentalVMOptions",
         "-XX:+IgnoreUnrecognizedVMOptions",
