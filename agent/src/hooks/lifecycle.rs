@@ -106,17 +106,17 @@ fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
     let buffer = buffer(agent, env);
     if starts {
         record(agent, buffer, Code::InitDone, &[0]);
+        agent.returns.set(|set| {
+            // The walk is a safepoint, and over with the first object.
+            let walk = agent.jvmti.pass_objects(|_| {
+                set();
+                false
+            });
+            _ = walk; // if there is none, all stays as it is
+        });
     }
     heap::begin(agent, env);
     sweep::begin(agent, env);
-    agent.returns.set(|set| {
-        // The walk is a safepoint, and over with the first object.
-        let walk = agent.jvmti.pass_objects(|_| {
-            set();
-            false
-        });
-        _ = walk; // if there is none, all stays as it is
-    });
     if super::rewrites(&agent.options) {
         class::retransform_early(agent);
     }

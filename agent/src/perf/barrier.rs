@@ -10,11 +10,11 @@
 //! - HotSpot reads the flag where a thread comes back, and where a safepoint or handshake begins; both have to see the same. So it changes in the
 //!   middle of a safepoint, on the thread that began it. Code that was made before has its fences for ever, which does no harm: hooks are compiled later.
 
-use super::fields::{Fields, word};
+use super::fields::{Fields, text_in, word, word_in};
 use crate::guard;
 use crate::writer::without_signals;
 use parking_lot::Mutex;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
@@ -24,36 +24,28 @@ const MOST_FLAGS: usize = 10_000;
 /// The lower bits of `_flags`: who set it last. 0 is nobody.
 const ORIGIN: c_int = 15;
 
-/// Whether the JVM is to do so.
+/// The thread that looks for the flag, and asks the kernel.
 #[derive(Default)]
-pub(crate) struct Returns(Mutex<Option<Wanted>>);
-
-struct Wanted {
-    flag: &'static AtomicBool,
-    /// Asks the kernel.
-    asks: JoinHandle<bool>,
-}
+pub(crate) struct Returns(Mutex<Option<JoinHandle<Option<&'static AtomicBool>>>>);
 
 impl Returns {
-    /// Asks the kernel, if the JVM has the flag, and the command line does not name it.
+    /// Finds out whether the JVM has the flag, the command line does not name it, and the kernel agrees.
     pub(crate) fn want(&self) {
-        let Some(flag) = Fields::find().and_then(|fields| place_of_flag(&fields)) else {
-            return;
+        let find = || {
+            let flag = Fields::find().and_then(|fields| place_of_flag(&fields));
+            flag.filter(|_| is_registered())
         };
-        let ask = || guard::run_thread("the question for fences", is_registered);
+        let find = move || guard::run_thread("the question for fences", find);
         let name = "jtrail fences".to_owned();
-        let asks = without_signals(|| thread::Builder::new().name(name).spawn(ask));
-        // Without a thread, all stays as it is.
-        *self.0.lock() = asks.ok().map(|asks| Wanted { flag, asks });
+        let thread = without_signals(|| thread::Builder::new().name(name).spawn(find));
+        *self.0.lock() = thread.ok(); // without one, all stays as it is
     }
 
-    /// Sets the flag, if [`Self::want`] was called and the kernel agrees. `at_safepoint` runs what it is given on the thread that began a
+    /// Sets the flag, if [`Self::want`] was called and all of that is so. `at_safepoint` runs what it is given on the thread that began a
     /// safepoint, while it lasts, or not at all.
     pub(crate) fn set(&self, at_safepoint: impl FnOnce(&dyn Fn())) {
-        let wanted = self.0.lock().take();
-        if let Some(Wanted { flag, asks }) = wanted
-            && asks.join().unwrap_or(false)
-        {
+        let thread = self.0.lock().take();
+        if let Some(flag) = thread.and_then(|thread| thread.join().ok().flatten()) {
             at_safepoint(&|| flag.store(true, Ordering::SeqCst));
         }
     }
@@ -66,17 +58,13 @@ fn place_of_flag(fields: &Fields) -> Option<&'static AtomicBool> {
     let stride = fields.size_of(c"JVMFlag")?;
     // SAFETY: the JVM tells that these are its flags, how many there are, and what one has where. The last ones have no name.
     unsafe {
-        let first = word(of_flag(c"flags")?);
+        let first = std::ptr::with_exposed_provenance::<u8>(word(of_flag(c"flags")?));
         let count = word(of_flag(c"numFlags")?).min(MOST_FLAGS);
-        let is_it = |flag: &usize| {
-            let name = std::ptr::with_exposed_provenance::<c_char>(word(flag + name));
-            !name.is_null() && CStr::from_ptr(name) == FLAG
-        };
         let flag = (0..count)
-            .map(|number| first + number * stride)
-            .find(is_it)?;
-        let state = std::ptr::with_exposed_provenance::<c_int>(flag + state).read();
-        let place = std::ptr::with_exposed_provenance::<AtomicBool>(word(flag + address));
+            .map(|number| first.add(number * stride))
+            .find(|flag| text_in(*flag, name) == Some(FLAG))?;
+        let state = flag.add(state).cast::<c_int>().read();
+        let place = std::ptr::with_exposed_provenance::<AtomicBool>(word_in(flag, address));
         (state & ORIGIN == 0 && !place.is_null()).then(|| &*place)
     }
 }

@@ -46,28 +46,34 @@ impl Fields {
                 (!place.is_null()).then(|| place.read())
             }
         };
+        let table = |entries, stride, type_name| {
+            Some(Table {
+                entries: std::ptr::with_exposed_provenance(word_at(entries)?),
+                stride: word_at(stride)?,
+                type_name: word_at(type_name)?,
+            })
+            .filter(|table| !table.entries.is_null())
+        };
         let tables = || {
             Some(Self {
-                fields: Table {
-                    entries: std::ptr::with_exposed_provenance(word_at(c"gHotSpotVMStructs")?),
-                    stride: word_at(c"gHotSpotVMStructEntryArrayStride")?,
-                    type_name: word_at(c"gHotSpotVMStructEntryTypeNameOffset")?,
-                },
+                fields: table(
+                    c"gHotSpotVMStructs",
+                    c"gHotSpotVMStructEntryArrayStride",
+                    c"gHotSpotVMStructEntryTypeNameOffset",
+                )?,
                 field_name: word_at(c"gHotSpotVMStructEntryFieldNameOffset")?,
                 is_static: word_at(c"gHotSpotVMStructEntryIsStaticOffset")?,
                 offset: word_at(c"gHotSpotVMStructEntryOffsetOffset")?,
                 address: word_at(c"gHotSpotVMStructEntryAddressOffset")?,
-                types: Table {
-                    entries: std::ptr::with_exposed_provenance(word_at(c"gHotSpotVMTypes")?),
-                    stride: word_at(c"gHotSpotVMTypeEntryArrayStride")?,
-                    type_name: word_at(c"gHotSpotVMTypeEntryTypeNameOffset")?,
-                },
+                types: table(
+                    c"gHotSpotVMTypes",
+                    c"gHotSpotVMTypeEntryArrayStride",
+                    c"gHotSpotVMTypeEntryTypeNameOffset",
+                )?,
                 size: word_at(c"gHotSpotVMTypeEntrySizeOffset")?,
             })
         };
-        let is_there =
-            |tables: &Self| !tables.fields.entries.is_null() && !tables.types.entries.is_null();
-        let tables = tables().filter(is_there);
+        let tables = tables();
         // SAFETY: opened above. The JVM keeps it, and so the table, until the process is gone.
         unsafe { libc::dlclose(library.as_ptr()) };
         tables
@@ -82,7 +88,7 @@ impl Fields {
     fn place_in(&self, of: &CStr, field: &CStr) -> Option<usize> {
         // SAFETY: the JVM describes the entries so.
         unsafe {
-            let is_it = |entry| text_at(entry, self.field_name) == Some(field);
+            let is_it = |entry| text_in(entry, self.field_name) == Some(field);
             let entry = self.fields.of_type(of).find(|entry| is_it(*entry))?;
             let is_static = entry.add(self.is_static).cast::<i32>().read() != 0;
             let place = if is_static { self.address } else { self.offset };
@@ -109,24 +115,28 @@ impl Table {
         // SAFETY: the caller's promise; there is an entry behind each that has a name.
         let entry = |number| unsafe {
             let entry = self.entries.add(number * self.stride);
-            text_at(entry, self.type_name).map(|name| (name, entry))
+            text_in(entry, self.type_name).map(|name| (name, entry))
         };
         let named = (0..MOST_ENTRIES).map_while(entry);
         named.filter_map(move |(of, entry)| (of == name).then_some(entry))
     }
 }
 
+/// The word at a place in an entry.
+///
 /// # Safety
-/// A word is at that place of the entry.
-unsafe fn word_in(entry: *const u8, place: usize) -> usize {
+/// There is one.
+pub(super) unsafe fn word_in(entry: *const u8, place: usize) -> usize {
     // SAFETY: the caller's promise.
     unsafe { entry.add(place).cast::<usize>().read() }
 }
 
+/// The text whose address is at a place in an entry; none if that is null.
+///
 /// # Safety
-/// The address of a text, or null, is at that place of the entry.
-unsafe fn text_at<'a>(entry: *const u8, place: usize) -> Option<&'a CStr> {
-    // SAFETY: the caller's promise; the JVM's texts are there as long as the JVM.
+/// There is such an address, and the text as long as the JVM.
+pub(super) unsafe fn text_in<'a>(entry: *const u8, place: usize) -> Option<&'a CStr> {
+    // SAFETY: the caller's promise.
     unsafe {
         let text = std::ptr::with_exposed_provenance::<c_char>(word_in(entry, place));
         (!text.is_null()).then(|| CStr::from_ptr(text))
