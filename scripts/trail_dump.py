@@ -73,6 +73,29 @@ def lz4(block, size):
     return bytes(out)
 
 
+def codes(block, size):
+    lengths = [block[byte // 2] >> byte % 2 * 4 & 15 for byte in range(256)]
+    table, code, last = {}, 0, 0
+    for length, byte in sorted((length, byte) for byte, length in enumerate(lengths) if length):
+        code <<= length - last
+        table[length, code] = byte
+        code, last = code + 1, length
+    if code != 1 << last:
+        raise ValueError("codes: not all are in use")
+    bits = "".join(f"{byte:08b}" for byte in block[128:])
+    out = bytearray()
+    at = 0
+    while len(out) < size:
+        end = at + 1
+        while (byte := table.get((end - at, int(bits[at:end], 2)))) is None:
+            end += 1
+        out.append(byte)
+        at = end
+    if len(bits) - at > 7 or "1" in bits[at:]:
+        raise ValueError("codes: more than told")
+    return bytes(out)
+
+
 class Bytes:
     def __init__(self, data):
         self.data = data
@@ -107,8 +130,13 @@ class Bytes:
 
 def columns(payload, count):
     sizes = [(payload.number(), payload.number()) for _ in range(count)]
-    stored = [payload.take(size) for _, size in sizes]
-    return [data if len(data) == size else lz4(data, size) for data, (size, _) in zip(stored, sizes)]
+
+    def column(size, told):
+        if told > size:
+            return codes(payload.take(told - size), size)
+        return lz4(payload.take(told), size) if told < size else payload.take(told)
+
+    return [column(*pair) for pair in sizes]
 
 
 def records():
@@ -292,7 +320,7 @@ def events(trace):
         word = lambda place, size=4: int.from_bytes(header[place : place + size], "little")
         if header[:4] != MAGIC or crc32c(header[:52]) != word(52):
             raise ValueError(f"at byte {at}: no header")
-        if header[4] != 1:
+        if header[4] not in (1, 2):
             raise ValueError(f"version {header[4]}")
         payload = trace[at + HEADER : at + HEADER + word(12)]
         if len(payload) != word(12) or crc32c(payload) != word(16):

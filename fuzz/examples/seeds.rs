@@ -4,7 +4,7 @@
 //! cargo run -p jtrail-fuzz --example seeds -- fuzz/seeds [TRACE…]
 //! ```
 //!
-//! One has every kind of event. The others are excerpts of the traces that are given, with a few events
+//! One has every kind of event, and one, as a trail, calls that this has codes for. The others are excerpts of the traces that are given, with a few events
 //! of each kind, their definitions, and the ends of what they begin. Each is written in every spelling
 //! that its format has. Those in `fuzz/real`, of a trace with all kinds of events (`harness.Everything`), are for fuzzing only: the tests read each
 //! file of `fuzz/seeds` cut at every byte.
@@ -48,6 +48,10 @@ fn main() -> Outcome<()> {
             Ok(())
         })?;
     }
+    Seed::plain(Format::Trail).write(&folder, "uneven-calls", |see| {
+        all::uneven_calls().iter().for_each(see);
+        Ok(())
+    })?;
     for trace in args {
         let name = trace.file_stem().ok_or("a trace has a name")?;
         let chosen = excerpt(&trace)?;
@@ -73,6 +77,15 @@ struct Seed {
 }
 
 impl Seed {
+    fn plain(format: Format) -> Self {
+        Self {
+            format,
+            spelling: "",
+            encoder: format.encoder(),
+            turned: |bytes| bytes,
+        }
+    }
+
     fn all() -> Vec<Self> {
         let seed = |format, spelling, encoder, turned| Self {
             format,
@@ -80,7 +93,7 @@ impl Seed {
             encoder,
             turned,
         };
-        let plain = Format::ALL.map(|format| seed(format, "", format.encoder(), |bytes| bytes));
+        let plain = Format::ALL.map(Self::plain);
         let mut all = Vec::from(plain);
         let v17 = || Box::new(mlpd::Encoder::new(DataVersion::V17));
         let sampling = Settings {

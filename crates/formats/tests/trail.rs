@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::every_event;
 use common::random::{event, trace};
 use common::{decode, decode_pieces, encoded, shown};
+use common::{every_event, uneven_calls};
 use jtrail_formats::trail::{Part, Parts};
 use jtrail_formats::{Format, Loss, Severity};
 use jtrail_model::*;
@@ -297,26 +297,36 @@ fn parts_that_are_not_wanted_are_not_read() {
 #[test]
 fn old_versions_are_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trail");
-    let (trace, text) = (folder.join("version-1.trail"), folder.join("version-1.txt"));
-    if std::env::var_os("JTRAIL_BLESS").is_some() && !trace.exists() {
-        std::fs::create_dir_all(&folder).expect("a folder");
-        std::fs::write(&trace, encoded(Format::Trail, &every_event())).expect("written");
-        std::fs::write(&text, shown(&every_event()).join("\n") + "\n").expect("written");
+    let latest = encoded(Format::Trail, &[every_event(), uneven_calls()].concat())[4];
+    for version in 1..=latest {
+        let name = |end: &str| folder.join(format!("version-{version}.{end}"));
+        let (trace, text) = (name("trail"), name("txt"));
+        if std::env::var_os("JTRAIL_BLESS").is_some() && !trace.exists() {
+            let events = [every_event(), uneven_calls()].concat();
+            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::write(&trace, encoded(Format::Trail, &events)).expect("written");
+            std::fs::write(&text, shown(&events).join("\n") + "\n").expect("written");
+        }
+        let bytes = std::fs::read(trace).expect("a trace");
+        assert_eq!(bytes[4], version);
+        let decoding = decode(Format::Trail, &bytes);
+        assert!(decoding.is_clean(), "{:?}", decoding.remarks);
+        let expected = std::fs::read_to_string(text).expect("its events");
+        assert_eq!(decoding.events.join("\n") + "\n", expected);
     }
-    let decoding = decode(Format::Trail, &std::fs::read(trace).expect("a trace"));
-    assert!(decoding.is_clean(), "{:?}", decoding.remarks);
-    let expected = std::fs::read_to_string(text).expect("its events");
-    assert_eq!(decoding.events.join("\n") + "\n", expected);
 }
 
 #[test]
 fn a_later_version_is_refused() {
     let mut bytes = encoded(Format::Trail, &every_event());
-    bytes[4] = 2;
+    bytes[4] = 3;
     let checksum = crc32c::crc32c(&bytes[..52]).to_le_bytes();
     bytes[52..56].copy_from_slice(&checksum);
     let decoding = decode(Format::Trail, &bytes);
     let (offset, message) = decoding.refused();
     assert_eq!(offset, 0);
-    assert!(message.contains("version 2: only 1 is known"), "{message}");
+    assert!(
+        message.contains("version 3: only those up to 2 are known"),
+        "{message}"
+    );
 }

@@ -173,7 +173,7 @@ impl Decoder {
             Ok(header) => header,
             Err(NoHeader::Version(version)) if self.state == State::Begin => {
                 return Err(self.error(format!(
-                    "version {version}: only {VERSION} is known; read it with a later jtrail"
+                    "version {version}: only those up to {VERSION} are known; read it with a later jtrail"
                 )));
             }
             Err(_) => return Ok(self.skip(input)),

@@ -7,6 +7,7 @@ mod copies;
 mod decode;
 mod encode;
 mod filling;
+mod huffman;
 mod index;
 mod parts;
 mod record;

@@ -4,8 +4,8 @@
 pub(super) const HEADER: usize = 56;
 /// The first bytes of each segment, and so of each trace.
 pub(crate) const MAGIC: [u8; 4] = *b"\xb5JTR";
-/// The version of the format that is written here.
-pub(super) const VERSION: u8 = 1;
+/// The version of the format that is written here. Those before it, from 1 on, can do less, and nothing else.
+pub(super) const VERSION: u8 = 2;
 /// Most bytes of a payload.
 pub(super) const LARGEST_PAYLOAD: usize = 32 << 20;
 
@@ -73,7 +73,7 @@ impl Header {
         if bytes[..4] != MAGIC || crc32c::crc32c(body).to_le_bytes() != checksum {
             return Err(NoHeader::Damaged);
         }
-        if bytes[4] != VERSION {
+        if !(1..=VERSION).contains(&bytes[4]) {
             return Err(NoHeader::Version(bytes[4]));
         }
         let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| bytes[at + i]));

@@ -400,3 +400,30 @@ fn events_without_message() -> Vec<Event<'static>> {
         Event::TraceResume(TraceResume { time }),
     ]
 }
+
+/// Calls in steps of which some are far more often than others, without a pattern: a trail has codes for them.
+pub fn uneven_calls() -> Vec<Event<'static>> {
+    let mut random = 1_u64;
+    let mut time = 1_700_000_000_000_000_000;
+    let calls = (0..500_u64).map(|n| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005) + 1;
+        time += 10 + (random >> 61) as i64 + (random >> 32 & 7) as i64;
+        let (thread, time, ticket) = (ThreadId(1), Timestamp(time), n as u32 / 2 + 1);
+        match n % 2 {
+            0 => Event::MethodEnter(MethodEnter {
+                thread,
+                time,
+                ticket,
+                stack_depth: 1,
+                ..MethodEnter::default()
+            }),
+            _ => Event::MethodLeave(MethodLeave {
+                thread,
+                time,
+                ticket,
+                ..MethodLeave::default()
+            }),
+        }
+    });
+    calls.collect()
+}

@@ -26,7 +26,7 @@ pub mod trail;
 pub use decoding::{
     Decoding, decode, decode_pieces, drain, same_in_pieces, tells, tells_everything,
 };
-pub use events::{every_event, every_message};
+pub use events::{every_event, every_message, uneven_calls};
 
 /// Encodes events that the format can hold.
 pub fn encoded<'e, 'a: 'e>(

@@ -11,6 +11,7 @@ mod window;
 
 pub(super) use window::Window;
 
+use super::segment::VERSION;
 use jtrail_model::Event;
 use salvage::Salvage;
 use std::io::{self, Read, Seek, Write};
@@ -98,7 +99,7 @@ pub enum RecoverError {
     #[error("not a trail: it does not begin as one, and no part of one is in it")]
     NotATrail,
     /// Of a later version.
-    #[error("version {0} of the format: only 1 is known; use a later jtrail")]
+    #[error("version {0} of the format: only those up to {VERSION} are known; use a later jtrail")]
     Version(u8),
     /// What the first look found is gone.
     #[error("it changes while it is read; wait until nobody writes it any more")]

@@ -1,0 +1,348 @@
+//! A column by Huffman's code: for what has no long repeats, but some bytes far more often than others, such as exact times.
+//!
+//! A block is the lengths of the codes of all 256 bytes, four bits each, and the codes, of which each begins in the highest bit that is free.
+
+/// Longest code, in bits: five of them, and a part of a byte, are a word.
+const LONGEST: usize = 11;
+/// Codes by what a word begins with.
+const TABLE: usize = 1 << LONGEST;
+/// Codes that are looked at together.
+const AT_ONCE: usize = 5;
+/// Bytes of the lengths.
+const HEAD: usize = 128;
+const WORD: usize = size_of::<u64>();
+
+/// How bytes are written: the shortest code for a column, but for codes that would be too long.
+pub(super) struct Code {
+    lengths: [u8; 256],
+    /// Bits of all codes.
+    bits: u64,
+}
+
+impl Code {
+    /// The code for a column. `None` if that has less than two different bytes, and so needs no code.
+    pub(super) fn of(column: &[u8]) -> Option<Self> {
+        let counts = count(column);
+        let lengths = lengths(&counts)?;
+        let used = counts.iter().zip(&lengths);
+        let bits = used.map(|(count, length)| u64::from(*count) * u64::from(*length));
+        let bits = bits.sum::<u64>();
+        Some(Self { lengths, bits })
+    }
+
+    /// Bytes of all codes, without the lengths of them.
+    pub(super) fn bytes(&self) -> usize {
+        self.bits.div_ceil(8) as usize
+    }
+
+    /// The block of the column that the code is of.
+    pub(super) fn block(&self, column: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEAD + self.bytes() + WORD);
+        let pairs = self.lengths.chunks_exact(2);
+        out.extend(pairs.map(|pair| pair[0] | pair[1] << 4));
+        let mut codes = [(0_u16, 0_u8); 256];
+        let mut next = 0;
+        for (byte, length) in in_order(&self.lengths) {
+            codes[usize::from(byte)] = ((next >> (LONGEST - length)) as u16, length as u8);
+            next += TABLE >> length;
+        }
+        // A word is written at once, of which only whole bytes count.
+        out.resize(HEAD + self.bytes() + WORD, 0);
+        let (mut at, mut word, mut used) = (HEAD, 0_u64, 0_u32);
+        for bytes in column.chunks(AT_ONCE) {
+            for &byte in bytes {
+                let (code, length) = codes[usize::from(byte)];
+                used += u32::from(length);
+                word |= u64::from(code) << (64 - used);
+            }
+            out[at..at + WORD].copy_from_slice(&word.to_be_bytes());
+            at += (used / 8) as usize;
+            word <<= used / 8 * 8;
+            used %= 8;
+        }
+        out.truncate(HEAD + self.bytes());
+        out
+    }
+}
+
+/// Reads a block into `column`, which has its size. `None` where it is not as it should be.
+pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
+    let (head, bits) = block.split_at_checked(HEAD)?;
+    let mut lengths = [0; 256];
+    for (pair, byte) in lengths.chunks_exact_mut(2).zip(head) {
+        pair.copy_from_slice(&[byte & 15, byte >> 4]);
+    }
+    let table = table(&lengths, column.len())?;
+    let (mut at, mut done) = (0, 0);
+    // Two bytes are written even where there is one, so the last ones are left.
+    while let Some(room) = column.get_mut(done..done + 2 * AT_ONCE) {
+        let mut word = word(bits, at / 8) << (at % 8);
+        let mut filled = 0;
+        for _ in 0..AT_ONCE {
+            let found = table[(word >> (64 - LONGEST)) as usize];
+            room[filled..filled + 2].copy_from_slice(&found.bytes);
+            filled += usize::from(found.count);
+            word <<= found.bits;
+            at += usize::from(found.bits);
+        }
+        done += filled;
+    }
+    for byte in &mut column[done..] {
+        let word = word(bits, at / 8) << (at % 8);
+        let found = table[(word >> (64 - LONGEST)) as usize];
+        *byte = found.bytes[0];
+        at += usize::from(lengths[usize::from(found.bytes[0])]);
+    }
+    // What follows the last code is nothing but zeros up to a byte's end.
+    let is_whole = at.div_ceil(8) == bits.len();
+    let is_clean = || word(bits, at / 8) << (at % 8) == 0;
+    (is_whole && is_clean()).then_some(())
+}
+
+/// What a word begins with.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    /// One byte or two, and how many they are.
+    bytes: [u8; 2],
+    count: u8,
+    /// Bits of their codes.
+    bits: u8,
+}
+
+/// The word at a place, with zeros behind the end.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    if let Some(word) = bytes.get(at..at + WORD) {
+        return u64::from_be_bytes(word.try_into().expect("eight bytes"));
+    }
+    let mut word = [0; WORD];
+    let rest = bytes.get(at..).unwrap_or_default();
+    word[..rest.len()].copy_from_slice(rest);
+    u64::from_be_bytes(word)
+}
+
+fn count(column: &[u8]) -> [u32; 256] {
+    // The same byte again and again would wait for itself.
+    let mut counts = [[0_u32; 256]; 4];
+    for bytes in column.chunks(4) {
+        for (counts, byte) in counts.iter_mut().zip(bytes) {
+            counts[usize::from(*byte)] += 1;
+        }
+    }
+    std::array::from_fn(|byte| counts.iter().map(|counts| counts[byte]).sum())
+}
+
+/// How long the code of each byte is; 0 for bytes that do not occur.
+fn lengths(counts: &[u32; 256]) -> Option<[u8; 256]> {
+    let mut bytes: Vec<u8> = (0..=u8::MAX)
+        .filter(|byte| counts[usize::from(*byte)] > 0)
+        .collect();
+    if bytes.len() < 2 {
+        return None;
+    }
+    bytes.sort_by_key(|byte| counts[usize::from(*byte)]);
+    // Rare bytes count as more than they are, until their codes are short enough.
+    let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+    let mut least = all >> LONGEST;
+    loop {
+        let weights = bytes
+            .iter()
+            .map(|byte| u64::from(counts[usize::from(*byte)]).max(least));
+        let depths = depths(weights.collect());
+        if depths.iter().all(|depth| usize::from(*depth) <= LONGEST) {
+            let mut lengths = [0; 256];
+            for (byte, depth) in bytes.iter().zip(depths) {
+                lengths[usize::from(*byte)] = depth;
+            }
+            return Some(lengths);
+        }
+        least = 2 * least.max(1);
+    }
+}
+
+/// How deep the leaves lie in Huffman's tree of these weights, which do not fall.
+fn depths(mut weights: Vec<u64>) -> Vec<u8> {
+    let leaves = weights.len();
+    let mut parents = vec![0; 2 * leaves - 1];
+    // Leaves and inner nodes lie in two rows that do not fall, so the two lightest are at the begins.
+    let (mut leaf, mut inner) = (0, leaves);
+    for node in leaves..2 * leaves - 1 {
+        let mut weight = 0;
+        for _ in 0..2 {
+            let is_leaf = leaf < leaves && (inner == node || weights[leaf] <= weights[inner]);
+            let lightest = if is_leaf { &mut leaf } else { &mut inner };
+            parents[*lightest] = node;
+            weight += weights[*lightest];
+            *lightest += 1;
+        }
+        weights.push(weight);
+    }
+    let mut depths = vec![0_u8; 2 * leaves - 1];
+    for node in (0..2 * leaves - 2).rev() {
+        depths[node] = depths[parents[node]].saturating_add(1);
+    }
+    depths.truncate(leaves);
+    depths
+}
+
+/// Bytes that have codes, in the order of those, and how long they are: by length, then by byte.
+fn in_order(lengths: &[u8; 256]) -> Vec<(u8, usize)> {
+    let coded = (0..=u8::MAX)
+        .zip(lengths)
+        .filter(|(_, length)| **length > 0);
+    let mut coded: Vec<_> = coded
+        .map(|(byte, length)| (byte, usize::from(*length)))
+        .collect();
+    coded.sort_by_key(|(_, length)| *length);
+    coded
+}
+
+/// What words begin with, for so many bytes. `None` if the lengths are those of no code.
+fn table(lengths: &[u8; 256], bytes: usize) -> Option<Box<[Found; TABLE]>> {
+    let mut table = Box::new([Found::default(); TABLE]);
+    let mut filled = 0;
+    for (byte, length) in in_order(lengths) {
+        if length > LONGEST {
+            return None;
+        }
+        let found = Found {
+            bytes: [byte, 0],
+            count: 1,
+            bits: length as u8,
+        };
+        let end = filled + (TABLE >> length);
+        table.get_mut(filled..end)?.fill(found);
+        filled = end;
+    }
+    if filled != TABLE {
+        return None;
+    }
+    // To find two at once takes time, too.
+    let pairs = if bytes < TABLE { 0 } else { TABLE };
+    for at in 0..pairs {
+        let first = table[at];
+        let second = table[at << first.bits & (TABLE - 1)].bytes[0];
+        let bits = first.bits + lengths[usize::from(second)];
+        if usize::from(bits) <= LONGEST {
+            table[at] = Found {
+                bytes: [first.bytes[0], second],
+                count: 2,
+                bits,
+            };
+        }
+    }
+    Some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths_of(counts: &[u32]) -> Vec<u8> {
+        let mut all = [0; 256];
+        all[..counts.len()].copy_from_slice(counts);
+        lengths(&all).expect("a code")[..counts.len()].to_vec()
+    }
+
+    /// Each byte as often as told, in a mixed order.
+    fn column(counts: &[usize]) -> Vec<u8> {
+        let bytes = (0..=u8::MAX).zip(counts);
+        let mut column: Vec<u8> = bytes.flat_map(|(byte, count)| vec![byte; *count]).collect();
+        let mut state = 1_u64;
+        for last in (1..column.len()).rev() {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            column.swap(last, (state >> 33) as usize % (last + 1));
+        }
+        column
+    }
+
+    fn fibonacci<const N: usize>() -> [usize; N] {
+        let mut pair = (0, 1);
+        [(); N].map(|()| {
+            pair = (pair.1, pair.0 + pair.1);
+            pair.0
+        })
+    }
+
+    #[test]
+    fn codes_are_the_shortest() {
+        assert_eq!(lengths_of(&[8, 4, 2, 1, 1]), [1, 2, 3, 4, 4]);
+        assert_eq!(lengths_of(&[1, 0, 1]), [1, 0, 1]);
+        assert_eq!(lengths_of(&[5, 5, 5, 5]), [2; 4]);
+        assert_eq!(
+            lengths_of(&[10, 15, 12, 3, 4, 13, 1]),
+            [3, 2, 2, 5, 4, 2, 5]
+        );
+        assert_eq!(lengths_of(&[1; 256]), [8; 256]);
+        assert_eq!(lengths(&[0; 256]), None);
+    }
+
+    #[test]
+    fn no_code_is_too_long() {
+        let counts = fibonacci::<25>();
+        let free = depths(counts.iter().map(|count| *count as u64).collect());
+        assert_eq!(free.first(), Some(&24));
+        let lengths = lengths_of(&counts.map(|count| count as u32));
+        assert!(lengths.iter().all(|length| usize::from(*length) <= LONGEST));
+        let bits = |lengths: &[u8]| -> usize {
+            let codes = lengths.iter().zip(&counts);
+            codes
+                .map(|(length, count)| usize::from(*length) * count)
+                .sum()
+        };
+        assert!(bits(&lengths) * 100 < bits(&free) * 102);
+    }
+
+    #[test]
+    fn blocks_come_back() {
+        let mut columns = vec![
+            column(&[5, 1]),
+            column(&[1; 256]),
+            column(&fibonacci::<25>()),
+            column(&[1000, 800, 0, 90, 3, 2, 1, 1, 70]),
+            (0..=255)
+                .flat_map(|byte| vec![byte; usize::from(byte)])
+                .collect(),
+        ];
+        columns.extend((2..50).map(|length| (0..length).map(|n| n % 3).collect()));
+        for column in columns {
+            let code = Code::of(&column).expect("a code");
+            let block = code.block(&column);
+            assert_eq!(block.len(), HEAD + code.bytes());
+            let mut back = vec![0; column.len()];
+            unpack(&block, &mut back).expect("a block");
+            assert!(back == column);
+        }
+        assert!(Code::of(&[]).is_none() && Code::of(&[3; 100]).is_none());
+    }
+
+    #[test]
+    fn what_is_no_block_is_refused() {
+        let column = column(&[9, 5, 3, 2]);
+        let block = Code::of(&column).expect("a code").block(&column);
+        let mut room = vec![0; column.len()];
+        let mut is_block = |block: &[u8]| unpack(block, &mut room).is_some();
+        assert!(is_block(&block));
+        for length in 0..block.len() {
+            assert!(!is_block(&block[..length]), "cut at {length}");
+        }
+        assert!(!is_block(&[&block[..], &[0]].concat()), "longer");
+        // 9 + 10 + 9 + 6 bits: six are free.
+        for bit in 0..6 {
+            let mut block = block.clone();
+            *block.last_mut().expect("its end") |= 1 << bit;
+            assert!(!is_block(&block), "bit {bit} behind the end");
+        }
+        for byte in 0..HEAD {
+            for other in 0..=u8::MAX {
+                let mut changed = block.clone();
+                changed[byte] = other;
+                // No other lengths make a whole code, but for the same in another order.
+                let is_code = [other, other.rotate_left(4)].contains(&block[byte]);
+                assert!(is_code || !is_block(&changed), "{byte}: {other:x}");
+            }
+        }
+    }
+}
