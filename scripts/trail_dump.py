@@ -89,6 +89,8 @@ def codes(block, size):
         end = at + 1
         while (byte := table.get((end - at, int(bits[at:end], 2)))) is None:
             end += 1
+            if end > len(bits):
+                raise ValueError("codes: less than told")
         out.append(byte)
         at = end
     if len(bits) - at > 7 or "1" in bits[at:]:

@@ -1,4 +1,4 @@
-//! The payload of a segment: columns of bytes, each as it is or compressed with LZ4.
+//! The payload of a segment: columns of bytes, each as it is, or by LZ4 or Huffman's code.
 
 use super::huffman;
 use super::value::{Bytes, put_number};
@@ -33,7 +33,7 @@ pub(super) const MOST_EVENTS: u32 = 1 << 20;
 /// Most threads of a segment.
 pub(super) const MOST_THREADS: usize = 1 << 14;
 
-/// Columns that are no longer are stored in the best of all ways; of others, so much shows which one that is.
+/// Shorter columns are stored in the best of all ways; of others, so much shows which one that is.
 const SAMPLE: usize = 8 << 10;
 
 /// How a column is stored.
@@ -64,22 +64,28 @@ fn store(raw: &[u8]) -> (Way, Cow<'_, [u8]>) {
         .len()
         .checked_sub(SAMPLE)
         .map(|rest| &raw[rest / 2..][..SAMPLE]);
-    let is_for_code = sample.map(|part| {
-        let code = huffman::Code::of(part);
-        code.is_some_and(|code| code.bytes() < compress(part).len())
-    });
-    let lz4 = (is_for_code != Some(true)).then(|| (Way::Lz4, compress(raw)));
-    let code = match is_for_code {
-        Some(false) => None,
-        _ => huffman::Code::of(raw),
+    let (by_lz4, by_code) = match sample {
+        None => (true, true),
+        Some(part) => {
+            let code = huffman::Code::of(part);
+            let by_code = code.is_some_and(|code| code.bytes() < compress(part).len());
+            (!by_code, by_code)
+        }
     };
-    let huffman = code.map(|code| (Way::Huffman, code.block(raw)));
-    let shorter = [lz4, huffman].into_iter().flatten();
-    let shortest = shorter.min_by_key(|(_, bytes)| bytes.len());
-    match shortest.filter(|(_, bytes)| bytes.len() < raw.len()) {
-        Some((way, bytes)) => (way, Cow::Owned(bytes)),
-        None => (Way::Plain, Cow::Borrowed(raw)),
+    let mut best = (Way::Plain, Cow::Borrowed(raw));
+    if by_lz4 {
+        let bytes = compress(raw);
+        if bytes.len() < raw.len() {
+            best = (Way::Lz4, Cow::Owned(bytes));
+        }
     }
+    if by_code
+        && let Some(code) = huffman::Code::of(raw)
+        && code.size() < best.1.len()
+    {
+        best = (Way::Huffman, Cow::Owned(code.block(raw)));
+    }
+    best
 }
 
 /// Reads columns, and takes them from the front of `bytes`. `None` where these are not as they should be.

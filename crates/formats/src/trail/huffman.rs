@@ -35,9 +35,14 @@ impl Code {
         self.bits.div_ceil(8) as usize
     }
 
+    /// Bytes of the block.
+    pub(super) fn size(&self) -> usize {
+        HEAD + self.bytes()
+    }
+
     /// The block of the column that the code is of.
     pub(super) fn block(&self, column: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(HEAD + self.bytes() + WORD);
+        let mut out = Vec::with_capacity(self.size() + WORD);
         let pairs = self.lengths.chunks_exact(2);
         out.extend(pairs.map(|pair| pair[0] | pair[1] << 4));
         let mut codes = [(0_u16, 0_u8); 256];
@@ -47,7 +52,7 @@ impl Code {
             next += TABLE >> length;
         }
         // A word is written at once, of which only whole bytes count.
-        out.resize(HEAD + self.bytes() + WORD, 0);
+        out.resize(self.size() + WORD, 0);
         let (mut at, mut word, mut used) = (HEAD, 0_u64, 0_u32);
         for bytes in column.chunks(AT_ONCE) {
             for &byte in bytes {
@@ -60,7 +65,7 @@ impl Code {
             word <<= used / 8 * 8;
             used %= 8;
         }
-        out.truncate(HEAD + self.bytes());
+        out.truncate(self.size());
         out
     }
 }
@@ -247,15 +252,9 @@ mod tests {
     /// Each byte as often as told, in a mixed order.
     fn column(counts: &[usize]) -> Vec<u8> {
         let bytes = (0..=u8::MAX).zip(counts);
-        let mut column: Vec<u8> = bytes.flat_map(|(byte, count)| vec![byte; *count]).collect();
-        let mut state = 1_u64;
-        for last in (1..column.len()).rev() {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            column.swap(last, (state >> 33) as usize % (last + 1));
-        }
-        column
+        let sorted: Vec<u8> = bytes.flat_map(|(byte, count)| vec![byte; *count]).collect();
+        let all = sorted.len();
+        (0..all).map(|n| sorted[n * 7_919 % all]).collect()
     }
 
     fn fibonacci<const N: usize>() -> [usize; N] {
@@ -310,7 +309,7 @@ mod tests {
         for column in columns {
             let code = Code::of(&column).expect("a code");
             let block = code.block(&column);
-            assert_eq!(block.len(), HEAD + code.bytes());
+            assert_eq!(block.len(), code.size());
             let mut back = vec![0; column.len()];
             unpack(&block, &mut back).expect("a block");
             assert!(back == column);
