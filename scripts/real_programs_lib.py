@@ -2,7 +2,7 @@
 
 import collections
 import hashlib
-import html
+import json
 import os
 import re
 import shutil
@@ -235,33 +235,26 @@ def differences(plain, other, noise):
 
 
 class TraceReader:
-    """Reads a trace from a named pipe, hands it to `jtrail verify --counts -`, and picks up the notes.
-
-    The notes of jtrail stand as text in every format (crates/model/src/note.rs), so they are found
-    without decoding. How many events of each kind there are, `jtrail verify` says.
-    """
-
-    NOTE = re.compile(rb"jtrail (totals|uncovered|lost) ([^\0\n<]*)")
-    COUNT = re.compile(r"^  (\w+): ([\d,]+)\n", re.MULTILINE)
-    FIELD = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))')
+    """Reads a trace from a named pipe, and hands it to `jtrail verify`, which tells what is in it."""
 
     def __init__(self, path, jtrail):
         """`jtrail` is the program; tests put another one in its place."""
         self.path = path
-        self.totals, self.reasons, self.bytes = {}, collections.Counter(), 0
-        self.code = self.output = None
+        self.bytes = 0
+        # What is known in the end; as it stays where `jtrail verify` says nothing.
+        self.totals, self.reasons, self.kinds = {}, collections.Counter(), collections.Counter()
+        self.code = self.output = self.events = None
         os.mkfifo(path)
-        self._verify = subprocess.Popen([str(jtrail), "verify", "--counts", "-"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._verify = subprocess.Popen([str(jtrail), "verify", "--json", "-"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
         self._opened = threading.Event()
-        self._lines = []
-        self._collector = threading.Thread(target=lambda: self._lines.append(self._verify.stdout.read()))
+        self._said = []
+        self._collector = threading.Thread(target=lambda: self._said.append(self._verify.stdout.read()))
         self._pump = threading.Thread(target=self._copy, daemon=True)
         self._collector.start()
         self._pump.start()
 
     def _copy(self):
-        tail = b""
         with open(self.path, "rb", buffering=0) as pipe:
             self._opened.set()
             while chunk := pipe.read(1 << 20):
@@ -270,25 +263,6 @@ class TraceReader:
                     self._verify.stdin.write(chunk)
                 except BrokenPipeError:
                     pass  # it gave up; the program must still run to its end
-                text = tail + chunk
-                # A note, or the word that begins it, may go on in the next chunk: keep its begin.
-                found = text.rfind(b"jtrail ", max(len(text) - 4096, 0))
-                cut = found if found >= 0 else max(len(text) - 6, 0)
-                self._scan(text[:cut])
-                tail = text[cut:]
-        self._scan(tail)
-
-    def _scan(self, text):
-        if b"jtrail " not in text:
-            return
-        for kind, rest in self.NOTE.findall(text):
-            # In XML, quotation marks are entities.
-            text = html.unescape(rest.decode(errors="replace"))
-            fields = {k: quoted or plain for k, quoted, plain in self.FIELD.findall(text)}
-            if kind == b"totals":
-                self.totals = {k: int(v) for k, v in fields.items() if v.isdigit()}
-            elif kind == b"uncovered" and "reason" in fields:
-                self.reasons[fields["reason"]] += 1
 
     def finish(self):
         """After the program's end: waits for the verdict."""
@@ -306,12 +280,14 @@ class TraceReader:
         self.code = self._verify.wait(600)
         self._collector.join(10)
         self._verify.stdout.close()
-        output = b"".join(self._lines).decode(errors="replace")
-        self.kinds = collections.Counter({kind: int(n.replace(",", "")) for kind, n in self.COUNT.findall(output)})
-        self.output = self.COUNT.sub("", output)
         self.path.unlink()
-        counted = re.search(r"([\d,]+) events,", self.output)
-        self.events = int(counted[1].replace(",", "")) if counted else None
+        self.output = b"".join(self._said).decode(errors="replace")
+        if self.output:
+            verdict, = json.loads(self.output)
+            self.totals = verdict["totals"] or {}
+            self.reasons.update(verdict["uncovered"])
+            self.kinds.update(verdict["kinds"])
+            self.events = verdict["events"]
         return self
 
 

@@ -3,11 +3,10 @@
 import collections
 import contextlib
 import io
+import json
 import os
 import sys
 import tempfile
-import threading
-import time
 import unittest
 from pathlib import Path
 
@@ -136,51 +135,34 @@ class Page(unittest.TestCase):
                                f"| 11 | G1 | 600 |\n| 25 | G1 | 30 |\n| 25 | ZGC | 20 |\n\n{end}\n")
 
 
-class Notes(unittest.TestCase):
-    TOTALS = b"jtrail totals enters=12 leaves=11 repaired=0 lost=0 open=1 classes=3 methods=4 uncovered=2"
-    UNCOVERED = b'jtrail uncovered class=a.B method=run()V reason="code would pass 65535 bytes"'
+class Reader(unittest.TestCase):
+    VERDICT = {"verdict": "sound", "events": 1235, "kinds": {"GcStart": 1234, "Node": 1},
+               "totals": {"enters": 12, "uncovered": 2}, "uncovered": {"code would pass 65535 bytes": 2}}
 
-    def read(self, *chunks):
-        """Writes these into the pipe one by one, with a verifier that takes anything."""
+    def read(self, verdict, *chunks):
+        """Writes these into the pipe one by one, with a verifier that says this when it was handed all of them."""
         with tempfile.TemporaryDirectory() as folder:
             verifier = Path(folder) / "jtrail"
-            verifier.write_text("#!/bin/sh\ncat >/dev/null\nprintf 'sound\\n  GcStart: 1,234\\n  Node: 1\\n'\n")
+            verifier.write_text(f"#!/bin/sh\ncat >{folder}/read\nprintf %s '{json.dumps([verdict])}'\n")
             verifier.chmod(0o755)
             reader = lib.TraceReader(Path(folder) / "pipe", verifier)
+            with open(reader.path, "wb", buffering=0) as pipe:
+                for chunk in chunks:
+                    pipe.write(chunk)
+            reader.finish()
+            self.assertEqual((Path(folder) / "read").read_bytes(), b"".join(chunks))
+            self.assertEqual(reader.bytes, sum(map(len, chunks)))
+            return reader
 
-            def write():
-                with open(reader.path, "wb", buffering=0) as pipe:
-                    for chunk in chunks:
-                        pipe.write(chunk)
-                        time.sleep(0.01)
-
-            writer = threading.Thread(target=write)
-            writer.start()
-            writer.join()
-            return reader.finish()
-
-    def check(self, reader):
-        self.assertEqual(reader.totals["enters"], 12)
-        self.assertEqual(reader.totals["uncovered"], 2)
-        self.assertEqual(dict(reader.reasons), {"code would pass 65535 bytes": 1})
-        self.assertEqual((reader.code, reader.output), (0, "sound\n"))
+    def test_the_verdict_is_taken(self):
+        reader = self.read(self.VERDICT, b"x" * 9000, b"y" * 70000, b"z")
+        self.assertEqual((reader.code, reader.events), (0, 1235))
+        self.assertEqual(reader.totals, {"enters": 12, "uncovered": 2})
+        self.assertEqual(dict(reader.reasons), {"code would pass 65535 bytes": 2})
         self.assertEqual(reader.kinds, {"GcStart": 1234, "Node": 1})
 
-    def test_notes_are_found(self):
-        self.check(self.read(b"x" * 9000 + self.UNCOVERED + b"\0" + b"y" * 9000 + self.TOTALS + b"\0"))
-
-    def test_notes_are_found_in_xml(self):
-        body = b'<custom body="%s"/>\n'
-        self.check(self.read(*(body % note.replace(b'"', b"&quot;") for note in (self.UNCOVERED, self.TOTALS))))
-
-    def test_notes_are_found_across_chunks(self):
-        text = b"xxxx" + self.UNCOVERED + b"\0" + b"y" * 100 + self.TOTALS + b"\0end"
-        for size in (1, 7, 50):
-            chunks = [text[i:i + size] for i in range(0, len(text), size)]
-            if size == 1:
-                # Each byte a chunk takes long; the begin and the end will do.
-                chunks = [text[i:i + 1] for i in range(30)] + [text[30:]]
-            self.check(self.read(*chunks))
+    def test_a_trace_need_not_have_totals(self):
+        self.assertEqual(self.read(self.VERDICT | {"totals": None}, b"x").totals, {})
 
     def test_a_trace_that_never_comes_does_not_hang(self):
         with tempfile.TemporaryDirectory() as folder:

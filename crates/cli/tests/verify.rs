@@ -4,7 +4,7 @@ mod common;
 
 use common::{Folder, LOSSLESS, encode, enter, jtrail, leave, note, sample, time};
 use jtrail_formats::Format;
-use jtrail_model::{Event, Lost, Note, ThreadId, Totals};
+use jtrail_model::{Event, Lost, Note, ThreadId, Totals, Uncovered};
 
 /// The sample with `event` put in before its closing events.
 fn with(event: Event<'static>) -> Vec<Event<'static>> {
@@ -129,6 +129,53 @@ fn of_several_the_worst_counts() {
     }
 }
 
+/// Trails among them, where notes stand in compressed columns.
+#[test]
+fn what_the_agent_says_of_its_own_trace_is_told_of_any_format() {
+    let folder = Folder::new();
+    for format in LOSSLESS.into_iter().chain([Format::Trail]) {
+        let file = folder.sample(format);
+        let plain = jtrail(&["verify", &file]).out;
+        let told = jtrail(&["verify", "--notes", &file]).out;
+        let notes = told.strip_prefix(plain.trim_end()).expect("it comes last");
+        assert!(
+            notes.starts_with("\n  jtrail totals enters=7 leaves=6 repaired=0 lost=0 open=1 "),
+            "{told}"
+        );
+        assert!(
+            notes.ends_with("\n  not covered: 1 × code would pass 65535 bytes\n"),
+            "{told}"
+        );
+        let json = jtrail(&["verify", "--json", &file]).out;
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(json[0]["totals"]["enters"], 7);
+        assert_eq!(json[0]["totals"]["uncovered"], 1);
+        let uncovered = serde_json::json!({"code would pass 65535 bytes": 1});
+        assert_eq!(json[0]["uncovered"], uncovered);
+    }
+}
+
+/// A file may claim any number of reasons.
+#[test]
+fn not_every_reason_of_a_hostile_trace_is_kept() {
+    let folder = Folder::new();
+    let mut events = sample();
+    let reasons = (0..5_000).map(|n| {
+        note(&Note::Uncovered(Uncovered {
+            reason: format!("reason {n}").into(),
+            ..Uncovered::default()
+        }))
+    });
+    let end = events.len() - 4;
+    events.splice(end..end, reasons);
+    let file = folder.put("x", &encode(Format::TptpBinary, &events));
+    let json = jtrail(&["verify", "--json", &file]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let kept = json[0]["uncovered"].as_object().expect("an object");
+    assert_eq!(kept.len(), 1_000);
+    assert_eq!(kept["reason 7"], 1);
+}
+
 #[test]
 fn json_says_the_same() {
     let folder = Folder::new();
@@ -154,4 +201,5 @@ fn json_says_the_same() {
             .contains("not a trace")
     );
     assert!(json[2]["format"].is_null());
+    assert!(json[2]["totals"].is_null());
 }

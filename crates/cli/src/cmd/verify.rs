@@ -6,9 +6,10 @@ use crate::input::Input;
 use crate::output::{count, time};
 use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use jtrail_formats::{Checker, Severity};
-use jtrail_model::{ClockNote, ShortCallsNote};
+use jtrail_model::{ClockNote, Event, Note, ShortCallsNote, Totals};
 use jtrail_records::spool::folder_of;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Show how many events of each kind a trace has; JSON always does
     #[arg(long)]
     counts: bool,
+    /// Show what the agent counted itself, and why methods are not covered; JSON always does
+    #[arg(long)]
+    notes: bool,
     /// Write JSON: an array with an object for each trace
     #[arg(long)]
     json: bool,
@@ -63,6 +67,8 @@ struct Verdict {
     kinds: Vec<(&'static str, u64)>,
     /// Events that the trace says it lost.
     lost: u64,
+    /// What the agent says of its own trace.
+    notes: Notes,
     /// Which calls are sums, and how many.
     short_calls: Option<(ShortCallsNote, u64)>,
     /// By how much times of calls may be early.
@@ -74,6 +80,35 @@ struct Verdict {
     findings: Vec<Finding>,
     /// Why it can't be read, or not to its end.
     error: Option<String>,
+}
+
+/// What the agent says of its own trace, apart from what a checker judges by.
+#[derive(Default)]
+struct Notes {
+    /// What it counted itself; none if the trace does not end with it.
+    totals: Option<Totals>,
+    /// Notes of methods, and of classes as a whole, that are not covered, by reason.
+    uncovered: BTreeMap<String, u64>,
+}
+
+/// Reasons are a handful; a file may claim any number of them.
+const MAX_REASONS: usize = 1_000;
+
+impl Notes {
+    fn event(&mut self, event: &Event<'_>) {
+        let Event::Custom(custom) = event else { return };
+        match Note::parse(&custom.body) {
+            Some(Note::Totals(totals)) => self.totals = Some(totals),
+            Some(Note::Uncovered(n)) => {
+                if let Some(count) = self.uncovered.get_mut(&*n.reason) {
+                    *count += 1;
+                } else if self.uncovered.len() < MAX_REASONS {
+                    self.uncovered.insert(n.reason.into_owned(), 1);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A finding of decoder or checker.
@@ -88,7 +123,9 @@ struct Finding {
 fn check(path: &Path) -> anyhow::Result<Verdict> {
     let mut input = Input::open(path, true)?;
     let mut checker = Checker::of(input.format());
+    let mut notes = Notes::default();
     let ending = input.events_with_place(|place, event| {
+        notes.event(event);
         checker.event(place, event);
         Ok(())
     })?;
@@ -118,6 +155,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         format: Some(input.format().name()),
         events: ending.events,
         lost: checked.counts.lost,
+        notes,
         short_calls: checked.counts.short_calls,
         clock: checked.counts.clock,
         recovered: checked.counts.recovered,
@@ -159,6 +197,7 @@ impl Verdict {
             events: 0,
             kinds: Vec::new(),
             lost: 0,
+            notes: Notes::default(),
             short_calls: None,
             clock: None,
             recovered: None,
@@ -241,6 +280,14 @@ impl Verdict {
                 let _ = write!(text, "\n  {kind}: {}", count(*events));
             }
         }
+        if args.notes {
+            if let Some(totals) = self.notes.totals {
+                let _ = write!(text, "\n  {}", Note::Totals(totals));
+            }
+            for (reason, n) in &self.notes.uncovered {
+                let _ = write!(text, "\n  not covered: {} × {reason}", count(*n));
+            }
+        }
         writeln!(streams.out, "{text}")
     }
 
@@ -265,6 +312,8 @@ impl Verdict {
             "events": self.events,
             "kinds": kinds,
             "lost": self.lost,
+            "totals": self.notes.totals,
+            "uncovered": self.notes.uncovered,
             "sums": self.short_calls.map(|(note, calls)| json!({
                 "calls": calls,
                 "min_ns": note.min.0,
