@@ -6,7 +6,7 @@ use crate::input::Input;
 use crate::output::{count, time};
 use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use jtrail_formats::{Checker, Severity};
-use jtrail_model::{ClockNote, Event, Note, ShortCallsNote, Totals};
+use jtrail_model::{ClockNote, Note, ShortCallsNote, Totals};
 use jtrail_records::spool::folder_of;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -67,8 +67,10 @@ struct Verdict {
     kinds: Vec<(&'static str, u64)>,
     /// Events that the trace says it lost.
     lost: u64,
-    /// What the agent says of its own trace.
-    notes: Notes,
+    /// What the agent counted itself.
+    totals: Option<Totals>,
+    /// How many methods and classes are not covered, by reason.
+    uncovered: BTreeMap<String, u64>,
     /// Which calls are sums, and how many.
     short_calls: Option<(ShortCallsNote, u64)>,
     /// By how much times of calls may be early.
@@ -80,35 +82,6 @@ struct Verdict {
     findings: Vec<Finding>,
     /// Why it can't be read, or not to its end.
     error: Option<String>,
-}
-
-/// What the agent says of its own trace, apart from what a checker judges by.
-#[derive(Default)]
-struct Notes {
-    /// What it counted itself; none if the trace does not end with it.
-    totals: Option<Totals>,
-    /// Notes of methods, and of classes as a whole, that are not covered, by reason.
-    uncovered: BTreeMap<String, u64>,
-}
-
-/// Reasons are a handful; a file may claim any number of them.
-const MAX_REASONS: usize = 1_000;
-
-impl Notes {
-    fn event(&mut self, event: &Event<'_>) {
-        let Event::Custom(custom) = event else { return };
-        match Note::parse(&custom.body) {
-            Some(Note::Totals(totals)) => self.totals = Some(totals),
-            Some(Note::Uncovered(n)) => {
-                if let Some(count) = self.uncovered.get_mut(&*n.reason) {
-                    *count += 1;
-                } else if self.uncovered.len() < MAX_REASONS {
-                    self.uncovered.insert(n.reason.into_owned(), 1);
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// A finding of decoder or checker.
@@ -123,9 +96,7 @@ struct Finding {
 fn check(path: &Path) -> anyhow::Result<Verdict> {
     let mut input = Input::open(path, true)?;
     let mut checker = Checker::of(input.format());
-    let mut notes = Notes::default();
     let ending = input.events_with_place(|place, event| {
-        notes.event(event);
         checker.event(place, event);
         Ok(())
     })?;
@@ -155,12 +126,13 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         format: Some(input.format().name()),
         events: ending.events,
         lost: checked.counts.lost,
-        notes,
+        totals: checked.counts.totals,
         short_calls: checked.counts.short_calls,
         clock: checked.counts.clock,
         recovered: checked.counts.recovered,
         faults: ending.faults + checked.faults(),
         kinds: checked.counts.kinds,
+        uncovered: checked.counts.uncovered,
         findings,
         error: ending.error,
     })
@@ -197,7 +169,8 @@ impl Verdict {
             events: 0,
             kinds: Vec::new(),
             lost: 0,
-            notes: Notes::default(),
+            totals: None,
+            uncovered: BTreeMap::new(),
             short_calls: None,
             clock: None,
             recovered: None,
@@ -281,10 +254,10 @@ impl Verdict {
             }
         }
         if args.notes {
-            if let Some(totals) = self.notes.totals {
+            if let Some(totals) = self.totals {
                 let _ = write!(text, "\n  {}", Note::Totals(totals));
             }
-            for (reason, n) in &self.notes.uncovered {
+            for (reason, n) in &self.uncovered {
                 let _ = write!(text, "\n  not covered: {} × {reason}", count(*n));
             }
         }
@@ -312,8 +285,8 @@ impl Verdict {
             "events": self.events,
             "kinds": kinds,
             "lost": self.lost,
-            "totals": self.notes.totals,
-            "uncovered": self.notes.uncovered,
+            "totals": self.totals,
+            "uncovered": self.uncovered,
             "sums": self.short_calls.map(|(note, calls)| json!({
                 "calls": calls,
                 "min_ns": note.min.0,

@@ -32,6 +32,8 @@ impl Checker {
             short_calls: self.short_calls,
             clock: self.clock,
             recovered: self.recovered,
+            totals: self.totals,
+            uncovered: std::mem::take(&mut self.uncovered),
         };
         if let Some(totals) = self.totals {
             self.compare(&totals, &counts);

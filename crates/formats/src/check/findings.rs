@@ -1,7 +1,7 @@
 //! What a check found.
 
 use crate::{Remark, Severity};
-use jtrail_model::{ClockNote, ShortCallsNote};
+use jtrail_model::{ClockNote, ShortCallsNote, Totals};
 use std::collections::BTreeMap;
 
 /// Findings that are kept with their text; further ones are only counted.
@@ -155,6 +155,10 @@ pub struct Counts {
     pub clock: Option<ClockNote>,
     /// The process ended before its trace did; so many of the events had not been written by then.
     pub recovered: Option<u64>,
+    /// What the agent counted itself, if the trace says so.
+    pub totals: Option<Totals>,
+    /// Notes of methods, and of classes as a whole, that are not covered, by reason; of the first 1,000 reasons.
+    pub uncovered: BTreeMap<String, u64>,
 }
 
 /// Everything that a check found.

@@ -47,6 +47,8 @@ use kinds::Kinds;
 use objects::Objects;
 use order::Order;
 use pairing::Pair;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use table::Table;
 use thread::Thread;
 
@@ -82,7 +84,11 @@ pub struct Checker {
     clock: Option<ClockNote>,
     recovered: Option<u64>,
     totals: Option<Totals>,
+    uncovered: BTreeMap<String, u64>,
 }
+
+/// Reasons why methods are not covered are a handful; a trace may claim any number of them.
+const MOST_REASONS: usize = 1_000;
 
 impl Checker {
     /// A checker of traces in that format, which may have no place for some of what the rules ask for.
@@ -455,7 +461,16 @@ impl Checker {
             Some(Note::Clock(clock)) => self.clock = Some(clock),
             Some(Note::Recovered(events)) => self.recovered = Some(events),
             Some(Note::Totals(totals)) => self.totals(totals),
+            Some(Note::Uncovered(e)) => self.uncovered(e.reason),
             _ => {}
+        }
+    }
+
+    fn uncovered(&mut self, reason: Cow<'_, str>) {
+        if let Some(count) = self.uncovered.get_mut(&*reason) {
+            *count += 1;
+        } else if self.uncovered.len() < MOST_REASONS {
+            self.uncovered.insert(reason.into_owned(), 1);
         }
     }
 
