@@ -7,14 +7,14 @@ use std::io::Write;
 use std::path::Path;
 
 /// A program that is ready for the agent, and its input.
-fn ready(jdk: &Jdk) -> Running {
+pub(crate) fn ready(jdk: &Jdk) -> Running {
     let mut running = program(jdk, "harness.Attached").spawn().expect("it starts");
     running.wait_ready();
     running
 }
 
 /// `jtrail attach` with these options: what it says, if it works.
-fn attach(running: &Running, options: &[&str]) -> Result<String, String> {
+pub(crate) fn attach(running: &Running, options: &[&str]) -> Result<String, String> {
     let (pid, agent) = (running.pid().to_string(), agent());
     let first = ["attach", &pid, "--agent", agent.to_str().expect("text")];
     let args: Vec<&str> = first.iter().chain(options).copied().collect();

@@ -53,6 +53,7 @@ mod live_objects;
 mod live_off;
 mod live_options;
 mod live_overload;
+mod live_owned;
 mod live_pauses;
 mod live_recorder;
 mod live_recover;

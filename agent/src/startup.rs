@@ -13,13 +13,14 @@ use crate::jvmti::Jvmti;
 use crate::objects::Objects;
 use crate::spool::Spool;
 use crate::ticks::Ticks;
-use crate::writer::{self, Output, Setup, Writer};
+use crate::writer::{self, Names, Output, Setup, Writer};
 use crate::{guard, log};
 use ::jni::sys::JavaVM;
 use crossbeam_channel::{bounded, unbounded};
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
-use std::fs;
-use std::io::Write;
+use rustix::fs::Access;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -143,13 +144,14 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         Target::Stdout => "standard output".to_owned(),
         Target::Path(path) => path.display().to_string(),
     };
-    let output = match options.format {
-        OutputFormat::None => Ok(None),
-        _ if options.begins_idle() || options.overflow == Overflow::Ring => Ok(None),
-        _ => Output::open(&target).map(Some),
+    let names = Arc::<Names>::default();
+    let first = match options.format {
+        OutputFormat::None => Ok(First::None),
+        _ if options.begins_idle() || options.overflow == Overflow::Ring => Ok(First::None),
+        _ => First::of(&target, moment, &names),
     };
-    let output = match output {
-        Ok(output) => output,
+    let first = match first {
+        Ok(first) => first,
         Err(error) if moment == Moment::Attach => {
             dispose();
             return Err(format!("cannot write {target_name}: {error}"));
@@ -165,16 +167,19 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         }
     };
     if options.max_size.is_some()
-        && output
-            .as_ref()
-            .is_some_and(|output| output.path().is_none())
+        && matches!(&first, First::Open(output) if output.path().is_none())
     {
         log::say(&format!(
             "maxsize has no effect: {target_name} is no regular file"
         ));
     }
-    let spool =
-        spooled_file(output.as_ref(), &target, &options).and_then(|path| spool(&path, &options));
+    let spool = spooled_file(&first, &target, &options).and_then(|path| spool(&path, &options));
+    names.set_spool(spool.as_ref().and_then(|spool| spool.memory.file_id()));
+    let (output, pending) = match first {
+        First::None => (None, None),
+        First::Open(output) => (Some(output), None),
+        First::Later(path) => (None, Some(path)),
+    };
     let pool = match &spool {
         Some(spool) => {
             let (empty, supply) = buffer::create_pool_in(&spool.memory);
@@ -216,6 +221,8 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     let writer = Writer::start(Setup {
         options: Arc::clone(&options),
         output,
+        pending,
+        names,
         target: target_name,
         now,
         cost,
@@ -259,11 +266,48 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     })
 }
 
-/// The file of a trace that can have a spool: the one that is open, or that the newest events will be saved to.
-fn spooled_file(output: Option<&Output>, target: &Target, options: &Options) -> Option<PathBuf> {
-    let path = match (output, target) {
-        (Some(output), _) => output.path()?,
-        (None, Target::Path(path)) if options.overflow == Overflow::Ring => path,
+/// Where the first trace goes.
+enum First {
+    None,
+    Open(Output),
+    /// To a regular file. What is there may be an earlier trace, which is still good if the JVM does not come up.
+    Later(PathBuf),
+}
+
+impl First {
+    /// # Errors
+    /// When the target can't be written.
+    fn of(target: &Target, moment: Moment, names: &Names) -> io::Result<Self> {
+        let path = match target {
+            Target::Stdout => return Ok(Self::Open(Output::stdout())),
+            Target::Path(path) => path,
+        };
+        match fs::metadata(path) {
+            _ if moment == Moment::Attach => {}
+            Ok(found) if found.is_file() => {
+                OpenOptions::new().write(true).open(path)?;
+                return Ok(Self::Later(path.clone()));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = path
+                    .parent()
+                    .filter(|folder| !folder.as_os_str().is_empty());
+                let folder = folder.unwrap_or(Path::new("."));
+                rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
+                return Ok(Self::Later(path.clone()));
+            }
+            _ => {}
+        }
+        names.open(path).map(Self::Open)
+    }
+}
+
+/// The file of a trace that can have a spool: that of the first trace, or the one that the newest events will be saved to.
+fn spooled_file(first: &First, target: &Target, options: &Options) -> Option<PathBuf> {
+    let path = match (first, target) {
+        (First::Open(output), _) => output.path()?,
+        (First::Later(path), _) => path,
+        (First::None, Target::Path(path)) if options.overflow == Overflow::Ring => path,
         _ => return None,
     };
     let is_other = fs::metadata(path).is_ok_and(|about| !about.is_file());

@@ -111,12 +111,17 @@ impl Commander {
             true => {
                 // Only a rotation finds a trace that is open.
                 self.keep_trace(&path, "rotate/@file")?;
-                let output = Output::open(&Target::Path(path.clone()));
+                let output = self.agent.writer.names.open(&path);
                 (path, output)
             }
-            false => Output::create_numbered(&path, &mut self.files),
+            false => {
+                let names = &self.agent.writer.names;
+                names.create_numbered(&names.instead_of(&path), &mut self.files)
+            }
         };
         let output = output.map_err(|e| failed(format!("cannot write {}: {e}", path.display())))?;
+        // Another process may have had that name.
+        let path = output.path().map_or(path, Path::to_owned);
         Ok((output, path))
     }
 

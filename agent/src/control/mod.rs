@@ -11,7 +11,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::live;
 use crate::hooks::own_threads::{self, Leaves};
 use crate::log;
-use crate::writer::{FileId, Saved, has_notes};
+use crate::writer::{Saved, has_notes};
 use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
 use jni::sys::JNIEnv;
@@ -20,6 +20,7 @@ use jtrail_control::{
     Settings, State, Stopper, Trace, calls, default_path,
 };
 use jtrail_options::{self as options, Control, Options, OutputFormat, Target};
+use jtrail_records::ownership::FileId;
 use parking_lot::Mutex;
 use shown::Shown;
 use std::io;

@@ -2,10 +2,11 @@
 
 use super::overhead::Overhead;
 use crate::agent::Agent;
-use crate::writer::{FileId, Progress, Saved};
+use crate::writer::{Progress, Saved};
 use jtrail_control::{DataStream, Destination, Ended, Figures, State, Trace};
 use jtrail_model::Totals;
 use jtrail_options::{OutputFormat, Overflow};
+use jtrail_records::ownership::FileId;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -36,7 +37,7 @@ impl Shown {
         let now = Instant::now();
         let (to, file) = match agent.options.overflow {
             Overflow::Ring => (Destination::Ring, None),
-            _ => (Destination::File, Some(agent.writer.target.clone())),
+            _ => (Destination::File, Some(agent.writer.begun().target.clone())),
         };
         let trace = (!agent.options.begins_idle()).then(|| Trace {
             format: agent.options.format,
@@ -49,7 +50,7 @@ impl Shown {
                 Some(_) => State::Recording,
                 None => State::Idle,
             },
-            file: trace.as_ref().and(agent.writer.file),
+            file: trace.as_ref().and(agent.writer.begun().file),
             trace,
             loaded: now,
             began: now,

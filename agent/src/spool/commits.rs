@@ -1,17 +1,17 @@
 //! How far the trace is written, in two files by turns.
 
-use super::{Memory, clear};
+use super::{Folder, Memory};
 use jtrail_records::Named;
-use jtrail_records::spool::{self, NAMED, State, frame, state_name};
-use std::fs::{self, File};
+use jtrail_records::spool::{State, frame};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The writer's part of a spool.
 pub(crate) struct Commits {
-    folder: PathBuf,
+    folder: Folder,
     memory: Arc<Memory>,
     states: [File; 2],
     named: File,
@@ -22,17 +22,16 @@ pub(crate) struct Commits {
 }
 
 impl Commits {
-    pub(super) fn create(folder: &Path, memory: Arc<Memory>) -> io::Result<Self> {
-        let create = |name| File::create_new(folder.join(name));
-        Ok(Self {
-            folder: folder.to_owned(),
+    pub(super) fn new(folder: Folder, memory: Arc<Memory>, named: File, states: [File; 2]) -> Self {
+        Self {
+            folder,
             memory,
-            states: [create(state_name(0))?, create(state_name(1))?],
-            named: create(NAMED)?,
+            states,
+            named,
             names: (0, 0),
             number: 0,
             bytes: Vec::new(),
-        })
+        }
     }
 
     /// From here on, ids are those of another trace.
@@ -43,15 +42,9 @@ impl Commits {
     /// The trace that the last state tells of is, or will be, at that path.
     ///
     /// # Errors
-    /// When the folder can't get the trace's name.
+    /// When the folder can't get the trace's name; with [`io::ErrorKind::WouldBlock`], because another process records there.
     pub(crate) fn go_to(&mut self, path: &Path) -> io::Result<()> {
-        let folder = spool::folder_of(path);
-        if folder != self.folder {
-            clear(&folder);
-            fs::rename(&self.folder, &folder)?;
-            self.folder = folder;
-        }
-        Ok(())
+        self.folder.go_to(path)
     }
 
     /// What the state says is true from now on, with these new names; its number and names are given here.
@@ -82,6 +75,6 @@ impl Commits {
     /// Takes the folder away: the trace is whole.
     pub(crate) fn remove(self) {
         self.memory.set_state(0);
-        clear(&self.folder);
+        self.folder.remove();
     }
 }

@@ -3,11 +3,9 @@
 use crate::memory::Growing;
 use crossbeam_channel::Sender;
 use jtrail_records::Announcement;
-use jtrail_records::spool::{ANNOUNCED, frame};
+use jtrail_records::spool::frame;
 use parking_lot::Mutex;
-use std::fs::OpenOptions;
-use std::io;
-use std::path::Path;
+use std::fs::File;
 
 /// A file with all announcements, in the order in which they are sent.
 pub(crate) struct Journal(Mutex<Pages>);
@@ -20,15 +18,12 @@ struct Pages {
 }
 
 impl Journal {
-    pub(super) fn create(folder: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        let pages = Pages {
-            file: Growing::new(options.open(folder.join(ANNOUNCED))?),
+    pub(super) fn new(file: File) -> Self {
+        Self(Mutex::new(Pages {
+            file: Growing::new(file),
             bytes: Vec::new(),
             has_failed: false,
-        };
-        Ok(Self(Mutex::new(pages)))
+        }))
     }
 
     /// Writes an announcement down and sends it, in one order with all others. Where it can't be written, nothing that comes behind it is of use:

@@ -3,12 +3,11 @@
 use crate::buffer::{CHUNK_BYTES, Chunk, Line, RESERVE_BYTES};
 use crate::memory::{Mapping, Zeros, make_room};
 use crate::ticks;
-use jtrail_records::spool::MEMORY;
+use jtrail_records::ownership::FileId;
 use jtrail_records::spool::layout::{HEAD_BYTES, LINE_BYTES, MAGIC, VERSION, head};
 use parking_lot::Mutex;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -47,19 +46,16 @@ struct Reserves {
 }
 
 impl Memory {
-    /// Memory for chunks of so many bytes.
+    /// Memory for chunks of so many bytes, in a new file.
     ///
     /// # Errors
     /// When there is no room for it in the file system, or it can't be mapped.
-    pub(super) fn create(folder: &Path, bytes: u64) -> io::Result<Self> {
+    pub(super) fn create(file: File, bytes: u64) -> io::Result<Self> {
         let chunks = (usize::try_from(bytes).unwrap_or(usize::MAX) / CHUNK_BYTES).max(1);
         let all = chunks
             .checked_mul(CHUNK_BYTES)
             .and_then(|bytes| bytes.checked_add(CHUNKS_AT))
             .ok_or(io::ErrorKind::OutOfMemory)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        let file = options.open(folder.join(MEMORY))?;
         file.lock()?;
         file.set_len(all as u64)?;
         make_room(&file, 0, RESERVES_AT)?;
@@ -95,6 +91,11 @@ impl Memory {
             memory.set(at, word);
         }
         Ok(memory)
+    }
+
+    /// Identity of the file.
+    pub(crate) fn file_id(&self) -> Option<FileId> {
+        FileId::of(&self.file)
     }
 
     fn set(&self, at: usize, word: u64) {

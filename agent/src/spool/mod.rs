@@ -1,19 +1,21 @@
 //! What is recorded and not written yet, kept in files that outlive the process ([`jtrail_records::spool`]).
 //!
 //! The chunks, and the lines that say how far they are filled, are in [`Memory`], which is a file as well. What is announced goes through the
-//! [`Journal`]. The writer has the rest ([`Commits`]), and takes the folder away when the trace is whole.
+//! [`Journal`]. The writer has the rest ([`Commits`]), gives the folder its name when the JVM runs the program, and takes it away when the trace is whole.
 
 mod commits;
+mod folder;
 mod journal;
 mod memory;
 
 pub(crate) use commits::Commits;
+use folder::Folder;
 pub(crate) use journal::Journal;
 pub(crate) use memory::Memory;
 
 use jtrail_options::Options;
 use jtrail_records::spool;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,39 +28,17 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// A spool for the trace at `path`. What a process that is gone left there is gone as well, as its trace is.
+    /// A spool for the trace at `path`. It is not in the folder of that name before [`Commits::go_to`].
     ///
     /// # Errors
-    /// When another process has it, or there is no room for all of it.
+    /// When there is no room for all of it.
     pub(crate) fn create(path: &Path, options: &Options) -> io::Result<Self> {
-        let folder = spool::folder_of(path);
-        let created = Self::create_in(&folder, options);
-        if created
-            .as_ref()
-            .is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock)
-        {
-            clear(&folder);
-        }
-        created
-    }
-
-    fn create_in(folder: &Path, options: &Options) -> io::Result<Self> {
-        match File::open(folder.join(spool::MEMORY)).map(|file| file.try_lock()) {
-            Ok(Err(TryLockError::WouldBlock)) => {
-                return Err(io::Error::new(
-                    io::ErrorKind::WouldBlock,
-                    "another process records there",
-                ));
-            }
-            Ok(_) => clear(folder),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        fs::create_dir_all(folder)?;
-        let memory = Arc::new(Memory::create(folder, options.buffer_bytes)?);
+        let (folder, files) = Folder::create(path)?;
+        let memory = Memory::create(files.memory, options.buffer_bytes);
+        let memory = Arc::new(memory.inspect_err(|_| folder.remove())?);
         Ok(Self {
-            journal: Journal::create(folder)?,
-            commits: Commits::create(folder, Arc::clone(&memory))?,
+            journal: Journal::new(files.announced),
+            commits: Commits::new(folder, Arc::clone(&memory), files.named, files.states),
             memory,
         })
     }

@@ -1,6 +1,6 @@
 //! The files of a trace, where their size is bounded.
 
-use super::{Output, losses};
+use super::{Names, Output, losses};
 use crate::log;
 use jtrail_formats::Loss;
 use jtrail_options::{AtMaxSize, Options, size_text};
@@ -91,8 +91,8 @@ impl Files {
     }
 
     /// Opens the next one.
-    pub(super) fn next(&mut self) -> (PathBuf, io::Result<Output>) {
-        Output::create_numbered(&self.first, &mut self.number)
+    pub(super) fn next(&mut self, names: &Names) -> (PathBuf, io::Result<Output>) {
+        names.create_numbered(&self.first, &mut self.number)
     }
 
     /// Adds what a file lacks; it is made what all of them lack so far.

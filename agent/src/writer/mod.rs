@@ -9,6 +9,7 @@ mod files;
 mod format;
 mod losses;
 mod merge;
+mod names;
 mod output;
 mod preamble;
 mod stream;
@@ -23,7 +24,8 @@ pub(crate) use jtrail_records::Announcement;
 pub(crate) use jtrail_records::announce::{
     ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo, MethodInfo, ThreadInfo,
 };
-pub(crate) use output::{FileId, Output, part};
+pub(crate) use names::Names;
+pub(crate) use output::{Output, part};
 pub(crate) use preamble::hostname;
 
 use crate::buffer::{Full, Returns};
@@ -34,10 +36,11 @@ use crate::ticks::Ticks;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_model::{Cost, Totals};
 use jtrail_options::{BurstLimit, Options, OutputFormat, SaveMoments};
+use jtrail_records::ownership::FileId;
 use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use work::Work;
@@ -46,18 +49,26 @@ use work::Work;
 pub(crate) struct Writer {
     commands: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Where the first trace goes.
-    pub(crate) target: String,
-    /// Which file that is.
-    pub(crate) file: Option<FileId>,
+    /// Known from [`Self::live`] on.
+    begun: OnceLock<Begun>,
+    pub(crate) names: Arc<Names>,
     /// Where bursts begin by themselves.
     pub(crate) bursts: Option<Arc<Bursts>>,
     progress: Arc<Mutex<Progress>>,
 }
 
+/// The first trace, which begins when the JVM runs the program.
+#[derive(Default)]
+pub(crate) struct Begun {
+    /// Where it goes.
+    pub(crate) target: String,
+    /// Which file that is, if it is a regular one.
+    pub(crate) file: Option<FileId>,
+}
+
 enum Command {
-    /// With the tick at which recording began.
-    Live(u64),
+    /// With the tick at which recording began. The answer comes when the first trace has its file.
+    Live(u64, Sender<Begun>),
     /// Something to do when all is written that happened before this tick; and whom to tell then.
     At(u64, Action, Sender<Acted>),
     Stop,
@@ -218,6 +229,9 @@ pub(crate) struct Setup {
     pub(crate) options: Arc<Options>,
     /// None where nothing is written, and when it failed.
     pub(crate) output: Option<Output>,
+    /// The regular file that the first trace goes to. It is not opened before the JVM runs the program, since that may not come about.
+    pub(crate) pending: Option<PathBuf>,
+    pub(crate) names: Arc<Names>,
     /// For messages.
     pub(crate) target: String,
     pub(crate) now: fn() -> u64,
@@ -263,9 +277,7 @@ impl Writer {
     pub(crate) fn start(setup: Setup) -> io::Result<Self> {
         let (commands, receiver) = unbounded();
         let progress = Arc::<Mutex<Progress>>::default();
-        let target = setup.target.clone();
-        let file = setup.output.as_ref().and_then(Output::file_id);
-        let bursts = setup.bursts.clone();
+        let (bursts, names) = (setup.bursts.clone(), Arc::clone(&setup.names));
         let work = Work::new(setup, Arc::clone(&progress));
         let thread = without_signals(|| {
             std::thread::Builder::new()
@@ -275,16 +287,25 @@ impl Writer {
         Ok(Self {
             commands,
             thread: Mutex::new(Some(thread)),
-            target,
-            file,
+            begun: OnceLock::new(),
+            names,
             bursts,
             progress,
         })
     }
 
-    /// The JVM is ready; recording began at the tick `started`.
+    /// The JVM is ready; recording began at the tick `started`. Returns when the first trace has its file.
     pub(crate) fn live(&self, started: u64) {
-        let _ = self.commands.send(Command::Live(started));
+        let (answer, answered) = bounded(1);
+        let _ = self.commands.send(Command::Live(started, answer));
+        if let Ok(begun) = answered.recv() {
+            let _ = self.begun.set(begun); // the JVM gets ready once
+        }
+    }
+
+    /// The first trace.
+    pub(crate) fn begun(&self) -> &Begun {
+        self.begun.get_or_init(Begun::default)
     }
 
     /// Has something done when all is written that happened before the tick `at`, and waits for that.

@@ -2,11 +2,10 @@
 
 use jtrail_control::DataStream;
 use jtrail_formats::Patch;
-use jtrail_options::Target;
+use jtrail_records::ownership::{self, FileId};
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// An open file, the standard output, or a client.
@@ -16,27 +15,6 @@ pub(crate) struct Output {
     written: u64,
 }
 
-/// Which regular file it is, whatever its names are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FileId {
-    device: u64,
-    inode: u64,
-}
-
-impl FileId {
-    fn of(found: &Metadata) -> Option<Self> {
-        found.is_file().then(|| Self {
-            device: found.dev(),
-            inode: found.ino(),
-        })
-    }
-
-    /// Whether it is what one gets at that path, or through the links there.
-    pub(crate) fn is_at(self, path: &Path) -> bool {
-        fs::metadata(path).is_ok_and(|found| Self::of(&found) == Some(self))
-    }
-}
-
 enum To {
     File(File, PathBuf),
     Stdout(io::Stdout),
@@ -44,52 +22,23 @@ enum To {
 }
 
 impl Output {
-    /// A new file.
-    ///
-    /// # Errors
-    /// When it can't be made, or there is one.
-    fn create(path: &Path) -> io::Result<Self> {
-        let to = To::File(File::create_new(path)?, path.to_owned());
-        Ok(Self { to, written: 0 })
+    /// The standard output.
+    pub(crate) fn stdout() -> Self {
+        Self::to(To::Stdout(io::stdout()))
     }
 
-    /// A new file, with the next number: `first` itself has number 1, and the others are beside it. A file that was there stays, and its
-    /// number is passed over.
-    pub(crate) fn create_numbered(first: &Path, number: &mut u64) -> (PathBuf, io::Result<Self>) {
-        loop {
-            *number += 1;
-            let path = Self::numbered(first, *number);
-            match Self::create(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                output => return (path, output),
-            }
-        }
+    /// A file that was opened under that name.
+    pub(crate) fn file(file: File, path: PathBuf) -> Self {
+        Self::to(To::File(file, path))
     }
 
-    /// What the file of that number is called.
-    pub(crate) fn numbered(first: &Path, number: u64) -> PathBuf {
-        match number {
-            1 => first.to_owned(),
-            n => beside(first, n),
-        }
-    }
-
-    /// Opens `target` for writing; what an existing file held is gone.
-    ///
-    /// # Errors
-    /// When the file can't be made or opened.
-    pub(crate) fn open(target: &Target) -> io::Result<Self> {
-        let to = match target {
-            Target::Stdout => To::Stdout(io::stdout()),
-            Target::Path(path) => To::File(File::create(path)?, path.clone()),
-        };
-        Ok(Self { to, written: 0 })
+    fn to(to: To) -> Self {
+        Self { to, written: 0 }
     }
 
     /// Data for a client.
     pub(crate) fn stream(stream: DataStream) -> Self {
-        let to = To::Client(stream);
-        Self { to, written: 0 }
+        Self::to(To::Client(stream))
     }
 
     /// A client's going away is no fault of ours, nor of the system's.
@@ -100,7 +49,7 @@ impl Output {
     /// Which file it is, if it is a regular one.
     pub(crate) fn file_id(&self) -> Option<FileId> {
         match &self.to {
-            To::File(file, _) => FileId::of(&file.metadata().ok()?),
+            To::File(file, _) => FileId::of(file),
             _ => None,
         }
     }
@@ -160,16 +109,18 @@ impl Output {
         file.seek(SeekFrom::End(0)).map(|_| ())
     }
 
-    /// Writes a file of its own beside this one, `trace-1.xml` beside `trace.xml`, and answers with its name. The file
-    /// appears when it is whole.
+    /// Writes a file of its own beside this one, `trace-1.xml` beside `trace.xml`, with that number or the next one that no file
+    /// has. Returns its name. The file appears when it is whole.
     ///
     /// # Errors
     /// When the trace does not go into a regular file, or the new one can't be written.
     pub(crate) fn write_beside(&self, number: u64, bytes: &[u8]) -> io::Result<PathBuf> {
-        let path = match &self.to {
-            To::File(file, path) if file.metadata()?.is_file() => beside(path, number),
-            _ => return Err(io::Error::other("the trace does not go into a file")),
-        };
+        let trace = self
+            .path()
+            .ok_or_else(|| io::Error::other("the trace does not go into a file"))?;
+        let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+        let mut names = (number..).map(|number| numbered(trace, number));
+        let path = names.find(is_free).ok_or(io::ErrorKind::AlreadyExists)?;
         write_whole(&path, bytes).map(|()| path)
     }
 }
@@ -177,10 +128,11 @@ impl Output {
 /// Writes a file that appears when it is whole.
 ///
 /// # Errors
-/// When it can't be written.
+/// When it can't be written, or another process is writing a file of that name.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = part(path);
-    let result = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    let mut file = ownership::open(&part)?;
+    let result = file.write_all(bytes).and_then(|()| fs::rename(&part, path));
     if result.is_err() {
         let _ = fs::remove_file(&part); // half a file is of no use
     }
@@ -195,7 +147,7 @@ pub(crate) fn part(path: &Path) -> PathBuf {
 }
 
 /// The name of a further file: `trace-7.xml` beside `trace.xml`.
-fn beside(path: &Path, number: u64) -> PathBuf {
+pub(super) fn numbered(path: &Path, number: u64) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(format!("-{number}"));
     if let Some(extension) = path.extension() {
@@ -216,33 +168,30 @@ mod tests {
             ("trace", "trace-7"),
             ("./a.b.xml", "./a.b-7.xml"),
         ] {
-            assert_eq!(beside(Path::new(path), 7), Path::new(expected));
+            assert_eq!(numbered(Path::new(path), 7), Path::new(expected));
         }
     }
 
     #[test]
-    fn a_file_is_known_by_any_name() {
+    fn a_document_takes_no_file_of_an_earlier_run() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        let output = Output::open(&Target::Path(path("trace"))).expect("it opens");
-        let file = output.file_id().expect("a regular file");
-        std::os::unix::fs::symlink(path("trace"), path("link")).expect("a link");
-        fs::hard_link(path("trace"), path("other")).expect("a name");
-        fs::write(path("more"), "").expect("a file");
-        for (name, expected) in [
-            ("trace", true),
-            ("./trace", true),
-            ("link", true),
-            ("other", true),
-            ("more", false),
-            ("none", false),
-        ] {
-            assert_eq!(file.is_at(&path(name)), expected, "{name}");
+        let file = ownership::open(&path("t.xml")).expect("it opens");
+        let output = Output::file(file, path("t.xml"));
+        fs::write(path("t-1.xml"), "earlier").expect("written");
+        for (number, expected) in [(1, "t-2.xml"), (2, "t-3.xml")] {
+            let found = output.write_beside(number, b"new").expect("written");
+            assert_eq!(found, path(expected));
         }
-        // What is at a name may change.
-        fs::rename(path("trace"), path("moved")).expect("ours");
-        assert!(file.is_at(&path("moved")) && !file.is_at(&path("link")));
-        let nowhere = Output::open(&Target::Path("/dev/null".into())).expect("it opens");
-        assert_eq!(nowhere.file_id(), None);
+        assert_eq!(
+            fs::read_to_string(path("t-1.xml")).expect("there"),
+            "earlier"
+        );
+        // Half a file of another process is left alone; one of a process that is gone is not.
+        let part = ownership::open(&part(&path("t-4.xml"))).expect("it opens");
+        let error = output.write_beside(4, b"new").expect_err("in use");
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(part);
+        output.write_beside(4, b"new").expect("written");
     }
 }

@@ -6,7 +6,8 @@ use crate::writer::{Acted, Action, Burst, Handshake, Message, NextTrace, Output,
 use crossbeam_channel::bounded;
 use jtrail_formats::{Checker, Item, Reader};
 use jtrail_model::{Cost, Timestamp, Totals};
-use jtrail_options::{BurstLimit, Options, Target};
+use jtrail_options::{BurstLimit, Options};
+use jtrail_records::ownership;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -135,7 +136,8 @@ fn options() -> Arc<Options> {
 
 fn target(path: PathBuf) -> (Output, String) {
     let name = path.display().to_string();
-    (Output::open(&Target::Path(path)).expect("it opens"), name)
+    let file = ownership::open(&path).expect("it opens");
+    (Output::file(file, path), name)
 }
 
 impl Bench {
@@ -153,6 +155,8 @@ impl Bench {
         let writer = Writer::start(Setup {
             options: options(),
             output: Some(output),
+            pending: None,
+            names: Arc::default(),
             target,
             now: System::now,
             cost: Cost::default(),

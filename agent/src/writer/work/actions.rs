@@ -204,7 +204,10 @@ impl Work {
         let (number, document) = document.ok_or("the format is not one of totals")?;
         let written = match path {
             None => output.write_beside(number, &document),
-            Some(path) => write_whole(&path, &document).map(|()| path),
+            Some(path) => self.setup.names.check(&path).and_then(|()| {
+                write_whole(&path, &document)?;
+                Ok(path)
+            }),
         };
         written.map_err(|error| error.to_string())
     }

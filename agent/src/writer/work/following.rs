@@ -57,7 +57,7 @@ impl Work {
     /// The trace goes on in another file from the tick `at` on.
     pub(super) fn follow(&mut self, at: u64) {
         let Some(files) = &mut self.files else { return };
-        let (path, output) = files.next();
+        let (path, output) = files.next(&self.setup.names);
         let output = match output {
             Ok(output) => output,
             Err(error) => {

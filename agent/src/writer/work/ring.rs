@@ -1,8 +1,9 @@
 //! The buffers keep the newest events (`overflow=ring`). There is no trace; the oldest records are read where room is needed, and only what is open
 //! is kept of them. When something happens, what is there becomes a trace, which begins with the calls that are open then.
 
+use super::super::output::numbered;
 use super::super::preamble::{self, Identity};
-use super::super::{Newest, NextTrace, Output, SaveReason, Saved, Setup, hostname};
+use super::super::{Newest, NextTrace, SaveReason, Saved, Setup, hostname};
 use super::{Merged, Work};
 use crate::{agent, control, log, objects};
 use jtrail_formats::Format;
@@ -117,17 +118,23 @@ impl Work {
         }
     }
 
+    /// What the options call the first trace that is made of the newest events, or its name where another process has that.
+    pub(super) fn first_of_ring(&self) -> Option<PathBuf> {
+        self.ring.as_ref()?;
+        let file = &self.setup.options.file;
+        match file.expand(std::process::id(), SystemTime::now(), &hostname()) {
+            Target::Path(path) => Some(self.setup.names.instead_of(&path)),
+            Target::Stdout => None,
+        }
+    }
+
     /// Where the process is killed from now on, the newest events are those of the next trace.
     fn go_on_to_next(&mut self, first: &Path) {
         let next = match &self.ring {
             Some(ring) if !ring.has_first => first.to_owned(),
             _ => next_of(first),
         };
-        if let Some(commits) = &mut self.setup.commits
-            && let Err(error) = commits.go_to(&next)
-        {
-            self.give_spool_up(&error);
-        }
+        self.go_to(&next);
     }
 
     /// The program ends.
@@ -178,17 +185,16 @@ impl Work {
         file: Option<PathBuf>,
         trigger: Option<(String, Option<u32>)>,
     ) -> Result<Saved, String> {
+        let first = self.first_of_ring();
         let (Some(ring), Some(trace)) = (&mut self.ring, &self.trace) else {
             return Err("there is nothing to save".into());
         };
+        let names = &self.setup.names;
         let timeline = trace.timeline;
         let begin = self.setup.now().min(at);
         let begin = self.merge.next().unwrap_or(begin).min(begin);
         let mut options = (*self.setup.options).clone();
-        let target = options
-            .file
-            .expand(std::process::id(), SystemTime::now(), &hostname());
-        let Target::Path(first) = target else {
+        let Some(first) = first else {
             return Err("the standard output is the program's".into()); // options don't let it be
         };
         if let Some(agent) = agent::if_loaded() {
@@ -198,14 +204,16 @@ impl Work {
         let named = file.or_else(|| (!ring.has_first).then(|| first.clone()));
         let (path, output) = match named {
             Some(path) => {
-                let output = Output::open(&Target::Path(path.clone()));
+                let output = names.open(&path);
                 (path, output)
             }
-            None => Output::create_numbered(&first, &mut 1),
+            None => names.create_numbered(&first, &mut 1),
         };
         let output =
             output.map_err(|error| format!("cannot save to {}: {error}", path.display()))?;
         ring.has_first |= path == first;
+        // Another process may have had that name.
+        let path = output.path().map_or(path, Path::to_owned);
         ring.last = Some(Instant::now());
         let next = NextTrace {
             options: Arc::new(options),
@@ -246,7 +254,7 @@ fn next_of(first: &Path) -> PathBuf {
     };
     let mut number = 2;
     loop {
-        let path = Output::numbered(first, number);
+        let path = numbered(first, number);
         if !is_taken(&path) {
             return path;
         }

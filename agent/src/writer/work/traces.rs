@@ -3,7 +3,7 @@
 use super::super::compilations::Compilations;
 use super::super::files::Files;
 use super::super::preamble::Identity;
-use super::super::{NextTrace, Output, Setup, format, losses};
+use super::super::{Begun, NextTrace, Output, Setup, format, losses};
 use super::Work;
 use super::flushing::write;
 use super::trace::{Trace, process_cpu};
@@ -13,6 +13,7 @@ use jtrail_model::{AgentDestroy, ClockNote, Event, Timestamp, TraceEnd};
 use jtrail_options::{Events, Options, OutputFormat, Overflow, Server};
 use jtrail_records::{OpenCalls, Settings, Timeline, Translator};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -62,6 +63,48 @@ impl Work {
             && let Err(error) = commits.go_to(path)
             // Between two file systems nothing can be renamed; the buffers of a ring are for further traces, and the folder stays where those are.
             && !(self.ring.is_some() && error.kind() == io::ErrorKind::CrossesDevices)
+        {
+            self.give_spool_up(&error);
+        }
+    }
+
+    /// The JVM runs the program: opens the file of the first trace, and gives the spool its name.
+    pub(super) fn open_first(&mut self) -> Begun {
+        if let Some(path) = self.setup.pending.take() {
+            match self.setup.names.open(&path) {
+                Ok(output) => self.setup.output = Some(output),
+                Err(error) => {
+                    log::say(&format!(
+                        "cannot write {}: {error}; tracing is off, the program goes on",
+                        path.display()
+                    ));
+                    self.has_failed = true;
+                    return Begun::default();
+                }
+            }
+        }
+        let output = self.setup.output.as_ref();
+        let file = output.and_then(Output::file_id);
+        let path = match output {
+            Some(output) => output.path().map(Path::to_owned),
+            None => self
+                .first_of_ring()
+                .map(|first| self.setup.names.reserve(&first)),
+        };
+        if let Some(path) = path {
+            self.setup.target = path.display().to_string();
+            self.go_to(&path);
+        }
+        Begun {
+            target: self.setup.target.clone(),
+            file,
+        }
+    }
+
+    /// The spool is that of the trace at `path` from now on, if there is one.
+    pub(super) fn go_to(&mut self, path: &Path) {
+        if let Some(commits) = &mut self.setup.commits
+            && let Err(error) = commits.go_to(path)
         {
             self.give_spool_up(&error);
         }
@@ -125,7 +168,7 @@ impl Work {
 
     pub(super) fn end(&mut self) {
         if self.trace.is_none() && self.setup.output.is_some() {
-            // The JVM ended before it was ready.
+            // The JVM ended before it was ready, and somebody reads what is no file.
             self.begin(self.setup.now());
         }
         self.close(self.setup.now());

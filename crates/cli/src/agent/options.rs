@@ -3,18 +3,21 @@
 use super::AgentOptions;
 use anyhow::{Context, anyhow};
 use jtrail_options::{OutputFormat, escape};
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// The format of a trace when nobody says: the smallest, and what a killed program leaves can be recovered.
 pub(super) const FORMAT: OutputFormat = OutputFormat::Trail;
 
-/// What a trace is called when nobody says.
+/// What a trace is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Naming {
-    /// `trace.trail`
+    /// As the user says, or else `trace.trail`.
     Plain,
-    /// `trace-%p.trail`, where several JVMs may write one.
+    /// As the user says, or else `trace-%p.trail`.
     WithPid,
+    /// As the user says, but `app-%p.trail` instead of `app.trail`, since several JVMs may write one.
+    AlwaysWithPid,
 }
 
 /// The agent's option text: what was given, and what the command line itself settles: the format, and where the file is. Validated.
@@ -32,11 +35,18 @@ pub(crate) fn option_text(
         .ok_or_else(|| anyhow!("the current directory's name is not UTF-8"))?;
     let options = validate(&pairs)?;
     match pairs.iter_mut().find(|(key, _)| key == "file") {
-        Some((_, file)) => *file = absolute(here, file),
+        Some((_, file)) => {
+            *file = absolute(here, file);
+            if naming == Naming::AlwaysWithPid {
+                *file = with_pid(file);
+            }
+        }
         None if options.format != OutputFormat::None => {
             let name = match naming {
                 Naming::Plain => options.file.text().to_owned(),
-                Naming::WithPid => format!("trace-%p.{}", options.format.extension()),
+                Naming::WithPid | Naming::AlwaysWithPid => {
+                    format!("trace-%p.{}", options.format.extension())
+                }
             };
             pairs.push(("file".to_owned(), absolute(here, &name)));
         }
@@ -71,6 +81,25 @@ fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Option
         Some(key) => anyhow!("--{key}: {}", error.problem()),
         None => anyhow!("{error}"),
     })
+}
+
+/// Returns a file pattern with the process id in it: `app-%p.trail` for `app.trail`. What is no regular file stays as it is.
+fn with_pid(file: &str) -> String {
+    let path = Path::new(file);
+    let is_special = || {
+        let name = file.replace("%%", "%");
+        std::fs::metadata(name).is_ok_and(|found| !found.is_file())
+    };
+    if file == "-" || file.replace("%%", "").contains("%p") || is_special() {
+        return file.to_owned();
+    }
+    let part = |part: Option<&OsStr>| part.and_then(OsStr::to_str).unwrap_or_default().to_owned();
+    let extension = match part(path.extension()) {
+        extension if extension.is_empty() => extension,
+        extension => format!(".{extension}"),
+    };
+    let name = format!("{}-%p{extension}", part(path.file_stem()));
+    path.with_file_name(name).to_string_lossy().into_owned()
 }
 
 /// A file pattern that does not depend on the program's current directory.
@@ -121,6 +150,24 @@ mod tests {
             ),
         ] {
             assert_eq!(text(pairs, direct), Ok(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_process_id_goes_into_a_name_without_it() {
+        for (file, expected) in [
+            ("/x/app.trail", "/x/app-%p.trail"),
+            ("/x/app", "/x/app-%p"),
+            ("/x/a.b.trail", "/x/a.b-%p.trail"),
+            ("/x.y/app", "/x.y/app-%p"),
+            ("/x/%t.trail", "/x/%t-%p.trail"),
+            ("/x/%%p.trail", "/x/%%p-%p.trail"),
+            ("/x/%p.trail", "/x/%p.trail"),
+            ("/x/%%%p", "/x/%%%p"),
+            ("-", "-"),
+            ("/dev/null", "/dev/null"),
+        ] {
+            assert_eq!(with_pid(file), expected, "{file}");
         }
     }
 

@@ -10,8 +10,8 @@ use jtrail_control::{
     Answer, Client, ClientError, Command, Destination, EndReason, Ended, Incoming, Notice, Start,
 };
 use jtrail_options::OutputFormat;
+use jtrail_records::ownership;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         streams.out
     } else {
         let shown = args.output.display();
-        file = File::create(&args.output).with_context(|| format!("can't write {shown}"))?;
+        file = ownership::open(&args.output).with_context(|| format!("can't write {shown}"))?;
         &mut file
     };
     let mut taking = Taking {

@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use jtrail_formats::Patch;
+use jtrail_records::ownership;
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ impl OutputFile {
     /// Begins to write a file of that name.
     ///
     /// # Errors
-    /// When it can't be made.
+    /// When it can't be made, or another process writes a trace there.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let special = fs::metadata(path).is_ok_and(|about| !about.is_file());
         let part = (!special).then(|| {
@@ -26,8 +27,11 @@ impl OutputFile {
             name.push(".part");
             PathBuf::from(name)
         });
-        let file = File::create(part.as_deref().unwrap_or(path))
-            .with_context(|| format!("can't write {}", path.display()))?;
+        let create = || {
+            ownership::check(path)?; // an agent may be writing its trace there
+            ownership::open(part.as_deref().unwrap_or(path))
+        };
+        let file = create().with_context(|| format!("can't write {}", path.display()))?;
         Ok(Self {
             file,
             part,

@@ -19,8 +19,9 @@ use std::time::{Instant, SystemTime};
 ///
 /// When the command's first word is a java program, the agent is put right behind it as -agentpath.
 /// Any other command, a build tool or a start script, gets it by the variable JAVA_TOOL_OPTIONS,
-/// which every JVM below it reads; the file's name then has the process id in it, so that several
-/// JVMs don't overwrite each other.
+/// which every JVM below it reads; the file's name then has the process id in it, also where --file
+/// does not say so: app-4711.trail for app.trail. What other JVMs a java program starts with the
+/// agent write beside its trace. All traces are listed at the end.
 ///
 /// Exits as the program does: with its exit code, or 128 and the signal that ended it.
 #[derive(clap::Args, Debug)]
@@ -45,7 +46,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let direct = launch::is_java(program);
     let naming = match direct {
         true => Naming::Plain,
-        false => Naming::WithPid,
+        false => Naming::AlwaysWithPid,
     };
     let (text, options) = option_text(args.options, naming)?;
     let agent = find_agent(args.agent)?;

@@ -142,17 +142,7 @@ fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
         let modified = about.modified().ok()? + Duration::from_secs(2);
         (is_such && modified >= ran.start).then_some(about.len())
     };
-    let is_ring = ran.options.overflow == Overflow::Ring;
-    let is_numbered = ran.options.max_size.is_some() || is_ring;
-    let has_letters = ["%p", "%t", "%h"]
-        .iter()
-        .any(|letters| name.contains(letters));
-    if !has_letters && !is_numbered {
-        let name = name.replace('\0', "%");
-        let size = fresh(Path::new(&format!("{name}{ending}")));
-        return size.map(|size| (name.into(), size)).into_iter().collect();
-    }
-    // The rest only the agent knows: look for what fits.
+    // The rest only the agents know: look for what fits.
     let path = PathBuf::from(&name);
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
     else {
@@ -163,9 +153,10 @@ fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
         .fold(name.to_owned(), |n, letters| n.replace(letters, "*"));
     let wanted = Pattern::new(&stars.replace('\0', "%"));
     let folder = folder.to_string_lossy().replace('\0', "%");
+    // Further files of a trace have a number, and that of another process has its id, where this one's has the name.
     let is_wanted = |name: &str| {
-        let is_further = |name: String| is_numbered && wanted.matches(&name);
-        wanted.matches(name) || without_number(name).is_some_and(is_further)
+        let names = std::iter::successors(Some(name.to_owned()), |name| without_number(name));
+        names.take(3).any(|name| wanted.matches(&name))
     };
     let entries = fs::read_dir(if folder.is_empty() { "." } else { &folder });
     let entries = entries.into_iter().flatten().flatten();
@@ -345,7 +336,9 @@ mod tests {
     fn trace_files_are_found_by_their_pattern() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
-        for name in ["a-7.trcbin", "a-8.trcbin", "a-x.trcxml", "b%7.trcbin"] {
+        let plain = ["a-7.trcbin", "a-8.trcbin", "a-x.trcxml", "b%7.trcbin"];
+        let others = ["d", "d-12", "d-12-2", "d-x", "e-12"];
+        for name in plain.iter().chain(&others) {
             fs::write(at(name), "x").expect("written");
         }
         for (pattern, direct, expected) in [
@@ -356,6 +349,9 @@ mod tests {
             ("c", true, &[]),
             ("a.trcbin,maxsize=1m", true, &["a-7.trcbin", "a-8.trcbin"]),
             ("a-%p.trcxml,maxsize=1m", true, &[]),
+            ("a.trcbin", true, &["a-7.trcbin", "a-8.trcbin"]),
+            ("d", true, &["d", "d-12", "d-12-2"]),
+            ("d-12", true, &["d-12", "d-12-2"]),
         ] {
             let (pattern, more) = match pattern.split_once(',') {
                 Some((pattern, more)) => (pattern, format!(",{more}")),

@@ -1,0 +1,220 @@
+//! The folder of a spool. It gets its name when the JVM runs the program: of a JVM that does not come up, nothing is left, and what an
+//! earlier process left beside the trace is still there.
+
+use crate::spool::clear;
+use jtrail_records::ownership;
+use jtrail_records::spool::{ANNOUNCED, MEMORY, NAMED, folder_of, state_name};
+use rustix::fs::{AtFlags, CWD};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// What holds the files of a spool.
+pub(super) struct Folder(State);
+
+enum State {
+    /// The files have no names yet, and go with the process. They are to be in a folder beside each other.
+    Unnamed(Vec<(&'static str, File)>),
+    /// For file systems that have no such files: a folder that has another name so far. A JVM that does not come up leaves it, and the
+    /// next one that has the same process id removes it.
+    Temporary(PathBuf),
+    Named(PathBuf),
+}
+
+/// The files of a spool, for reading and writing.
+pub(super) struct Files {
+    pub(super) memory: File,
+    pub(super) announced: File,
+    pub(super) named: File,
+    pub(super) states: [File; 2],
+}
+
+impl Folder {
+    /// Creates the files, in the file system of the trace at `path`.
+    ///
+    /// # Errors
+    /// When they can't be created there.
+    pub(super) fn create(path: &Path) -> io::Result<(Self, Files)> {
+        Self::unnamed(above(path)).or_else(|_| Self::temporary(path))
+    }
+
+    /// # Errors
+    /// When the file system has no files without a name, or they can't get one later.
+    fn unnamed(beside: &Path) -> io::Result<(Self, Files)> {
+        let mut created = Vec::new();
+        let mut create = |name| {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .custom_flags(libc::O_TMPFILE)
+                .open(beside)?;
+            fs::symlink_metadata(by_number(&file))?;
+            created.push((name, file.try_clone()?));
+            Ok(file)
+        };
+        let files = Files::create(&mut create)?;
+        Ok((Self(State::Unnamed(created)), files))
+    }
+
+    fn temporary(path: &Path) -> io::Result<(Self, Files)> {
+        let folder = temporary_name(path);
+        clear(&folder);
+        fs::create_dir(&folder)?;
+        let create = |name| {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true);
+            options.open(folder.join(name))
+        };
+        match Files::create(create) {
+            Ok(files) => Ok((Self(State::Temporary(folder)), files)),
+            Err(error) => {
+                clear(&folder);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives it the name that belongs to the trace at `path`; or another one than it had. What a process that is gone left there is gone
+    /// as well, as its trace is.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if another process records there; or it can't be named so.
+    pub(super) fn go_to(&mut self, path: &Path) -> io::Result<()> {
+        let folder = folder_of(path);
+        if matches!(&self.0, State::Named(now) if *now == folder) {
+            return Ok(());
+        }
+        if ownership::spool_in_use(path).is_some() {
+            let why = format!("another process records into {}", folder.display());
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+        }
+        clear(&folder);
+        match &self.0 {
+            State::Unnamed(files) => {
+                fs::create_dir_all(&folder)?;
+                for (name, file) in files {
+                    let to = folder.join(name);
+                    let named =
+                        rustix::fs::linkat(CWD, by_number(file), CWD, &to, AtFlags::SYMLINK_FOLLOW);
+                    if let Err(error) = named {
+                        clear(&folder);
+                        return Err(error.into());
+                    }
+                }
+            }
+            State::Temporary(now) | State::Named(now) => fs::rename(now, &folder)?,
+        }
+        self.0 = State::Named(folder);
+        Ok(())
+    }
+
+    /// Removes it.
+    pub(super) fn remove(&self) {
+        if let State::Temporary(folder) | State::Named(folder) = &self.0 {
+            clear(folder);
+        }
+    }
+}
+
+impl Files {
+    fn create(mut create: impl FnMut(&'static str) -> io::Result<File>) -> io::Result<Self> {
+        Ok(Self {
+            memory: create(MEMORY)?,
+            announced: create(ANNOUNCED)?,
+            named: create(NAMED)?,
+            states: [create(state_name(0))?, create(state_name(1))?],
+        })
+    }
+}
+
+/// The folder that holds what is at a path.
+fn above(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// `.app.trail.spool-4711` for the spool of `app.trail`.
+fn temporary_name(path: &Path) -> PathBuf {
+    let spool = folder_of(path);
+    let name = spool.file_name().unwrap_or_default().to_string_lossy();
+    spool.with_file_name(format!(".{name}-{}", std::process::id()))
+}
+
+/// A name by which the system finds an open file.
+fn by_number(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+
+    fn entries(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder");
+        let name = |entry: io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+        let mut names: Vec<_> = entries
+            .map(|entry| name(entry).into_string().expect("UTF-8"))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Files with names and without: what is written before they get theirs is in them, and they move with the folder.
+    #[test]
+    fn a_folder_gets_its_name_later() {
+        type Create = fn(&Path) -> io::Result<(Folder, Files)>;
+        let unnamed: Create = |path| Folder::unnamed(above(path));
+        for (create, before) in [(unnamed, 0), (Folder::temporary, 1)] {
+            let base = tempfile::tempdir().expect("a folder");
+            let path = base.path().join("app.trail");
+            let (mut folder, mut files) = create(&path).expect("created");
+            files.memory.write_all(b"early").expect("written");
+            assert_eq!(entries(base.path()).len(), before);
+            folder.go_to(&path).expect("named");
+            assert_eq!(entries(base.path()), ["app.trail.spool"]);
+            let all = ["announced", "memory", "named", "state-0", "state-1"];
+            assert_eq!(entries(&folder_of(&path)), all);
+            files.memory.write_all_at(b"later", 5).expect("written");
+            let next = base.path().join("app-2.trail");
+            folder.go_to(&next).expect("named");
+            folder.go_to(&next).expect("it is there");
+            assert_eq!(entries(base.path()), ["app-2.trail.spool"]);
+            let memory = fs::read(folder_of(&next).join(MEMORY)).expect("there");
+            assert_eq!(memory, b"earlylater");
+            folder.remove();
+            assert_eq!(entries(base.path()).len(), 0);
+        }
+    }
+
+    #[test]
+    fn what_another_process_records_stays() {
+        let base = tempfile::tempdir().expect("a folder");
+        let path = base.path().join("app.trail");
+        let (mut first, files) = Folder::create(&path).expect("created");
+        files.memory.lock().expect("ours");
+        first.go_to(&path).expect("named");
+        let (mut second, _files) = Folder::create(&path).expect("created");
+        let error = second.go_to(&path).expect_err("in use");
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(
+            error
+                .to_string()
+                .starts_with("another process records into ")
+        );
+        drop((first, files));
+        second.go_to(&path).expect("its process is gone");
+    }
+
+    #[test]
+    fn without_a_folder_there_is_no_spool() {
+        let base = tempfile::tempdir().expect("a folder");
+        assert!(Folder::create(&base.path().join("none/app.trail")).is_err());
+        assert_eq!(entries(base.path()).len(), 0);
+    }
+}

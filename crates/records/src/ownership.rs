@@ -1,0 +1,258 @@
+//! A trace file belongs to the process that writes it: a lock on the file says so, and goes with the process.
+//!
+//! The lock is `flock`'s, which the standard library has as [`File::try_lock`]. It belongs to the open file, so that
+//! a program that opens and closes its own trace does not lose it, and file systems on a network pass it on to other
+//! machines. Nothing is changed in a file before the lock is held.
+
+use crate::spool::{self, MEMORY};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Identity of a regular file, whatever its names are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// Returns the identity of an open file, or `None` if it is not a regular one.
+    pub fn of(file: &File) -> Option<Self> {
+        Self::of_metadata(&file.metadata().ok()?)
+    }
+
+    fn of_metadata(found: &Metadata) -> Option<Self> {
+        found.is_file().then(|| Self {
+            device: found.dev(),
+            inode: found.ino(),
+        })
+    }
+
+    /// Returns the identity of the regular file at `path`, or of the one that links there lead to.
+    pub fn at(path: &Path) -> Option<Self> {
+        Self::of_metadata(&fs::metadata(path).ok()?)
+    }
+
+    /// True if it is what one gets at `path`, or through the links there.
+    pub fn is_at(self, path: &Path) -> bool {
+        Self::at(path) == Some(self)
+    }
+}
+
+/// Opens `path` for a new trace, and locks it. What an existing file holds is removed only once the lock is held. What
+/// is no regular file, such as a pipe, is opened and not locked.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] if another process writes there, or if nobody can tell, because the file system has
+/// no locks and the file is there already; otherwise what opening the file says.
+pub fn open(path: &Path) -> io::Result<File> {
+    loop {
+        match create(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return result,
+        }
+        // A link that leads nowhere exists for `create`, and is followed here.
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        let Some(id) = FileId::of(&file) else {
+            return Ok(file);
+        };
+        lock(&file)?;
+        if id.is_at(path) {
+            file.set_len(0)?;
+            return Ok(file);
+        } // its owner deleted it before it gave up the lock
+    }
+}
+
+/// Creates `path` for a new trace, and locks it.
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`] if there is one; otherwise what creating the file says.
+pub fn create(path: &Path) -> io::Result<File> {
+    let file = File::create_new(path)?;
+    match file.try_lock() {
+        // Another process found it in between, and takes it.
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),
+        // Without locks, it is enough that nobody had created it before.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// Locks a file that exists.
+///
+/// # Errors
+/// See [`open`].
+pub fn lock(file: &File) -> io::Result<()> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => taken(),
+        TryLockError::Error(error) => io::Error::new(
+            io::ErrorKind::WouldBlock,
+            format!("it is there already, and can't be locked ({error})"),
+        ),
+    })
+}
+
+/// Returns the error for a file that is another process's.
+pub fn taken() -> io::Error {
+    io::Error::new(io::ErrorKind::WouldBlock, "another process writes it")
+}
+
+/// Checks that no process is known to write a trace to what is at `path`. Nothing is changed.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] if one does.
+pub fn check(path: &Path) -> io::Result<()> {
+    match lock_holder(path) {
+        Some(_) => Err(taken()),
+        None => Ok(()),
+    }
+}
+
+/// Returns the identity of the regular file at `path` if a process has locked it.
+fn lock_holder(path: &Path) -> Option<FileId> {
+    let file = File::open(path).ok()?;
+    match FileId::of(&file).map(|id| (id, file.try_lock())) {
+        Some((id, Err(TryLockError::WouldBlock))) => Some(id),
+        _ => None,
+    }
+}
+
+/// Returns the memory file of the spool that belongs to the trace at `path`, if a process records there: this one or
+/// another.
+pub fn spool_in_use(path: &Path) -> Option<FileId> {
+    lock_holder(&spool::folder_of(path).join(MEMORY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
+    }
+
+    #[test]
+    fn a_file_that_is_written_is_not_touched() {
+        let folder = folder();
+        let path = folder.path().join("trace");
+        let mut first = open(&path).expect("nobody writes there");
+        first.write_all(b"the first").expect("written");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        for path in [&path, &link] {
+            let error = open(path).expect_err("the first one has it");
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+            assert_eq!(error.to_string(), taken().to_string());
+            check(path).expect_err("the first one has it");
+        }
+        assert_eq!(fs::read_to_string(&path).expect("there"), "the first");
+        // A copy of the handle keeps it.
+        let copy = first.try_clone().expect("a copy");
+        drop(first);
+        open(&path).expect_err("the copy has it");
+        drop(copy);
+        check(&path).expect("nobody writes there any more");
+        open(&path).expect("nobody writes there any more");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "");
+    }
+
+    #[test]
+    fn a_new_file_is_locked_and_an_old_one_stays() {
+        let folder = folder();
+        let path = folder.path().join("trace");
+        fs::write(&path, "old").expect("written");
+        let error = create(&path).expect_err("there is one");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).expect("there"), "old");
+        let other = folder.path().join("other");
+        let file = create(&other).expect("new");
+        open(&other).expect_err("it is locked");
+        drop(file);
+    }
+
+    #[test]
+    fn a_file_is_known_by_any_name() {
+        let folder = folder();
+        let path = |name: &str| folder.path().join(name);
+        let file = FileId::of(&open(&path("trace")).expect("it opens")).expect("regular");
+        std::os::unix::fs::symlink(path("trace"), path("link")).expect("a link");
+        fs::hard_link(path("trace"), path("other")).expect("a name");
+        fs::write(path("more"), "").expect("a file");
+        for (name, expected) in [
+            ("trace", true),
+            ("./trace", true),
+            ("link", true),
+            ("other", true),
+            ("more", false),
+            ("none", false),
+        ] {
+            assert_eq!(file.is_at(&path(name)), expected, "{name}");
+        }
+        // What is at a name may change.
+        fs::rename(path("trace"), path("moved")).expect("ours");
+        assert!(file.is_at(&path("moved")) && !file.is_at(&path("link")));
+    }
+
+    #[test]
+    fn links_to_nothing_and_what_is_no_file() {
+        let folder = folder();
+        let (path, link) = (folder.path().join("trace"), folder.path().join("link"));
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        let file = open(&link).expect("the link is followed");
+        assert!(FileId::of(&file).expect("regular").is_at(&path));
+        for _ in 0..2 {
+            let nowhere = open(Path::new("/dev/null")).expect("it opens");
+            assert_eq!(FileId::of(&nowhere), None);
+        }
+        open(folder.path()).expect_err("a folder");
+        for path in [folder.path(), Path::new("/dev/null"), Path::new("none")] {
+            check(path).expect("nobody has it");
+        }
+    }
+
+    #[test]
+    fn of_many_that_come_at_once_one_gets_it() {
+        let folder = folder();
+        let path = folder.path().join("trace");
+        for round in 0..50 {
+            let begin = std::sync::Barrier::new(4);
+            let opened: Vec<_> = std::thread::scope(|scope| {
+                let open = || {
+                    begin.wait();
+                    open(&path)
+                };
+                let all: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+                all.into_iter()
+                    .map(|one| one.join().expect("no panic"))
+                    .collect()
+            });
+            let won = opened.iter().filter(|result| result.is_ok()).count();
+            assert_eq!(won, 1, "round {round}");
+            for error in opened.into_iter().filter_map(Result::err) {
+                assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_spool_is_in_use_as_long_as_its_memory_is_locked() {
+        let folder = folder();
+        let path = folder.path().join("trace");
+        assert_eq!(spool_in_use(&path), None);
+        let memory = spool::folder_of(&path).join(MEMORY);
+        fs::create_dir(spool::folder_of(&path)).expect("made");
+        let file = File::create(&memory).expect("made");
+        assert_eq!(spool_in_use(&path), None);
+        file.lock().expect("ours");
+        assert_eq!(spool_in_use(&path), FileId::of(&file));
+        drop(file);
+        assert_eq!(spool_in_use(&path), None);
+    }
+}
