@@ -64,7 +64,8 @@ pub struct Sighting {
 /// There is no such process, or it is another user's.
 pub fn sight(pid: u32) -> io::Result<Vec<Sighting>> {
     let folder = PathBuf::from(format!("/proc/{pid}/fd"));
-    let failed = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+    let failed =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     let mut all = Vec::new();
     for entry in folder.read_dir().map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -153,7 +154,10 @@ mod tests {
 
     #[test]
     fn paths_of_a_process() {
-        assert_eq!(within(7, Path::new("/tmp/a")), Path::new("/proc/7/root/tmp/a"));
+        assert_eq!(
+            within(7, Path::new("/tmp/a")),
+            Path::new("/proc/7/root/tmp/a")
+        );
         assert_eq!(within(7, Path::new("a")), Path::new("/proc/7/root/a"));
     }
 }

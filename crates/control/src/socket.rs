@@ -161,16 +161,16 @@ fn may_come_in(uid: u32) -> bool {
 
 /// Who is at the other end.
 #[derive(Clone, Copy)]
-struct Peer {
-    uid: u32,
+pub(crate) struct Peer {
+    pub(crate) uid: u32,
     /// The process that connected, or that listens. None if it is in a PID namespace that can't be seen from here: for an agent in a
     /// container, a client outside of it.
-    pid: Option<u32>,
+    pub(crate) pid: Option<u32>,
 }
 
 /// Asks with `nix`: `rustix` has no room for a process that can't be seen, and takes it for an error.
 #[cfg(target_os = "linux")]
-fn peer(stream: &UnixStream) -> io::Result<Peer> {
+pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
     let found = getsockopt(stream, PeerCredentials)?;
     Ok(Peer {
         uid: found.uid(),
@@ -179,7 +179,7 @@ fn peer(stream: &UnixStream) -> io::Result<Peer> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn peer(_: &UnixStream) -> io::Result<Peer> {
+pub(crate) fn peer(_: &UnixStream) -> io::Result<Peer> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 

@@ -506,7 +506,9 @@ pub(crate) fn parse(
 fn clients_may_come(options: &Options) -> Result<(), String> {
     let is_reachable = options.server != Server::Standalone && options.control != Control::Off;
     match options.linger {
-        Some(_) if !is_reachable => Err("there is no command channel, so no client can come".into()),
+        Some(_) if !is_reachable => {
+            Err("there is no command channel, so no client can come".into())
+        }
         _ => Ok(()),
     }
 }
