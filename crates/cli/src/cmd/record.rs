@@ -116,13 +116,14 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             )?;
         }
     }
+    let fetched = target.fetch(); // also what the JVM had written when it was killed
     let ended = recording.ended.ok_or_else(|| match result {
         Err(error) => anyhow!("the recording broke off: {error}"),
         Ok(()) => anyhow!("the recording broke off"),
     })?;
     let file = ended.trace.file.as_deref();
     let file = file.map_or_else(|| "a client".to_owned(), |file| target.shown(file));
-    target.fetch()?;
+    fetched?;
     writeln!(streams.err, "jtrail: {}", ended_text(&file, &ended))?;
     match recording.failure {
         None => Ok(SOUND),
