@@ -392,18 +392,55 @@ fn an_agent_without_clients_leaves() {
     });
 }
 
+/// A JVM with a file system of its own is killed in the middle of a recording, and its file system goes with it: what it has written comes to where it
+/// was to come, and can be recovered.
+#[test]
+fn the_trace_of_a_killed_jvm_is_fetched() {
+    for jdk in Jdk::require(&VERSIONS).iter().take(1) {
+        let Some(there) = There::new(jdk, Apart::All) else {
+            return;
+        };
+        let file = there.text("killed.trail");
+        let library = agent();
+        let pid = there.pid;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let begin = Instant::now();
+                while !sight(pid).is_ok_and(|all| !all.is_empty()) {
+                    assert!(begin.elapsed() < PATIENCE, "no agent");
+                    sleep(Duration::from_millis(5));
+                }
+                sleep(Duration::from_millis(500));
+                let kill = Command::new("kill").args(["-9", &pid.to_string()]).status();
+                assert!(kill.expect("it runs").success());
+            });
+            let args = ["-o", &file, "--agent", library.to_str().expect("text")];
+            let error = there.jtrail("record", &args).expect_err("it is killed");
+            assert!(error.contains("the recording broke off"), "{error}");
+        });
+        let recovered = there.text("recovered.trail");
+        outcome(&["recover", &file, "-o", &recovered]).expect("recovered");
+        assert_recorded(&recovered, there.apart);
+    }
+}
+
 /// What comes of the wish to attach is what the agent says, not what the JVM answers.
 #[test]
 fn no_agent_is_no_success() {
     for jdk in Jdk::require(&VERSIONS) {
         let there = There::new(&jdk, Apart::TempDir).expect("no namespaces");
-        let bogus = there.text("bogus.so");
-        fs::write(&bogus, "no library").expect("ours");
+        let [text, broken] = [there.text("text.so"), there.text("broken.so")];
+        fs::write(&text, "no library").expect("ours");
+        let mut library = fs::read(agent()).expect("ours");
+        library.truncate(4096);
+        library[18] = library[18].wrapping_add(1); // another processor's
+        fs::write(&broken, library).expect("ours");
         // Of the JVM, so it can be loaded; but no agent.
         let other = jdk.home.join("lib/libzip.so");
         for (library, expected) in [
-            (&*bogus, "it can't load the library"),
-            (other.to_str().expect("text"), "did not take the agent"),
+            (&*text, "is no library"),
+            (&broken, "it can't load the library"),
+            (other.to_str().expect("text"), "is no agent"),
         ] {
             let args = ["--format", "none", "--agent", library];
             let error = there.jtrail("attach", &args).expect_err("no agent");

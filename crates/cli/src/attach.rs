@@ -114,8 +114,13 @@ impl Jvm {
         if !is_socket(&socket) {
             self.have_it_listen(&socket)?;
         }
-        UnixStream::connect(&socket)
-            .with_context(|| format!("JVM {} does not answer", self.process.pid))
+        UnixStream::connect(&socket).with_context(|| {
+            format!(
+                "JVM {} does not answer at {}",
+                self.process.pid,
+                socket.display()
+            )
+        })
     }
 
     fn have_it_listen(&self, socket: &Path) -> anyhow::Result<()> {
@@ -130,9 +135,10 @@ impl Jvm {
         while !is_socket(socket) {
             if begin.elapsed() > PATIENCE {
                 bail!(
-                    "JVM {} does not answer within {} s; was it started with -XX:+DisableAttachMechanism, or is it stopped?",
+                    "JVM {} does not answer within {} s, at {}; was it started with -XX:+DisableAttachMechanism, or is it stopped?",
                     self.process.pid,
-                    PATIENCE.as_secs()
+                    PATIENCE.as_secs(),
+                    socket.display()
                 );
             }
             thread::sleep(pause);
@@ -213,6 +219,9 @@ fn check_answer(answer: &str) -> anyhow::Result<()> {
     match (first.trim(), rest.strip_prefix("return code: ")) {
         ("0", Some("0")) => Ok(()),
         (_, Some("-1")) => bail!("the reason is on the program's standard error"),
+        _ if rest.contains("Agent_OnAttach is not available") => {
+            bail!("the library is no agent that can come to a JVM that runs: {rest}")
+        }
         ("", _) => bail!("it closed the connection"),
         (code, None) if code == "0" || rest.contains("was not loaded") => {
             let reason = rest.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -267,6 +276,10 @@ mod tests {
                 "it can't load the library: /a/libx.so was not loaded. /a/libx.so: cannot open shared object file",
             ),
             ("0\n", "it can't load the library"),
+            (
+                "0\nAgent_OnAttach is not available in /a/libx.so\n",
+                "the library is no agent",
+            ),
             (
                 "-1\n/a/libx.so was not loaded.\n",
                 "it can't load the library: /a/libx.so was",

@@ -8,7 +8,9 @@ use crate::process::Process;
 use anyhow::{anyhow, bail};
 use jtrail_control::Sighting;
 use jtrail_options::{Control, Engine, Events, Options, OutputFormat, Overflow, Server};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Load the agent into a JVM that runs already
 ///
@@ -108,6 +110,7 @@ fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sigh
         return jvm.load(own, options);
     }
     let library = find_agent(given)?;
+    check_library(&library)?;
     if process.sees_same(&library) {
         match jvm.load(&library, options) {
             // It is in a folder that is closed to the JVM's user, maybe.
@@ -117,6 +120,16 @@ fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sigh
     }
     let copy = LibraryCopy::make(process, &library)?;
     jvm.load(&copy.path(), options)
+}
+
+/// Refuses what is no library at all: a JVM that tries to load it may lose the guards of its stacks.
+fn check_library(path: &Path) -> anyhow::Result<()> {
+    let mut magic = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_err() || magic != *b"\x7fELF" {
+        bail!("{} is no library", path.display());
+    }
+    Ok(())
 }
 
 /// True if the process is of this program's user.

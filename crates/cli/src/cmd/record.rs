@@ -116,11 +116,18 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             )?;
         }
     }
-    let fetched = target.fetch(); // also what the JVM had written when it was killed
-    let ended = recording.ended.ok_or_else(|| match result {
-        Err(error) => anyhow!("the recording broke off: {error}"),
-        Ok(()) => anyhow!("the recording broke off"),
-    })?;
+    // Also of a JVM that was killed: what there is can be recovered.
+    let fetched = target.fetch();
+    let Some(ended) = recording.ended else {
+        let mut why = "the recording broke off".to_owned();
+        if let Err(error) = result {
+            why += &format!(": {error}");
+        }
+        if let Err(error) = fetched {
+            why += &format!("; {error:#}");
+        }
+        bail!(why);
+    };
     let file = ended.trace.file.as_deref();
     let file = file.map_or_else(|| "a client".to_owned(), |file| target.shown(file));
     fetched?;
