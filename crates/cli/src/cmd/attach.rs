@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 ///
 /// What the program does from then on is recorded; calls that are under way have begun before, and are not in the trace. Some things
 /// can only be had from the start of a JVM: events=exceptions, events=parks, and engine=jvmti.
+///
+/// PID is the process id that this command sees, also for a JVM in a container. Where the JVM has a file system of its own, the agent's
+/// library is brought to it, and files are named by what this command sees of them: /proc/PID/root/PATH.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM

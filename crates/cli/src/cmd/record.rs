@@ -38,7 +38,8 @@ const CHANNEL: Duration = Duration::from_secs(10);
 ///
 /// The recording ends after --for, at Ctrl-C, when the program ends, or when another client stops it; the file is whole in each case. If the program has an
 /// agent already (with a command channel, and without a trace under way), that one records, and stays; then only file, format,
-/// events, include and exclude can be chosen.
+/// events, include and exclude can be chosen. An agent that came for this leaves by itself when this command is killed. Where the JVM has a
+/// file system of its own (a container, a private /tmp), the trace is written there and moved to its place at the end.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM
