@@ -367,20 +367,20 @@ fn an_agent_without_clients_leaves() {
         let there = There::new(jdk, Apart::TempDir).expect("no namespaces");
         let library = agent();
         let library = library.to_str().expect("text");
-        for (linger, has_client) in [("200ms", false), ("700ms", true)] {
+        for (linger, has_client) in [("200ms", false), ("2s", true)] {
             let file = there.text(linger);
             let args = ["--linger", linger, "--file", &file, "--agent", library];
             there.jtrail("attach", &args).expect("it is taken");
             if has_client {
                 let client = Client::of_process(there.pid, PATIENCE);
                 let mut client = client.expect("in time");
-                sleep(Duration::from_millis(1500));
+                sleep(Duration::from_secs(3));
                 client.call(Ask::Status, |_| Ok(())).expect("it stays");
             }
             there.assert_nothing_left();
             assert_recorded(&file, there.apart);
         }
-        let files = ["200ms", "700ms"].map(|linger| (linger, there.text(linger)));
+        let files = ["200ms", "2s"].map(|linger| (linger, there.text(linger)));
         let output = there.end();
         for (linger, file) in files {
             let line = format!(
