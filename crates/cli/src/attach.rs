@@ -9,7 +9,7 @@
 
 use crate::process::Process;
 use anyhow::{Context, bail};
-use jtrail_control::{Sighting, sight};
+use jtrail_control::{Sighting, peer_pid, sight};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -111,32 +111,57 @@ impl Jvm {
     /// A connection, for one command.
     fn connect(&self) -> anyhow::Result<UnixStream> {
         let socket = self.socket();
-        if !is_socket(&socket) {
-            self.have_it_listen(&socket)?;
+        match self.connect_to(&socket)? {
+            Some(stream) => Ok(stream),
+            None => self.have_it_listen(&socket),
         }
-        UnixStream::connect(&socket).with_context(|| {
-            format!(
-                "JVM {} does not answer at {}",
-                self.process.pid,
-                socket.display()
-            )
-        })
     }
 
-    fn have_it_listen(&self, socket: &Path) -> anyhow::Result<()> {
+    /// A connection to the JVM itself; none if nobody listens there, or another JVM: in a folder that containers share, several may have
+    /// one number.
+    fn connect_to(&self, socket: &Path) -> anyhow::Result<Option<UnixStream>> {
+        if !is_socket(socket) {
+            return Ok(None);
+        }
+        let stream = match UnixStream::connect(socket) {
+            Err(error) if is_stale(&error) => return Ok(None),
+            connected => connected.with_context(|| {
+                let pid = self.process.pid;
+                format!("JVM {pid} does not answer at {}", socket.display())
+            })?,
+        };
+        let peer = peer_pid(&stream)?;
+        Ok(peer
+            .is_none_or(|peer| peer == self.process.pid)
+            .then_some(stream))
+    }
+
+    fn have_it_listen(&self, socket: &Path) -> anyhow::Result<UnixStream> {
+        let pid = self.process.pid;
+        if is_socket(socket) && self.listens() {
+            // It would take the signal for the wish to see its stacks.
+            bail!(
+                "JVM {pid} can't be reached: {} is not its own any more; another JVM with the process id {} of its own shares that folder",
+                socket.display(),
+                self.process.own_pid
+            );
+        }
         let request = Request::make(self)?;
-        let Some(pid) = i32::try_from(self.process.pid).ok().and_then(Pid::from_raw) else {
-            bail!("no process {}", self.process.pid);
+        let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+            bail!("no process {pid}");
         };
         let begin = Instant::now();
         let mut pause = Duration::from_millis(5);
-        kill_process(pid, Signal::QUIT)
-            .with_context(|| format!("process {} can't be signalled", self.process.pid))?;
-        while !is_socket(socket) {
+        kill_process(number, Signal::QUIT)
+            .with_context(|| format!("process {pid} can't be signalled"))?;
+        loop {
+            if let Some(stream) = self.connect_to(socket)? {
+                drop(request);
+                return Ok(stream);
+            }
             if begin.elapsed() > PATIENCE {
                 bail!(
-                    "JVM {} does not answer within {} s, at {}; was it started with -XX:+DisableAttachMechanism, or is it stopped?",
-                    self.process.pid,
+                    "JVM {pid} does not answer within {} s, at {}; was it started with -XX:+DisableAttachMechanism, or is it stopped?",
                     PATIENCE.as_secs(),
                     socket.display()
                 );
@@ -144,9 +169,26 @@ impl Jvm {
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(200));
         }
-        drop(request);
-        Ok(())
     }
+
+    /// True if the JVM has the thread that listens.
+    fn listens(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.pid));
+        let mut names = tasks
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.any(|name| name.trim() == "Attach Listener")
+    }
+}
+
+/// True if nobody listens any more.
+fn is_stale(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound
+    )
 }
 
 /// The file that makes a JVM listen when it is signalled; gone when it is dropped.

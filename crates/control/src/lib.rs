@@ -73,6 +73,6 @@ pub use server::*;
 #[cfg(unix)]
 pub use service::*;
 #[cfg(unix)]
-pub use socket::Listener;
+pub use socket::{Listener, peer_pid};
 #[cfg(unix)]
 pub use within::{Caller, Calls, calls};

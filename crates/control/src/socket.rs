@@ -168,6 +168,14 @@ pub(crate) struct Peer {
     pub(crate) pid: Option<u32>,
 }
 
+/// The process at the other end of a connection; none if it is in a PID namespace that can't be seen from here.
+///
+/// # Errors
+/// The system does not say.
+pub fn peer_pid(stream: &UnixStream) -> io::Result<Option<u32>> {
+    Ok(peer(stream)?.pid)
+}
+
 /// Asks with `nix`: `rustix` has no room for a process that can't be seen, and takes it for an error.
 #[cfg(target_os = "linux")]
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
