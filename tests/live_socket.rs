@@ -98,7 +98,7 @@ fn other_users_are_refused() {
 }
 
 /// Copies the classes of the harness for that JVM to where another user can read them.
-fn copy_classes(jdk: &Jdk, to: &Path) {
+pub(crate) fn copy_classes(jdk: &Jdk, to: &Path) {
     for from in std::env::split_paths(&harness().class_path(jdk)) {
         let folder = to.join("harness");
         fs::create_dir_all(&folder).expect("ours");

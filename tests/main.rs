@@ -10,6 +10,7 @@ mod hprof;
 mod live_ages;
 mod live_aggregated;
 mod live_anew;
+mod live_apart;
 mod live_api;
 mod live_areas;
 mod live_attach;

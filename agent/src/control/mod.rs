@@ -16,8 +16,8 @@ use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
 use jni::sys::JNIEnv;
 use jtrail_control::{
-    Caller, Command, EndReason, ErrorCode, Failure, Listener, Notice, Notifier, Server, Service,
-    Settings, State, Stopper, Trace, calls, default_path,
+    Beacon, Caller, Command, EndReason, ErrorCode, Failure, Listener, Notice, Notifier, Server,
+    Service, Settings, State, Stopper, Trace, calls,
 };
 use jtrail_options::{self as options, Control, Options, OutputFormat, Target};
 use jtrail_records::ownership::FileId;
@@ -25,6 +25,7 @@ use parking_lot::Mutex;
 use shown::Shown;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 use waiting::Waiting;
@@ -43,23 +44,41 @@ pub(crate) struct Channel {
     /// Commands of the program itself.
     caller: Caller,
     waiting: Arc<Waiting>,
+    /// The agent is all set up; only then can a client be late.
+    is_set_up: Arc<AtomicBool>,
     /// None where no clients may come.
     socket: Option<PathBuf>,
     /// Disconnected when the thread has ended.
     ended: Receiver<()>,
 }
 
-/// Where the socket is.
-fn path(options: &Options) -> io::Result<PathBuf> {
-    match &options.control {
-        Control::Path(pattern) => {
-            let host = crate::writer::hostname();
-            match pattern.expand(std::process::id(), SystemTime::now(), &host) {
-                Target::Path(path) => Ok(path),
-                Target::Stdout => Err(io::Error::other("a socket has a path")),
-            }
-        }
-        Control::Usual | Control::Off => default_path(),
+/// Shows clients where the agent is, from its begin until it leaves.
+static BEACON: Mutex<Option<Beacon>> = Mutex::new(None);
+
+/// Lets clients find the agent.
+fn announce(listener: Option<&Listener>) {
+    match Beacon::light(env!("CARGO_PKG_VERSION"), listener.map(Listener::path)) {
+        Ok(beacon) => *BEACON.lock() = Some(beacon),
+        Err(error) => log::say(&format!(
+            "clients can't find the agent by the process id: {error}; give them the path of its socket"
+        )),
+    }
+}
+
+/// The agent leaves: clients find none.
+pub(crate) fn withdraw() {
+    BEACON.lock().take();
+}
+
+/// Makes the socket.
+fn listen(options: &Options) -> io::Result<Listener> {
+    let Control::Path(pattern) = &options.control else {
+        return Listener::bind_usual();
+    };
+    let host = crate::writer::hostname();
+    match pattern.expand(std::process::id(), SystemTime::now(), &host) {
+        Target::Path(path) => Listener::bind(&path),
+        Target::Stdout => Err(io::Error::other("a socket has a path")),
     }
 }
 
@@ -67,27 +86,27 @@ fn path(options: &Options) -> io::Result<PathBuf> {
 pub(crate) fn start(env: *mut JNIEnv) {
     let Some(agent) = agent::get() else { return };
     if agent.options.server == options::Server::Standalone {
-        return;
+        return announce(None);
     }
     let listener = match agent.options.control {
-        Control::Off => Ok(None),
-        _ => path(&agent.options)
-            .and_then(|path| Listener::bind(&path))
-            .map(Some),
+        Control::Off => None,
+        _ => listen(&agent.options)
+            .inspect_err(|error| tell(&error.to_string()))
+            .ok(),
     };
-    let tell = |error: &str| log::say(&format!("no command channel: {error}; the program goes on"));
-    let listener = match listener {
-        Ok(listener) => listener,
-        // The program can command without a socket.
-        Err(error) if agent.options.server == options::Server::Application => {
-            tell(&error.to_string());
-            None
-        }
-        Err(error) => return tell(&error.to_string()),
-    };
-    if let Err(error) = serve(agent, env, listener) {
+    announce(listener.as_ref());
+    // The program can command without a socket; and who waits for no client in vain, leaves.
+    let is_served = listener.is_some()
+        || agent.options.server == options::Server::Application
+        || agent.options.linger.is_some();
+    if is_served && let Err(error) = serve(agent, env, listener) {
+        announce(None);
         tell(&error);
     }
+}
+
+fn tell(error: &str) {
+    log::say(&format!("no command channel: {error}; the program goes on"));
 }
 
 fn serve(
@@ -101,10 +120,12 @@ fn serve(
     let shown = Arc::new(Mutex::new(Shown::of(agent)));
     let waits = agent.options.server == options::Server::Controlled;
     let waiting = Arc::new(Waiting::new(waits));
+    let is_set_up = Arc::<AtomicBool>::default();
     let (caller, calls) = calls().map_err(|error| error.to_string())?;
     let channel = Channel {
         caller,
         waiting: Arc::clone(&waiting),
+        is_set_up: Arc::clone(&is_set_up),
         socket: listener.as_ref().map(|listener| listener.path().to_owned()),
         stopper: Arc::clone(&stopper),
         notifier: notifier.clone(),
@@ -121,7 +142,11 @@ fn serve(
         let service = Service::new(server, listener, log::say);
         let result = service.and_then(|(service, stop)| {
             let _ = stopper.set(stop); // the first and only time
-            service.serving(calls).run()
+            let service = service.serving(calls);
+            match agent.options.linger {
+                Some(time) => service.lingering(time, is_set_up).run(),
+                None => service.run(),
+            }
         });
         let leaves = match result {
             Ok(commander) => commander.leaves(),
@@ -200,6 +225,7 @@ pub(crate) fn check_mark(agent: &Agent, text: &str) -> Result<(), Failure> {
 pub(crate) fn does_not_wait(agent: &Agent) {
     if let Some(channel) = agent.channel.get() {
         channel.waiting.end();
+        channel.is_set_up.store(true, Ordering::Release);
     }
 }
 
@@ -208,6 +234,7 @@ pub(crate) fn wait_for_client(agent: &Agent) {
     let Some(channel) = agent.channel.get() else {
         return; // there is none, which was told
     };
+    channel.is_set_up.store(true, Ordering::Release);
     let (Some(socket), options::Server::Controlled) = (&channel.socket, agent.options.server)
     else {
         return;

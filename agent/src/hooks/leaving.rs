@@ -57,6 +57,7 @@ pub(crate) fn wait_until_gone() -> bool {
 /// any more.
 pub(crate) fn begin(agent: &Agent, env: *mut JNIEnv) {
     LEAVING.store(true, Ordering::Release);
+    crate::control::withdraw();
     guard::switch_off();
     pending::end_epoch();
     agent.stop_writer();
@@ -70,6 +71,7 @@ pub(crate) fn begin(agent: &Agent, env: *mut JNIEnv) {
 pub(crate) fn leave(env: *mut JNIEnv) {
     if let Some(agent) = agent::if_loaded() {
         LEAVING.store(true, Ordering::Release);
+        crate::control::withdraw(); // of one that could not be set up
         guard::switch_off();
         match env.is_null() {
             true => go(agent, None),

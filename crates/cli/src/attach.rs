@@ -7,7 +7,9 @@
 //!
 //! The process may see other folders and have another number than ours (containers): `/proc/PID/root` and `NSpid` tell.
 
+use crate::process::Process;
 use anyhow::{Context, bail};
+use jtrail_control::{Sighting, peer_pid, sight};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -26,10 +28,7 @@ const LONGEST_ARGUMENT: usize = 1024;
 
 /// A running JVM.
 pub(crate) struct Jvm {
-    pid: u32,
-    /// Its own number for itself.
-    own_pid: u32,
-    user: u32,
+    pub(crate) process: Process,
 }
 
 impl Jvm {
@@ -38,42 +37,34 @@ impl Jvm {
     /// # Errors
     /// When there is no such process, or it is no JVM.
     pub(crate) fn find(pid: u32) -> anyhow::Result<Self> {
-        let folder = PathBuf::from(format!("/proc/{pid}"));
-        let status = match fs::read_to_string(folder.join("status")) {
-            Ok(status) => status,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => bail!("no process {pid}"),
-            Err(error) => {
-                return Err(error).with_context(|| format!("can't look at process {pid}"));
-            }
-        };
-        let maps = fs::read_to_string(folder.join("maps"))
+        let process = Process::find(pid)?;
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps"))
             .with_context(|| format!("can't look at process {pid}; is it another user's?"))?;
-        if !maps.lines().any(|line| line.ends_with("/libjvm.so")) {
+        if !has_jvm(&maps) {
             bail!("process {pid} is no JVM");
         }
-        Ok(Self {
-            pid,
-            own_pid: own_pid(&status).unwrap_or(pid),
-            user: fs::metadata(&folder)?.uid(),
-        })
+        Ok(Self { process })
     }
 
     /// The folder that the process calls `/tmp`.
     fn temp(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/root/tmp", self.pid))
+        self.process.within("/tmp")
     }
 
     fn socket(&self) -> PathBuf {
-        self.temp().join(format!(".java_pid{}", self.own_pid))
+        self.temp()
+            .join(format!(".java_pid{}", self.process.own_pid))
     }
 
-    /// Has the JVM load a library and call its `Agent_OnAttach`.
+    /// Has the JVM load a library and call its `Agent_OnAttach`; what the agent that has come says of itself. Whatever the JVM answers, the agent
+    /// itself must be seen in it.
     ///
     /// # Errors
     /// When the JVM can't be reached, or the library or its function fails.
-    pub(crate) fn load(&self, library: &Path, options: &str) -> anyhow::Result<()> {
-        let library = library.to_str().context("the agent's path is not UTF-8")?;
-        for argument in [library, options] {
+    pub(crate) fn load(&self, library: &Path, options: &str) -> anyhow::Result<Sighting> {
+        let pid = self.process.pid;
+        let text = library.to_str().context("the agent's path is not UTF-8")?;
+        for argument in [text, options] {
             if argument.len() > LONGEST_ARGUMENT {
                 bail!(
                     "the JVM takes no more than {LONGEST_ARGUMENT} bytes of options this way; long filters can be in a file, with filters=FILE"
@@ -83,8 +74,15 @@ impl Jvm {
                 bail!("the options have a character 0 in them");
             }
         }
-        let answer = self.ask("load", [library, "true", options])?;
-        check_answer(&answer).with_context(|| format!("JVM {} did not take the agent", self.pid))
+        let before = sight(pid)?;
+        let answer = self.ask("load", [text, "true", options])?;
+        check_answer(&answer).with_context(|| format!("JVM {pid} did not take the agent"))?;
+        let is_new = |found: &Sighting| before.iter().all(|old| old.identity != found.identity);
+        sight(pid)?.into_iter().find(is_new).with_context(|| {
+            format!(
+                "JVM {pid} says that it has loaded {text}, but has no jtrail agent that is new; is that jtrail's library?"
+            )
+        })
     }
 
     /// Has the JVM ask its agents for their data (JVMTI's `DataDumpRequest`).
@@ -95,7 +93,7 @@ impl Jvm {
         let answer = self.ask("jcmd", ["JVMTI.data_dump", "", ""])?;
         match answer.lines().next() {
             Some("0") => Ok(()),
-            _ => bail!("JVM {} did not do it: {}", self.pid, answer.trim()),
+            _ => bail!("JVM {} did not do it: {}", self.process.pid, answer.trim()),
         }
     }
 
@@ -113,35 +111,84 @@ impl Jvm {
     /// A connection, for one command.
     fn connect(&self) -> anyhow::Result<UnixStream> {
         let socket = self.socket();
-        if !is_socket(&socket) {
-            self.have_it_listen(&socket)?;
+        match self.connect_to(&socket)? {
+            Some(stream) => Ok(stream),
+            None => self.have_it_listen(&socket),
         }
-        UnixStream::connect(&socket).with_context(|| format!("JVM {} does not answer", self.pid))
     }
 
-    fn have_it_listen(&self, socket: &Path) -> anyhow::Result<()> {
+    /// A connection to the JVM itself; none if nobody listens there, or another JVM: in a folder that containers share, several may have
+    /// one number.
+    fn connect_to(&self, socket: &Path) -> anyhow::Result<Option<UnixStream>> {
+        if !is_socket(socket) {
+            return Ok(None);
+        }
+        let stream = match UnixStream::connect(socket) {
+            Err(error) if is_stale(&error) => return Ok(None),
+            connected => connected.with_context(|| {
+                let pid = self.process.pid;
+                format!("JVM {pid} does not answer at {}", socket.display())
+            })?,
+        };
+        let peer = peer_pid(&stream)?;
+        Ok(peer
+            .is_none_or(|peer| peer == self.process.pid)
+            .then_some(stream))
+    }
+
+    fn have_it_listen(&self, socket: &Path) -> anyhow::Result<UnixStream> {
+        let pid = self.process.pid;
+        if is_socket(socket) && self.listens() {
+            // It would take the signal for the wish to see its stacks.
+            bail!(
+                "JVM {pid} can't be reached: {} is not its own any more; another JVM with the process id {} of its own shares that folder",
+                socket.display(),
+                self.process.own_pid
+            );
+        }
         let request = Request::make(self)?;
-        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else {
-            bail!("no process {}", self.pid);
+        let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+            bail!("no process {pid}");
         };
         let begin = Instant::now();
         let mut pause = Duration::from_millis(5);
-        kill_process(pid, Signal::QUIT)
-            .with_context(|| format!("process {} can't be signalled", self.pid))?;
-        while !is_socket(socket) {
+        kill_process(number, Signal::QUIT)
+            .with_context(|| format!("process {pid} can't be signalled"))?;
+        loop {
+            if let Some(stream) = self.connect_to(socket)? {
+                drop(request);
+                return Ok(stream);
+            }
             if begin.elapsed() > PATIENCE {
                 bail!(
-                    "JVM {} does not answer within {} s; was it started with -XX:+DisableAttachMechanism, or is it stopped?",
-                    self.pid,
-                    PATIENCE.as_secs()
+                    "JVM {pid} does not answer within {} s, at {}; was it started with -XX:+DisableAttachMechanism, or is it stopped?",
+                    PATIENCE.as_secs(),
+                    socket.display()
                 );
             }
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(200));
         }
-        drop(request);
-        Ok(())
     }
+
+    /// True if the JVM has the thread that listens.
+    fn listens(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.pid));
+        let mut names = tasks
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.any(|name| name.trim() == "Attach Listener")
+    }
+}
+
+/// True if nobody listens any more.
+fn is_stale(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound
+    )
 }
 
 /// The file that makes a JVM listen when it is signalled; gone when it is dropped.
@@ -149,9 +196,9 @@ struct Request(PathBuf);
 
 impl Request {
     fn make(jvm: &Jvm) -> anyhow::Result<Self> {
-        let name = format!(".attach_pid{}", jvm.own_pid);
+        let name = format!(".attach_pid{}", jvm.process.own_pid);
         let places = [
-            PathBuf::from(format!("/proc/{}/cwd", jvm.pid)).join(&name),
+            PathBuf::from(format!("/proc/{}/cwd", jvm.process.pid)).join(&name),
             jvm.temp().join(&name),
         ];
         let mut last = None;
@@ -162,11 +209,11 @@ impl Request {
                 .mode(0o600)
                 .open(&path);
             match made {
-                Ok(file) if owner(&file)? == jvm.user => return Ok(Self(path)),
+                Ok(file) if owner(&file)? == jvm.process.user => return Ok(Self(path)),
                 // The JVM takes no file of somebody else's; so not even root's.
                 Ok(_) => {
                     let request = Self(path);
-                    if std::os::unix::fs::chown(&request.0, Some(jvm.user), None).is_ok() {
+                    if std::os::unix::fs::chown(&request.0, Some(jvm.process.user), None).is_ok() {
                         return Ok(request);
                     }
                 }
@@ -178,7 +225,7 @@ impl Request {
         }
         match last {
             Some(error) => Err(error).context("can't ask the JVM to listen"),
-            None => bail!("JVM {} belongs to another user", jvm.pid),
+            None => bail!("JVM {} belongs to another user", jvm.process.pid),
         }
     }
 }
@@ -197,41 +244,63 @@ fn is_socket(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_socket())
 }
 
-/// The process's number where it lives, from `/proc/PID/status`.
-fn own_pid(status: &str) -> Option<u32> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("NSpid:"))?;
-    line.split_whitespace().next_back()?.parse().ok()
+/// True if the process has HotSpot's library in it, also one that an upgrade has replaced meanwhile.
+fn has_jvm(maps: &str) -> bool {
+    let is_library = |line: &str| {
+        let line = line.strip_suffix(" (deleted)").unwrap_or(line);
+        line.ends_with("/libjvm.so")
+    };
+    maps.lines().any(is_library)
 }
 
-/// What the JVM answers: a line with 0 if it understood the command, and then `return code: N`, 0 if the agent was loaded. Before
-/// 9, there is no second number.
+/// What the JVM answers: a line with 0 if it understood the command, then `return code: N`, 0 if the agent was loaded. Where the library itself
+/// could not be loaded, JVMs from 21 on say 0, that it `was not loaded`, and why; earlier ones say why or nothing.
 fn check_answer(answer: &str) -> anyhow::Result<()> {
     let (first, rest) = answer.split_once('\n').unwrap_or((answer, ""));
     let rest = rest.trim();
     match (first.trim(), rest.strip_prefix("return code: ")) {
-        ("0", None | Some("0")) if !rest.contains("Exception") => Ok(()),
+        ("0", Some("0")) => Ok(()),
         (_, Some("-1")) => bail!("the reason is on the program's standard error"),
+        _ if rest.contains("Agent_OnAttach is not available") => {
+            bail!("the library is no agent that can come to a JVM that runs: {rest}")
+        }
         ("", _) => bail!("it closed the connection"),
+        (code, None) if code == "0" || rest.contains("was not loaded") => {
+            let reason = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+            Err(NotLoaded(reason).into())
+        }
         (code, _) => bail!("it answered {code} {rest}"),
     }
 }
+
+/// The JVM could not load the library.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "it can't load the library: {0}; the library must be for the JVM's processor and C library (glibc, or musl on Alpine), \
+     and where its user can read and execute it: name such a one with --agent"
+)]
+pub(crate) struct NotLoaded(String);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_number_in_the_innermost_container_counts() {
-        assert_eq!(own_pid("Name:\tjava\nNSpid:\t4711\t12\t7\n"), Some(7));
-        assert_eq!(own_pid("NSpid:\t4711\n"), Some(4711));
-        assert_eq!(own_pid("Name:\tjava\n"), None);
+    fn a_jvm_stays_one_when_it_is_upgraded() {
+        let line = "7f0-7f1 r-xp 00000000 fe:00 1 /usr/lib/jvm/17/lib/server/libjvm.so";
+        assert!(has_jvm(line));
+        assert!(has_jvm(&format!(
+            "{line} (deleted)\n7f2-7f3 rw-p 0 00:00 0\n"
+        )));
+        assert!(!has_jvm(&format!("{line}.bak")));
+        assert!(!has_jvm(
+            "7f0-7f1 r-xp 0 0 1 /usr/lib/libjvm.so (deleted) too"
+        ));
     }
 
     #[test]
     fn answers() {
-        for good in ["0\nreturn code: 0\n", "0\n", "0"] {
+        for good in ["0\nreturn code: 0\n", "0\nreturn code: 0"] {
             check_answer(good).expect(good);
         }
         for (bad, expected) in [
@@ -245,8 +314,17 @@ mod tests {
             ),
             ("", "it closed the connection"),
             (
-                "0\nlibx.so: cannot open shared object file Exception",
-                "it answered 0",
+                "0\n/a/libx.so was not loaded.\n/a/libx.so: cannot open shared object file: No such file or directory\n",
+                "it can't load the library: /a/libx.so was not loaded. /a/libx.so: cannot open shared object file",
+            ),
+            ("0\n", "it can't load the library"),
+            (
+                "0\nAgent_OnAttach is not available in /a/libx.so\n",
+                "the library is no agent",
+            ),
+            (
+                "-1\n/a/libx.so was not loaded.\n",
+                "it can't load the library: /a/libx.so was",
             ),
         ] {
             let error = check_answer(bad).expect_err(bad).to_string();

@@ -3,6 +3,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | `attach` | has a running JVM load the agent |
+//! | `process`, `parcel` | a JVM with a file system of its own: what it calls a file, and files brought there and fetched |
 //! | `cmd` | the verbs: their arguments, and what each does |
 //! | `agent` | the agent's library and options, for verbs that start it |
 //! | `analysis` | sums over a trace's events, without input or output |
@@ -27,6 +28,10 @@ mod cmd;
 mod input;
 mod output;
 mod parallel;
+#[cfg(unix)]
+mod parcel;
+#[cfg(unix)]
+mod process;
 mod select;
 
 use clap::{CommandFactory, Parser, Subcommand};

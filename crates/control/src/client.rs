@@ -4,7 +4,7 @@ use crate::answer::{Answer, Notice, Reply, Unreadable};
 use crate::command::{Command, Request};
 use crate::frame::{Decoder, FrameError, FrameKind, LARGEST_DOCUMENT, encode};
 use crate::part::{ErrorCode, Failure};
-use crate::socket::{connect_to_path, connect_to_process};
+use crate::socket::{connect_to_path, connect_to_process, peer};
 use jtrail_options::OutputFormat;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -73,6 +73,11 @@ impl Client {
     /// Nobody listens there, or another user does.
     pub fn of_socket(path: &Path, timeout: Duration) -> Result<Self, ClientError> {
         Self::new(connect_to_path(path, timeout)?, timeout)
+    }
+
+    /// The agent's process; none if it can't be seen from here.
+    pub fn pid(&self) -> Option<u32> {
+        peer(&self.socket).ok()?.pid
     }
 
     fn new(socket: UnixStream, timeout: Duration) -> Result<Self, ClientError> {

@@ -124,17 +124,16 @@ pub(crate) fn environment_folders(uid: u32) -> Vec<PathBuf> {
     folders(uid, runtime.as_deref(), &std::env::temp_dir())
 }
 
-/// The socket's path for this process, in a folder that is there and ours alone; it is made if need be.
-///
-/// # Errors
-/// The folder can't be made, or is not ours alone.
-pub fn default_path() -> io::Result<PathBuf> {
+/// Where an agent of this process looks for a folder that is ours alone: where the environment says, and last in the place that every
+/// process has.
+pub(crate) fn own_folders() -> Vec<PathBuf> {
     let uid = geteuid().as_raw();
-    let folders = environment_folders(uid);
-    // There is always the one for temporary files.
-    let folder = folders.first().cloned().unwrap_or_default();
-    make_folder(&folder)?;
-    Ok(folder.join(socket_name(std::process::id())))
+    let mut folders = environment_folders(uid);
+    let last = Path::new("/tmp").join(format!("{FOLDER}-{uid}"));
+    if !folders.contains(&last) {
+        folders.push(last);
+    }
+    folders
 }
 
 pub(crate) fn socket_name(pid: u32) -> String {

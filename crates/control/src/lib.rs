@@ -13,6 +13,7 @@
 //! | `server` | states, and who may do what; no input or output |
 //! | `outbox` | what waits to be sent to a client; the stream that a trace is written to |
 //! | `folder`, `socket` | where the socket is; who may use it |
+//! | `beacon` | how clients find it |
 //! | `service` | a server on a socket |
 //! | `client` | the client's side |
 //!
@@ -21,10 +22,10 @@
 //! ```no_run
 //! # #[cfg(unix)]
 //! # fn serve(agent: impl jtrail_control::Agent) -> std::io::Result<()> {
-//! use jtrail_control::{Listener, Notifier, Server, Service, Settings, default_path};
+//! use jtrail_control::{Listener, Notifier, Server, Service, Settings};
 //!
 //! let notifier = Notifier::default(); // the agent keeps a copy
-//! let listener = Listener::bind(&default_path()?)?;
+//! let listener = Listener::bind_usual()?;
 //! let server = Server::new(agent, Settings::default(), notifier);
 //! let (service, stopper) = Service::new(server, listener, |line| eprintln!("{line}"))?;
 //! service.run()?; // until a client detaches the agent, or `stopper.stop()`
@@ -36,6 +37,8 @@
 
 mod agent;
 mod answer;
+#[cfg(unix)]
+mod beacon;
 #[cfg(unix)]
 mod client;
 mod command;
@@ -58,16 +61,18 @@ mod xml;
 pub use agent::*;
 pub use answer::*;
 #[cfg(unix)]
+pub use beacon::{Beacon, Sighting, sight, within};
+#[cfg(unix)]
 pub use client::*;
 pub use command::*;
 #[cfg(unix)]
-pub use folder::{default_path, make_folder};
+pub use folder::make_folder;
 pub use outbox::{DataStream, Wire};
 pub use part::{ErrorCode, Failure};
 pub use server::*;
 #[cfg(unix)]
 pub use service::*;
 #[cfg(unix)]
-pub use socket::Listener;
+pub use socket::{Listener, peer_pid};
 #[cfg(unix)]
 pub use within::{Caller, Calls, calls};

@@ -2,16 +2,20 @@
 
 use crate::agent::Agent;
 use crate::answer::EndReason;
+use crate::command::Command;
 use crate::outbox::Wire;
 use crate::server::{ClientId, Server};
 use crate::socket::Listener;
 use crate::within::Calls;
+use jtrail_options::duration_text;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes read from a client before the next one's turn.
@@ -83,6 +87,29 @@ pub struct Service<A> {
     log: Box<dyn Fn(&str) + Send>,
     /// Refused connections were told of.
     refusal_told: bool,
+    /// None where the agent stays without clients.
+    linger: Option<Linger>,
+}
+
+/// When an agent without clients leaves.
+struct Linger {
+    /// How long it stays.
+    time: Duration,
+    /// Before that, no client is waited for.
+    is_set_up: Arc<AtomicBool>,
+    /// Since when there are no clients.
+    since: Option<Instant>,
+}
+
+impl Linger {
+    /// True if it is time to leave.
+    fn is_over(&mut self, has_clients: bool, now: Instant) -> bool {
+        if has_clients || !self.is_set_up.load(Ordering::Acquire) {
+            self.since = None;
+            return false;
+        }
+        now.duration_since(*self.since.get_or_insert(now)) >= self.time
+    }
 }
 
 impl<A: Agent> Service<A> {
@@ -107,6 +134,7 @@ impl<A: Agent> Service<A> {
             stop,
             log: Box::new(log),
             refusal_told: false,
+            linger: None,
         };
         Ok((service, Stopper(stopper)))
     }
@@ -115,6 +143,17 @@ impl<A: Agent> Service<A> {
     #[must_use]
     pub fn serving(mut self, calls: Calls) -> Self {
         self.calls = Some(calls);
+        self
+    }
+
+    /// Has the agent leave as by [`Command::Detach`] when no client has been connected for so long, once it is set up.
+    #[must_use]
+    pub fn lingering(mut self, time: Duration, is_set_up: Arc<AtomicBool>) -> Self {
+        self.linger = Some(Linger {
+            time,
+            is_set_up,
+            since: None,
+        });
         self
     }
 
@@ -159,8 +198,35 @@ impl<A: Agent> Service<A> {
             if waiting {
                 self.accept();
             }
+            self.leave_if_alone(now);
         }
         Ok(())
+    }
+
+    fn leave_if_alone(&mut self, now: Instant) {
+        let has_clients = !self.clients.is_empty();
+        let Some(linger) = self.linger.as_mut() else {
+            return;
+        };
+        if self.server.is_detached() || !linger.is_over(has_clients, now) {
+            return;
+        }
+        let time = duration_text(linger.time);
+        let trace = self.server.agent().trace().and_then(|trace| trace.file);
+        match self.server.command(Command::Detach) {
+            Ok(_) => {
+                let trace = trace.map_or(String::new(), |file| format!("; the trace is in {file}"));
+                (self.log)(&format!(
+                    "no client was connected for {time} (linger), so the agent leaves{trace}"
+                ));
+            }
+            Err(failure) => {
+                self.linger = None;
+                (self.log)(&format!(
+                    "no client was connected for {time} (linger), but the agent can't leave: {failure}"
+                ));
+            }
+        }
     }
 
     /// Waits for something to do: whether a [`Stopper`] says something, whether a client waits, which clients have sent something.
@@ -181,7 +247,8 @@ impl<A: Agent> Service<A> {
             flags.set(PollFlags::OUT, self.server.has_output(*id));
             fds.push(PollFd::new(socket, flags));
         }
-        let time = (!self.clients.is_empty()).then_some(&TICK);
+        let is_timed = !self.clients.is_empty() || self.linger.is_some();
+        let time = is_timed.then_some(&TICK);
         match poll(&mut fds, time) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok((false, false, Vec::new())),

@@ -5,16 +5,20 @@
 //! Agents that look for a socket at the same time do so one after the other: each holds a lock of the folder from its look at what
 //! is there until it listens. So what is there and not listened to is stale, and stays what was looked at.
 
+use crate::beacon::{open_folder, sight, within};
 use crate::folder::{
-    about, above, check_way, environment_folders, kind, refused, socket_name, stat,
+    about, above, check_way, environment_folders, kind, make_folder, own_folders, refused,
+    socket_name, stat,
 };
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::fs::{self, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::geteuid;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -28,6 +32,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// How long the folder's lock is waited for. In a folder for all, another user may hold it for ever.
 const LOCK: Duration = Duration::from_secs(5);
+
+/// How many processes of one number may have their sockets in one folder, each in a PID namespace of its own.
+const SAME_NUMBER: u32 = 100;
 
 /// A socket that clients connect to. Its path is removed when it is dropped.
 #[derive(Debug)]
@@ -68,6 +75,36 @@ impl Listener {
         Self::listen(socket, path)
     }
 
+    /// Makes the socket of this process in the first folder where that works: see the table in `docs/control.md`.
+    ///
+    /// # Errors
+    /// As [`Self::bind`], of all the folders.
+    pub fn bind_usual() -> io::Result<Self> {
+        let mut problems = Vec::new();
+        for folder in own_folders() {
+            match make_folder(&folder).and_then(|()| Self::bind_in(&folder)) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        Err(io::Error::other(problems.join("; ")))
+    }
+
+    /// Containers that share a folder may have processes of the same number in it.
+    fn bind_in(folder: &Path) -> io::Result<Self> {
+        let pid = std::process::id();
+        let mut result = Self::bind(&folder.join(socket_name(pid)));
+        for n in 2..=SAME_NUMBER {
+            match &result {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                    result = Self::bind(&folder.join(format!("{pid}-{n}.sock")));
+                }
+                _ => break,
+            }
+        }
+        result
+    }
+
     fn listen(socket: OwnedFd, path: &Path) -> io::Result<Self> {
         let found = stat(path).map_err(about(path))?;
         net::listen(&socket, BACKLOG)?;
@@ -99,7 +136,7 @@ impl Listener {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(e) => return Err(e),
         };
-        let uid = peer(&client)?;
+        let uid = peer(&client)?.uid;
         if !may_come_in(uid) {
             let message = format!("a connection of the user with number {uid} was refused");
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
@@ -122,14 +159,35 @@ fn may_come_in(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw()
 }
 
-/// The user at the other end.
+/// Who is at the other end.
+#[derive(Clone, Copy)]
+pub(crate) struct Peer {
+    pub(crate) uid: u32,
+    /// The process that connected, or that listens. None if it is in a PID namespace that can't be seen from here: for an agent in a
+    /// container, a client outside of it.
+    pub(crate) pid: Option<u32>,
+}
+
+/// The process at the other end of a connection; none if it is in a PID namespace that can't be seen from here.
+///
+/// # Errors
+/// The system does not say.
+pub fn peer_pid(stream: &UnixStream) -> io::Result<Option<u32>> {
+    Ok(peer(stream)?.pid)
+}
+
+/// Asks with `nix`: `rustix` has no room for a process that can't be seen, and takes it for an error.
 #[cfg(target_os = "linux")]
-fn peer(stream: &UnixStream) -> io::Result<u32> {
-    Ok(net::sockopt::socket_peercred(stream)?.uid.as_raw())
+pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
+    let found = getsockopt(stream, PeerCredentials)?;
+    Ok(Peer {
+        uid: found.uid(),
+        pid: u32::try_from(found.pid()).ok().filter(|pid| *pid != 0),
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn peer(_: &UnixStream) -> io::Result<u32> {
+pub(crate) fn peer(_: &UnixStream) -> io::Result<Peer> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
@@ -210,10 +268,10 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     }
 }
 
-/// Connects to the agent of a process, at its default path.
+/// Connects to the agent of a process: where the process says that it listens, or else where one listens by default.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] if no agent listens; what listens is not of the process's user.
+/// [`io::ErrorKind::NotFound`] if no agent listens; what listens is not of the process.
 pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<UnixStream> {
     let process = PathBuf::from(format!("/proc/{pid}"));
     let owner = fs::stat(&process).map_err(|error| match error {
@@ -223,28 +281,95 @@ pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<Unix
         ),
         error => about(&process)(error),
     })?;
-    let mut tried = Vec::new();
-    for folder in environment_folders(owner.st_uid) {
-        let path = folder.join(socket_name(pid));
-        match connect(&path, timeout) {
-            // The folder for temporary files is everybody's, so anybody could have made this one.
-            Ok(stream) => return of_user(stream, owner.st_uid, &path),
-            Err(e)
-                if matches!(
-                    e.kind(),
-                    io::ErrorKind::PermissionDenied | io::ErrorKind::TimedOut
-                ) =>
-            {
-                return Err(io::Error::new(e.kind(), format!("{}: {e}", path.display())));
-            }
-            Err(_) => tried.push(path.display().to_string()),
+    let server = Server {
+        pid,
+        uid: owner.st_uid,
+    };
+    let mut without = None;
+    for found in sight(pid).unwrap_or_default() {
+        match found.socket {
+            Some(path) => return server.connect_within(&path, timeout),
+            None => without = Some(found.version),
         }
     }
-    let message = format!(
-        "the agent of process {pid} has no command channel, or there is no agent: nobody listens at {}",
-        tried.join(" or ")
-    );
-    Err(io::Error::new(io::ErrorKind::NotFound, message))
+    if let Some(version) = without {
+        let message = format!(
+            "the agent of process {pid} (jtrail {version}) has no command channel: it needs server=enabled, controlled or application, \
+             and a place for its socket"
+        );
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
+    server.connect_by_default(timeout)
+}
+
+/// Who has to be at the other end.
+#[derive(Clone, Copy)]
+struct Server {
+    pid: u32,
+    uid: u32,
+}
+
+impl Server {
+    /// Connects to a socket by the path that the process has for it.
+    fn connect_within(self, path: &Path, timeout: Duration) -> io::Result<UnixStream> {
+        let seen = within(self.pid, path);
+        let failed = |e: io::Error| {
+            let message = format!(
+                "the agent of process {} can't be reached at {}: {e}",
+                self.pid,
+                seen.display()
+            );
+            io::Error::new(e.kind(), message)
+        };
+        // Through the open folder, since a path with `/proc/PID/root` may be too long for a socket's address.
+        let folder = open_folder(above(&seen))?;
+        let name = path.file_name().unwrap_or_default();
+        let short = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
+        let stream = match SocketAddrUnix::new(&short) {
+            Ok(_) => connect(&short, timeout),
+            // So long a name can be used by the path alone, where that means the same here.
+            Err(_) => connect(path, timeout),
+        };
+        self.check(stream.map_err(failed)?, &seen)
+    }
+
+    /// Connects where an agent of this environment listens.
+    fn connect_by_default(self, timeout: Duration) -> io::Result<UnixStream> {
+        let Self { pid, uid } = self;
+        let mut tried = Vec::new();
+        for folder in environment_folders(uid) {
+            let path = folder.join(socket_name(pid));
+            match connect(&path, timeout) {
+                // The folder for temporary files is everybody's, so anybody could have made this one; and in another PID
+                // namespace, another process has this number.
+                Ok(stream) => return self.check(stream, &path),
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        io::ErrorKind::PermissionDenied | io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    return Err(io::Error::new(e.kind(), format!("{}: {e}", path.display())));
+                }
+                Err(_) => tried.push(path.display().to_string()),
+            }
+        }
+        let message = format!(
+            "the agent of process {pid} has no command channel, or there is no agent: the process holds no sign of one in /proc/{pid}/fd, \
+             and nobody listens at {}",
+            tried.join(" or ")
+        );
+        Err(io::Error::new(io::ErrorKind::NotFound, message))
+    }
+
+    /// The connection, if the process itself is at its other end.
+    fn check(self, stream: UnixStream, path: &Path) -> io::Result<UnixStream> {
+        match peer(&stream)?.pid {
+            Some(pid) if pid == self.pid => Ok(stream),
+            Some(pid) => Err(refused(path, &format!("is served by process {pid}"))),
+            None => of_user(stream, self.uid, path),
+        }
+    }
 }
 
 /// Connects to the agent whose socket is at a path.
@@ -259,7 +384,7 @@ pub(crate) fn connect_to_path(path: &Path, timeout: Duration) -> io::Result<Unix
 }
 
 fn of_user(stream: UnixStream, uid: u32, path: &Path) -> io::Result<UnixStream> {
-    match peer(&stream)? {
+    match peer(&stream)?.uid {
         found if found == uid || found == 0 => Ok(stream),
         _ => Err(refused(path, "is served by another user")),
     }

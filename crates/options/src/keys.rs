@@ -278,6 +278,13 @@ pub const KEYS: &[KeyInfo] = &[
         ..KEY
     },
     KeyInfo {
+        key: "linger",
+        values: "time like 500us, 10ms, 2s, 1m or 1h",
+        default: "for ever; jtrail record: 5s",
+        help: "How long the agent stays while no client is connected; then it ends the trace and leaves",
+        ..KEY
+    },
+    KeyInfo {
         key: "compat",
         values: "current | pre45",
         words: Compat::WORDS,

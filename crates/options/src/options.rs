@@ -87,6 +87,8 @@ pub struct Options {
     pub control: Control,
     /// How long the program waits for a client ([`Server::Controlled`]).
     pub wait: Duration,
+    /// How long the agent stays while no client is connected; then it leaves. `None` means for ever. Only where clients may come.
+    pub linger: Option<Duration>,
     /// As which version it answers clients.
     pub compat: Compat,
     /// When something is recorded, and for how long; none means from the start.
@@ -166,6 +168,7 @@ impl Options {
             server: Server::default(),
             control: Control::default(),
             wait: Duration::from_secs(60),
+            linger: None,
             compat: Compat::default(),
             bursts: Vec::new(),
             on_error: OnError::default(),
@@ -311,6 +314,9 @@ impl Options {
         if self.server != Server::Standalone {
             add("server", self.server.word());
             add("wait", &duration_text(self.wait));
+            if let Some(time) = self.linger {
+                add("linger", &duration_text(time));
+            }
             add("compat", self.compat.word());
         }
         match &self.control {
@@ -344,6 +350,7 @@ pub(crate) fn parse(
     let mut trivial_at = 0;
     let mut clock_at = 0;
     let mut control_at = 0;
+    let mut linger_at = 0;
     let mut server_given = false;
     let mut burst_at = 0;
     let mut max_size_at = 0;
@@ -447,6 +454,10 @@ pub(crate) fn parse(
                 control_at = item.value_at;
             }
             "wait" => options.wait = parse_duration(value).map_err(wrong)?,
+            "linger" => {
+                options.linger = Some(parse_duration(value).map_err(wrong)?);
+                linger_at = item.value_at;
+            }
             "compat" => {
                 options.compat = Compat::parse(value).map_err(wrong)?;
             }
@@ -477,6 +488,7 @@ pub(crate) fn parse(
     nothing_to_skip(&options).map_err(|e| OptionError::at("trivial", trivial_at, e))?;
     bursts_can_be_seen(&options).map_err(|e| OptionError::at("burst", burst_at, e))?;
     socket(&mut options, server_given).map_err(|e| OptionError::at("control", control_at, e))?;
+    clients_may_come(&options).map_err(|e| OptionError::at("linger", linger_at, e))?;
     options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
     can_be_a_ring(&options).map_err(|e| OptionError::at("overflow", overflow_at, e))?;
     if options.overflow == Overflow::Ring {
@@ -488,6 +500,17 @@ pub(crate) fn parse(
         options.filter = Filter::from_rules(rules);
     }
     Ok(options)
+}
+
+/// Only an agent that clients can reach may leave for want of one.
+fn clients_may_come(options: &Options) -> Result<(), String> {
+    let is_reachable = options.server != Server::Standalone && options.control != Control::Off;
+    match options.linger {
+        Some(_) if !is_reachable => {
+            Err("there is no command channel, so no client can come".into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Brings `server` and `control` together: who names a socket wants clients.

@@ -124,7 +124,7 @@ fn short_calls_become_sums_as_asked() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,atmaxsize=ring,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,atmaxsize=ring,spool=false,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,linger=3s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -149,6 +149,7 @@ fn every_key_is_taken() {
     assert_eq!(options.server, Server::Controlled);
     assert!(matches!(&options.control, Control::Path(path) if path.text() == "%p.sock"));
     assert_eq!(options.wait, Duration::from_secs(5));
+    assert_eq!(options.linger, Some(Duration::from_secs(3)));
     assert_eq!(options.compat, Compat::Pre45);
     let bursts: Vec<String> = options.bursts.iter().map(Burst::to_string).collect();
     assert_eq!(bursts, ["at:1s/10s", "exception:com.acme.Oops/500"]);

@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, min, maxrate, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, compat, burst, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, min, maxrate, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, server, control, wait, linger, compat, burst, onerror",
         ),
         (
             "start=main",
@@ -93,6 +93,14 @@ fn wrong_options_say_what_is_wrong() {
         (
             "wait=5",
             r#"option wait at byte 5: "5" is not a time; write it like 500us, 10ms, 2s or 1m"#,
+        ),
+        (
+            "server=standalone,linger=5s",
+            "option linger at byte 25: there is no command channel, so no client can come",
+        ),
+        (
+            "linger=5",
+            r#"option linger at byte 7: "5" is not a time; write it like 500us, 10ms, 2s or 1m"#,
         ),
         (
             "compat=45",

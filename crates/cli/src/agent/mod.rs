@@ -9,7 +9,7 @@ mod args;
 mod options;
 
 pub(crate) use args::AgentOptions;
-pub(crate) use options::{Naming, absolute, option_text};
+pub(crate) use options::{Naming, absolute, option_text, option_text_for};
 
 use anyhow::{Context, anyhow};
 use std::env::{self, consts};

@@ -20,10 +20,20 @@ pub(crate) enum Naming {
     AlwaysWithPid,
 }
 
-/// The agent's option text: what was given, and what the command line itself settles: the format, and where the file is. Validated.
+/// As [`option_text_for`], for a JVM that sees the same files.
 pub(crate) fn option_text(
     given: AgentOptions,
     naming: Naming,
+) -> anyhow::Result<(String, jtrail_options::Options)> {
+    option_text_for(given, naming, &mut |_, path| Ok(path.to_owned()))
+}
+
+/// The agent's option text: what was given, and what the command line itself settles: the format, and where the file is. Validated.
+/// `name_of` says what the JVM calls the path of a key; the options that are returned have the paths of this program.
+pub(crate) fn option_text_for(
+    given: AgentOptions,
+    naming: Naming,
+    name_of: &mut dyn FnMut(&str, &str) -> anyhow::Result<String>,
 ) -> anyhow::Result<(String, jtrail_options::Options)> {
     let mut pairs = given.pairs;
     if !pairs.iter().any(|(key, _)| key == "format") {
@@ -64,6 +74,12 @@ pub(crate) fn option_text(
         *path = absolute(here, path);
     }
     let options = validate(&pairs)?;
+    for (key, path) in &mut pairs {
+        let is_path = matches!(key.as_str(), "file" | "filters" | "options" | "control");
+        if is_path && !(key == "control" && path == "off") {
+            *path = name_of(key, path)?;
+        }
+    }
     Ok((join(&pairs), options))
 }
 

@@ -1,16 +1,24 @@
 //! `jtrail attach`: has a JVM that runs load the agent.
 
 use crate::Streams;
-use crate::agent::{AgentOptions, Naming, find_agent, option_text};
-use crate::attach::Jvm;
-use anyhow::bail;
-use jtrail_options::{Engine, Events, Options, OutputFormat, Overflow, Server};
-use std::path::PathBuf;
+use crate::agent::{AgentOptions, Naming, find_agent, option_text_for};
+use crate::attach::{Jvm, NotLoaded};
+use crate::parcel::LibraryCopy;
+use crate::process::Process;
+use anyhow::{anyhow, bail};
+use jtrail_control::Sighting;
+use jtrail_options::{Control, Engine, Events, Options, OutputFormat, Overflow, Server};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Load the agent into a JVM that runs already
 ///
 /// What the program does from then on is recorded; calls that are under way have begun before, and are not in the trace. Some things
 /// can only be had from the start of a JVM: events=exceptions, events=parks, and engine=jvmti.
+///
+/// PID is the process id that this command sees, also for a JVM in a container. Where the JVM has a file system of its own, the agent's
+/// library is brought to it, and files are named by what this command sees of them: /proc/PID/root/PATH.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM
@@ -24,19 +32,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let pid = args.pid;
-    let options = attach(Attach {
-        pid,
-        agent: args.agent,
-        options: args.options,
-    })?;
+    let jvm = Jvm::find(args.pid)?;
+    let (process, pid) = (jvm.process, args.pid);
+    let mut name_of = |key: &str, path: &str| named(&process, key, path);
+    let (options, agent) = attach(&jvm, args.agent, args.options, &mut name_of)?;
     if options.begins_idle() {
         writeln!(
             streams.err,
             "jtrail: JVM {pid} has the agent, which records nothing yet"
         )?;
     } else if options.format != OutputFormat::None {
-        let file = options.file.text().replace("%p", &pid.to_string());
+        let file = options.file.text();
+        let file = file.replace("%p", &process.own_pid.to_string());
         match options.overflow {
             Overflow::Ring => writeln!(
                 streams.err,
@@ -45,23 +52,42 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             _ => writeln!(streams.err, "jtrail: JVM {pid} records into {file}"),
         }?;
     }
+    if agent.socket.is_none()
+        && options.server != Server::Standalone
+        && options.control != Control::Off
+    {
+        writeln!(
+            streams.err,
+            "jtrail: the agent has no command channel, for a reason that is on the program's standard error; name a place for its socket with --control"
+        )?;
+    }
     Ok(crate::SOUND)
 }
 
-/// Which agent is to come to which JVM.
-pub(super) struct Attach {
-    pub(super) pid: u32,
-    pub(super) agent: Option<PathBuf>,
-    pub(super) options: AgentOptions,
+/// What the JVM calls a path that an option names.
+///
+/// # Errors
+/// It is another file for the JVM.
+pub(super) fn named(process: &Process, key: &str, path: &str) -> anyhow::Result<String> {
+    let name = match key {
+        // The socket is where the JVM says, and found there.
+        "control" => Some(process.name_of(path).unwrap_or_else(|| path.to_owned())),
+        _ => process.name_of(path),
+    };
+    name.ok_or_else(|| anyhow!("--{key}: {}", process.elsewhere(path)))
 }
 
-/// Has the JVM load the agent, with a command channel unless the options say otherwise; with which options it was.
+/// Has the JVM load the agent, with a command channel unless the options say otherwise; with which options it was, and what the agent
+/// says of itself. `name_of` says what the JVM calls the path of a key.
 ///
 /// # Errors
 /// When the options are wrong, or the JVM does not take it.
-pub(super) fn attach(attach: Attach) -> anyhow::Result<Options> {
-    let jvm = Jvm::find(attach.pid)?;
-    let mut given = attach.options;
+pub(super) fn attach(
+    jvm: &Jvm,
+    library: Option<PathBuf>,
+    mut given: AgentOptions,
+    name_of: &mut dyn FnMut(&str, &str) -> anyhow::Result<String>,
+) -> anyhow::Result<(Options, Sighting)> {
     if !given
         .pairs
         .iter()
@@ -71,12 +97,47 @@ pub(super) fn attach(attach: Attach) -> anyhow::Result<Options> {
             .pairs
             .push(("server".to_owned(), Server::Enabled.word().to_owned()));
     }
-    let (text, options) = option_text(given, Naming::WithPid)?;
+    let (text, options) = option_text_for(given, Naming::WithPid, name_of)?;
     if let Some(what) = only_from_the_start(&options) {
         bail!("{what} can only be had from the start of a JVM: use `jtrail run`, or -agentpath");
     }
-    jvm.load(&find_agent(attach.agent)?, &text)?;
-    Ok(options)
+    let agent = load(jvm, library, &text)?;
+    Ok((options, agent))
+}
+
+/// Has the JVM load the library that is meant: its own of that name, or this program's; as a copy where the JVM does not see that.
+fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sighting> {
+    let process = &jvm.process;
+    let own = given.as_deref().filter(|path| path.is_absolute());
+    if let Some(own) = own.filter(|own| !process.sees_same(own) && process.within(own).is_file()) {
+        return jvm.load(own, options);
+    }
+    let library = find_agent(given)?;
+    check_library(&library)?;
+    if process.sees_same(&library) {
+        match jvm.load(&library, options) {
+            // It is in a folder that is closed to the JVM's user, maybe.
+            Err(error) if error.is::<NotLoaded>() && !is_own(process) => {}
+            result => return result,
+        }
+    }
+    let copy = LibraryCopy::make(process, &library)?;
+    jvm.load(&copy.path(), options)
+}
+
+/// Refuses what is no library at all: a JVM that tries to load it may lose the guards of its stacks.
+fn check_library(path: &Path) -> anyhow::Result<()> {
+    let mut magic = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_err() || magic != *b"\x7fELF" {
+        bail!("{} is no library", path.display());
+    }
+    Ok(())
+}
+
+/// True if the process is of this program's user.
+fn is_own(process: &Process) -> bool {
+    rustix::process::geteuid().as_raw() == process.user
 }
 
 /// What HotSpot refuses an agent that comes later.

@@ -2,15 +2,18 @@
 //!
 //! Where an agent with a command channel is there already, and has no trace under way, it records, and stays.
 
-use super::attach::{Attach, attach};
+use super::attach::{attach, named};
 use super::ctl::{ended_text, some_time};
 use crate::agent::{AgentOptions, absolute};
+use crate::attach::Jvm;
+use crate::parcel::Parcel;
+use crate::process::Process;
 use crate::{SOUND, Streams, TRUNCATED};
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jtrail_control::{
-    Answer, Client, ClientError, Command, Destination, EndReason, Ended, Incoming, Notice, Start,
-    State,
+    self as control, Answer, Client, ClientError, Command, EndReason, Ended, Incoming, Notice,
+    Start, State,
 };
 use jtrail_options::OutputFormat;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -26,6 +29,8 @@ const TICK: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_secs(1);
 /// How long each answer is waited for: the end of a trace is written by then, and classes are as they were.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How long an agent stays whose client is gone: see the option `linger`.
+const LINGER: &str = "5s";
 /// How long the agent may take to open its channel.
 const CHANNEL: Duration = Duration::from_secs(10);
 
@@ -33,7 +38,8 @@ const CHANNEL: Duration = Duration::from_secs(10);
 ///
 /// The recording ends after --for, at Ctrl-C, when the program ends, or when another client stops it; the file is whole in each case. If the program has an
 /// agent already (with a command channel, and without a trace under way), that one records, and stays; then only file, format,
-/// events, include and exclude can be chosen.
+/// events, include and exclude can be chosen. An agent that came for this leaves by itself when this command is killed. Where the JVM has a
+/// file system of its own (a container, a private /tmp), the trace is written there and moved to its place at the end.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM
@@ -72,23 +78,28 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     if value("format").as_deref() == Some("none") {
         bail!("--format: there would be nothing to write");
     }
-    let control = value("control").map(|path| path.replace("%p", &args.pid.to_string()));
-    let connect = || match &control {
-        Some(path) => Client::of_socket(Path::new(path), PATIENCE),
-        None => Client::of_process(args.pid, PATIENCE),
+    let process = Process::find(args.pid)?;
+    let control = value("control").map(|path| path.replace("%p", &process.own_pid.to_string()));
+    let connect = || {
+        let found = Client::of_process(args.pid, PATIENCE);
+        match (&control, found) {
+            (Some(path), Err(_)) => Client::of_socket(Path::new(path), PATIENCE),
+            (_, found) => found,
+        }
     };
+    let mut target = Destination::of(process);
     let (mut client, is_ours) = match connect() {
         Ok(mut client) => {
-            start(&mut client, &options)?;
+            start(&mut client, &options, &mut target)?;
             (client, false)
         }
         Err(_) => {
-            let ours = Attach {
-                pid: args.pid,
-                agent: args.agent,
-                options,
-            };
-            attach(ours)?;
+            if value("linger").is_none() {
+                options.pairs.push(("linger".to_owned(), LINGER.to_owned()));
+            }
+            let jvm = Jvm::find(args.pid)?;
+            let mut name_of = |key: &str, path: &str| target.name_of(key, path);
+            attach(&jvm, args.agent, options, &mut name_of)?;
             (patiently(connect)?, true)
         }
     };
@@ -106,18 +117,75 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             )?;
         }
     }
-    let ended = recording.ended.ok_or_else(|| match result {
-        Err(error) => anyhow!("the recording broke off: {error}"),
-        Ok(()) => anyhow!("the recording broke off"),
-    })?;
-    let file = ended.trace.file.as_deref().unwrap_or("a client");
-    writeln!(streams.err, "jtrail: {}", ended_text(file, &ended))?;
+    // Also of a JVM that was killed: what there is can be recovered.
+    let fetched = target.fetch();
+    let Some(ended) = recording.ended else {
+        let mut why = "the recording broke off".to_owned();
+        if let Err(error) = result {
+            why += &format!(": {error}");
+        }
+        if let Err(error) = fetched {
+            why += &format!("; {error:#}");
+        }
+        bail!(why);
+    };
+    let file = ended.trace.file.as_deref();
+    let file = file.map_or_else(|| "a client".to_owned(), |file| target.shown(file));
+    fetched?;
+    writeln!(streams.err, "jtrail: {}", ended_text(&file, &ended))?;
     match recording.failure {
         None => Ok(SOUND),
         Some(why) => {
             writeln!(streams.err, "jtrail: {file}: the trace breaks off: {why}")?;
             Ok(TRUNCATED)
         }
+    }
+}
+
+/// Where the trace is to be.
+struct Destination {
+    process: Process,
+    /// Where the JVM can't write there, it writes into this.
+    parcel: Option<Parcel>,
+}
+
+impl Destination {
+    fn of(process: Process) -> Self {
+        Self {
+            process,
+            parcel: None,
+        }
+    }
+
+    /// What the JVM calls a path that an option names.
+    fn name_of(&mut self, key: &str, path: &str) -> anyhow::Result<String> {
+        match named(&self.process, key, path) {
+            Err(_) if key == "file" => {
+                let path = Path::new(path);
+                let folder = path.parent().unwrap_or(Path::new("/"));
+                let text = folder
+                    .to_str()
+                    .ok_or_else(|| anyhow!("{} is not UTF-8", path.display()))?;
+                let parcel = Parcel::make(&self.process, Path::new(&text.replace("%%", "%")))?;
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = parcel.name_of(&name);
+                self.parcel = Some(parcel);
+                Ok(name)
+            }
+            result => result,
+        }
+    }
+
+    /// A file that the JVM has written, as this program finds it in the end.
+    fn shown(&self, file: &str) -> String {
+        match &self.parcel {
+            Some(parcel) => parcel.destination(file),
+            None => self.process.shown(file),
+        }
+    }
+
+    fn fetch(&self) -> anyhow::Result<()> {
+        self.parcel.as_ref().map_or(Ok(()), Parcel::fetch)
     }
 }
 
@@ -136,7 +204,11 @@ fn patiently(connect: impl Fn() -> Result<Client, ClientError>) -> anyhow::Resul
 }
 
 /// Has an agent that is there begin a trace.
-fn start(client: &mut Client, options: &AgentOptions) -> anyhow::Result<()> {
+fn start(
+    client: &mut Client,
+    options: &AgentOptions,
+    target: &mut Destination,
+) -> anyhow::Result<()> {
     match client.call(Command::Status, |_| Ok(()))? {
         Answer::Status(status) if status.state != State::Idle => {
             bail!("an agent is there, and a trace is under way; stop it first (jtrail ctl)")
@@ -144,7 +216,7 @@ fn start(client: &mut Client, options: &AgentOptions) -> anyhow::Result<()> {
         _ => {}
     }
     let mut start = Start {
-        to: Some(Destination::File),
+        to: Some(control::Destination::File),
         ..Start::default()
     };
     for (key, value) in &options.pairs {
@@ -154,7 +226,7 @@ fn start(client: &mut Client, options: &AgentOptions) -> anyhow::Result<()> {
                 let here = here
                     .to_str()
                     .ok_or_else(|| anyhow!("the current directory's name is not UTF-8"))?;
-                start.file = Some(absolute(here, value));
+                start.file = Some(target.name_of("file", &absolute(here, value))?);
             }
             "format" => {
                 let format = OutputFormat::parse(value);
@@ -162,7 +234,7 @@ fn start(client: &mut Client, options: &AgentOptions) -> anyhow::Result<()> {
             }
             "events" => start.events = Some(value.clone()),
             "include" | "exclude" => start.patterns.push((key == "include", value.clone())),
-            "server" | "control" => {}
+            "server" | "control" | "linger" => {}
             _ => bail!(
                 "--{key}: an agent is there already, for which only file, format, events, include and exclude can be chosen"
             ),

@@ -3,6 +3,7 @@
 mod show;
 
 use crate::agent::absolute;
+use crate::process::Process;
 use crate::{FAILED, SOUND, Streams};
 use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
@@ -141,8 +142,11 @@ pub(super) fn some_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let command = command(args.action)?;
+    let mut command = command(args.action)?;
     let mut client = args.agent.connect()?;
+    if let Some(pid) = client.pid() {
+        name_for(&Process::find(pid)?, &mut command)?;
+    }
     let answer = match client.call(command, |_| Ok(())) {
         Ok(answer) => answer,
         Err(ClientError::Refused(failure)) if args.json => {
@@ -234,6 +238,25 @@ pub(super) fn start(wishes: &[String]) -> anyhow::Result<Start> {
         }
     }
     Ok(start)
+}
+
+/// Names the command's file as the agent's process does.
+///
+/// # Errors
+/// It is another file there.
+fn name_for(process: &Process, command: &mut Command) -> anyhow::Result<()> {
+    let file = match command {
+        Command::Start(Start { file, .. })
+        | Command::Rotate { file }
+        | Command::Save { file }
+        | Command::Snapshot { file, .. } => file,
+        _ => return Ok(()),
+    };
+    if let Some(file) = file {
+        let name = process.name_of(file);
+        *file = name.ok_or_else(|| anyhow!("{}", process.elsewhere(file)))?;
+    }
+    Ok(())
 }
 
 /// A file's name for the agent, which may have another current directory.

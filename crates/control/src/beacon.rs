@@ -1,0 +1,163 @@
+//! How clients find the agent of a process: a file in memory that the process holds open.
+//!
+//! `/proc/PID/fd` shows it to the process's user and to root, and to nobody else, wherever they look from: it depends neither on
+//! the environment of either side nor on their PID, mount or network namespaces, and the JVM does nothing for it. The file's name is
+//! [`NAME`]; its first line is `jtrail VERSION`, and the rest the path of the socket as the process sees it, or nothing.
+
+use crate::folder::{about, above};
+use rustix::fs::{self, MemfdFlags, Mode, OFlags};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Name of the file in memory.
+const NAME: &str = "jtrail-agent";
+/// What `/proc/PID/fd` calls it.
+const LINK: &str = "/memfd:jtrail-agent (deleted)";
+/// Begin of the first line.
+const HEAD: &str = "jtrail ";
+/// Most bytes that are read of one: a path and a version.
+const LONGEST: u64 = 16 << 10;
+
+/// Says where this process's agent listens, as long as it is held.
+#[derive(Debug)]
+pub struct Beacon(#[expect(dead_code, reason = "held open, for /proc/PID/fd to show")] OwnedFd);
+
+impl Beacon {
+    /// Lets clients find the agent of that version. Without a socket, they learn that there is an agent.
+    ///
+    /// # Errors
+    /// The system makes no files in memory, or the socket's folder is gone.
+    pub fn light(version: &str, socket: Option<&Path>) -> io::Result<Self> {
+        let file = fs::memfd_create(NAME, MemfdFlags::CLOEXEC)?;
+        let mut content = format!("{HEAD}{version}\n").into_bytes();
+        if let Some(socket) = socket {
+            // Absolute and without links: these would lead a client to its own folders.
+            let folder = above(socket).canonicalize()?;
+            let name = socket.file_name().unwrap_or_default();
+            content.extend(folder.join(name).into_os_string().into_vec());
+        }
+        let mut file = File::from(file);
+        file.write_all(&content)?;
+        Ok(Self(file.into()))
+    }
+}
+
+/// What a process says of its agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sighting {
+    /// The agent's version.
+    pub version: String,
+    /// Its socket, by the name that the process has for it. None if no client may come.
+    pub socket: Option<PathBuf>,
+    /// No other agent has this one, as long as it is there.
+    pub identity: u64,
+}
+
+/// The agents in a process: one, none, or for a moment two, when one leaves and another comes.
+///
+/// # Errors
+/// There is no such process, or it is another user's.
+pub fn sight(pid: u32) -> io::Result<Vec<Sighting>> {
+    let folder = PathBuf::from(format!("/proc/{pid}/fd"));
+    let failed =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+    let mut all = Vec::new();
+    for entry in folder.read_dir().map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        // A descriptor may be closed while we look.
+        if std::fs::read_link(&path).is_ok_and(|link| link == Path::new(LINK))
+            && let Ok(Some(found)) = read(&path)
+        {
+            all.push(found);
+        }
+    }
+    Ok(all)
+}
+
+fn read(path: &Path) -> io::Result<Option<Sighting>> {
+    let file = File::open(path)?;
+    let identity = file.metadata()?.ino();
+    let mut content = Vec::new();
+    file.take(LONGEST).read_to_end(&mut content)?;
+    Ok(parse(&content).map(|(version, socket)| Sighting {
+        version,
+        socket,
+        identity,
+    }))
+}
+
+fn parse(content: &[u8]) -> Option<(String, Option<PathBuf>)> {
+    let content = content.strip_prefix(HEAD.as_bytes())?;
+    let end = content.iter().position(|byte| *byte == b'\n')?;
+    let version = String::from_utf8_lossy(&content[..end]).into_owned();
+    let socket = &content[end + 1..];
+    let socket = (!socket.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(socket)));
+    Some((version, socket))
+}
+
+/// A path of a process's own file system, as others see it.
+pub fn within(pid: u32, path: &Path) -> PathBuf {
+    let mut seen = OsString::from(format!("/proc/{pid}/root"));
+    if !path.has_root() {
+        seen.push("/");
+    }
+    seen.push(path);
+    seen.into()
+}
+
+/// Opens a folder to reach what is in it, whatever the length of its path: `/proc/self/fd/N/NAME`.
+pub(crate) fn open_folder(folder: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::PATH;
+    fs::open(folder, flags, Mode::empty()).map_err(about(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::folder;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn it_is_seen_as_long_as_it_is_held() {
+        let own = std::process::id();
+        let base = folder();
+        let real = base.path().canonicalize().expect("there");
+        symlink(&real, real.join("link")).expect("a link");
+        let seen = |version: &str| {
+            let all = sight(own).expect("our own process");
+            let mut all = all.into_iter().filter(|found| found.version == version);
+            all.next().map(|found| found.socket)
+        };
+        let first = Beacon::light("1.test", Some(&real.join("link/1.sock"))).expect("made");
+        assert_eq!(seen("1.test"), Some(Some(real.join("1.sock"))));
+        drop(first);
+        assert_eq!(seen("1.test"), None);
+        let second = Beacon::light("2.test", None).expect("made");
+        assert_eq!(seen("2.test"), Some(None));
+        drop(second);
+        Beacon::light("3.test", Some(&real.join("none/1.sock"))).expect_err("no folder");
+    }
+
+    #[test]
+    fn what_is_no_beacon_is_passed_over() {
+        for wrong in ["", "jtrail 1", "other 1\n/a"] {
+            assert_eq!(parse(wrong.as_bytes()), None, "{wrong}");
+        }
+        let right = parse(b"jtrail 1\n/a\nb").expect("right");
+        assert_eq!(right, ("1".to_owned(), Some(PathBuf::from("/a\nb"))));
+    }
+
+    #[test]
+    fn paths_of_a_process() {
+        assert_eq!(
+            within(7, Path::new("/tmp/a")),
+            Path::new("/proc/7/root/tmp/a")
+        );
+        assert_eq!(within(7, Path::new("a")), Path::new("/proc/7/root/a"));
+    }
+}
