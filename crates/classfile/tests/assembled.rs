@@ -2,7 +2,9 @@
 
 mod support;
 
-use jtrail_classfile::{Class, Hooks, Inserted, LeftOut, LineProbe, Method, Probes, Refusal, instrument};
+use jtrail_classfile::{
+    Class, Hooks, Inserted, LeftOut, LineProbe, Method, Probes, Refusal, instrument,
+};
 use support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
 use support::{Jdk, Kinds, Program, RECORDER};
 
@@ -656,13 +658,21 @@ fn compiled_up_to() {
     let (len, inserted) = outcome(&bytes, usize::MAX, calls);
     assert_eq!((len, inserted.unwrap().reduced), (old + 13, None));
     let (len, inserted) = outcome(&bytes, len, calls);
-    assert_eq!((len, inserted.unwrap().reduced), (old + 13, None), "up to the limit");
+    assert_eq!(
+        (len, inserted.unwrap().reduced),
+        (old + 13, None),
+        "up to the limit"
+    );
     let refusal = Refusal::NeverCompiled(old + 12);
     assert_eq!(outcome(&bytes, old + 12, calls), (old, Err(refusal)));
     let refusal = Refusal::NeverCompiled(old);
     assert_eq!(outcome(&bytes, old, calls), (old, Err(refusal)));
     let (len, inserted) = outcome(&bytes, old - 1, calls);
-    assert_eq!((len, inserted.unwrap().reduced), (old + 13, None), "huge before");
+    assert_eq!(
+        (len, inserted.unwrap().reduced),
+        (old + 13, None),
+        "huge before"
+    );
 
     let (len, inserted) = outcome(&bytes, old + 13, all(1));
     let inserted = inserted.unwrap();
@@ -671,7 +681,10 @@ fn compiled_up_to() {
     assert_eq!(inserted.lines, [LineProbe::LeftOut(LeftOut::Reduced)]);
 
     let (len, inserted) = outcome(&build("<clinit>", 100, false), old, all(1));
-    assert!(len > old && inserted.unwrap().reduced.is_none(), "runs once");
+    assert!(
+        len > old && inserted.unwrap().reduced.is_none(),
+        "runs once"
+    );
     let (len, inserted) = outcome(&build("<clinit>", 100, true), old + 4, calls);
     let refusal = Refusal::NeverCompiled(old + 4);
     assert_eq!((len, inserted), (old + 4, Err(refusal)), "has a loop");
