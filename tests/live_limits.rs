@@ -1,5 +1,5 @@
 //! Methods that would grow over 8,000 bytes, and that the JVM would then never compile: they stay as they are, or get the hooks of
-//! their calls alone, and the trace and a line on standard error say so. And memory for classes that is used up while they have hooks.
+//! their calls alone, and the trace and a line on standard error say so.
 
 use crate::common::{Traced, VERSIONS, traced};
 use crate::source;
@@ -177,68 +177,5 @@ fn calls_are_traced_where_lines_are_too_many() {
         assert_eq!(start.trace.calls["Start.<clinit>()V"], 1, "{context}");
         assert!(named(&start).is_empty(), "{context}");
         assert!(told(&start.output).is_empty(), "{context}");
-    }
-}
-
-/// Loads itself anew and keeps it, until there is no room for more.
-const FULL: &str = r#"
-import java.util.ArrayList;
-import java.util.List;
-
-public class Full extends ClassLoader {
-    public static void main(String[] args) throws Exception {
-        byte[] bytes = Full.class.getResourceAsStream("Full.class").readAllBytes();
-        List<Object> kept = new ArrayList<>();
-        try {
-            while (true) {
-                Full loader = new Full();
-                kept.add(Class.forName("Full", true, loader.define(bytes)));
-            }
-        } catch (OutOfMemoryError e) {
-            kept = null;
-            System.out.println(e.getMessage());
-        }
-    }
-
-    ClassLoader define(byte[] bytes) {
-        defineClass("Full", bytes, 0, bytes.length);
-        return this;
-    }
-
-    @Override
-    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-        Class<?> own = findLoadedClass(name);
-        return own != null ? own : super.loadClass(name, resolve);
-    }
-}
-"#;
-
-#[test]
-fn memory_for_classes_is_used_up() {
-    let folder = temp_dir();
-    source::compile("Full", FULL, folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
-        let context = format!("JDK {}", jdk.feature);
-        let run = Run::new(&jdk, "Full")
-            .class_path(folder.path())
-            .jvm_arg("-XX:MaxMetaspaceSize=16m");
-        let bare = run.clone().output();
-        assert_eq!(bare.stdout, "Metaspace\n", "{context}");
-        let full = traced(run, "format=binary,include=Full");
-        full.output.assert_exit(0);
-        full.trace.assert_sound(&full.output);
-        assert_eq!(full.output.stdout, bare.stdout, "{context}");
-        let told = told(&full.output);
-        let (begin, end) = (
-            "jtrail: the JVM is out of Metaspace; hooks have made its classes ",
-            " KB larger: raise -XX:MaxMetaspaceSize, or include fewer classes",
-        );
-        let line = told.iter().find_map(|line| line.strip_prefix(begin));
-        let kilobytes = line.and_then(|line| line.strip_suffix(end));
-        let kilobytes: u64 = kilobytes
-            .and_then(|number| number.parse().ok())
-            .unwrap_or_else(|| panic!("{context}: {}", full.output));
-        assert!(kilobytes > 0, "{context}");
-        assert_eq!(told.len(), 1, "{context}: {told:?}");
     }
 }

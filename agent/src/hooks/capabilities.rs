@@ -91,8 +91,6 @@ pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capa
             Capability::GenerateResourceExhaustionHeapEvents,
             "tell that it is out of memory",
         )?;
-    } else if rewrites(options) {
-        wishes.like(Capability::GenerateResourceExhaustionHeapEvents);
     }
     if events.contains(Events::MONITORS) {
         wishes.need(Capability::GenerateMonitorEvents, "tell of monitors")?;

@@ -126,7 +126,7 @@ fn callbacks(options: &Options) -> Callbacks {
     if request::is_wanted(options) {
         callbacks.data_dump_request(request::requested);
     }
-    if exhausted::is_told(options) || rewrites(options) {
+    if exhausted::is_told(options) {
         callbacks.resource_exhausted(exhausted::exhausted);
     }
     if events.contains(Events::MONITORS) {
@@ -171,9 +171,6 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     let callbacks = callbacks(options);
     let set = agent.jvmti.set_callbacks(&callbacks);
     set.map_err(|e| e.to_string())?;
-    if rewrites(options) {
-        let _ = agent.jvmti.enable(Event::ResourceExhausted); // without it, a line on standard error is missing
-    }
     for event in events {
         agent.jvmti.enable(event).map_err(|e| e.to_string())?;
     }

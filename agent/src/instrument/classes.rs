@@ -23,7 +23,7 @@ use jtrail_classfile::{Class, Hooks, LargeNumbers, Method, SuperMarks, instrumen
 use jtrail_options::{ClassVerdict, Events};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// All classes that the trace may have to name.
@@ -48,8 +48,6 @@ pub(crate) struct Classes {
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
     handlers: Handlers,
     huge: Huge,
-    /// By how many bytes hooks have made class files larger.
-    added_bytes: AtomicU64,
     pub(crate) changes: Changes,
     /// Whether classes get their handlers of `Throwable` apart; see [`Self::apart`].
     sets_apart: OnceLock<bool>,
@@ -154,11 +152,6 @@ impl Classes {
         entry.is_some_and(|entry| entry.loaded)
     }
 
-    /// Returns by how many bytes hooks have made class files larger.
-    pub(crate) fn added_bytes(&self) -> u64 {
-        self.added_bytes.load(Ordering::Relaxed)
-    }
-
     /// Whether any class has hooks.
     pub(crate) fn have_hooks(&self) -> bool {
         !self.hooked.lock().is_empty()
@@ -218,10 +211,6 @@ impl Classes {
             .filter(|_| is_candidate)
             .and_then(|class| self.rewrite_chosen(agent, loader, &class, again));
         let rewritten = rewritten.or(special);
-        if let Some(rewritten) = &rewritten {
-            let added = rewritten.len().saturating_sub(bytes.len()) as u64;
-            self.added_bytes.fetch_add(added, Ordering::Relaxed);
-        }
         if let Some(name) = name
             && (again || rewritten.is_some())
         {
