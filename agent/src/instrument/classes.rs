@@ -5,6 +5,7 @@
 
 use super::changes::Changes;
 use super::handlers::{FrameMethod, Handlers};
+use super::huge::Huge;
 use super::known::Known;
 use super::lines::LineCounters;
 use super::loader::{Loader, Loaders, Watched};
@@ -46,6 +47,7 @@ pub(crate) struct Classes {
     /// For stacks: what is known of each method seen there.
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
     handlers: Handlers,
+    huge: Huge,
     pub(crate) changes: Changes,
     /// Whether classes get their handlers of `Throwable` apart; see [`Self::apart`].
     sets_apart: OnceLock<bool>,
@@ -288,6 +290,7 @@ impl Classes {
                 true => LargeNumbers::Constant,
                 false => LargeNumbers::Computed,
             },
+            compiled_up_to: self.huge.limit(),
             ..hooks_of(agent)
         };
         let result = instrument(class, &hooks, |at, _| plan.probes[at]);
@@ -319,11 +322,18 @@ impl Classes {
                     if plan.probes[*at].allocations.is_some() {
                         tell_reduced(agent, &name, method, inserted);
                     }
+                    if let Some(refusal) = &inserted.reduced {
+                        let lack = "has hooks for its calls alone";
+                        let (class, method) = (class_name(&name), full_name(method));
+                        self.huge.tell(&class, &method, lack, refusal);
+                    }
                     included += u64::from(plan.is_included(*at));
                 }
                 Err(refusal) if plan.is_new => {
                     let method = full_name(&class.methods()[*at]);
                     uncovered(agent, &name, &method, &refusal.to_string());
+                    let class = class_name(&name);
+                    self.huge.tell(&class, &method, "has no hooks", refusal);
                 }
                 Err(_) => {}
             }

@@ -3,6 +3,7 @@
 mod changes;
 mod classes;
 mod handlers;
+mod huge;
 mod known;
 pub(crate) mod lines;
 mod loader;

@@ -4,13 +4,14 @@
 //! takes on Intel processors (docs/performance.md). From 20 on, HotSpot can do without (`-XX:+UseSystemMemoryBarrier`): who begins a
 //! safepoint has the kernel fence the others, by membarrier(2), which takes some microseconds. Hooks return far more often than safepoints begin.
 //!
-//! The agent sets that flag while the JVM starts, at the place that the JVM tells ([`Fields`]). Two things make that safe:
+//! The agent sets that flag while the JVM starts, at the place that the JVM tells ([`flags`]). Two things make that safe:
 //!
 //! - The kernel has to agree first, which takes it some 15 ms where a process has threads: a thread asks, beside the JVM's start.
 //! - HotSpot reads the flag where a thread comes back, and where a safepoint or handshake begins; both have to see the same. So it changes in the
 //!   middle of a safepoint, on the thread that began it. Code that was made before has its fences for ever, which does no harm: hooks are compiled later.
 
-use super::fields::{Fields, text_in, word, word_in};
+use super::fields::Fields;
+use super::flags;
 use crate::guard;
 use crate::writer::without_signals;
 use parking_lot::Mutex;
@@ -19,10 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 const FLAG: &CStr = c"UseSystemMemoryBarrier";
-/// More than any JVM has.
-const MOST_FLAGS: usize = 10_000;
-/// The lower bits of `_flags`: who set it last. 0 is nobody.
-const ORIGIN: c_int = 15;
 
 /// The thread that looks for the flag, and asks the kernel.
 #[derive(Default)]
@@ -32,8 +29,9 @@ impl Returns {
     /// Finds out whether the JVM has the flag, the command line does not name it, and the kernel agrees.
     pub(crate) fn want(&self) {
         let find = || {
-            let flag = Fields::find().and_then(|fields| place_of_flag(&fields));
-            flag.filter(|_| is_registered())
+            let flag = Fields::find().and_then(|fields| flags::find(&fields, FLAG));
+            let flag = flag.filter(|flag| flag.is_default && is_registered());
+            flag.map(|flag| flag.value)
         };
         let find = move || guard::run_thread("the question for fences", find);
         let name = "jtrail fences".to_owned();
@@ -48,24 +46,6 @@ impl Returns {
         if let Some(flag) = thread.and_then(|thread| thread.join().ok().flatten()) {
             at_safepoint(&|| flag.store(true, Ordering::SeqCst));
         }
-    }
-}
-
-/// The flag, if nobody has set it.
-fn place_of_flag(fields: &Fields) -> Option<&'static AtomicBool> {
-    let of_flag = |name| fields.place(&[c"JVMFlag"], name);
-    let (name, address, state) = (of_flag(c"_name")?, of_flag(c"_addr")?, of_flag(c"_flags")?);
-    let stride = fields.size_of(c"JVMFlag")?;
-    // SAFETY: the JVM tells that these are its flags, how many there are, and what one has where. The last ones have no name.
-    unsafe {
-        let first = std::ptr::with_exposed_provenance::<u8>(word(of_flag(c"flags")?));
-        let count = word(of_flag(c"numFlags")?).min(MOST_FLAGS);
-        let flag = (0..count)
-            .map(|number| first.add(number * stride))
-            .find(|flag| text_in(*flag, name) == Some(FLAG))?;
-        let state = flag.add(state).cast::<c_int>().read();
-        let place = std::ptr::with_exposed_provenance::<AtomicBool>(word_in(flag, address));
-        (state & ORIGIN == 0 && !place.is_null()).then(|| &*place)
     }
 }
 

@@ -32,10 +32,12 @@
 
 mod barrier;
 mod fields;
+mod flags;
 mod gc;
 mod sizes;
 
 pub(crate) use barrier::Returns;
+pub(crate) use flags::leaves_huge_methods_alone;
 pub(crate) use gc::{Collection, GcCounters};
 
 use std::ops::Range;

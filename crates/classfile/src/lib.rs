@@ -127,6 +127,9 @@ pub enum Refusal {
     /// The JVM takes no method over 65,535 bytes.
     #[error("the method would grow over 64 KiB")]
     CodeTooLarge,
+    /// The method would grow beyond [`Hooks::compiled_up_to`], over which the JVM compiles no method.
+    #[error("with hooks it would be over {0} bytes, and the JVM compiles no such method")]
+    NeverCompiled(usize),
     /// Over 65,535 exception table entries, attributes or stack slots.
     #[error("the method has no room for another {0}")]
     TableFull(&'static str),

@@ -43,6 +43,9 @@ pub struct Hooks<'a> {
     pub trigger_leave_by_exception: &'a str,
     /// How probes push numbers beyond 16 bits.
     pub large_numbers: LargeNumbers,
+    /// The most bytes of code that the JVM compiles, if there is such a limit. A method that is not above it
+    /// does not grow beyond it, but for a `<clinit>` without loops: that runs once, and never long.
+    pub compiled_up_to: Option<usize>,
 }
 
 /// How a probe pushes a number beyond 16 bits.
@@ -76,6 +79,7 @@ impl Hooks<'static> {
         trigger_leave: "triggerLeave",
         trigger_leave_by_exception: "triggerLeaveByException",
         large_numbers: LargeNumbers::Constant,
+        compiled_up_to: None,
     };
     /// Those of calls that look at the clock only where it has ticked.
     pub const JTRAIL_TICK: Self = Hooks {

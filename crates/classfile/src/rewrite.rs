@@ -17,8 +17,8 @@ use crate::relocate::*;
 
 /// Puts probes into methods, for each those that `probes_of` asks for.
 ///
-/// A method that has no room for all its probes (or is too complex for them) gets the ones around calls, if it was to
-/// have these; [`Inserted::reduced`] tells so.
+/// A method that has no room for all its probes (or is too complex for them, or would no longer be compiled) gets the ones
+/// around calls, if it was to have these; [`Inserted::reduced`] tells so.
 ///
 /// # Errors
 /// Only if a hook's name is too long for a class file. Methods that cannot be rewritten are listed in
@@ -39,6 +39,7 @@ pub fn instrument(
         pool: PoolEditor::new(&class.pool),
         owner: hooks.class,
         large_numbers: hooks.large_numbers,
+        compiled_up_to: hooks.compiled_up_to,
         hooks: methods.map(|(name, descriptor)| (name, descriptor, None)),
         layout: Layout::new(hooks.hands_over_arrays),
         out: Vec::with_capacity(class.bytes.len() + class.bytes.len() / 4),
@@ -70,6 +71,7 @@ pub(crate) struct Rewriter<'r, 'a> {
     pub(crate) pool: PoolEditor<'r, 'a>,
     owner: &'r str,
     large_numbers: LargeNumbers,
+    compiled_up_to: Option<usize>,
     /// The hooks' names and descriptors, and their pool indices once they are needed.
     hooks: [(&'r str, &'static str, Option<u16>); 15],
     pub(crate) layout: Layout,
@@ -340,6 +342,12 @@ impl Rewriter<'_, '_> {
         let len = self.out.len() - start;
         if len > MAX_CODE {
             return Err(Refusal::CodeTooLarge);
+        }
+        if let Some(limit) = self.compiled_up_to
+            && (old.len()..len).contains(&limit)
+            && !method.runs_once()
+        {
+            return Err(Refusal::NeverCompiled(limit));
         }
         put_u4(&mut self.out, start - 4, len as u32);
         self.exception_table(exceptions, &handlers)?;

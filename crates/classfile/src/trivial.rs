@@ -24,19 +24,43 @@ impl Method<'_> {
         }
         pc == code.bytes.len()
     }
+
+    /// Returns true if the method is a static initializer without loops: each of its instructions runs once at most.
+    pub(crate) fn runs_once(&self) -> bool {
+        let Some(code) = &self.code else { return false };
+        if self.name != b"<clinit>" {
+            return false;
+        }
+        let mut pc = 0;
+        while let Some(len) = length(code.bytes, pc) {
+            if jumps_back(code.bytes, pc) {
+                return false;
+            }
+            pc += len;
+        }
+        true
+    }
 }
 
 /// Whether an instruction neither calls, nor locks, nor jumps back.
 fn goes_forward(code: &[u8], pc: usize) -> bool {
+    match code[pc] {
+        INVOKEVIRTUAL..=INVOKEDYNAMIC | MONITORENTER | MONITOREXIT | JSR | JSR_W => false,
+        _ => !jumps_back(code, pc),
+    }
+}
+
+/// Returns true unless the instruction only goes on or jumps forward.
+fn jumps_back(code: &[u8], pc: usize) -> bool {
     let is_ahead = |target: Option<usize>| target.is_some_and(|target| target > pc);
     match code[pc] {
-        INVOKEVIRTUAL..=INVOKEDYNAMIC | MONITORENTER | MONITOREXIT | JSR | JSR_W | RET => false,
-        op if is_jump(op) => is_ahead(jump_target(code, pc)),
+        RET => true,
+        op if is_jump(op) => !is_ahead(jump_target(code, pc)),
         op if is_switch(op) => {
             let mut offsets = switch_offsets(code, pc);
-            offsets.all(|at| is_ahead(jump(code, pc, i4_at(code, at))))
+            offsets.any(|at| !is_ahead(jump(code, pc, i4_at(code, at))))
         }
-        _ => true,
+        _ => false,
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod support;
 
-use jtrail_classfile::{Class, Inserted, LeftOut, LineProbe, Method, Probes, Refusal, instrument};
+use jtrail_classfile::{
+    Class, Hooks, Inserted, LeftOut, LineProbe, Method, Probes, Refusal, instrument,
+};
 use support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
 use support::{Jdk, Kinds, Program, RECORDER};
 
@@ -621,6 +623,71 @@ fn all(first: u32) -> Probes {
         allocations: Some(first),
         ..Probes::NONE
     }
+}
+
+/// A method does not grow beyond what the JVM compiles; one that is beyond, and one that runs once, do.
+#[test]
+fn compiled_up_to() {
+    // Calls take 13 bytes: two probes of 4, and a handler that ends with a throw.
+    let build = |name: &str, nops: usize, loops: bool| {
+        let mut class = ClassAsm::new(61, "Huge", "java/lang/Object");
+        let mut code = CodeAsm::new(0, 0);
+        let class_name = class.class("Huge");
+        code.nops(nops).op2(op::NEW, class_name).op(&[op::POP]);
+        if loops {
+            code.op(&[op::ICONST_0, op::IFNE, 0xff, 0xff]);
+        }
+        code.op(&[op::RETURN]);
+        let table = [&1u16.to_be_bytes()[..], &[0; 4]].concat();
+        code.attributes.push(("LineNumberTable".into(), table));
+        class.method(PUBLIC | STATIC, name, "()V", Some(code));
+        class.finish()
+    };
+    let outcome = |bytes: &[u8], limit: usize, probes: Probes| {
+        let class = Class::parse(bytes).unwrap();
+        let hooks = Hooks {
+            compiled_up_to: Some(limit),
+            ..RECORDER
+        };
+        let mut rewritten = instrument(&class, &hooks, |_, _| probes).unwrap();
+        let len = Class::parse(&rewritten.bytes).unwrap().methods()[0].code_len();
+        (len, rewritten.outcomes.remove(0).1)
+    };
+    let bytes = build("f", 100, false);
+    let (old, calls) = (105, Probes::calls(Some(1)));
+    let (len, inserted) = outcome(&bytes, usize::MAX, calls);
+    assert_eq!((len, inserted.unwrap().reduced), (old + 13, None));
+    let (len, inserted) = outcome(&bytes, len, calls);
+    assert_eq!(
+        (len, inserted.unwrap().reduced),
+        (old + 13, None),
+        "up to the limit"
+    );
+    let refusal = Refusal::NeverCompiled(old + 12);
+    assert_eq!(outcome(&bytes, old + 12, calls), (old, Err(refusal)));
+    let refusal = Refusal::NeverCompiled(old);
+    assert_eq!(outcome(&bytes, old, calls), (old, Err(refusal)));
+    let (len, inserted) = outcome(&bytes, old - 1, calls);
+    assert_eq!(
+        (len, inserted.unwrap().reduced),
+        (old + 13, None),
+        "huge before"
+    );
+
+    let (len, inserted) = outcome(&bytes, old + 13, all(1));
+    let inserted = inserted.unwrap();
+    assert_eq!(len, old + 13, "calls only");
+    assert_eq!(inserted.reduced, Some(Refusal::NeverCompiled(old + 13)));
+    assert_eq!(inserted.lines, [LineProbe::LeftOut(LeftOut::Reduced)]);
+
+    let (len, inserted) = outcome(&build("<clinit>", 100, false), old, all(1));
+    assert!(
+        len > old && inserted.unwrap().reduced.is_none(),
+        "runs once"
+    );
+    let (len, inserted) = outcome(&build("<clinit>", 100, true), old + 4, calls);
+    let refusal = Refusal::NeverCompiled(old + 4);
+    assert_eq!((len, inserted), (old + 4, Err(refusal)), "has a loop");
 }
 
 /// A method that has no room for all its probes is made as if only those around calls had been asked for.
