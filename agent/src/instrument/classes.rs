@@ -5,6 +5,7 @@
 
 use super::changes::Changes;
 use super::handlers::{FrameMethod, Handlers};
+use super::initiating::{InitiatingLoaders, Origin};
 use super::known::Known;
 use super::lines::LineCounters;
 use super::loader::{Loader, Loaders, Watched};
@@ -30,6 +31,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Classes {
     loaders: Loaders,
     watched: Watched,
+    initiating: InitiatingLoaders,
     /// Whether the hook is there, so that classes can be rewritten.
     has_hook: AtomicBool,
     /// Whether they are.
@@ -129,6 +131,7 @@ impl Classes {
                 .lock()
                 .retain(|(loader, _)| !gone.contains(loader));
             self.handlers.forget(&gone);
+            self.initiating.forget(&gone);
             self.forget_jmethods();
         }
         numbers
@@ -183,11 +186,12 @@ impl Classes {
     pub(crate) fn rewrite(
         &self,
         agent: &Agent,
-        loader: Loader,
+        origin: &Origin,
         name: Option<&str>,
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
+        let loader = origin.loader;
         // Most classes are none of ours: decide by the name, before anything is read.
         let is_candidate = name.is_none_or(|name| {
             self.may_get_hooks(agent, name, || self.verdict(agent, loader, name))
@@ -207,7 +211,7 @@ impl Classes {
         };
         let rewritten = class
             .filter(|_| is_candidate)
-            .and_then(|class| self.rewrite_chosen(agent, loader, &class, again));
+            .and_then(|class| self.rewrite_chosen(agent, origin, &class, again));
         let rewritten = rewritten.or(special);
         if let Some(name) = name
             && (again || rewritten.is_some())
@@ -260,10 +264,11 @@ impl Classes {
     fn rewrite_chosen(
         &self,
         agent: &Agent,
-        loader: Loader,
+        origin: &Origin,
         class: &Class<'_>,
         again: bool,
     ) -> Option<Vec<u8>> {
+        let loader = origin.loader;
         let name = class.name();
         let verdict = self.verdict(agent, loader, &name);
         if !self.may_get_hooks(agent, &name, || verdict) {
@@ -272,6 +277,13 @@ impl Classes {
         if let Some(reason) = never::class(&name) {
             if !reason.is_empty() && verdict != ClassVerdict::None {
                 uncovered(agent, &name, "", reason);
+            }
+            return None;
+        }
+        if let Err(reason) = self.initiating.verdict(agent, origin) {
+            let (_, is_new) = self.known.lock().loaded(agent, loader, class, &name);
+            if is_new {
+                uncovered(agent, &name, "", &reason);
             }
             return None;
         }

@@ -3,6 +3,7 @@
 mod changes;
 mod classes;
 mod handlers;
+mod initiating;
 mod known;
 pub(crate) mod lines;
 mod loader;
@@ -13,4 +14,5 @@ pub(crate) mod special;
 
 pub(crate) use classes::{Classes, class_name, has_triggers};
 pub(crate) use handlers::FrameMethod;
+pub(crate) use initiating::Origin;
 pub(crate) use loader::Loader;
