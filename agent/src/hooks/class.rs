@@ -52,7 +52,7 @@ pub(super) unsafe extern "system" fn file_load_hook(
         let (loader, origin) = unsafe {
             let number = agent.classes.loader(agent.jvmti, loader);
             agent.classes.watch(env, number, loader);
-            (number, Origin::new(env, number, loader))
+            (number, Origin::new(env, number, loader, redefined))
         };
         let again = !redefined.is_null();
         if agent.held().contains(Events::DETAILS) {
@@ -115,6 +115,10 @@ pub(super) unsafe extern "system" fn prepared(
         let Some(agent) = agent::get() else { return };
         // SAFETY: the callback's own references.
         unsafe { api::prepared(agent, env, class) };
+        if agent.classes.is_open() {
+            // SAFETY: likewise.
+            unsafe { agent.classes.prepared(agent, env, class) };
+        }
         if agent.held().contains(Events::HEAP) {
             // SAFETY: likewise.
             unsafe { agent.snapshots.classes.prepared(env, class) };

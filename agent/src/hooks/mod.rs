@@ -38,8 +38,8 @@ mod trigger;
 mod virtual_thread;
 
 use crate::agent::Agent;
-use crate::buffer::{ThreadBuffer, live};
 use crate::buffer::record::Code;
+use crate::buffer::{ThreadBuffer, live};
 use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event};

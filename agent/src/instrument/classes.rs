@@ -113,6 +113,25 @@ impl Classes {
         }
     }
 
+    /// A class was prepared: it may call hooks from now on.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `class` a live reference to a class.
+    pub(crate) unsafe fn prepared(&self, agent: &Agent, env: *mut JNIEnv, class: jclass) {
+        // SAFETY: the caller's promise.
+        let Ok(object) = (unsafe { agent.jvmti.class_loader(class) }) else {
+            return;
+        };
+        if !object.is_null() {
+            // SAFETY: likewise, and a local reference that the JVM just gave us.
+            unsafe {
+                let loader = self.loader(agent.jvmti, object);
+                let origin = Origin::new(env, loader, object, class);
+                self.initiating.prepared(agent, &origin);
+            }
+        }
+    }
+
     /// Whether it is time for [`Self::forget_gone`].
     pub(crate) fn is_look_due(&self) -> bool {
         self.known.lock().is_look_due()

@@ -9,6 +9,10 @@
 //! otherwise, runs anywhere, maybe with locks of the program that another thread waits for inside the loader. Once it has
 //! answered, the loader is not asked again, neither by us nor by the JVM.
 //!
+//! Before 18, the JVM also looks whether a class's protection domain may see what the loader has found, once for each domain,
+//! and takes the monitor of a loader that is not parallel-capable for that. So it is made to look when a class is prepared,
+//! or when it gets hooks later, rather than at its first hook ([`InitiatingLoaders::prepared`]).
+//!
 //! No lock of ours is held while a loader is asked. Threads that define the first classes of a loader at the same time each
 //! ask it. Nothing that a thread does while it asks is recorded: the program did not call the loader.
 
@@ -16,12 +20,12 @@ use super::loader::Loader;
 use crate::agent::Agent;
 use crate::buffer::tls;
 use crate::hooks::unrecorded;
-use crate::jni::{Answer, Hook, ask_loader, class_of, superclass_of, with_frame};
+use crate::jni::{Answer, Hook, ask_loader, class_of, resolve_for, superclass_of, with_frame};
 use crate::jvmti::Jvmti;
-use jni::sys::{JNIEnv, jobject};
+use jni::sys::{JNIEnv, jclass, jobject};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The class loader of a class that passes the load hook.
 #[derive(Clone, Copy)]
@@ -29,23 +33,36 @@ pub(crate) struct Origin {
     env: *mut JNIEnv,
     pub(super) loader: Loader,
     object: jobject,
+    /// The class, where it exists already; else null.
+    class: jclass,
 }
 
 impl Origin {
     /// # Safety
-    /// Until it is dropped, `env` is the running thread's environment, and `object` a live reference to `loader`, or null.
-    pub(crate) unsafe fn new(env: *mut JNIEnv, loader: Loader, object: jobject) -> Self {
+    /// Until it is dropped, `env` is the running thread's environment, `object` a live reference to `loader`, and `class` one to
+    /// a class of it; both may be null.
+    pub(crate) unsafe fn new(
+        env: *mut JNIEnv,
+        loader: Loader,
+        object: jobject,
+        class: jclass,
+    ) -> Self {
         Self {
             env,
             loader,
             object,
+            class,
         }
     }
 }
 
 /// What is known of each loader that was asked, or is being asked.
 #[derive(Default)]
-pub(super) struct InitiatingLoaders(Mutex<FxHashMap<Loader, State>>);
+pub(super) struct InitiatingLoaders {
+    states: Mutex<FxHashMap<Loader, State>>,
+    /// Whether this JVM looks at protection domains.
+    has_domains: OnceLock<bool>,
+}
 
 #[derive(Default)]
 struct State {
@@ -59,8 +76,42 @@ struct State {
 type Verdict = Result<(), Arc<str>>;
 
 impl InitiatingLoaders {
-    /// Returns whether the loader resolves the hook class. Asks it if it was not asked before.
+    /// Returns whether the loader resolves the hook class, for the class too. Asks it if it was not asked before.
     pub(super) fn verdict(&self, agent: &Agent, origin: &Origin) -> Verdict {
+        self.verdict_of_loader(agent, origin)?;
+        if !origin.class.is_null() {
+            self.prepared(agent, origin);
+        }
+        Ok(())
+    }
+
+    /// Has the JVM look whether the class, which exists, may see the hook class, if its loader was asked for that.
+    pub(super) fn prepared(&self, agent: &Agent, origin: &Origin) {
+        let version = || {
+            agent
+                .jvmti
+                .java_version()
+                .is_none_or(|version| version < 18)
+        };
+        if !self.has_domains.get_or_init(version) {
+            return;
+        }
+        let is_found = {
+            let states = self.states.lock();
+            let state = states.get(&origin.loader);
+            state.is_some_and(|state| matches!(state.verdict, Some(Ok(()))))
+        };
+        if let Some(hook) = agent.hook.get().filter(|_| is_found) {
+            let Origin {
+                env, object, class, ..
+            } = *origin;
+            let name = hook.name.replace('/', ".");
+            // SAFETY: the running thread's environment, and live references (`Origin::new`).
+            unrecorded(|| unsafe { resolve_for(env, object, &name, class) });
+        }
+    }
+
+    fn verdict_of_loader(&self, agent: &Agent, origin: &Origin) -> Verdict {
         let Some(hook) = agent.hook.get() else {
             return Ok(()); // no class is rewritten before there is one
         };
@@ -70,20 +121,22 @@ impl InitiatingLoaders {
         // The address of a variable that each thread has its own of tells threads apart.
         let thread = tls::place().addr();
         {
-            let mut states = self.0.lock();
+            let mut states = self.states.lock();
             let state = states.entry(origin.loader).or_default();
             if let Some(verdict) = &state.verdict {
                 return verdict.clone();
             }
             if state.asking.contains(&thread) {
-                let reason = "its class loader defined it while jtrail asked that for the hook class";
+                let reason =
+                    "its class loader defined it while jtrail asked that for the hook class";
                 return Err(reason.into());
             }
             state.asking.push(thread);
         }
         // SAFETY: the running thread's environment (`Origin::new`); no reference leaves.
-        let (verdict, is_final) = unsafe { with_frame(origin.env, || ask(agent.jvmti, hook, origin)) };
-        if let Some(state) = self.0.lock().get_mut(&origin.loader) {
+        let (verdict, is_final) =
+            unsafe { with_frame(origin.env, || ask(agent.jvmti, hook, origin)) };
+        if let Some(state) = self.states.lock().get_mut(&origin.loader) {
             state.asking.retain(|asking| *asking != thread);
             if is_final {
                 // Once it has found the hook class, the JVM does not ask it again, whatever it answers elsewhere.
@@ -97,7 +150,9 @@ impl InitiatingLoaders {
 
     /// Forgets what these loaders answered.
     pub(super) fn forget(&self, gone: &FxHashSet<Loader>) {
-        self.0.lock().retain(|loader, _| !gone.contains(loader));
+        self.states
+            .lock()
+            .retain(|loader, _| !gone.contains(loader));
     }
 }
 
@@ -116,9 +171,10 @@ fn ask(jvmti: Jvmti, hook: &Hook, origin: &Origin) -> (Verdict, bool) {
         match answer {
             Answer::Expected => (Ok(()), true),
             Answer::Other => (refused(&loader, &name, "it answers another class"), true),
-            Answer::Thrown(thrown) if thrown.is_null() => {
-                (refused(&loader, &name, "there is no memory to ask it"), false)
-            }
+            Answer::Thrown(thrown) if thrown.is_null() => (
+                refused(&loader, &name, "there is no memory to ask it"),
+                false,
+            ),
             Answer::Thrown(thrown) => {
                 let names = names_of(env, jvmti, class_of(env, thrown));
                 let is_final = !names.iter().any(|n| n == "java.lang.VirtualMachineError");
@@ -141,7 +197,9 @@ unsafe fn is_application_loader(jvmti: Jvmti, class: jobject) -> bool {
     // SAFETY: the caller's reference. Only the boot loader's is the JDK's.
     unsafe {
         jvmti.class_signature(class).is_ok_and(|name| name == NAME)
-            && jvmti.class_loader(class).is_ok_and(|loader| loader.is_null())
+            && jvmti
+                .class_loader(class)
+                .is_ok_and(|loader| loader.is_null())
     }
 }
 
