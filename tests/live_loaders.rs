@@ -94,7 +94,7 @@ fn a_loader_that_does_not_give_out_the_hook_is_found_out() {
         for options in [
             "include=ForeignLoaders*",
             "include=ForeignLoaders*,clock=tick",
-            "include=ForeignLoaders*,events=methods+alloc+free+exceptions+monitors+details,alloc=sites",
+            "include=ForeignLoaders*,events=methods+threads+alloc+free+details,alloc=sites",
         ] {
             let of = format!("{} {options}", jdk.feature);
             let run = traced(program(jdk, folder.path(), "all"), options);
