@@ -68,6 +68,8 @@ pub(super) struct InitiatingLoaders {
 struct State {
     /// What it answered.
     verdict: Option<Verdict>,
+    /// It is the JDK's own, and was not asked.
+    is_trusted: bool,
     /// Threads that are asking it now.
     asking: Vec<usize>,
 }
@@ -99,7 +101,7 @@ impl InitiatingLoaders {
         let is_found = {
             let states = self.states.lock();
             let state = states.get(&origin.loader);
-            state.is_some_and(|state| matches!(state.verdict, Some(Ok(()))))
+            state.is_some_and(|state| !state.is_trusted && matches!(state.verdict, Some(Ok(()))))
         };
         if let Some(hook) = agent.hook.get().filter(|_| is_found) {
             let Origin {
@@ -133,16 +135,25 @@ impl InitiatingLoaders {
             }
             state.asking.push(thread);
         }
-        // SAFETY: the running thread's environment (`Origin::new`); no reference leaves.
-        let (verdict, is_final) =
-            unsafe { with_frame(origin.env, || ask(agent.jvmti, hook, origin)) };
-        if let Some(state) = self.states.lock().get_mut(&origin.loader) {
-            state.asking.retain(|asking| *asking != thread);
-            if is_final {
-                // Once it has found the hook class, the JVM does not ask it again, whatever it answers elsewhere.
-                if !matches!(state.verdict, Some(Ok(()))) {
-                    state.verdict = Some(verdict.clone());
+        // SAFETY: the running thread's environment, and a live reference (`Origin::new`); no reference leaves.
+        let (is_trusted, verdict, is_final) = unsafe {
+            with_frame(origin.env, || {
+                let class = class_of(origin.env, origin.object);
+                match is_application_loader(agent.jvmti, class) {
+                    true => (true, Ok(()), true),
+                    false => {
+                        let (verdict, is_final) = ask(agent.jvmti, hook, origin);
+                        (false, verdict, is_final)
+                    }
                 }
+            })
+        };
+        if let Some(state) = self.states.lock().get_mut(&origin.loader) {
+            state.is_trusted = is_trusted;
+            state.asking.retain(|asking| *asking != thread);
+            // Once it has found the hook class, the JVM does not ask it again, whatever it answers elsewhere.
+            if is_final && state.verdict != Some(Ok(())) {
+                state.verdict = Some(verdict.clone());
             }
         }
         verdict
@@ -162,9 +173,6 @@ fn ask(jvmti: Jvmti, hook: &Hook, origin: &Origin) -> (Verdict, bool) {
     // SAFETY: `Origin::new` has both alive, and local references that the JVM gives us.
     unsafe {
         let class = class_of(env, object);
-        if is_application_loader(jvmti, class) {
-            return (Ok(()), true);
-        }
         let name = hook.name.replace('/', ".");
         let answer = unrecorded(|| ask_loader(env, object, &name, hook.class.get()));
         let loader = names_of(env, jvmti, class).swap_remove(0);
