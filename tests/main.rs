@@ -47,6 +47,7 @@ mod live_jit;
 mod live_kill;
 mod live_kinds;
 mod live_limits;
+mod live_loaders;
 mod live_mprof;
 mod live_neighbours;
 mod live_newest;

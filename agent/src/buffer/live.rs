@@ -64,6 +64,30 @@ pub(crate) fn finish() {
     unsafe { ThreadBuffer::finish(buffer) };
 }
 
+/// Runs `f` while the running thread has no buffer to be found.
+pub(crate) fn without_buffer<T>(f: impl FnOnce() -> T) -> T {
+    let buffer = {
+        let _live = LIVE.lock();
+        let buffer = tls::get();
+        tls::set(std::ptr::null_mut());
+        // SAFETY: null, or the running thread's own, which is freed under the lock only.
+        if let Some(buffer) = unsafe { buffer.as_ref() } {
+            buffer.disarm();
+        }
+        buffer
+    };
+    let result = f();
+    let live = LIVE.lock();
+    // Unless the agent has left meanwhile, with all buffers.
+    let is_there = live
+        .get(&Buffer(buffer))
+        .is_some_and(|finder| finder.0 == Some(tls::place()));
+    if is_there && tls::get().is_null() {
+        tls::set(buffer);
+    }
+    result
+}
+
 /// The writer frees this buffer.
 pub(crate) fn forget(buffer: *mut ThreadBuffer) {
     LIVE.lock().remove(&Buffer(buffer));

@@ -302,6 +302,11 @@ impl ThreadBuffer {
         }
     }
 
+    /// Compiled hooks of the running thread call the agent, until the next [`Self::arm`].
+    pub(crate) fn disarm(&self) {
+        self.for_hooks().disarm();
+    }
+
     /// Records an enter or leave, in a new chunk if need be.
     ///
     /// Returns `false` when recording has ended for good.

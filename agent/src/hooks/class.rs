@@ -5,7 +5,7 @@ use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
 use crate::guard;
 use crate::instrument::special::{OBJECT, PARKING};
-use crate::instrument::{Loader, has_triggers};
+use crate::instrument::{Loader, Origin, has_triggers};
 use crate::jvmti::abi::{Error, RawEnv};
 use crate::jvmti::{Failure, text};
 use crate::log;
@@ -49,10 +49,10 @@ pub(super) unsafe extern "system" fn file_load_hook(
             std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or_default())
         };
         // SAFETY: the callback's own reference.
-        let loader = unsafe {
+        let (loader, origin) = unsafe {
             let number = agent.classes.loader(agent.jvmti, loader);
             agent.classes.watch(env, number, loader);
-            number
+            (number, Origin::new(env, number, loader, redefined))
         };
         let again = !redefined.is_null();
         if agent.held().contains(Events::DETAILS) {
@@ -66,7 +66,7 @@ pub(super) unsafe extern "system" fn file_load_hook(
         let rewritten = match agent.classes.is_open() {
             true => agent
                 .classes
-                .rewrite(agent, loader, name.as_deref(), bytes, again),
+                .rewrite(agent, &origin, name.as_deref(), bytes, again),
             false => name
                 .as_deref()
                 .filter(|_| again)
@@ -115,6 +115,10 @@ pub(super) unsafe extern "system" fn prepared(
         let Some(agent) = agent::get() else { return };
         // SAFETY: the callback's own references.
         unsafe { api::prepared(agent, env, class) };
+        if agent.classes.is_open() {
+            // SAFETY: likewise.
+            unsafe { agent.classes.prepared(agent, env, class) };
+        }
         if agent.held().contains(Events::HEAP) {
             // SAFETY: likewise.
             unsafe { agent.snapshots.classes.prepared(env, class) };

@@ -38,8 +38,8 @@ mod trigger;
 mod virtual_thread;
 
 use crate::agent::Agent;
-use crate::buffer::ThreadBuffer;
 use crate::buffer::record::Code;
+use crate::buffer::{ThreadBuffer, live};
 use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event};
@@ -191,6 +191,14 @@ fn is_agents_own() {
 
 fn runs_agents_own() -> bool {
     IS_AGENTS_OWN.get()
+}
+
+/// Runs `f` as a thread of the agent's own does: what the running thread does meanwhile is not recorded.
+pub(crate) fn unrecorded<T>(f: impl FnOnce() -> T) -> T {
+    let before = IS_AGENTS_OWN.replace(true);
+    let result = live::without_buffer(f);
+    IS_AGENTS_OWN.set(before);
+    result
 }
 
 /// Whether the running thread is one to record, at this time.

@@ -6,6 +6,7 @@
 use super::changes::Changes;
 use super::handlers::{FrameMethod, Handlers};
 use super::huge::Huge;
+use super::initiating::{InitiatingLoaders, Origin};
 use super::known::Known;
 use super::lines::LineCounters;
 use super::loader::{Loader, Loaders, Watched};
@@ -31,6 +32,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Classes {
     loaders: Loaders,
     watched: Watched,
+    initiating: InitiatingLoaders,
     /// Whether the hook is there, so that classes can be rewritten.
     has_hook: AtomicBool,
     /// Whether they are.
@@ -113,6 +115,25 @@ impl Classes {
         }
     }
 
+    /// A class was prepared: it may call hooks from now on.
+    ///
+    /// # Safety
+    /// `env` is the running thread's, and `class` a live reference to a class.
+    pub(crate) unsafe fn prepared(&self, agent: &Agent, env: *mut JNIEnv, class: jclass) {
+        // SAFETY: the caller's promise.
+        let Ok(object) = (unsafe { agent.jvmti.class_loader(class) }) else {
+            return;
+        };
+        if !object.is_null() {
+            // SAFETY: likewise, and a local reference that the JVM just gave us.
+            unsafe {
+                let loader = self.loader(agent.jvmti, object);
+                let origin = Origin::new(env, loader, object, class);
+                self.initiating.prepared(agent, &origin);
+            }
+        }
+    }
+
     /// Whether it is time for [`Self::forget_gone`].
     pub(crate) fn is_look_due(&self) -> bool {
         self.known.lock().is_look_due()
@@ -131,6 +152,7 @@ impl Classes {
                 .lock()
                 .retain(|(loader, _)| !gone.contains(loader));
             self.handlers.forget(&gone);
+            self.initiating.forget(&gone);
             self.forget_jmethods();
         }
         numbers
@@ -185,11 +207,12 @@ impl Classes {
     pub(crate) fn rewrite(
         &self,
         agent: &Agent,
-        loader: Loader,
+        origin: &Origin,
         name: Option<&str>,
         bytes: &[u8],
         again: bool,
     ) -> Option<Vec<u8>> {
+        let loader = origin.loader;
         // Most classes are none of ours: decide by the name, before anything is read.
         let is_candidate = name.is_none_or(|name| {
             self.may_get_hooks(agent, name, || self.verdict(agent, loader, name))
@@ -209,7 +232,7 @@ impl Classes {
         };
         let rewritten = class
             .filter(|_| is_candidate)
-            .and_then(|class| self.rewrite_chosen(agent, loader, &class, again));
+            .and_then(|class| self.rewrite_chosen(agent, origin, &class, again));
         let rewritten = rewritten.or(special);
         if let Some(name) = name
             && (again || rewritten.is_some())
@@ -262,10 +285,11 @@ impl Classes {
     fn rewrite_chosen(
         &self,
         agent: &Agent,
-        loader: Loader,
+        origin: &Origin,
         class: &Class<'_>,
         again: bool,
     ) -> Option<Vec<u8>> {
+        let loader = origin.loader;
         let name = class.name();
         let verdict = self.verdict(agent, loader, &name);
         if !self.may_get_hooks(agent, &name, || verdict) {
@@ -274,6 +298,13 @@ impl Classes {
         if let Some(reason) = never::class(&name) {
             if !reason.is_empty() && verdict != ClassVerdict::None {
                 uncovered(agent, &name, "", reason);
+            }
+            return None;
+        }
+        if let Err(reason) = self.initiating.verdict(agent, origin) {
+            let (_, is_new) = self.known.lock().loaded(agent, loader, class, &name);
+            if is_new {
+                uncovered(agent, &name, "", &reason);
             }
             return None;
         }

@@ -1,8 +1,12 @@
 //! The numbers of classes and methods.
 
+use super::classes::class_name;
 use super::lines::LineCounters;
 use super::loader::Loader;
+use crate::agent::Agent;
 use crate::buffer::record::METHOD_LIMIT;
+use crate::writer::{Announcement, ClassInfo};
+use jtrail_classfile::Class;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 
@@ -72,6 +76,31 @@ impl Known {
                 entry.into_mut()
             }
         }
+    }
+
+    /// Notes that a class passes the load hook, and announces it if it is the first time. Returns its number, and whether it is
+    /// the first time.
+    pub(super) fn loaded(
+        &mut self,
+        agent: &Agent,
+        loader: Loader,
+        class: &Class<'_>,
+        name: &str,
+    ) -> (u32, bool) {
+        let entry = self.class(loader, name, |_| {});
+        let number = entry.number;
+        let is_new = !std::mem::replace(&mut entry.loaded, true);
+        if is_new {
+            // Also if it was announced already, by an object or a stack: here we know more.
+            let super_name = class.super_name().map(|s| class_name(&s));
+            agent.announce(Announcement::Class(ClassInfo {
+                number,
+                name: class_name(name).into(),
+                super_name: super_name.unwrap_or_default().into(),
+                source_file: class.source_file().unwrap_or_default().into(),
+            }));
+        }
+        (number, is_new)
     }
 
     /// Gives up what is known of a class that no longer can be: another one has its name, and no number. (A

@@ -4,6 +4,7 @@ mod changes;
 mod classes;
 mod handlers;
 mod huge;
+mod initiating;
 mod known;
 pub(crate) mod lines;
 mod loader;
@@ -14,4 +15,5 @@ pub(crate) mod special;
 
 pub(crate) use classes::{Classes, class_name, has_triggers};
 pub(crate) use handlers::FrameMethod;
+pub(crate) use initiating::Origin;
 pub(crate) use loader::Loader;

@@ -6,7 +6,7 @@ use super::loader::Loader;
 use super::never;
 use super::sites;
 use crate::agent::Agent;
-use crate::writer::{Announcement, ClassInfo, MethodInfo};
+use crate::writer::{Announcement, MethodInfo};
 use jtrail_classfile::{AllocationSite, Class, Inserted, LineProbe, Method, Probes, SuperMarks};
 use jtrail_options::{ClassVerdict, Events, Trivial};
 
@@ -54,19 +54,7 @@ impl Plan {
     ) -> Self {
         let dotted = class_name(name);
         let jdk = loader.is_jdk(name);
-        let entry = known.class(loader, name, |_| {});
-        let number = entry.number;
-        let is_new = !std::mem::replace(&mut entry.loaded, true);
-        if is_new {
-            // Also if it was announced already, by an object or a stack: here we know more.
-            let super_name = class.super_name().map(|s| class_name(&s));
-            agent.announce(Announcement::Class(ClassInfo {
-                number,
-                name: dotted.as_str().into(),
-                super_name: super_name.unwrap_or_default().into(),
-                source_file: class.source_file().unwrap_or_default().into(),
-            }));
-        }
+        let (number, is_new) = known.loaded(agent, loader, class, name);
         let mut new_methods = Vec::new();
         let sites_of = |method: &Method<'a>| match agent.classes.sites_now(agent) {
             Some(_) => class.allocation_sites(method),

@@ -2,11 +2,13 @@
 
 mod api;
 mod hook;
+mod loaders;
 mod objects;
 mod threads;
 
 pub(crate) use api::{ApiFunctions, bind_api, new_text, text_of, unbind_api};
 pub(crate) use hook::{HOOKS, Hook, HookFunctions, NAME as HOOK_NAME, bind_functions, is_present};
+pub(crate) use loaders::{Answer, ask_loader, resolve_for};
 pub(crate) use objects::{
     address, allocate, array_length, element, field, forget, is_instance, is_set, named_class,
     new_array, object_class, with_garbage,
