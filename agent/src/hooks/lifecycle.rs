@@ -192,6 +192,12 @@ fn go_live_once(agent: &Agent, env: *mut JNIEnv) {
 
 fn go_live(agent: &Agent, env: *mut JNIEnv) {
     let started = (agent.now)();
+    // A JVM that starts from an ahead-of-time cache has refused none of it so far (`perf::starts_from_cache`).
+    if super::sees_class_files(&agent.options)
+        && let Err(error) = agent.jvmti.enable(Event::ClassFileLoadHook)
+    {
+        log::say(&format!("{error}; classes are not rewritten as they load"));
+    }
     gc::begin(agent, agent.kinds());
     agent.classes.find_platform_loader(agent.jvmti, env);
     // Before the writer starts, so that it knows their names.

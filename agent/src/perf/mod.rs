@@ -30,11 +30,13 @@
 //!
 //! What the counters do not tell in time is read from the heap's own variables ([`sizes`]), whose places the JVM tells ([`fields`]).
 
+mod aot;
 mod barrier;
 mod fields;
 mod gc;
 mod sizes;
 
+pub(crate) use aot::starts_from_cache;
 pub(crate) use barrier::Returns;
 pub(crate) use gc::{Collection, GcCounters};
 
