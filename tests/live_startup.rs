@@ -18,14 +18,12 @@ const WITH_CACHE: u32 = 25;
 fn jar(jdk: &Jdk, folder: &Path) -> String {
     let jar = folder.join("harness.jar").display().to_string();
     let tool = jdk.javac.as_ref().expect("a JDK").with_file_name("jar");
-    let classes = std::env::split_paths(&harness().class_path(jdk)).last();
-    let classes = classes.expect("a folder");
-    let made = Command::new(tool)
-        .args(["cf", &jar, "-C"])
-        .arg(classes)
-        .arg(".")
-        .status();
-    assert!(made.is_ok_and(|status| status.success()));
+    let mut command = Command::new(tool);
+    command.args(["cf", &jar]);
+    for classes in std::env::split_paths(&harness().class_path(jdk)) {
+        command.arg("-C").arg(classes).arg(".");
+    }
+    assert!(command.status().is_ok_and(|status| status.success()));
     jar
 }
 
