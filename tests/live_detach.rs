@@ -83,7 +83,16 @@ impl Bench {
 
     /// `jtrail attach`, with the socket in our folder.
     pub(crate) fn attach(&self, file: &str, options: &[&str]) -> Result<String, String> {
-        let library = agent();
+        self.attach_library(&agent(), file, options)
+    }
+
+    /// Like [`Self::attach`], with an agent's library at another path.
+    pub(crate) fn attach_library(
+        &self,
+        library: &Path,
+        file: &str,
+        options: &[&str],
+    ) -> Result<String, String> {
         let (pid, file, socket) = (self.pid(), self.text(file), self.text("socket"));
         let (_, excluded) = FILTER.split_once('=').expect("a rule");
         let (first, second) = excluded.split_once(",exclude=").expect("two rules");
@@ -165,7 +174,7 @@ impl Bench {
     }
 }
 
-fn rounds(file: &Path, output: &Output) -> u64 {
+pub(crate) fn rounds(file: &Path, output: &Output) -> u64 {
     let trace = Trace::read(file).unwrap_or_else(|e| panic!("{}: {e}\n{output}", file.display()));
     trace.assert_sound(output);
     trace.calls.get(ROUND).copied().unwrap_or(0)

@@ -70,6 +70,7 @@ mod live_short_calls;
 mod live_sites;
 mod live_socket;
 mod live_stacks;
+mod live_startup;
 mod live_states;
 mod live_stream;
 mod live_stuck;

@@ -59,6 +59,7 @@ pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded
         Err(error) => return refuse_options(&error),
     };
     let on_error = options.on_error;
+    buffer::tls::prepare();
     let is_second = agent::if_loaded().is_some();
     if !is_second {
         guard::switch_on(); // an earlier try may have failed

@@ -69,7 +69,7 @@ pub(super) fn unbind_loaded(agent: &Agent, env: *mut JNIEnv) {
 
 fn for_loaded(agent: &Agent, env: *mut JNIEnv, mut act: impl FnMut(jclass)) {
     let mut look = || {
-        for class in agent.jvmti.loaded_classes().unwrap_or_default() {
+        for class in agent.jvmti.loaded_classes(env).unwrap_or_default() {
             // SAFETY: a local reference that the JVM just gave us.
             let name = unsafe { agent.jvmti.class_signature(class) };
             // SAFETY: likewise. One that is not prepared is told of when it is.

@@ -6,6 +6,7 @@ use crate::buffer::record::Code;
 use crate::guard;
 use crate::instrument::special::{OBJECT, PARKING};
 use crate::instrument::{Loader, Origin, has_triggers};
+use crate::jni::{Lasting, with_frame};
 use crate::jvmti::abi::{Error, RawEnv};
 use crate::jvmti::{Failure, text};
 use crate::log;
@@ -131,11 +132,7 @@ pub(super) unsafe extern "system" fn prepared(
 }
 
 /// Rewrites the classes that were loaded before the hook was there, if the filters include them.
-pub(super) fn retransform_early(agent: &Agent) {
-    let classes = match agent.jvmti.loaded_classes() {
-        Ok(classes) => classes,
-        Err(error) => return log::say(&format!("{error}; classes loaded before are not traced")),
-    };
+pub(super) fn retransform_early(agent: &Agent, env: *mut JNIEnv) {
     let is_early = |class: &jclass| {
         let Some((loader, name)) = named(agent, *class) else {
             return false;
@@ -145,8 +142,10 @@ pub(super) fn retransform_early(agent: &Agent) {
         let was_seen = is_known || is_watched(agent, loader, &name);
         !was_seen && is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
     };
-    let chosen: Vec<jclass> = classes.into_iter().filter(is_early).collect();
-    retransform(agent, &chosen);
+    match Chosen::find(agent, env, is_early) {
+        Ok(chosen) => _ = chosen.retransform(agent),
+        Err(error) => log::say(&format!("{error}; classes loaded before are not traced")),
+    }
 }
 
 /// Has `change` alter which classes are rewritten, and rewrites those anew that are, or once were. How many that is.
@@ -158,26 +157,21 @@ pub(crate) fn rewrite_anew(
     env: *mut JNIEnv,
     change: impl FnOnce(),
 ) -> Result<u64, String> {
-    let rewrite = || {
-        change(); // first, so that no class loads as before and is not among these
-        let classes = agent.jvmti.loaded_classes().map_err(|e| e.to_string())?;
-        let is_chosen = |class: &jclass| {
-            let Some((loader, name)) = named(agent, *class) else {
-                return false;
-            };
-            if is_watched(agent, loader, &name) {
-                return false;
-            }
-            let parks = agent.options.events.contains(Events::PARKS) && name == PARKING;
-            let was = parks || agent.classes.is_known(loader, &name);
-            was || is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
+    change(); // first, so that no class loads as before and is not among these
+    let is_chosen = |class: &jclass| {
+        let Some((loader, name)) = named(agent, *class) else {
+            return false;
         };
-        let chosen: Vec<jclass> = classes.into_iter().filter(is_chosen).collect();
-        retransform(agent, &chosen);
-        Ok(chosen.len() as u64)
+        if is_watched(agent, loader, &name) {
+            return false;
+        }
+        let parks = agent.options.events.contains(Events::PARKS) && name == PARKING;
+        let was = parks || agent.classes.is_known(loader, &name);
+        was || is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
     };
-    // SAFETY: the running thread's environment; no reference leaves.
-    unsafe { crate::jni::with_frame(env, rewrite) }
+    let chosen = Chosen::find(agent, env, is_chosen).map_err(|e| e.to_string())?;
+    chosen.retransform(agent);
+    Ok(chosen.classes.len() as u64)
 }
 
 /// Whether the class is `Object`, with a probe that [`watch_constructors`] has put there and takes away.
@@ -201,7 +195,7 @@ pub(super) fn watch_constructors(agent: &Agent, env: *mut JNIEnv) {
         }
     };
     // SAFETY: likewise; no reference leaves.
-    unsafe { crate::jni::with_frame(env, change) };
+    unsafe { with_frame(env, change) };
     if is_wanted && is_there() {
         pending::begin_epoch();
     }
@@ -212,23 +206,64 @@ pub(super) fn restore(agent: &Agent, env: *mut JNIEnv) -> usize {
     if !agent.classes.have_hooks() {
         return 0;
     }
-    let restore = || {
-        let classes = agent.jvmti.loaded_classes().unwrap_or_default();
-        let has_hooks = |class: &jclass| {
-            let named = named(agent, *class);
-            named.is_some_and(|(loader, name)| agent.classes.has_hooks(loader, &name))
-        };
-        let chosen: Vec<jclass> = classes.into_iter().filter(has_hooks).collect();
-        let refused = retransform(agent, &chosen);
-        for class in chosen {
-            if let Some((loader, name)) = named(agent, class) {
+    let has_hooks = |class: &jclass| {
+        let named = named(agent, *class);
+        named.is_some_and(|(loader, name)| agent.classes.has_hooks(loader, &name))
+    };
+    let Ok(chosen) = Chosen::find(agent, env, has_hooks) else {
+        return 0;
+    };
+    let refused = chosen.retransform(agent);
+    let note = || {
+        for class in &chosen.classes {
+            if let Some((loader, name)) = named(agent, *class) {
                 agent.classes.note_hooks(loader, &name, false);
             }
         }
-        refused
     };
     // SAFETY: the running thread's environment; no reference leaves.
-    unsafe { crate::jni::with_frame(env, restore) }
+    unsafe { with_frame(env, note) };
+    refused
+}
+
+/// Loaded classes to be retransformed, as global references, which are deleted when it is dropped: local
+/// ones would be counted in all callbacks meanwhile (`jni::make_room`).
+struct Chosen {
+    env: *mut JNIEnv,
+    classes: Vec<jclass>,
+}
+
+impl Chosen {
+    fn find(
+        agent: &Agent,
+        env: *mut JNIEnv,
+        is_chosen: impl Fn(&jclass) -> bool,
+    ) -> Result<Self, Failure> {
+        let find = || {
+            let loaded = agent.jvmti.loaded_classes(env)?;
+            let chosen = loaded.into_iter().filter(is_chosen);
+            // SAFETY: the running thread's environment, and local references that the JVM gave us.
+            let kept = chosen.map(|class| unsafe { Lasting::new(env, class) }.get());
+            let classes = kept.filter(|class| !class.is_null()).collect();
+            Ok(Self { env, classes })
+        };
+        // SAFETY: the running thread's environment; no local reference leaves.
+        unsafe { with_frame(env, find) }
+    }
+
+    fn retransform(&self, agent: &Agent) -> usize {
+        retransform(agent, &self.classes)
+    }
+}
+
+impl Drop for Chosen {
+    fn drop(&mut self) {
+        for class in &self.classes {
+            // SAFETY: it is made and dropped on one thread, since the environment is not `Send`;
+            // nobody else knows the references.
+            unsafe { crate::jni::delete_global(self.env, *class) };
+        }
+    }
 }
 
 /// A class's loader and name (`a/b/C`); none for what no load hook ever sees.
@@ -274,7 +309,7 @@ fn retransform(agent: &Agent, classes: &[jclass]) -> usize {
         return 0;
     }
     OURS.set(true);
-    // SAFETY: local references that the JVM gave us.
+    // SAFETY: live references.
     let result = unsafe { agent.jvmti.retransform(classes) };
     OURS.set(false);
     // What was looked up meanwhile may be of the old code.

@@ -7,6 +7,7 @@ use super::{buffer, lifecycle, record};
 use crate::agent::Agent;
 use crate::buffer::record::Code;
 use crate::instrument::{Loader, class_name};
+use crate::jni::with_frame;
 use crate::jvmti::Result;
 use crate::writer::{Announcement, ClassDetailInfo};
 use jni::sys::{JNIEnv, jclass, jobject};
@@ -61,7 +62,12 @@ impl ClassSizes {
 
 /// Tells of the classes that are there. The JVM tells of those that follow by now, so that none is left out.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
-    let loaded = agent.jvmti.loaded_classes().unwrap_or_default();
+    // SAFETY: the running thread's environment; no reference leaves.
+    unsafe { with_frame(env, || tell_loaded(agent, env)) };
+}
+
+fn tell_loaded(agent: &Agent, env: *mut JNIEnv) {
+    let loaded = agent.jvmti.loaded_classes(env).unwrap_or_default();
     let mut found = Found::default();
     // Formats number these first.
     for first in ["java.lang.Object", "java.lang.Thread"] {
@@ -69,14 +75,14 @@ pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {
             // SAFETY: local references that the JVM just gave us.
             unsafe {
                 if name_of(agent, class).is_ok_and(|name| *name == *first) {
-                    find(agent, env, class, &mut found);
+                    with_frame(env, || find(agent, env, class, &mut found));
                 }
             }
         }
     }
     for class in loaded {
         // SAFETY: likewise.
-        unsafe { find(agent, env, class, &mut found) };
+        unsafe { with_frame(env, || find(agent, env, class, &mut found)) };
     }
     tell(agent, found);
 }

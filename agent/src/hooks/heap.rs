@@ -279,7 +279,7 @@ impl Walk<'_> {
         let found = self
             .objects
             .jvmti
-            .objects_with_tags(&tags)
+            .objects_with_tags(env, &tags)
             .unwrap_or_default();
         let classes: rustc_hash::FxHashMap<u64, u32> = found
             .into_iter()

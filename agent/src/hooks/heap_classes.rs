@@ -84,7 +84,7 @@ impl HeapClasses {
     /// `env` is the running thread's.
     pub(super) unsafe fn number(&self, agent: &Agent, env: *mut JNIEnv, objects: &Objects) {
         let classes = match self.is_begun.swap(true, Ordering::SeqCst) {
-            false => objects.jvmti.loaded_classes().unwrap_or_default(),
+            false => objects.jvmti.loaded_classes(env).unwrap_or_default(),
             true => {
                 let noted = std::mem::take(&mut self.noted.lock().classes);
                 let loaded = noted.into_iter().map(|class| {

@@ -92,8 +92,7 @@ pub(crate) fn acquire(agent: &Agent, env: *mut JNIEnv, kinds: Events) -> Result<
     }
     agent.set_held(options.events);
     if more.contains(Events::DETAILS) {
-        // SAFETY: the running thread's environment; no reference leaves.
-        unsafe { crate::jni::with_frame(env, || detail::begin(agent, env)) };
+        detail::begin(agent, env);
     }
     Ok(())
 }

@@ -112,7 +112,7 @@ fn go(agent: &'static Agent, env: Option<*mut JNIEnv>) {
                 .set_lines(env, 0)
                 .and_then(|()| hook.set_gate(env, 0))
                 .and_then(|()| hook.set_ticks(env, 0));
-            is_empty &= silenced.is_ok() && are_hooks_empty(agent, hook).unwrap_or(false);
+            is_empty &= silenced.is_ok() && are_hooks_empty(agent, env, hook).unwrap_or(false);
         }
         // SAFETY: the running thread's environment, and nobody else has the agent any more, or uses these.
         unsafe { forget_references(agent, env) };
@@ -172,12 +172,12 @@ unsafe fn forget_references(agent: &Agent, env: *mut JNIEnv) {
 }
 
 /// Waits until no thread is in a hook that may have found its buffer before; `false` if that takes too long.
-fn are_hooks_empty(agent: &Agent, hook: &Hook) -> Result<bool> {
+fn are_hooks_empty(agent: &Agent, env: *mut JNIEnv, hook: &Hook) -> Result<bool> {
     // SAFETY: a live reference to a class that is initialised.
     let methods = unsafe { agent.jvmti.method_ids(hook.class.get()) }?;
     let methods: FxHashSet<jmethodID> = methods.into_iter().collect();
     let until = Instant::now() + PATIENCE;
-    while is_any_in(agent, &methods)? {
+    while is_any_in(agent, env, &methods)? {
         if Instant::now() > until {
             return Ok(false);
         }
@@ -187,7 +187,7 @@ fn are_hooks_empty(agent: &Agent, hook: &Hook) -> Result<bool> {
 }
 
 /// Whether a thread is in one of these methods, or was a moment ago.
-fn is_any_in(agent: &Agent, methods: &FxHashSet<jmethodID>) -> Result<bool> {
+fn is_any_in(agent: &Agent, env: *mut JNIEnv, methods: &FxHashSet<jmethodID>) -> Result<bool> {
     let jvmti = agent.jvmti;
     let is_in = |stack: &jvmtiStackInfo| {
         frames(stack)
@@ -196,7 +196,7 @@ fn is_any_in(agent: &Agent, methods: &FxHashSet<jmethodID>) -> Result<bool> {
     };
     let mounted_on = jvmti.extension_function(super::GET_VIRTUAL_THREAD)?;
     let mut mounted = Vec::new();
-    let mut found = jvmti.with_all_stacks(ABOVE_HOOK, |stacks| {
+    let mut found = jvmti.with_all_stacks(env, ABOVE_HOOK, |stacks| {
         if let Some(function) = mounted_on {
             mounted.extend(stacks.iter().filter_map(|stack| {
                 // SAFETY: the function of that name, and a local reference that the JVM just gave us.

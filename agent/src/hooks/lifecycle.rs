@@ -7,7 +7,7 @@ use super::{
 };
 use crate::agent::{self, Agent};
 use crate::buffer::record::Code;
-use crate::jni::Hook;
+use crate::jni::{Hook, with_frame};
 use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
 use crate::writer::Action;
@@ -118,7 +118,7 @@ fn begin(agent: &Agent, env: *mut JNIEnv, starts: bool) {
     heap::begin(agent, env);
     sweep::begin(agent, env);
     if super::rewrites(&agent.options) {
-        class::retransform_early(agent);
+        class::retransform_early(agent, env);
     }
 }
 
@@ -192,15 +192,25 @@ fn go_live_once(agent: &Agent, env: *mut JNIEnv) {
 
 fn go_live(agent: &Agent, env: *mut JNIEnv) {
     let started = (agent.now)();
+    // A JVM that starts from an ahead-of-time cache has refused none of it so far (`perf::starts_from_cache`).
+    if super::sees_class_files(&agent.options)
+        && let Err(error) = agent.jvmti.enable(Event::ClassFileLoadHook)
+    {
+        log::say(&format!("{error}; classes are not rewritten as they load"));
+    }
     gc::begin(agent, agent.kinds());
     agent.classes.find_platform_loader(agent.jvmti, env);
     // Before the writer starts, so that it knows their names.
-    let threads = agent.jvmti.all_threads().unwrap_or_default();
-    let numbers: Vec<u32> = threads
-        .iter()
-        // SAFETY: local references that the JVM just gave us.
-        .filter_map(|thread| unsafe { agent.number_of(env, *thread) })
-        .collect();
+    let name_threads = || {
+        let threads = agent.jvmti.all_threads(env).unwrap_or_default();
+        let named = threads
+            .iter()
+            // SAFETY: local references that the JVM just gave us.
+            .filter_map(|thread| unsafe { agent.number_of(env, *thread) });
+        named.collect()
+    };
+    // SAFETY: the running thread's environment; no reference leaves.
+    let numbers: Vec<u32> = unsafe { with_frame(env, name_threads) };
     // First, so that none is left out below.
     if let Err(error) = agent.jvmti.enable(Event::ClassPrepare) {
         log::say(&format!(

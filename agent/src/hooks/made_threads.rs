@@ -74,7 +74,7 @@ unsafe fn mark(env: *mut JNIEnv, objects: &Objects, class: jclass) -> Result<()>
         return Ok(());
     }
     let marked: Vec<i64> = marked.into_iter().collect();
-    let found = jvmti.objects_with_tags(&marked)?;
+    let found = jvmti.objects_with_tags(env, &marked)?;
     // SAFETY: the caller's promise; a class with objects is initialised.
     let field = unsafe { jni::field(env, class, c"cont", c"Ljdk/internal/vm/Continuation;") };
     found.into_iter().try_for_each(|(tag, thread)| {

@@ -43,10 +43,12 @@ use crate::buffer::{ThreadBuffer, live};
 use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event};
+use crate::perf::starts_from_cache;
 use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, HeapMoments, Options};
 use jtrail_records::record::Moment;
 use std::cell::Cell;
+use std::sync::atomic::Ordering;
 
 pub(crate) use api::mark_from_outside;
 pub(crate) use class::rewrite_anew;
@@ -93,6 +95,11 @@ pub(crate) fn rewrites(options: &Options) -> bool {
         && (kinds.iter().any(|kind| events.contains(*kind))
             || options.has_alloc_probes()
             || options.has_call_triggers())
+}
+
+/// Returns true if class files pass the agent: to be rewritten, or for their details.
+fn sees_class_files(options: &Options) -> bool {
+    rewrites(options) || options.events.contains(Events::DETAILS)
 }
 
 /// The callbacks for what these options ask for.
@@ -154,9 +161,11 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
         events.extend([Event::ThreadStart, Event::ThreadEnd]);
     }
     if rewrites(options) {
-        events.extend([Event::VmStart, Event::ClassFileLoadHook]);
+        events.push(Event::VmStart);
     }
-    if options.events.contains(Events::DETAILS) {
+    // Else the trace's beginning enables it.
+    let is_late = !agent.is_coming.load(Ordering::Acquire) && starts_from_cache();
+    if sees_class_files(options) && !is_late {
         events.push(Event::ClassFileLoadHook);
     }
     if request::is_wanted(options) {

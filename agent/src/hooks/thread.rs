@@ -122,7 +122,7 @@ pub(super) unsafe fn look_at_name(
 /// At the end of the trace: what there is to say of threads that are still alive.
 pub(super) fn last_words(agent: &Agent, env: *mut JNIEnv, buffer: &ThreadBuffer) {
     let mut threads = FxHashMap::default();
-    for thread in agent.jvmti.all_threads().unwrap_or_default() {
+    for thread in agent.jvmti.all_threads(env).unwrap_or_default() {
         // SAFETY: local references that the JVM just gave us.
         unsafe {
             let Some(number) = agent.known_number(env, thread) else {

@@ -100,6 +100,24 @@ pub(crate) unsafe fn with_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> T
     result
 }
 
+/// Tells the JVM of `count` local references that it just gave the running thread, and that there may be
+/// as many again before the thread goes back: with `-Xcheck:jni`, up to 17, it prints a warning on the
+/// program's output for each 32 that nobody spoke of. Those of frames further out count, too: so
+/// nothing that may lead to callbacks should run with many references outside of a [`with_frame`].
+///
+/// # Safety
+/// `env` is the running thread's.
+pub(crate) unsafe fn make_room(env: *mut JNIEnv, count: usize) {
+    // `-XX:MaxJNILocalCapacity`; the JVM refuses more, which then is one warning.
+    const MOST: usize = 65_536;
+    const FREE: usize = 32; // those that the JVM lets pass anyway
+    if count >= FREE {
+        let room = count.clamp(FREE, MOST) as i32;
+        // SAFETY: the caller's promise. Nothing depends on the answer: references are not limited.
+        unsafe { ((**env).v1_2.EnsureLocalCapacity)(env, room) };
+    }
+}
+
 /// An object's class, as a local reference.
 ///
 /// # Safety
@@ -223,9 +241,18 @@ impl Lasting {
     /// # Safety
     /// `env` is the running thread's, and nobody uses the reference any more.
     pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
-        // SAFETY: the caller's promise; the function is there since the first version.
-        unsafe { ((**env).v1_1.DeleteGlobalRef)(env, self.0) }
+        // SAFETY: the caller's promise.
+        unsafe { delete_global(env, self.0) }
     }
+}
+
+/// Deletes a global reference.
+///
+/// # Safety
+/// `env` is the running thread's, and nobody uses the reference any more.
+pub(crate) unsafe fn delete_global(env: *mut JNIEnv, reference: jobject) {
+    // SAFETY: the caller's promise; the function is there since the first version.
+    unsafe { ((**env).v1_1.DeleteGlobalRef)(env, reference) }
 }
 
 /// `jdk.internal.misc.VM`.

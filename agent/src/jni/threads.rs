@@ -94,6 +94,6 @@ unsafe fn field_of_thread(
 /// Runs `f`, and gives up the local references that came meanwhile.
 pub(crate) fn with_local_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> Result<T, String> {
     with(env, |env| {
-        env.with_local_frame(16, |_| -> Result<_, jni::errors::Error> { Ok(f()) })
+        env.with_local_frame(1024, |_| -> Result<_, jni::errors::Error> { Ok(f()) })
     })
 }

@@ -4,7 +4,8 @@
 //! alive is the one thing that this module can't check; the functions that take one are `unsafe` for it.
 
 use super::abi::{self, Capabilities, Error, RawEnv};
-use jni::sys::{jclass, jint, jmethodID, jobject};
+use crate::jni::make_room;
+use jni::sys::{JNIEnv, jclass, jint, jmethodID, jobject};
 use jvmti_sys::jvmtiThreadGroupInfo;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
@@ -186,15 +187,19 @@ impl Jvmti {
         unsafe { self.take_text(value) }.parse().ok()
     }
 
-    /// All live platform threads, as local references.
-    pub(crate) fn all_threads(self) -> Result<Vec<jobject>> {
+    /// All live platform threads, as local references of the running thread, whose environment `env` is.
+    pub(crate) fn all_threads(self, env: *mut JNIEnv) -> Result<Vec<jobject>> {
         let (mut count, mut threads) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
         check("GetAllThreads", unsafe {
             abi::get_all_threads(self.0, &mut count, &mut threads)
         })?;
-        // SAFETY: the JVM's array.
-        Ok(unsafe { self.take_array(count, threads) })
+        // SAFETY: the JVM's array, and the running thread's environment.
+        unsafe {
+            let threads = self.take_array(count, threads);
+            make_room(env, threads.len());
+            Ok(threads)
+        }
     }
 
     /// The running thread, as a local reference.
@@ -278,15 +283,19 @@ impl Jvmti {
         Ok(count)
     }
 
-    /// All loaded classes, as local references.
-    pub(crate) fn loaded_classes(self) -> Result<Vec<jclass>> {
+    /// All loaded classes, as local references of the running thread, whose environment `env` is.
+    pub(crate) fn loaded_classes(self, env: *mut JNIEnv) -> Result<Vec<jclass>> {
         let (mut count, mut classes) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
         check("GetLoadedClasses", unsafe {
             abi::get_loaded_classes(self.0, &mut count, &mut classes)
         })?;
-        // SAFETY: the JVM's array.
-        Ok(unsafe { self.take_array(count, classes) })
+        // SAFETY: the JVM's array, and the running thread's environment.
+        unsafe {
+            let classes = self.take_array(count, classes);
+            make_room(env, classes.len());
+            Ok(classes)
+        }
     }
 
     /// Whether a class may be retransformed.

@@ -2,7 +2,8 @@
 
 use super::abi::{self, HeapCallbacks};
 use super::env::{Jvmti, Result, check};
-use jni::sys::{jclass, jint, jlong, jobject};
+use crate::jni::make_room;
+use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -153,8 +154,13 @@ impl Jvmti {
         })
     }
 
-    /// The objects that have one of these tags, as local references.
-    pub(crate) fn objects_with_tags(self, tags: &[i64]) -> Result<Vec<(i64, jobject)>> {
+    /// The objects that have one of these tags, as local references of the running thread, whose
+    /// environment `env` is.
+    pub(crate) fn objects_with_tags(
+        self,
+        env: *mut JNIEnv,
+        tags: &[i64],
+    ) -> Result<Vec<(i64, jobject)>> {
         let (mut count, mut objects, mut found) = (0, ptr::null_mut(), ptr::null_mut());
         let tag_count = jint::try_from(tags.len()).unwrap_or(jint::MAX);
         // SAFETY: the array has so many tags; the others take the answer.
@@ -175,6 +181,8 @@ impl Jvmti {
                 self.take_array(count, found),
             )
         };
+        // SAFETY: the running thread's environment.
+        unsafe { make_room(env, objects.len()) };
         Ok(found.into_iter().zip(objects).collect())
     }
 

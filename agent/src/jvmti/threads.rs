@@ -3,7 +3,8 @@
 use super::abi::callback::AgentThread;
 use super::abi::{self, Error, RawEnv};
 use super::env::{Jvmti, Result, check};
-use jni::sys::{jint, jobject};
+use crate::jni::make_room;
+use jni::sys::{JNIEnv, jint, jobject};
 use jvmti_sys::{
     jvmtiEnv, jvmtiError, jvmtiFrameInfo, jvmtiParamInfo, jvmtiStackInfo, jvmtiThreadInfo,
 };
@@ -123,9 +124,10 @@ impl Jvmti {
     }
 
     /// The states and innermost `depth` frames of all platform threads, as they were at one moment, for `f` to look at. The threads are
-    /// local references.
+    /// local references of the running thread, whose environment `env` is.
     pub(crate) fn with_all_stacks<T>(
         self,
+        env: *mut JNIEnv,
         depth: u16,
         f: impl FnOnce(&[jvmtiStackInfo]) -> T,
     ) -> Result<T> {
@@ -134,6 +136,8 @@ impl Jvmti {
         check("GetAllStackTraces", unsafe {
             abi::get_all_stack_traces(self.0, depth.into(), &mut stacks, &mut count)
         })?;
+        // SAFETY: the running thread's environment.
+        unsafe { make_room(env, usize::try_from(count).unwrap_or_default()) };
         // SAFETY: the JVM's answer.
         Ok(unsafe { self.show_stacks(stacks, count, f) })
     }

@@ -30,12 +30,14 @@
 //!
 //! What the counters do not tell in time is read from the heap's own variables ([`sizes`]), whose places the JVM tells ([`fields`]).
 
+mod aot;
 mod barrier;
 mod fields;
 mod flags;
 mod gc;
 mod sizes;
 
+pub(crate) use aot::starts_from_cache;
 pub(crate) use barrier::Returns;
 pub(crate) use flags::leaves_huge_methods_alone;
 pub(crate) use gc::{Collection, GcCounters};

@@ -89,7 +89,7 @@ impl Tick {
         self.cut = Cut::of(agent);
         let depth = self.cut.asked();
         let mut mounted = Vec::new();
-        agent.jvmti.with_all_stacks(depth, |stacks| {
+        agent.jvmti.with_all_stacks(env, depth, |stacks| {
             for stack in stacks {
                 match self.mounted(agent.jvmti, stack) {
                     Some(thread) => mounted.push(thread),

@@ -3,19 +3,56 @@
 use anyhow::{anyhow, bail};
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 /// The variable that every JVM reads.
-const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+pub(super) const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
-/// Whether the program is a java launcher, which takes the agent as an argument.
+/// Returns true if the program is a java launcher, which takes the agent as an argument: it, or what
+/// it is a symbolic link to, has the launcher's name. A wrapper script of that name (jenv, asdf)
+/// hands its arguments on to one.
 pub(super) fn is_java(program: &OsStr) -> bool {
-    matches!(
-        Path::new(program).file_stem().and_then(OsStr::to_str),
-        Some("java" | "javaw")
-    )
+    is_launcher_name(program)
+        || found(program)
+            .and_then(|path| path.canonicalize().ok())
+            .is_some_and(|path| is_launcher_name(path.as_os_str()))
+}
+
+/// Returns true if the process that runs the program may start the JVM as another process.
+pub(super) fn is_script(program: &OsStr) -> bool {
+    let begins_so = |path: PathBuf| {
+        let mut begin = [0; 2];
+        let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+        read.is_ok() && begin == *b"#!"
+    };
+    found(program).is_some_and(begins_so)
+}
+
+fn is_launcher_name(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().and_then(OsStr::to_str);
+    let name = name.unwrap_or_default();
+    let stem = match name.len().checked_sub(".exe".len()) {
+        Some(at) if name.is_char_boundary(at) && name[at..].eq_ignore_ascii_case(".exe") => {
+            &name[..at]
+        }
+        _ => name,
+    };
+    matches!(stem, "java" | "javaw")
+}
+
+/// The file of a program: a name without a folder is looked for where the system does.
+fn found(program: &OsStr) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().nth(1).is_some() || path.has_root() {
+        return path.is_file().then(|| path.to_owned());
+    }
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders)
+        .map(|folder| folder.join(path))
+        .find(|file| file.is_file())
 }
 
 /// `-agentpath:PATH=OPTIONS`
@@ -174,6 +211,7 @@ mod signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn java_is_known_by_its_name() {
@@ -184,9 +222,52 @@ mod tests {
             ("javac", false),
             ("mvn", false),
             ("./java.d/run", false),
+            ("javaw", true),
+            ("C:/jdk/bin/javaw.EXE", true),
+            ("java.sh", false),
+            ("./java.bin", false),
+            ("java.exe.sh", false),
+            (".exe", false),
+            ("ja\u{301}va", false),
         ] {
             assert_eq!(is_java(OsStr::new(program)), expected, "{program}");
         }
+    }
+
+    /// Links lead to java, and scripts of its name hand their arguments on.
+    #[cfg(unix)]
+    #[test]
+    fn links_and_wrappers_of_java_are_java() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("bin")).expect("made");
+        for (name, begin) in [
+            ("bin/java", "\x7fELF"),
+            ("java", "#!/bin/sh\n"),
+            ("java.sh", "#!"),
+        ] {
+            fs::write(at(name), begin).expect("written");
+        }
+        for (to, name) in [("bin/java", "java17"), ("java.sh", "start")] {
+            std::os::unix::fs::symlink(at(to), at(name)).expect("made");
+        }
+        for (name, java, script) in [
+            ("bin/java", true, false),
+            ("java17", true, false),
+            ("java", true, true),
+            ("java.sh", false, true),
+            ("start", false, true),
+            ("none", false, false),
+        ] {
+            let program = at(name);
+            let program = program.as_os_str();
+            assert_eq!(
+                (is_java(program), is_script(program)),
+                (java, script),
+                "{name}"
+            );
+        }
+        assert!(is_java(OsStr::new("java")) && !is_script(OsStr::new("sh")));
     }
 
     #[test]

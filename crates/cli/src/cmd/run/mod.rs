@@ -2,9 +2,11 @@
 //!
 //! | Module | Does |
 //! |---|---|
+//! | `flags` | says which flags of the JVM an agent defeats |
 //! | `launch` | puts the agent into the command, passes signals and exit code on |
 //! | `summary` | says afterwards what was recorded |
 
+mod flags;
 mod launch;
 mod summary;
 
@@ -53,6 +55,9 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let agent_path = launch::agent_path(&agent, &text)?;
     let mut command = launch::command(program, arguments, &agent_path, direct)?;
 
+    for line in flags::warnings(arguments, direct, |name| std::env::var_os(name)) {
+        writeln!(streams.err, "{line}")?;
+    }
     let start = SystemTime::now();
     let clock = Instant::now();
     let ended = launch::run(&mut command)
@@ -61,7 +66,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         let ran = summary::Ran {
             options: &options,
             pid: ended.pid,
-            direct,
+            direct: direct && !launch::is_script(program),
             start,
             took: clock.elapsed(),
         };

@@ -1,0 +1,260 @@
+//! Flags of the JVM with which an agent from the start does not get along.
+//!
+//! They are looked for where the JVM takes flags from: the command, the files that its words with a
+//! `@` name, and the variables that the launcher and every JVM read. A command that is no `java`
+//! may hand its words on, so all of them are looked at.
+
+use super::launch::TOOL_OPTIONS;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+
+/// Variables with flags. Only `java` itself reads the first one, whose words may name files.
+const VARIABLES: [&str; 3] = ["JDK_JAVA_OPTIONS", TOOL_OPTIONS, "_JAVA_OPTIONS"];
+
+/// Options of the launcher with a value of their own in the next word.
+const WITH_VALUE: [&str; 14] = [
+    "-cp",
+    "-classpath",
+    "--class-path",
+    "-p",
+    "--module-path",
+    "--upgrade-module-path",
+    "--add-modules",
+    "--limit-modules",
+    "--add-exports",
+    "--add-reads",
+    "--add-opens",
+    "--patch-module",
+    "--enable-native-access",
+    "--source",
+];
+
+/// Words after which the command's words are the program's.
+const BEFORE_PROGRAM: [&str; 3] = ["-jar", "-m", "--module"];
+
+/// Levels of files that name files (`-XX:VMOptionsFile`); more than any JVM follows.
+const DEEPEST: u32 = 4;
+
+/// What the JVM does when it has an agent and a flag.
+const REFUSES: &str = "the JVM does not start with an agent when it is to write an archive; \
+    run the command without jtrail, and attach while it runs (`jtrail attach PID`)";
+const LACKS: &str = "classes that the agent instruments are left out of the cache, and the JVM \
+    prints warnings on standard output; record the cache without jtrail";
+const RUNS_NOTHING: &str =
+    "the JVM makes a cache and runs no program, so there is nothing to trace";
+
+/// Lines that say which flags of the command are defeated by an agent, and what to do.
+pub(super) fn warnings(
+    arguments: &[OsString],
+    direct: bool,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Vec<String> {
+    let mut found = Found::default();
+    let words = arguments.iter().map(|word| text(word)).collect();
+    match direct {
+        true => found.launcher(words, ""),
+        false => found.jvm(words, "", DEEPEST),
+    }
+    for name in VARIABLES {
+        let Some(value) = variable(name) else {
+            continue;
+        };
+        let (words, origin) = (split(&text(&value), false), format!(" in {name}"));
+        match name == VARIABLES[0] {
+            true => found.launcher(words, &origin),
+            false => found.jvm(words, &origin, DEEPEST),
+        }
+    }
+    found.0
+}
+
+#[derive(Default)]
+struct Found(Vec<String>);
+
+impl Found {
+    /// Words of a java command: those before the program are the JVM's.
+    fn launcher(&mut self, words: Vec<String>, origin: &str) {
+        let mut options = Vec::new();
+        let mut words = with_argument_files(words).into_iter();
+        while let Some(word) = words.next() {
+            if ends_options(&word) {
+                break;
+            }
+            match WITH_VALUE.contains(&&*word) {
+                true => _ = words.next(),
+                false => options.push(word),
+            }
+        }
+        self.jvm(options, origin, DEEPEST);
+    }
+
+    /// Words that the JVM itself takes.
+    fn jvm(&mut self, words: Vec<String>, origin: &str, depth: u32) {
+        for word in words {
+            if let Some(path) = word.strip_prefix("-XX:VMOptionsFile=") {
+                if let (Ok(file), 1..) = (fs::read(path), depth) {
+                    let words = split(&String::from_utf8_lossy(&file), false);
+                    self.jvm(words, &format!(" in {path}"), depth - 1);
+                }
+            } else if let Some(what) = defeat(&word) {
+                let line = format!("jtrail: {word}{origin}: {what}");
+                if !self.0.contains(&line) {
+                    self.0.push(line);
+                }
+            }
+        }
+    }
+}
+
+/// The words with those of a file in place of each `@FILE`, as the launcher reads them. Files name no
+/// further files; the JVM itself complains of those that cannot be read.
+fn with_argument_files(words: Vec<String>) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut files_are_read = true;
+    for word in words {
+        files_are_read &= word != "--disable-@files";
+        match word.strip_prefix('@').filter(|_| files_are_read) {
+            Some(path) => {
+                let file = fs::read(path).unwrap_or_default();
+                all.extend(split(&String::from_utf8_lossy(&file), true));
+            }
+            None => all.push(word),
+        }
+    }
+    all
+}
+
+/// Returns true if a word of a java command names the program, or comes right before its name.
+fn ends_options(word: &str) -> bool {
+    BEFORE_PROGRAM.contains(&word) || !word.starts_with('-')
+}
+
+/// What happens with an agent and this flag, if anything does.
+fn defeat(word: &str) -> Option<&'static str> {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    match (word, name) {
+        ("-Xshare:dump" | "-XX:+AutoCreateSharedArchive" | "-XX:+DumpSharedSpaces", _)
+        | (_, "-XX:ArchiveClassesAtExit") => Some(REFUSES),
+        ("-XX:AOTMode=record", _) | (_, "-XX:AOTCacheOutput") => Some(LACKS),
+        ("-XX:AOTMode=create", _) => Some(RUNS_NOTHING),
+        _ => None,
+    }
+}
+
+/// The words of a text. Blanks part them, and either kind of quotation mark holds them together. In
+/// an argument file, `#` begins a comment, and a backslash between marks stands before a character
+/// that is meant as it is.
+fn split(text: &str, is_argument_file: bool) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut mark = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match (mark, character) {
+            (Some(end), _) if character == end => mark = None,
+            (Some(_), '\\') if is_argument_file => {
+                word.get_or_insert_default().extend(characters.next());
+            }
+            (None, '"' | '\'') => {
+                mark = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, '#') if is_argument_file && word.is_none() => {
+                _ = characters.by_ref().find(|character| *character == '\n');
+            }
+            (None, ' ' | '\t' | '\n' | '\r' | '\u{c}') => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+fn text(word: &OsStr) -> String {
+    word.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(command: &str, direct: bool, variables: &[(&str, &str)]) -> Vec<String> {
+        let words: Vec<OsString> = command.split_whitespace().map(OsString::from).collect();
+        warnings(&words, direct, |name| {
+            let found = variables.iter().find(|(other, _)| *other == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn flags_that_an_agent_defeats_are_told_with_what_to_do() {
+        for (command, expected) in [
+            ("-XX:ArchiveClassesAtExit=a.jsa -cp x Main", REFUSES),
+            ("-cp x -Xshare:dump", REFUSES),
+            (
+                "-XX:+AutoCreateSharedArchive -XX:SharedArchiveFile=a -jar x",
+                REFUSES,
+            ),
+            ("-XX:AOTMode=record -XX:AOTConfiguration=a Main", LACKS),
+            ("-XX:AOTCacheOutput=a.aot Main", LACKS),
+            (
+                "-XX:AOTMode=create -XX:AOTConfiguration=a -XX:AOTCache=b",
+                RUNS_NOTHING,
+            ),
+        ] {
+            let told = lines(command, true, &[]);
+            assert!(
+                told.len() == 1 && told[0].ends_with(expected),
+                "{command}: {told:?}"
+            );
+            assert_eq!(
+                lines(&format!("-x {command}"), false, &[]),
+                told,
+                "{command}"
+            );
+        }
+        assert!(REFUSES.contains("attach"));
+    }
+
+    /// A cache that is used, attaching that is switched off, and what is the program's own.
+    #[test]
+    fn others_are_not() {
+        for command in [
+            "-XX:AOTCache=a -XX:AOTMode=on -Xshare:on -XX:SharedArchiveFile=b Main",
+            "-XX:+DisableAttachMechanism Main",
+            "-cp x Main -Xshare:dump",
+            "-jar x.jar -XX:AOTCacheOutput=a",
+            "--module-path -Xshare:dump -m a/b -Xshare:dump",
+            "-XX:-AutoCreateSharedArchive -cp -Xshare:dump Main",
+        ] {
+            assert_eq!(lines(command, true, &[]), [""; 0], "{command}");
+        }
+    }
+
+    #[test]
+    fn variables_and_files_are_looked_at() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+        let (arguments, options) = (path("args"), path("options"));
+        fs::write(
+            &arguments,
+            "# -Xshare:dump\n-cp \"a \\\" b\" '-XX:AOTCacheOutput=a b'\nMain -Xshare:dump\n",
+        )
+        .expect("written");
+        fs::write(&options, "-Dx=y\n-XX:ArchiveClassesAtExit=z").expect("written");
+        let with_file = lines(&format!("@{arguments}"), true, &[]);
+        assert_eq!(
+            with_file,
+            [format!("jtrail: -XX:AOTCacheOutput=a b: {LACKS}")]
+        );
+        let disabled = format!("--disable-@files @{arguments}");
+        assert_eq!(lines(&disabled, true, &[]), [""; 0]);
+        let in_file = format!("jtrail: -XX:ArchiveClassesAtExit=z in {options}: {REFUSES}");
+        let told = lines(&format!("-XX:VMOptionsFile={options}"), true, &[]);
+        assert_eq!(told, [in_file]);
+        for name in VARIABLES {
+            let told = lines("Main", false, &[(name, "-Da='b c' -Xshare:dump")]);
+            assert_eq!(told, [format!("jtrail: -Xshare:dump in {name}: {REFUSES}")]);
+        }
+    }
+}
