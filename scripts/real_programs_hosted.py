@@ -140,7 +140,8 @@ def java_home(p):
 PROGRAMS = {
     **{f"bank-{name}": allocator(library) for name, library in ALLOCATORS.items()},
     "jpype": Spec(lambda p, out: [], ["org.h2.*", "org.jpype.*"], [H2], 11, None, prepare=prepare_jpype, launch=launch_jpype,
-                  environment=lambda p: {"PYTHONPATH": str(p.folder / "python")}),
+                  environment=lambda p: {"PYTHONPATH": str(p.folder / "python")},
+                  lacks=lambda jdk: None if "jdk.zipfs" in jdk.modules else "it has no module jdk.zipfs"),
     "openmp": Spec(lambda p, out: ["OpenMpDriver", p.folder / "libopenmp.so", "6", "50"], ["OpenMpDriver"], [], 11,
                    "drivers/OpenMpDriver.java", prepare=prepare_openmp, lacks=lacks_openmp),
     "security": Spec(lambda p, out: ["SecurityDriver"], ["SecurityDriver*", "org.h2.*"], [H2], 11, "drivers/SecurityDriver.java", newest=23,

@@ -101,7 +101,7 @@ def wildfly(session, command):
 
 def quarkus(session, command):
     """Changes the source of a running application, in dev mode."""
-    source = Path(os.environ["QUARKUS_SOURCE"])
+    source = Path(command[command.index("-f") + 1]).parent / "src/main/java/org/example/Hello.java"
     for number in range(3):
         session.wait_for("/hello", 200, f"hello {number}")
         session.say("/hello", "/hello/fail", "/nowhere")

@@ -59,7 +59,8 @@ public final class SecurityDriver {
                 String.class.getDeclaredField("hash").setAccessible(true);
                 return null;
             });
-            attempt(said, "loader", () -> new ClassLoader() { } != null);
+            attempt(said, "loader", () -> Object.class.getModule().getClassLoader() == null
+                    && ClassLoader.getSystemClassLoader() != null);
             attempt(said, "privileged", () -> AccessController.doPrivileged(
                     (PrivilegedAction<String>) () -> System.getenv("HOME")));
             return said.toString();
