@@ -104,12 +104,18 @@ def launch_gradle(p, out, command):
     return [sys.executable, SESSION.with_name("real_programs_gradle.py"), out.parent / "work", DRIVERS / "data/gradle"]
 
 
+def maven(p):
+    """Quarkus wants a newer Maven than some systems have. Files of the archive are not executable as they are unpacked."""
+    home, = lib.unzip(next(p.lib.glob("apache-maven-*.zip")), p.folder / "maven", lambda name: True).iterdir()
+    return ["sh", home / "bin/mvn", "-B"]
+
+
 def prepare_quarkus(p):
     """The JVM must find all that the build needs in Maven's own repository: a first build fetches it."""
     done = p.folder / "built"
     if not done.is_file():
         lay_out_quarkus(p.folder / "project")
-        result = subprocess.run(["mvn", "-q", "-B", "quarkus:go-offline", "package"], cwd=p.folder / "project", env=java_home(p),
+        result = subprocess.run([*map(str, maven(p)), "-q", "quarkus:go-offline", "package"], cwd=p.folder / "project", env=java_home(p),
                                 capture_output=True, text=True)
         if result.returncode != 0:
             sys.exit(f"real-programs: mvn could not build the Quarkus application:\n{result.stdout}{result.stderr}")
@@ -129,7 +135,7 @@ def launch_quarkus(p, out, command):
     """In dev mode: Maven's JVM, and the application's, which compiles what has changed."""
     project = out.parent / "project"
     lay_out_quarkus(project)
-    return [sys.executable, SESSION, "quarkus", "mvn", "-B", "-o", "-f", project / "pom.xml", "quarkus:dev", "-Dquarkus.http.port=@PORT@",
+    return [sys.executable, SESSION, "quarkus", *maven(p), "-o", "-f", project / "pom.xml", "quarkus:dev", "-Dquarkus.http.port=@PORT@",
             "-Dquarkus.http.host=127.0.0.1", "-Ddebug=false", "-Dquarkus.analytics.disabled=true", "-Dquarkus.console.color=false"]
 
 
@@ -158,7 +164,8 @@ PROGRAMS = {
                     ["org.wildfly:wildfly-dist:39.0.1.Final::zip"], 17, None, prepare=prepare_wildfly, launch=launch_wildfly),
     "payara": Spec(lambda p, out: [], ["fish.payara.*", "org.glassfish.*", "com.sun.enterprise.*", "org.apache.*", "CountServlet*"],
                    ["fish.payara.extras:payara-micro:6.2025.10"], 11, None, prepare=functools.partial(prepare_war, SERVLETS), launch=launch_payara),
-    "quarkus": Spec(lambda p, out: [], ["io.quarkus.*", "io.vertx.*", "org.jboss.*", "org.example.*"], [], 17, None, prepare=prepare_quarkus,
+    "quarkus": Spec(lambda p, out: [], ["io.quarkus.*", "io.vertx.*", "org.jboss.*", "org.example.*"],
+                    ["org.apache.maven:apache-maven:3.9.11:bin:zip"], 17, None, prepare=prepare_quarkus,
                     launch=launch_quarkus, environment=java_home, jvms=2),
     # The client, the daemon, a worker for each of three test classes, and the client that stops the daemon.
     "gradle": Spec(lambda p, out: [], ["org.gradle.*", "Words*", "*Test"], ["junit:junit:4.13.2"], 11, None, newest=17, launch=launch_gradle,
