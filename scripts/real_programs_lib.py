@@ -29,7 +29,7 @@ SPELLINGS = ("binary", "xml")
 
 
 # args: what follows the JVM's options and the class path. oldest, newest: releases of the JVM. flags: the JVM's own. The command
-# starts the JVM unless launch makes another one of it; environment: variables. How many JVMs run; more than one are passed their
+# starts the JVM unless launch makes another one of it; environment: variables. How many JVMs run at least; more than one are passed their
 # options in JAVA_TOOL_OPTIONS, and write a trace each. What a program lacks on this machine is a reason to pass it over.
 Spec = collections.namedtuple("Spec", "args include artifacts oldest sources newest flags launch environment prepare jvms lacks",
                               defaults=(None, lambda p: [], lambda p, out, command: command, lambda p: {}, lambda p: None, 1,
