@@ -60,7 +60,10 @@ class Session:
 
     def say(self, *paths):
         for path in paths:
-            print(path, *self.get(path), flush=True)
+            try:
+                print(path, *self.get(path), flush=True)
+            except (OSError, http.client.HTTPException) as error:
+                print(path, "no answer:", type(error).__name__, flush=True)
 
     def pages(self, base, rounds=10):
         for number in range(rounds):
