@@ -136,7 +136,7 @@ def launch_quarkus(p, out, command):
     project = out.parent / "project"
     lay_out_quarkus(project)
     return [sys.executable, SESSION, "quarkus", *maven(p), "-o", "-f", project / "pom.xml", "quarkus:dev", "-Dquarkus.http.port=@PORT@",
-            "-Dquarkus.http.host=127.0.0.1", "-Ddebug=false", "-Dquarkus.analytics.disabled=true", "-Dquarkus.console.color=false"]
+            "-Dquarkus.http.host=127.0.0.1", "-Ddebug=false", "-Dquarkus.analytics.disabled=true", "-Dquarkus.console.color=false", "-Dquarkus.enforceBuildGoal=false"]
 
 
 def java_home(p):
