@@ -111,7 +111,7 @@ def maven(p):
 
 
 def prepare_quarkus(p):
-    """The JVM must find all that the build needs in Maven's own repository: a first build fetches it."""
+    """A first build fetches most of what is needed, so that runs begin soon."""
     done = p.folder / "built"
     if not done.is_file():
         lay_out_quarkus(p.folder / "project")
@@ -135,7 +135,7 @@ def launch_quarkus(p, out, command):
     """In dev mode: Maven's JVM, and the application's, which compiles what has changed."""
     project = out.parent / "project"
     lay_out_quarkus(project)
-    return [sys.executable, SESSION, "quarkus", *maven(p), "-o", "-f", project / "pom.xml", "quarkus:dev", "-Dquarkus.http.port=@PORT@",
+    return [sys.executable, SESSION, "quarkus", *maven(p), "-ntp", "-f", project / "pom.xml", "quarkus:dev", "-Dquarkus.http.port=@PORT@",
             "-Dquarkus.http.host=127.0.0.1", "-Ddebug=false", "-Dquarkus.analytics.disabled=true", "-Dquarkus.console.color=false", "-Dquarkus.enforceBuildGoal=false"]
 
 

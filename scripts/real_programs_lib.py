@@ -204,12 +204,14 @@ class Run:
 
         Threads write there at the same time, so the order says nothing.
         """
-        lines = self.stderr.decode(errors="replace").splitlines()
+        # Colours of a terminal, which threads that write at the same time set in any order.
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", self.stderr.decode(errors="replace")).splitlines()
         # The agent's, of what the trace's format does not hold.
         lines = (line for line in lines if not line.startswith("jtrail: no place in "))
         # The JVM's own, of where it found the agent.
         lines = (re.sub(r"Picked up JAVA_TOOL_OPTIONS: .*", "Picked up JAVA_TOOL_OPTIONS", line) for line in lines)
         lines = (re.sub(r"0x[0-9a-f]+|@[0-9a-f]+|\d+", "#", line) for line in lines)
+        lines = (line for line in lines if line)
         return collections.Counter(re.sub(r"\b(AM|PM)\b|\b[A-Z][a-z]{2} (?=#, #)", "", line) for line in lines)
 
 

@@ -61,6 +61,11 @@ class Comparison(unittest.TestCase):
         self.assertEqual(lib.differences(plain, traced, lib.Noise()), [])
         self.assertEqual(len(lib.differences(plain, result(), lib.Noise())), 1)
 
+    def test_colours_are_no_difference(self):
+        plain = result(stderr=b"\x1b[0m\x1b[33mbegun 1\x1b[0m\n\x1b[0m\n")
+        self.assertEqual(lib.differences(plain, result(stderr=b"\x1b[0mbegun 2\n"), lib.Noise()), [])
+        self.assertEqual(len(lib.differences(plain, result(stderr=b"\x1b[0mended 2\n"), lib.Noise())), 2)
+
     def test_times_in_files_are_passed_over(self):
         a = b"..timestamp\x0d1795259813376..x" + b"checksum"
         b = b"..timestamp\x0d1795259999999..x" + b"CHECKSUM"
