@@ -28,6 +28,14 @@ MESSAGES = {
 SPELLINGS = ("binary", "xml")
 
 
+# args: what follows the JVM's options and the class path. oldest, newest: releases of the JVM. flags: the JVM's own. The command
+# starts the JVM unless launch makes another one of it; environment: variables. How many JVMs run at least; more than one are passed their
+# options in JAVA_TOOL_OPTIONS, and write a trace each. What a program lacks on this machine is a reason to pass it over.
+Spec = collections.namedtuple("Spec", "args include artifacts oldest sources newest flags launch environment prepare jvms lacks",
+                              defaults=(None, lambda p: [], lambda p, out, command: command, lambda p: {}, lambda p: None, 1,
+                                        lambda jdk: None))
+
+
 class Jdk:
     """A JVM to run in, and how to make it verify every class."""
 
@@ -52,10 +60,12 @@ class Jdk:
         version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release.read_text(), re.M)
         return int(version[1])
 
-    def lacks(self, oldest, compiler):
+    def lacks(self, oldest, compiler, newest=None):
         """Why a program cannot run here, or nothing."""
         if self.feature < oldest:
             return f"needs Java {oldest}"
+        if newest and self.feature > newest:
+            return f"does not run on Java after {newest}"
         if compiler and "jdk.compiler" not in self.modules:
             return "it has no module jdk.compiler"
         return None
@@ -103,8 +113,9 @@ def fetch(folder, artifacts):
     shutil.rmtree(lib)
     dependencies = ""
     for artifact in artifacts:
-        group, name, version, *classifier = artifact.split(":")
-        extra = f"<classifier>{classifier[0]}</classifier>" if classifier else ""
+        group, name, version, classifier, kind = (artifact.split(":") + ["", ""])[:5]
+        extra = f"<classifier>{classifier}</classifier>" if classifier else ""
+        extra += f"<type>{kind}</type><exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>" if kind else ""
         dependencies += (f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
                          f"<version>{version}</version>{extra}</dependency>")
     (folder / "pom.xml").write_text(
@@ -147,6 +158,38 @@ def compile_java(jdk, sources, class_path, classes):
     subprocess.run([str(c) for c in command], check=True)
 
 
+def build_war(classes, files, war):
+    """Packs these classes, and files by their name in the archive, as a web application."""
+    with zipfile.ZipFile(war, "w") as archive:
+        for path in sorted(classes.rglob("*.class")):
+            archive.write(path, f"WEB-INF/classes/{path.relative_to(classes)}")
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return war
+
+
+def pip_install(folder, package):
+    """A package from PyPI, in a folder of its own, fetched once."""
+    done = folder / "fetched"
+    if not (done.is_file() and done.read_text() == package):
+        shutil.rmtree(folder, ignore_errors=True)
+        command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), package]
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode != 0:
+            sys.exit(f"real-programs: pip could not install {package}:\n{result.stdout}{result.stderr}")
+        done.write_text(package)
+    return folder
+
+
+def shared_library(name):
+    """The path of a library that the system's linker knows, or nothing."""
+    ldconfig = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
+    cache = subprocess.run([ldconfig, "-p"], capture_output=True, text=True).stdout if ldconfig else ""
+    found = re.search(rf"^\s*{re.escape(name)} .*x86-64.* => (\S+)$", cache, re.M) or \
+        re.search(rf"^\s*{re.escape(name)} .* => (\S+)$", cache, re.M)
+    return found and found[1]
+
+
 class Run:
     """What one run left behind."""
 
@@ -161,16 +204,22 @@ class Run:
 
         Threads write there at the same time, so the order says nothing.
         """
-        lines = self.stderr.decode(errors="replace").splitlines()
+        # Colours of a terminal, which threads that write at the same time set in any order.
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", self.stderr.decode(errors="replace")).splitlines()
         # The agent's, of what the trace's format does not hold.
         lines = (line for line in lines if not line.startswith("jtrail: no place in "))
+        # The JVM's own, of where it found the agent.
+        lines = (re.sub(r"Picked up JAVA_TOOL_OPTIONS: .*", "Picked up JAVA_TOOL_OPTIONS", line) for line in lines)
         lines = (re.sub(r"0x[0-9a-f]+|@[0-9a-f]+|\d+", "#", line) for line in lines)
+        lines = (line for line in lines if line)
         return collections.Counter(re.sub(r"\b(AM|PM)\b|\b[A-Z][a-z]{2} (?=#, #)", "", line) for line in lines)
 
 
-def run(command, work, out, timeout):
+def run(command, work, out, timeout, environment=None):
+    """Runs a command with these variables beside those of this process."""
     env = {k: v for k, v in os.environ.items()
            if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")}
+    env |= environment or {}
     started = time.monotonic()
     try:
         result = subprocess.run(command, cwd=work, env=env, stdin=subprocess.DEVNULL,
@@ -234,16 +283,57 @@ def differences(plain, other, noise):
     return found
 
 
-class TraceReader:
+class Verdict:
+    """What `jtrail verify --json` says of a trace, or of several; as it is where it said nothing."""
+
+    def __init__(self):
+        self.totals, self.reasons, self.kinds = {}, collections.Counter(), collections.Counter()
+        self.code = self.output = self.events = None
+        self.bytes = self.without_totals = 0
+
+    def take(self, output):
+        """Adds what was said of each trace."""
+        self.output = output
+        if not output:
+            return
+        for verdict in json.loads(output):
+            self.without_totals += not verdict["totals"]
+            for key, count in (verdict["totals"] or {}).items():
+                self.totals[key] = self.totals.get(key, 0) + count
+            self.reasons.update(verdict["uncovered"])
+            self.kinds.update(verdict["kinds"])
+            self.events = (self.events or 0) + verdict["events"]
+
+
+class TraceFolder(Verdict):
+    """The traces of several JVMs, a file for each, which are read when all have ended."""
+
+    def __init__(self, folder, jtrail):
+        super().__init__()
+        self.folder, self.jtrail = folder, jtrail
+        self.path = folder / "%p.trace"
+        self.count = 0
+        folder.mkdir()
+
+    def finish(self):
+        traces = sorted(self.folder.iterdir())
+        self.count = len(traces)
+        self.bytes = sum(path.stat().st_size for path in traces)
+        if traces:
+            result = subprocess.run([str(self.jtrail), "verify", "--json", *map(str, traces)], stdout=subprocess.PIPE)
+            self.code = result.returncode
+            self.take(result.stdout.decode(errors="replace"))
+        shutil.rmtree(self.folder)
+        return self
+
+
+class TraceReader(Verdict):
     """Reads a trace from a named pipe, and hands it to `jtrail verify`, which tells what is in it."""
 
     def __init__(self, path, jtrail):
         """`jtrail` is the program; tests put another one in its place."""
+        super().__init__()
         self.path = path
-        self.bytes = 0
-        # What is known in the end; as it stays where `jtrail verify` says nothing.
-        self.totals, self.reasons, self.kinds = {}, collections.Counter(), collections.Counter()
-        self.code = self.output = self.events = None
         os.mkfifo(path)
         self._verify = subprocess.Popen([str(jtrail), "verify", "--json", "-"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
@@ -281,13 +371,7 @@ class TraceReader:
         self._collector.join(10)
         self._verify.stdout.close()
         self.path.unlink()
-        self.output = b"".join(self._said).decode(errors="replace")
-        if self.output:
-            verdict, = json.loads(self.output)
-            self.totals = verdict["totals"] or {}
-            self.reasons.update(verdict["uncovered"])
-            self.kinds.update(verdict["kinds"])
-            self.events = verdict["events"]
+        self.take(b"".join(self._said).decode(errors="replace"))
         return self
 
 

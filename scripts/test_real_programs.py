@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -54,6 +55,17 @@ class Comparison(unittest.TestCase):
         failed = result(stderr=b"jtrail: cannot write x: full\n")
         self.assertEqual(len(lib.differences(result(), failed, lib.Noise())), 1)
 
+    def test_where_the_jvm_found_its_options_is_no_difference_and_that_it_did_is(self):
+        plain = result(stderr=b"Picked up JAVA_TOOL_OPTIONS: -Xverify:all\n")
+        traced = result(stderr=b"Picked up JAVA_TOOL_OPTIONS: -Xverify:all -agentpath:x=y\n")
+        self.assertEqual(lib.differences(plain, traced, lib.Noise()), [])
+        self.assertEqual(len(lib.differences(plain, result(), lib.Noise())), 1)
+
+    def test_colours_are_no_difference(self):
+        plain = result(stderr=b"\x1b[0m\x1b[33mbegun 1\x1b[0m\n\x1b[0m\n")
+        self.assertEqual(lib.differences(plain, result(stderr=b"\x1b[0mbegun 2\n"), lib.Noise()), [])
+        self.assertEqual(len(lib.differences(plain, result(stderr=b"\x1b[0mended 2\n"), lib.Noise())), 2)
+
     def test_times_in_files_are_passed_over(self):
         a = b"..timestamp\x0d1795259813376..x" + b"checksum"
         b = b"..timestamp\x0d1795259999999..x" + b"CHECKSUM"
@@ -95,6 +107,51 @@ class Messages(unittest.TestCase):
         self.assertEqual(self.wrong(self.ROWS[:1]), ["no AggregatedEnter, AggregatedLeave in binary"])
         self.assertEqual(len(self.wrong([*self.ROWS, {"format": "xml", "kinds": {"Node": 1}}])), 1)
         self.assertEqual(self.wrong([{"format": "trail", "kinds": {"Node": 1}}]), ["no run in TPTP's formats"])
+
+
+class Folder(unittest.TestCase):
+    """The traces of several JVMs."""
+
+    def read(self, verdicts, names=("1.trace", "2.trace"), code=0):
+        with tempfile.TemporaryDirectory() as folder:
+            verifier = Path(folder) / "jtrail"
+            verifier.write_text(f"#!/bin/sh\necho $@ >{folder}/words\nprintf %s '{json.dumps(verdicts)}'\nexit {code}\n")
+            verifier.chmod(0o755)
+            traces = lib.TraceFolder(Path(folder) / "traces", verifier)
+            self.assertEqual(traces.path.name, "%p.trace")
+            for name in names:
+                (traces.folder / name).write_bytes(b"12345")
+            traces.finish()
+            self.assertFalse(traces.folder.exists())
+            if names:
+                words = (Path(folder) / "words").read_text().split()
+                self.assertEqual([Path(word).name for word in words], ["verify", "--json", *names])
+            return traces
+
+    def test_their_figures_are_added_up(self):
+        found = self.read([Reader.VERDICT, Reader.VERDICT])
+        self.assertEqual((found.code, found.count, found.bytes, found.events, found.without_totals), (0, 2, 10, 2470, 0))
+        self.assertEqual(found.totals, {"enters": 24, "uncovered": 4})
+        self.assertEqual(found.kinds["GcStart"], 2468)
+
+    def test_one_that_is_not_sound_or_has_no_totals_is_seen(self):
+        found = self.read([Reader.VERDICT, Reader.VERDICT | {"totals": None}], code=1)
+        self.assertEqual((found.code, found.without_totals), (1, 1))
+
+    def test_none_at_all_is_no_success(self):
+        found = self.read([], names=())
+        self.assertEqual((found.code, found.count, found.totals), (None, 0, {}))
+
+
+class Web(unittest.TestCase):
+    def test_an_application_is_packed_with_its_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            classes = Path(folder) / "classes"
+            (classes / "a").mkdir(parents=True)
+            (classes / "a/B.class").write_bytes(b"x")
+            war = lib.build_war(classes, {"index.html": "y"}, Path(folder) / "web.war")
+            with zipfile.ZipFile(war) as archive:
+                self.assertEqual(sorted(archive.namelist()), ["WEB-INF/classes/a/B.class", "index.html"])
 
 
 class Page(unittest.TestCase):
