@@ -142,14 +142,17 @@ fn two_attached_agents_have_a_trace_each() {
         let options = ["--format", format, "--file", file.to_str().expect("text")];
         let both = [0, 1].map(|other| ready(&jdks[(number + other) % jdks.len()]));
         let pids = both.each_ref().map(|running| running.pid());
-        for running in &both {
-            attach(running, &options).expect("it is taken");
+        let other = format!("app-{}.trace", pids[1]);
+        for (running, name) in both.iter().zip(["app.trace", &other]) {
+            let said = attach(running, &options).expect("it is taken");
+            let path = folder.path().join(name);
+            let expected = format!("records into {}\n", path.display());
+            assert!(said.ends_with(&expected), "{said}");
         }
         for running in both {
             let output = work(running, 1);
             assert!(!output.stderr.contains("cannot"), "{output}");
         }
-        let other = format!("app-{}.trace", pids[1]);
         assert_eq!(names(folder.path()), [&*other, "app.trace"]);
         for name in [&*other, "app.trace"] {
             assert_verified(&folder.path().join(name));

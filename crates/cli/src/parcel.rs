@@ -3,6 +3,7 @@
 
 use crate::process::Process;
 use anyhow::{Context, bail};
+use jtrail_records::ownership;
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -211,7 +212,7 @@ fn fetch(from: &Path, to: &Path) -> anyhow::Result<()> {
 /// Copies a file; the holes of a spool stay such.
 fn copy(mut source: File, target: &Path) -> io::Result<()> {
     const PIECE: usize = 1 << 20;
-    let mut target = File::create(target)?;
+    let mut target = ownership::open(target)?;
     let (mut piece, mut length) = (vec![0; PIECE], 0);
     loop {
         let mut count = 0;

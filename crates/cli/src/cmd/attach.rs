@@ -6,11 +6,15 @@ use crate::attach::{Jvm, NotLoaded};
 use crate::parcel::LibraryCopy;
 use crate::process::Process;
 use anyhow::{anyhow, bail};
-use jtrail_control::Sighting;
+use jtrail_control::{Answer, Client, Command, Sighting};
 use jtrail_options::{Control, Engine, Events, Options, OutputFormat, Overflow, Server};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long the agent may take to name its file.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Load the agent into a JVM that runs already
 ///
@@ -49,7 +53,10 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
                 streams.err,
                 "jtrail: JVM {pid} keeps the newest events; what is saved of them is in {file}"
             ),
-            _ => writeln!(streams.err, "jtrail: JVM {pid} records into {file}"),
+            _ => {
+                let file = trace_file(pid).map_or(file, |file| process.shown(&file));
+                writeln!(streams.err, "jtrail: JVM {pid} records into {file}")
+            }
         }?;
     }
     if agent.socket.is_none()
@@ -62,6 +69,15 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         )?;
     }
     Ok(crate::SOUND)
+}
+
+/// Returns the file that the agent writes, as the agent names it: it may not be the one asked for, since another process writes that.
+fn trace_file(pid: u32) -> Option<String> {
+    let mut client = Client::of_process(pid, PATIENCE).ok()?;
+    match client.call(Command::Status, |_| Ok(())) {
+        Ok(Answer::Status(status)) => status.trace?.trace.file,
+        _ => None,
+    }
 }
 
 /// What the JVM calls a path that an option names.
