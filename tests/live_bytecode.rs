@@ -32,7 +32,9 @@ fn code(pid: &str, file: &str) -> Code {
     let args = [
         "attach", pid, "--agent", library, "--file", file, "--format", "xml",
     ];
-    outcome(&args).expect("it is taken");
+    // The JVM takes it, and it is no jtrail.
+    let said = outcome(&args).expect_err("another agent");
+    assert!(said.contains("has no jtrail agent that is new"), "{said}");
     let text = fs::read_to_string(file).expect("written");
     let methods = text.lines().filter(|line| !line.contains("$$Lambda"));
     let methods = methods.filter_map(|line| line.rsplit_once(' '));

@@ -65,8 +65,12 @@ fn counts_are_exact(format: &str, engine: &str) {
                 continue;
             }
             eprintln!("{name}, {engine}, {format}, JDK {}", jdk.feature);
-            let run = traced(program(&jdk, name), &options);
-            assert_counts(&run, &["harness."]);
+            let mut run = program(&jdk, name);
+            if *name == "harness.Limits" {
+                // Else methods that hooks make too large for the JVM's compilers have none.
+                run = run.jvm_arg("-XX:-DontCompileHugeMethods");
+            }
+            assert_counts(&traced(run, &options), &["harness."]);
         }
     }
 }

@@ -258,7 +258,8 @@ fn nothing_of_ours_is_left() {
         let ((before, library), descriptors) = (bench.mappings(), bench.descriptors());
         for spool in ["true", "false", "true", "false"] {
             let ((with, files), threads) = cycle(spool);
-            let is_spooled = files.keys().any(|file| file.ends_with(".spool/memory"));
+            // Its files had no names when they were opened, and are shown by numbers.
+            let is_spooled = files.keys().any(|file| !file.ends_with("/libjtrail.so"));
             assert_eq!(is_spooled, spool == "true", "{files:?}");
             assert!(is_spooled || with > before + BUFFER, "{with} {before}");
             assert!(threads.len() >= 3, "{threads:?}");

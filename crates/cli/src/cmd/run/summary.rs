@@ -10,6 +10,7 @@ use crate::output::{bytes, count, time};
 use jtrail_formats::trail::Parts;
 use jtrail_model::{Event, Note, Totals};
 use jtrail_options::{Options, OutputFormat, Overflow, Pattern};
+use jtrail_records::ownership;
 use jtrail_records::spool::SPOOL;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -165,7 +166,11 @@ fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
             let size = fresh(&entry.path())?;
             let name = entry.file_name();
             let name = name.to_str()?.strip_suffix(ending)?;
-            is_wanted(name).then(|| (Path::new(&folder).join(name), size))
+            let path = Path::new(&folder).join(name);
+            // What is written still, another program does.
+            let is_written =
+                || ownership::check(&path).is_err() || ownership::spool_in_use(&path).is_some();
+            (is_wanted(name) && !is_written()).then_some((path, size))
         })
         .collect();
     found.sort();
@@ -330,6 +335,25 @@ mod tests {
         assert_eq!(totals_of_trail(&path).expect("read"), Some(totals));
         fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
         assert_eq!(totals_of_trail(&path).expect("read"), None);
+    }
+
+    #[test]
+    fn what_another_process_writes_is_none_of_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.trail");
+        let text = format!("file={}", path.to_str().expect("UTF-8"));
+        let options = jtrail_options::parse(&text, &|_| Ok(String::new())).expect("right");
+        let ran = Ran {
+            options: &options,
+            pid: 7,
+            direct: true,
+            start: SystemTime::now(),
+            took: Duration::ZERO,
+        };
+        let file = ownership::open(&path).expect("nobody writes there");
+        assert_eq!(files(&ran), []);
+        drop(file);
+        assert_eq!(files(&ran), [(path, 0)]);
     }
 
     #[test]
