@@ -171,7 +171,7 @@ impl There {
             .flat_map(|place| files(place))
             .filter(|file| file.display().to_string().contains("jtrail"))
             .collect();
-        assert_eq!(left, [PathBuf::new(); 0], "{:?}", self.apart);
+        assert!(left.is_empty(), "{:?}: {left:?}", self.apart);
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid)).expect("it runs");
         let libraries = maps.lines().filter(|line| line.contains("libjtrail"));
         let mut libraries: Vec<&str> = libraries

@@ -651,15 +651,28 @@ fn a_spool_in_use_is_left_alone() {
                 said.contains(" still records; wait until it has ended"),
                 "{said}"
             );
-            // Nor does a second process take it.
+            // Nor does a second process take it, or the trace: it has both under a name of its own.
+            let before = fs::read(&left.trail).expect("there");
             let run = program(&jdk, "harness.Fib").agent(agent(), &options);
             let output = run.output();
             output.assert_exit(0);
-            assert!(
-                output.stderr.contains("another process records there"),
-                "{output}"
+            let said = format!(
+                "jtrail: {}: another process writes it; the trace of this process goes to ",
+                left.trail.display()
             );
-            assert!(left.spool().exists());
+            let other = output
+                .stderr
+                .lines()
+                .find_map(|line| line.strip_prefix(&said));
+            let other = other.unwrap_or_else(|| panic!("{output}"));
+            let (code, verdict) = verify(Path::new(other));
+            assert_eq!(
+                format!("{code:?}"),
+                format!("{:?}", ExitCode::SUCCESS),
+                "{verdict}"
+            );
+            let now = fs::read(&left.trail).expect("there");
+            assert!(left.spool().exists() && now.starts_with(&before));
         });
     }
 }
