@@ -299,7 +299,7 @@ fn they_meet() {
             let recorded = there.text("recorded.trail");
             let said = there.jtrail(
                 "record",
-                &["--for", "200ms", "-o", &recorded, "--agent", library],
+                &["--for", "1s", "-o", &recorded, "--agent", library],
             );
             let said = said.unwrap_or_else(|e| panic!("{} {apart:?}: {e}", jdk.feature));
             let begin = format!("jtrail: {recorded}: trail, events: ");
