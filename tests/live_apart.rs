@@ -168,8 +168,13 @@ impl There {
         }
         let left: Vec<PathBuf> = places
             .iter()
-            .flat_map(|place| files(place))
-            .filter(|file| file.display().to_string().contains("jtrail"))
+            .flat_map(|place| files(place).into_iter().map(move |file| (place, file)))
+            .filter(|(place, file)| {
+                // The path of the folder itself may have our name in it.
+                let file = file.strip_prefix(place).expect("within");
+                file.display().to_string().contains("jtrail")
+            })
+            .map(|(_, file)| file)
             .collect();
         assert!(left.is_empty(), "{:?}: {left:?}", self.apart);
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid)).expect("it runs");

@@ -148,6 +148,7 @@ impl Bench {
     fn mappings(&self) -> (u64, BTreeMap<String, usize>) {
         let maps = fs::read_to_string(self.proc("maps")).expect("it runs");
         let (mut anonymous, mut files) = (0, BTreeMap::new());
+        let folder = self.folder.path();
         for line in maps.lines() {
             // Addresses, rights, offset, device, inode, path.
             let mut words = line.split_whitespace();
@@ -156,7 +157,8 @@ impl Bench {
             let address = |text| u64::from_str_radix(text, 16).expect("hexadecimal");
             match words.nth(4) {
                 Some(file) if file.starts_with('/') => {
-                    if file.contains("jtrail") {
+                    // Any other part of a path may have our name in it: that of the JDK, too.
+                    if file.ends_with("/libjtrail.so") || Path::new(file).starts_with(folder) {
                         *files.entry(file.to_owned()).or_default() += 1;
                     }
                 }
