@@ -11,6 +11,28 @@ use std::path::{Path, PathBuf};
 /// JVM versions that all tests ask for.
 pub(crate) const VERSIONS: [u32; 4] = [11, 17, 21, 25];
 
+/// True if tests are to try all that they can, as `scripts/nightly` has them do with the variable `JTRAIL_THOROUGH`.
+pub(crate) fn is_thorough() -> bool {
+    std::env::var_os("JTRAIL_THOROUGH").is_some()
+}
+
+/// Versions for long tests of what hardly depends on the JVM: the oldest and the newest; all when tests are thorough.
+pub(crate) fn few_versions() -> Vec<u32> {
+    let [oldest, .., newest] = VERSIONS;
+    match is_thorough() {
+        true => VERSIONS.to_vec(),
+        false => vec![oldest, newest],
+    }
+}
+
+/// The last of some versions, for the longest tests; all when tests are thorough.
+pub(crate) fn newest_of(versions: &[u32]) -> Vec<u32> {
+    match is_thorough() {
+        true => versions.to_vec(),
+        false => versions.last().copied().into_iter().collect(),
+    }
+}
+
 /// Runs a test that does little but wait, in all JVMs at once.
 pub(crate) fn at_once(test: impl Fn(&Jdk) + Sync) {
     let test = &test;

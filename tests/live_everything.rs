@@ -1,6 +1,6 @@
 //! All kinds of events at once: the program must not notice, and the trace must be sound and complete.
 
-use crate::common::{VERSIONS, agent, harness, program};
+use crate::common::{VERSIONS, agent, few_versions, harness, program};
 use crate::facts::Facts;
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 
@@ -178,7 +178,7 @@ fn tptp_has_all_its_messages() {
 
 #[test]
 fn tptp_has_its_messages_of_the_sample_application() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         assert_messages(&jdk, "org.example.shop.Main", &["1", "4"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Traces whose files are bounded in size (`maxsize`): together they hold each call once, and none is larger than was asked for.
 
-use crate::common::{FILTER, VERSIONS, agent, at_once, program};
+use crate::common::{FILTER, agent, at_once, few_versions, program};
 use crate::live_control::Bench;
 use crate::live_formats::assert_verified;
 use crate::source::compile;
@@ -190,7 +190,7 @@ const FORMATS: [(&str, u64, u64); 7] = [
 fn a_trace_goes_on_in_another_file() {
     let folder = temp_dir();
     compile("Many", include_str!("java/Many.java"), folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         // What a JVM says and how a format says it are apart from each other.
         let all = matches!(jdk.feature, 17 | 25);
         let chosen = |format: &str| all || matches!(format, "binary" | "trail");
@@ -263,7 +263,7 @@ fn watched(jdk: &Jdk, classes: &Path, first: &Path, most: u64, more: &str) -> Ou
 fn a_ring_has_the_last_files() {
     let folder = temp_dir();
     compile("Many", include_str!("java/Many.java"), folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let to = temp_dir();
         let first = to.path().join("trace.it");
         let options = "format=trail,maxsize=8m,atmaxsize=ring";
@@ -342,7 +342,7 @@ fn number_of(file: &Path) -> u64 {
 /// All kinds of events: objects that are older than a file, compiled code, classes' details are told of in each file that needs them.
 #[test]
 fn each_file_is_a_trace_of_its_own() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         // What a JVM says and how a format says it are apart from each other.
         let formats: &[&str] = match jdk.feature {
             11 => &["binary"],

@@ -1,6 +1,6 @@
 //! Runs of one program, each traced in another format, say the same, as far as the program does the same and formats can tell.
 
-use crate::common::{FILTER, agent, program};
+use crate::common::{FILTER, agent, newest_of, program};
 use crate::figures::Figures;
 use crate::live_cli::jtrail;
 use crate::live_conversions::{java_compiler, java_files, quick};
@@ -168,7 +168,7 @@ fn lasting(class: &str) -> &str {
 #[test]
 fn runs_of_the_java_compiler_say_the_same() {
     let sources = a_hundred_sources();
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let folder = temp_dir();
         let classes = folder.path().join("classes");
         // Each run finds an empty folder. Hash codes of objects that have none of their own are counted.

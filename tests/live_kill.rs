@@ -147,10 +147,10 @@ fn compare(left: &Left, said: &str) {
     }
 }
 
-/// How many kills: so many of the variable `JTRAIL_KILLS`, or a few.
+/// How many kills: so many of the variable `JTRAIL_KILLS`, or one in each JVM.
 fn kills() -> u64 {
     let given = std::env::var("JTRAIL_KILLS");
-    given.map_or(8, |kills| kills.parse().expect("a number"))
+    given.map_or(4, |kills| kills.parse().expect("a number"))
 }
 
 #[test]

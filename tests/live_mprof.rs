@@ -19,7 +19,7 @@
 
 mod stats;
 
-use crate::common::{agent, program};
+use crate::common::{agent, newest_of, program};
 use crate::live_cli::jtrail;
 use crate::live_conversions::{java_compiler, quick, shop_sources, small_heap, write_mlpd};
 use jtrail_cli::analysis::readable_type;
@@ -448,7 +448,7 @@ fn reports_on_the_java_compiler() {
     let Some(report) = MprofReport::find() else {
         return;
     };
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let packages = ["jvm", "code"];
         let packages = packages.map(|name| format!("include=com.sun.tools.javac.{name}.*"));
         let options = format!("{},allocsites=true,heap=exit", packages.join(","));

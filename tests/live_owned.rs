@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
 /// Calls of `Forks.work` that a parent and its child make.
 const CALLS: [u64; 2] = [2 * 3193, 1973];
@@ -222,6 +223,18 @@ const FAILING: [(u32, &[&str]); 6] = [
     (25, &["-XX:AOTMode=on", "-XX:AOTCache=/no/such/cache"]),
 ];
 
+/// A library that makes a program's file system one without unnamed files ([`Run::env`], `LD_PRELOAD`).
+fn plain_files(folder: &Path) -> PathBuf {
+    let (source, library) = (folder.join("plain.c"), folder.join("plain.so"));
+    fs::write(&source, include_str!("c/plain_files.c")).expect("written");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+    library
+}
+
 /// A JVM that does not come up leaves what an earlier run left as it is, and nothing new.
 #[test]
 fn a_start_that_fails_changes_nothing() {
@@ -262,6 +275,54 @@ fn a_start_that_fails_changes_nothing() {
                 }
             }
         }
+    });
+}
+
+/// On a file system without unnamed files, a start that fails leaves an empty spool, which goes with the next run; and a run that is killed
+/// leaves the same as elsewhere. Without locks as well, a trace that is there may be another process's, and stays.
+#[test]
+fn plain_file_systems_are_served() {
+    let base = temp_dir();
+    let plain = plain_files(base.path());
+    at_once(|jdk| {
+        let folder = temp_dir();
+        let file = folder.path().join("app.trail");
+        let run = || {
+            let options = format!("format=trail,file={}", file.display());
+            program(jdk, "harness.Attached")
+                .agent(agent(), options)
+                .env("LD_PRELOAD", &plain)
+        };
+        for number in 0..2 {
+            let failed = run().jvm_arg("--add-modules").jvm_arg("no.such.module");
+            failed.output().assert_exit(1);
+            let left = fs::read_dir(folder.path()).expect("a folder").count();
+            assert_eq!(left, 1, "{number}");
+        }
+        let mut killed = run().spawn().expect("it starts");
+        killed.wait_ready();
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+        assert_eq!(names(&folder.path().join("app.trail.spool")).len(), 5);
+        killed.kill().expect("it is gone");
+        let whole = temp_dir();
+        let whole = whole.path().join("whole.trail").display().to_string();
+        let (code, _, err) = jtrail(&["recover", &file.display().to_string(), "-o", &whole]);
+        assert_eq!(code, ExitCode::SUCCESS, "{err}");
+        assert_verified(Path::new(&whole));
+
+        let mut running = run().spawn().expect("it starts");
+        running.wait_ready();
+        work(running, 1);
+        assert_eq!(names(folder.path()), ["app.trail"]);
+        assert_verified(&file);
+
+        let before = fs::read(&file).expect("there");
+        let mut running = run().env("NO_LOCKS", "1").spawn().expect("it starts");
+        running.wait_ready();
+        let other = format!("app-{}.trail", running.pid());
+        work(running, 1);
+        assert!(fs::read(&file).expect("there") == before);
+        assert_verified(&folder.path().join(other));
     });
 }
 

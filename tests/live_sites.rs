@@ -2,7 +2,7 @@
 //! tells itself.
 
 use crate::collectors;
-use crate::common::{VERSIONS, agent, harness, program};
+use crate::common::{VERSIONS, agent, few_versions, harness, program};
 use crate::facts::Facts;
 use crate::live_conversions::{java_compiler, shop_sources};
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -71,7 +71,7 @@ fn programs_know_their_objects() {
 
 #[test]
 fn whatever_else_is_recorded() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for options in [
             "events=+alloc",
             "events=+alloc+lines+details",
@@ -87,7 +87,7 @@ fn whatever_else_is_recorded() {
 /// With `free`, objects have identity: no program makes another one of them, or one too few, and all that are dead are told of.
 #[test]
 fn ends_are_told() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for collector in collectors::all(&jdk) {
             eprintln!("{collector}");
             for name in ["harness.Frees", "harness.Constructed"] {
@@ -158,7 +158,7 @@ fn the_java_compiler_works_as_before() {
 /// However the JVM lays out its objects, and however it runs code.
 #[test]
 fn sizes_are_the_jvms() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut layouts = vec![
             "-XX:-UseCompressedOops",
             "-XX:ObjectAlignmentInBytes=16",

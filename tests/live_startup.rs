@@ -5,7 +5,7 @@ use crate::common::{FILTER, VERSIONS, agent, at_once, harness, program, traced_b
 use crate::live_detach::{Bench, rounds};
 use jtrail_testkit::{Jdk, Run, temp_dir};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const ALL: &str = "methods+threads+alloc+free+gc+monitors+parks+exceptions+lines+jit+cpu+samples+\
@@ -81,6 +81,55 @@ fn no_more_local_references_than_the_jvm_knows_of() {
             let warns = has("JNI local refs") || has("WARNING in native method");
             assert!(!warns, "JDK {}, {options}\n{output}", jdk.feature);
         }
+    });
+}
+
+/// A build of the agent whose hook class is another one: a method of it has another name.
+fn another_build(folder: &Path) -> PathBuf {
+    let (from, to) = (b"leaveByException", b"leaveByExceptiom");
+    let mut bytes = fs::read(agent()).expect("there");
+    let ends = bytes.len() - from.len();
+    let places: Vec<usize> = (0..ends)
+        .filter(|&at| bytes[at..].starts_with(from))
+        .collect();
+    // In the class, and where the agent names it.
+    assert!(places.len() >= 2, "{places:?}");
+    for at in places {
+        bytes[at..at + to.len()].copy_from_slice(to);
+    }
+    let library = folder.join("libjtrail-other.so");
+    fs::write(&library, bytes).expect("written");
+    library
+}
+
+/// An upgrade under a JVM that had the agent before: builds whose hook classes differ come in turn, more often than there are hook classes.
+#[test]
+fn builds_with_other_hooks_come_in_turn() {
+    at_once(|jdk| {
+        let mut bench = Bench::new(jdk, "harness.Attached");
+        let folder = temp_dir();
+        let libraries = [another_build(folder.path()), agent()];
+        let ticks: &[&str] = &["--clock", "tick"];
+        let names = (0..20).map(|number| format!("trace{number}"));
+        let names: Vec<String> = names.collect();
+        for (number, name) in names.iter().enumerate() {
+            let library = &libraries[number % 2];
+            let options = if number % 4 < 2 { ticks } else { &[] };
+            let said = bench.attach_library(library, name, options);
+            said.unwrap_or_else(|error| panic!("JDK {}, {number}: {error}", jdk.feature));
+            bench.work();
+            bench.detach();
+        }
+        let texts: Vec<String> = names.iter().map(|name| bench.text(name)).collect();
+        let (_folder, output) = bench.end();
+        let rounds: Vec<u64> = texts
+            .iter()
+            .map(|t| rounds(Path::new(t), &output))
+            .collect();
+        assert!(
+            rounds[0] > 0 && rounds.iter().all(|found| *found == rounds[0]),
+            "{rounds:?}"
+        );
     });
 }
 

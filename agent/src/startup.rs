@@ -18,6 +18,7 @@ use crate::{guard, log};
 use ::jni::sys::JavaVM;
 use crossbeam_channel::{bounded, unbounded};
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
+use jtrail_records::ownership;
 use rustix::fs::Access;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -290,10 +291,7 @@ impl First {
                 return Ok(Self::Later(path.clone()));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folder = path
-                    .parent()
-                    .filter(|folder| !folder.as_os_str().is_empty());
-                let folder = folder.unwrap_or(Path::new("."));
+                let folder = ownership::parent_folder(path);
                 rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
                 return Ok(Self::Later(path.clone()));
             }

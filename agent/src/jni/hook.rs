@@ -3,7 +3,7 @@
 //! A class of the boot loader is there for ever, and so are calls to it in methods that are on a stack when the agent leaves. So each agent that comes to
 //! a JVM uses another hook class than the one before: what is left of an earlier one calls methods that do nothing. There
 //! are [`HOOKS`] such classes, all alike; then comes the first one again. How many agents there have been says a field of the first class,
-//! for the next one may be another library than ours.
+//! for the next one may be another library than ours. If it is another build, whose classes differ from ours, ours have other names than its own.
 //!
 //! The methods of each class have functions of their own, which look whether it is the present one's ([`is_present`]), and stay bound
 //! to them: for methods that are bound anew the JVM compiles new entries, and later ones (20 and up) never let the old go.
@@ -21,8 +21,9 @@ const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
 /// Bytes of `jtrail.Binder`, likewise.
 const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
 
-/// The name of the first hook class; those of others have a number behind it.
+/// The name of the first hook class; those of others have a number behind it, and their build's if another build was there before.
 pub(crate) const NAME: &str = "java/lang/JtrailHook";
+const BINDER_NAME: &str = "jtrail/Binder";
 /// How many there are at most.
 pub(crate) const HOOKS: u32 = 8;
 
@@ -111,12 +112,12 @@ impl Hook {
             0 => NAME.to_owned(),
             number => format!("{NAME}{number}"),
         };
-        let mut bytes = renamed(HOOK_CLASS, NAME, &name);
+        let mut bytes = HOOK_CLASS.to_vec();
         if threads_have_carriers(env)? {
             // It has the same descriptor. Older JVMs have no such method.
             bytes = renamed(&bytes, "currentThread", "currentCarrierThread");
         }
-        let class = define_once(env, &name, &bytes)?;
+        let (name, class) = own(env, &name, NAME, &bytes)?;
         Ok(Self {
             number,
             name,
@@ -128,7 +129,7 @@ impl Hook {
     /// Has `bind` called to bind the methods. The JVM prints a warning when native code binds methods of java.base on its own account, and none when
     /// a class of the same loader asks for it.
     pub(crate) fn bind(&self, env: *mut JNIEnv, bind: Bind) -> Result<(), String> {
-        let binder = define_once(env, "jtrail/Binder", BINDER_CLASS)?;
+        let (_, binder) = own(env, BINDER_NAME, BINDER_NAME, BINDER_CLASS)?;
         let result = with(env, |env| {
             // SAFETY: that is the method's signature.
             let method = unsafe {
@@ -211,21 +212,81 @@ impl Hook {
     /// # Safety
     /// `env` is the running thread's.
     unsafe fn field(&self, env: *mut JNIEnv, name: &CStr, kind: &CStr) -> Result<jfieldID, String> {
-        // SAFETY: the caller's promise, and a live reference; the functions are there since the first version.
-        unsafe {
-            let functions = &(**env).v1_1;
-            let field =
-                (functions.GetStaticFieldID)(env, self.class.get(), name.as_ptr(), kind.as_ptr());
-            if field.is_null() {
-                (functions.ExceptionClear)(env);
-                return Err(
-                    "it is that of another version of jtrail, which was here before".into(),
-                );
-            }
-            Ok(field)
-        }
+        // SAFETY: the caller's promise, and a live reference.
+        let field = unsafe { static_field(env, &self.class, name, kind) };
+        field.ok_or_else(|| format!("{} has no field {}", self.name, name.to_string_lossy()))
     }
 }
+
+/// # Safety
+/// `env` is the running thread's, and the reference was not given up.
+unsafe fn static_field(
+    env: *mut JNIEnv,
+    class: &Lasting,
+    name: &CStr,
+    kind: &CStr,
+) -> Option<jfieldID> {
+    // SAFETY: the caller's promise; the functions are there since the first version.
+    unsafe {
+        let functions = &(**env).v1_1;
+        let field = (functions.GetStaticFieldID)(env, class.get(), name.as_ptr(), kind.as_ptr());
+        if field.is_null() {
+            (functions.ExceptionClear)(env);
+            return None;
+        }
+        Some(field)
+    }
+}
+
+/// A number that classes of other contents do not have: FNV-1a's.
+const fn fingerprint() -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    let mut place = 0;
+    while place < HOOK_CLASS.len() + BINDER_CLASS.len() {
+        let byte = match place < HOOK_CLASS.len() {
+            true => HOOK_CLASS[place],
+            false => BINDER_CLASS[place - HOOK_CLASS.len()],
+        };
+        hash = (hash ^ byte as u64).wrapping_mul(0x100_0000_01b3);
+        place += 1;
+    }
+    hash
+}
+/// What the field `build` of our classes holds.
+const BUILD: u64 = fingerprint();
+
+/// A class of this build, and its name: the one that is wanted, unless another build has a class of that name. In its bytes, its name is
+/// `written`.
+fn own(
+    env: *mut JNIEnv,
+    wanted: &str,
+    written: &str,
+    bytes: &[u8],
+) -> Result<(String, Lasting), String> {
+    for name in [wanted.to_owned(), format!("{wanted}_{BUILD:016x}")] {
+        let class = define_once(env, &name, &renamed(bytes, written, &name))?;
+        // SAFETY: the running thread's environment, which has defined the class; such a field is a `long`.
+        let build = unsafe {
+            let functions = &(**env).v1_1;
+            static_field(env, &class, c"build", c"J").map_or(NO_BUILD, |field| {
+                let build = (functions.GetStaticLongField)(env, class.get(), field);
+                if build == 0 {
+                    (functions.SetStaticLongField)(env, class.get(), field, BUILD as jlong);
+                    return BUILD;
+                }
+                build as u64
+            })
+        };
+        if build == BUILD {
+            return Ok((name, class));
+        }
+        // SAFETY: as above; nobody else knows the reference.
+        unsafe { class.forget(env) };
+    }
+    Err(format!("{wanted} is a class of another program"))
+}
+/// That of builds which had no such field.
+const NO_BUILD: u64 = 0;
 
 /// The class file with another name in place of one that it has once.
 fn renamed(class: &[u8], from: &str, to: &str) -> Vec<u8> {

@@ -27,29 +27,14 @@ pub(crate) unsafe fn ask_loader(
     name: &str,
     expected: jclass,
 ) -> Answer {
-    const FOR_NAME: &CStr = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
-    // SAFETY: the caller's environment and references; the functions are there since version 1.2. `java.lang.Class` has such a
-    // method in every version, and is taken from the class at hand, because `FindClass` would ask a loader for it.
+    const FOR_NAME: Method = (
+        c"forName",
+        c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;",
+    );
+    let more = [jvalue { l: loader }];
+    // SAFETY: the caller's environment and references; every JDK has this method, with these parameters.
     unsafe {
-        let functions = &(**env).v1_1;
-        let class = class_of(env, expected);
-        let method =
-            (functions.GetStaticMethodID)(env, class, c"forName".as_ptr(), FOR_NAME.as_ptr());
-        let text = new_text(env, name);
-        let mut found = std::ptr::null_mut();
-        if !method.is_null() && !text.is_null() {
-            let arguments = [
-                jvalue { l: text },
-                jvalue { z: false },
-                jvalue { l: loader },
-            ];
-            let arguments = arguments.as_ptr();
-            found = (functions.CallStaticObjectMethodA)(env, class, method, arguments);
-        }
-        let thrown = (functions.ExceptionOccurred)(env);
-        (functions.ExceptionClear)(env);
-        forget(env, class);
-        forget(env, text);
+        let (found, thrown) = find_class(env, expected, FOR_NAME, name, more);
         let answer = match thrown.is_null() && !found.is_null() {
             false => Answer::Thrown(thrown),
             true if is_same(env, found, expected) => Answer::Expected,
@@ -66,29 +51,55 @@ pub(crate) unsafe fn ask_loader(
 /// # Safety
 /// `env` is the running thread's environment, `loader` a live reference to the loader of `from`, and `from` one to a class.
 pub(crate) unsafe fn resolve_for(env: *mut JNIEnv, loader: jobject, name: &str, from: jclass) {
-    const FOR_NAME: &CStr =
-        c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;";
-    // SAFETY: as in `ask_loader`. Where the JDK has no such method, none is called.
+    const FOR_NAME: Method = (
+        c"forName0",
+        c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;",
+    );
+    let more = [jvalue { l: loader }, jvalue { l: from }];
+    // SAFETY: the caller's environment and references; where the JDK has no such method, none is called.
+    unsafe {
+        let (found, thrown) = find_class(env, from, FOR_NAME, name, more);
+        forget(env, found);
+        forget(env, thrown);
+    }
+}
+
+/// A method's name and descriptor.
+type Method = (&'static CStr, &'static CStr);
+
+/// Calls a static method of `java.lang.Class` with a name, `false` for not to initialize what it finds, and `more` arguments. Returns
+/// what it returned and what was thrown, as local references or null. No exception stays pending.
+///
+/// # Safety
+/// `env` is the running thread's environment, and `any` a live reference to a class. A method of this name and descriptor takes `more`
+/// as its other arguments.
+unsafe fn find_class<const MORE: usize>(
+    env: *mut JNIEnv,
+    any: jclass,
+    (method, descriptor): Method,
+    name: &str,
+    more: [jvalue; MORE],
+) -> (jobject, jobject) {
+    // SAFETY: the caller's environment, reference and arguments; the functions are there since version 1.2. `java.lang.Class` is
+    // taken from the class at hand, because `FindClass` would ask a loader for it.
     unsafe {
         let functions = &(**env).v1_1;
-        let class = class_of(env, from);
+        let class = class_of(env, any);
         let method =
-            (functions.GetStaticMethodID)(env, class, c"forName0".as_ptr(), FOR_NAME.as_ptr());
-        let text = new_text(env, name);
-        if !method.is_null() && !text.is_null() {
-            let arguments = [
-                jvalue { l: text },
-                jvalue { z: false },
-                jvalue { l: loader },
-                jvalue { l: from },
-            ];
-            let arguments = arguments.as_ptr();
-            let found = (functions.CallStaticObjectMethodA)(env, class, method, arguments);
-            (functions.ExceptionClear)(env);
-            forget(env, found);
+            (functions.GetStaticMethodID)(env, class, method.as_ptr(), descriptor.as_ptr());
+        let mut found = std::ptr::null_mut();
+        if !method.is_null() {
+            let text = new_text(env, name);
+            if !text.is_null() {
+                let first = [jvalue { l: text }, jvalue { z: false }];
+                let arguments: Vec<jvalue> = first.into_iter().chain(more).collect();
+                found = (functions.CallStaticObjectMethodA)(env, class, method, arguments.as_ptr());
+            }
+            forget(env, text);
         }
+        let thrown = (functions.ExceptionOccurred)(env);
         (functions.ExceptionClear)(env);
         forget(env, class);
-        forget(env, text);
+        (found, thrown)
     }
 }

@@ -8,6 +8,7 @@ use rustix::fs::{AtFlags, CWD};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ enum State {
     /// The files have no names yet, and go with the process. They are to be in a folder beside each other.
     Unnamed(Vec<(&'static str, File)>),
     /// For file systems that have no such files: a folder that has another name so far. A JVM that does not come up leaves it, and the
-    /// next one that has the same process id removes it.
+    /// next one that writes the same trace removes it.
     Temporary(PathBuf),
     Named(PathBuf),
 }
@@ -37,7 +38,7 @@ impl Folder {
     /// # Errors
     /// When they can't be created there.
     pub(super) fn create(path: &Path) -> io::Result<(Self, Files)> {
-        Self::unnamed(above(path)).or_else(|_| Self::temporary(path))
+        Self::unnamed(ownership::parent_folder(path)).or_else(|_| Self::temporary(path))
     }
 
     /// # Errors
@@ -59,8 +60,8 @@ impl Folder {
     }
 
     fn temporary(path: &Path) -> io::Result<(Self, Files)> {
-        let folder = temporary_name(path);
-        clear(&folder);
+        clear_abandoned(path);
+        let folder = temporary_name(path, &std::process::id().to_string());
         fs::create_dir(&folder)?;
         let create = |name| {
             let mut options = OpenOptions::new();
@@ -129,19 +130,34 @@ impl Files {
     }
 }
 
-/// The folder that holds what is at a path.
-fn above(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
 /// `.app.trail.spool-4711` for the spool of `app.trail`.
-fn temporary_name(path: &Path) -> PathBuf {
+fn temporary_name(path: &Path, process: &str) -> PathBuf {
     let spool = folder_of(path);
     let name = spool.file_name().unwrap_or_default().to_string_lossy();
-    spool.with_file_name(format!(".{name}-{}", std::process::id()))
+    spool.with_file_name(format!(".{name}-{process}"))
+}
+
+/// Removes the temporary folders of processes that are gone: JVMs that did not come up. A JVM then exits without a word to its agents.
+fn clear_abandoned(path: &Path) {
+    let temporary = temporary_name(path, "");
+    let Some(prefix) = temporary.file_name() else {
+        return;
+    };
+    let beside = fs::read_dir(ownership::parent_folder(path));
+    for entry in beside.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.as_bytes().strip_prefix(prefix.as_bytes());
+        let process = process.and_then(|digits| str::from_utf8(digits).ok()?.parse::<u32>().ok());
+        if let Some(process) = process {
+            let folder = entry.path();
+            // It may be one of another machine, which has locked its files.
+            let is_there =
+                process != std::process::id() && Path::new(&format!("/proc/{process}")).exists();
+            if !is_there && !ownership::is_locked(&folder.join(MEMORY)) {
+                clear(&folder);
+            }
+        }
+    }
 }
 
 /// A name by which the system finds an open file.
@@ -169,7 +185,7 @@ mod tests {
     #[test]
     fn a_folder_gets_its_name_later() {
         type Create = fn(&Path) -> io::Result<(Folder, Files)>;
-        let unnamed: Create = |path| Folder::unnamed(above(path));
+        let unnamed: Create = |path| Folder::unnamed(ownership::parent_folder(path));
         for (create, before) in [(unnamed, 0), (Folder::temporary, 1)] {
             let base = tempfile::tempdir().expect("a folder");
             let path = base.path().join("app.trail");
@@ -209,6 +225,32 @@ mod tests {
         );
         drop((first, files));
         second.go_to(&path).expect("its process is gone");
+    }
+
+    #[test]
+    fn what_a_start_that_failed_has_left_goes() {
+        /// No process has it.
+        const GONE: u32 = i32::MAX as u32;
+        let base = tempfile::tempdir().expect("a folder");
+        let path = base.path().join("app.trail");
+        let (folder, _files) = Folder::temporary(&path).expect("created");
+        let process = std::process::id().to_string();
+        let [ours, left, foreign] = [
+            temporary_name(&path, &process),
+            temporary_name(&path, &GONE.to_string()),
+            temporary_name(&path, "x"),
+        ];
+        fs::rename(&ours, &left).expect("renamed");
+        fs::create_dir(&foreign).expect("made");
+        drop(folder);
+        Folder::temporary(&path).expect("created");
+        assert!(!left.exists() && ours.exists() && foreign.exists());
+        // One that is locked is of a process elsewhere.
+        fs::rename(&ours, &left).expect("renamed");
+        let memory = File::open(left.join(MEMORY)).expect("there");
+        memory.lock().expect("ours");
+        Folder::temporary(&path).expect("created");
+        assert!(left.exists());
     }
 
     #[test]

@@ -41,6 +41,14 @@ impl FileId {
     }
 }
 
+/// Returns the folder that holds what is at a path.
+pub fn parent_folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Opens `path` for a new trace, and locks it. What an existing file holds is removed only once the lock is held. What
 /// is no regular file, such as a pipe, is opened and not locked.
 ///
@@ -108,10 +116,15 @@ pub fn taken() -> io::Error {
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] if one does.
 pub fn check(path: &Path) -> io::Result<()> {
-    match lock_holder(path) {
-        Some(_) => Err(taken()),
-        None => Ok(()),
+    match is_locked(path) {
+        true => Err(taken()),
+        false => Ok(()),
     }
+}
+
+/// True if a process has locked the regular file at `path`.
+pub fn is_locked(path: &Path) -> bool {
+    lock_holder(path).is_some()
 }
 
 /// Returns the identity of the regular file at `path` if a process has locked it.

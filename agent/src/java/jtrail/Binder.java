@@ -6,6 +6,9 @@ package jtrail;
  * module, so that its own method may be bound without more ado.
  */
 final class Binder {
+    /** As in the hook class. */
+    private static long build;
+
     private Binder() {
     }
 

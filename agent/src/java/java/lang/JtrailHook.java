@@ -11,7 +11,9 @@ public final class JtrailHook {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     /** Address of the line counters, 64 bits each; 0 without any. Set by the agent, which lets the memory go when nobody is in {@link #line} any more. */
     private static long lines;
-    /** In the first of these classes: how many agents there have been in this JVM. */
+    /** Tells the classes of one build of the agent from those of another. Set by the agent that defines the class. */
+    private static long build;
+    /** In the first of these classes: how many agents of its build there have been in this JVM. */
     private static int agents;
 
     /** Address of 32 bits, which are 0 while nothing is recorded; 0 where there is no such gate. Set by the agent. */
