@@ -93,7 +93,7 @@ fn trees(run: Run, options: &str) -> (Trees, crate::common::Traced) {
 #[test]
 fn counts_are_those_of_the_programs() {
     let programs = ["Constructors", "Exceptions", "Fib", "Gc", "Nested", "Sync"];
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for name in programs.map(|name| format!("harness.{name}")) {
             assert!(harness().has(&jdk, &name));
             for format in ["binary", "xml"] {
@@ -212,7 +212,7 @@ fn folded_calls_are_told() {
     let folded = 2 * (DEPTH + 1 - MOST) + (DEPTH + 1 - 2 * MOST);
     let what = "callers of calls, beyond the bounds of the tree";
     let run = |jdk: &Jdk, depth: u64| program(jdk, "harness.DeepRecursion").arg(depth.to_string());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for format in ["binary", "xml", "trail"] {
             let options = format!("format={format},execdetails=false,{FILTER}");
             let notes = |depth| traced(run(&jdk, depth), &options).trace.notes;

@@ -133,7 +133,7 @@ fn fields_by_javap(class_file: &Path) -> Vec<(String, String)> {
 #[test]
 fn details_are_what_the_class_file_says() {
     let folder = harness().root().join("11");
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let classes = run(program(&jdk, "harness.Nested"), "details", &[]);
         let mut seen = 0;
         for (name, detail) in &classes.details {
@@ -313,7 +313,7 @@ fn unloading_is_what_the_log_says() {
 #[test]
 fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
     let mut runs = 0;
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for collector in collectors::all(&jdk) {
             let is_concurrent = collector.contains("UseZ") || collector.contains("UseShenandoah");
             if is_concurrent && jdk.feature < 21 {
@@ -339,7 +339,7 @@ fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
 fn redefinition_by_others_is_told_and_our_own_is_not() {
     let folder = temp_dir();
     let jar = live_neighbours::java_agent(folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let other = format!("-javaagent:{}", jar.display());
         // With calls, we retransform many a class of the JDK ourselves.
         for events in ["details", "methods+details"] {

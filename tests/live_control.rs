@@ -1,6 +1,6 @@
 //! Clients command the agent in a running program.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, program};
 use crate::figures::{Figures, short};
 use crate::live_classes::Classes;
 use crate::live_cli::{jtrail, outcome};
@@ -398,7 +398,7 @@ fn classes_are_declared_in_each_trace() {
 /// A client takes the data as they come, in the format that it asked for.
 #[test]
 fn data_come_live() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for (word, format) in [
             ("binary", Format::TptpBinary),
             ("xml", Format::TptpXml),

@@ -1,6 +1,6 @@
 //! Real traces written in every format by `convert` say the same as `compare` reads them, wherever formats can.
 
-use crate::common::{agent, program};
+use crate::common::{agent, newest_of, program};
 use crate::live_cli::jtrail;
 use jtrail_formats::{Format, Quantity, Says};
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -77,7 +77,7 @@ pub(crate) fn small_heap(run: Run) -> Run {
 
 #[test]
 fn the_sample_application_in_all_formats() {
-    for jdk in Jdk::require(&JVMS) {
+    for jdk in Jdk::require(&newest_of(&JVMS)) {
         let folder = temp_dir();
         let run = small_heap(program(&jdk, "org.example.shop.Main").arg("5"));
         let options = "events=all,include=org.*,allocsites=true,interval=20ms";
@@ -95,7 +95,7 @@ fn the_sample_application_in_all_formats() {
 /// All kinds of waits and exceptions, and calls that stay open.
 #[test]
 fn everything_in_all_formats() {
-    for jdk in Jdk::require(&JVMS) {
+    for jdk in Jdk::require(&newest_of(&JVMS)) {
         let folder = temp_dir();
         // Seconds, size, threads, seed, pause.
         let args = ["1", "10", "4", "7", "20"];
@@ -138,7 +138,7 @@ pub(crate) fn quick(run: Run) -> Run {
 /// Calls by the million, and a heap that is collected several times.
 #[test]
 fn the_java_compiler_in_all_formats() {
-    for jdk in Jdk::require(&JVMS) {
+    for jdk in Jdk::require(&newest_of(&JVMS)) {
         let folder = temp_dir();
         let run = java_compiler(&jdk, folder.path(), &shop_sources()).jvm_arg("-Xmn8m");
         let run = quick(run);

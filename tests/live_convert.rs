@@ -1,6 +1,6 @@
 //! Real traces through every pair of formats, and through three formats in a row.
 
-use crate::common::{FILTER, agent, few_versions, program};
+use crate::common::{FILTER, agent, few_versions, newest_of, program};
 use crate::live_cli::jtrail;
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::Event;
@@ -139,7 +139,7 @@ fn traced(run: Run, options: &str, deep: bool) {
 
 #[test]
 fn the_sample_application_through_every_pair() {
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let run = program(&jdk, "org.example.shop.Main").arg("1");
         let options = "events=all,interval=20ms,allocsites=true,include=org.*";
         traced(run, options, false);
@@ -148,7 +148,7 @@ fn the_sample_application_through_every_pair() {
 
 #[test]
 fn every_kind_of_event_through_every_pair() {
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let run = program(&jdk, "harness.Everything");
         let run = ["1", "5", "4", "7", "20"]
             .iter()

@@ -114,7 +114,7 @@ fn old_program(jdk: &Jdk, main: &str) -> Run {
 
 #[test]
 fn old_class_files() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for set in OLD_SETS {
             for name in ["Program", "Generic"] {
                 let folder = format!("java-harness/old/classes/old/{set}/{name}.class");

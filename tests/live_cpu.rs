@@ -1,6 +1,6 @@
 //! CPU time of calls and of threads, platform and virtual.
 
-use crate::common::{FILTER, VERSIONS, program};
+use crate::common::{FILTER, VERSIONS, few_versions, program};
 use crate::observe::observed;
 use jtrail_model::Event;
 use jtrail_testkit::Jdk;
@@ -56,7 +56,7 @@ impl Cpu {
 
 #[test]
 fn calls_and_threads_have_what_the_program_measured() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for engine in ["bytecode", "jvmti"] {
             let mut cpu = Cpu::default();
             let run = program(&jdk, "harness.Burn").arg("150");

@@ -1,6 +1,6 @@
 //! The agent leaves, and all is as it was; another one may come.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, program};
 use crate::embed;
 use crate::live_api::with_api;
 use crate::live_cli::outcome;
@@ -186,7 +186,7 @@ pub(crate) fn rounds(file: &Path, output: &Output) -> u64 {
 /// whole at the answer.
 #[test]
 fn agents_come_and_go() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "harness.Attached");
         let all =
             "methods+threads+gc+alloc+free+monitors+jit+cpu+lines+mounts+samples+details+heap";
@@ -286,7 +286,7 @@ fn nothing_of_ours_is_left() {
 /// agent.
 #[test]
 fn hooks_of_an_earlier_agent_do_nothing() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "harness.Cycles");
         let kinds = [
             "methods+threads+lines",
@@ -325,7 +325,7 @@ fn hooks_of_an_earlier_agent_do_nothing() {
 /// `scripts/cycles` looks at that, in a thousand cycles.
 #[test]
 fn the_jvm_does_not_grow() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::of(program(&jdk, "harness.Cycles").jvm_arg("-Xint"));
         let mut seen = 0;
         let mut figures = |bench: &mut Bench| {
@@ -361,7 +361,7 @@ fn the_jvm_does_not_grow() {
 /// The agent leaves while the JVM ends: the trace is whole, and nothing is left, whichever comes first.
 #[test]
 fn the_jvm_ends_meanwhile() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for turn in 0..6 {
             let bench = Bench::new(&jdk, "harness.Cycles");
             let events = "methods+threads+alloc+monitors+lines";
@@ -540,7 +540,7 @@ fn refusals_leave_nothing() {
 fn a_recording_in_one_go() {
     let library = agent();
     let library = library.to_str().expect("text");
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let bench = Bench::new(&jdk, "harness.Cycles");
         let (pid, socket) = (bench.pid(), bench.text("socket"));
         let record = |name: &str, more: &[&str]| {

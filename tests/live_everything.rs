@@ -1,6 +1,6 @@
 //! All kinds of events at once: the program must not notice, and the trace must be sound and complete.
 
-use crate::common::{VERSIONS, agent, few_versions, harness, program};
+use crate::common::{agent, few_versions, harness, newest_of, program};
 use crate::facts::Facts;
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 
@@ -68,7 +68,7 @@ const ALL_JVMS: [&str; 12] = [
 /// compiler threads there are.
 #[test]
 fn threads_classes_collections_and_all_the_rest() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         // Seconds, size, threads, seed, pause: a trace of some ten megabytes.
         let facts = same(
             &jdk,
@@ -89,7 +89,7 @@ fn threads_classes_collections_and_all_the_rest() {
 /// With eight threads in its pool, on two processors.
 #[test]
 fn the_sample_application() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let facts = same(
             &jdk,
             "org.example.shop.Main",
@@ -160,7 +160,7 @@ fn assert_messages(jdk: &Jdk, name: &str, args: &[&str]) {
 /// All thirty: a program that does everything, and one whose enters are certainly contended.
 #[test]
 fn tptp_has_all_its_messages() {
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         // Seconds, size, threads, seed, pause.
         let args = ["1", "10", "4", "7", "20"];
         assert_messages(&jdk, "harness.Everything", &args);
@@ -185,7 +185,7 @@ fn tptp_has_its_messages_of_the_sample_application() {
 
 #[test]
 fn ten_thousand_virtual_threads() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         if jdk.feature < 21 || !harness().has(&jdk, "harness.VirtualThreads") {
             continue;
         }

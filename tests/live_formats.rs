@@ -1,7 +1,7 @@
 //! The agent writes every format: the program is the same as without, the trace is sound, and its figures are those that the program
 //! knows, as far as the format holds them.
 
-use crate::common::{FILTER, VERSIONS, agent, few_versions, program};
+use crate::common::{FILTER, agent, few_versions, program};
 use crate::figures::{Figures, short_counts};
 use jtrail_formats::Format;
 use jtrail_testkit::{Jdk, MprofReport, Output, Run, Truth, differences, mprof, temp_dir};
@@ -242,7 +242,7 @@ fn a_trace_log_has_three_modes() {
 #[test]
 fn a_snapshot_has_a_section_for_each_kind_of_events() {
     let spelling = &SPELLINGS[7];
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let lines = || program(&jdk, "harness.Lines");
         let options = "events=+lines+alloc,include=harness.*";
         let (output, figures) = written(lines, spelling, options);
@@ -270,7 +270,7 @@ fn a_snapshot_has_a_section_for_each_kind_of_events() {
 #[test]
 fn jinsight_has_classes_whole_and_counts_in_its_header() {
     let spelling = &SPELLINGS[2];
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for options in ["exclude=harness.Expect*", "events=methods,include=*"] {
             let folder = temp_dir();
             let run = program(&jdk, "harness.Streams").dir(folder.path());

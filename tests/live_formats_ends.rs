@@ -1,6 +1,6 @@
 //! However a program ends, and whatever becomes of the file, a trace in each format can be read.
 
-use crate::common::{FILTER, VERSIONS, agent, harness, program};
+use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, program};
 use crate::figures::{Figures, short_counts};
 use crate::live_formats::{SPELLINGS, Spelling, assert_verified};
 use jtrail_formats::Format;
@@ -29,7 +29,7 @@ fn assert_calls(figures: &Figures, output: &Output) {
 fn exit_halt_and_daemons_leave_whole_traces() {
     let newest = Jdk::newest().feature;
     let ways = [("exit", 3), ("daemon", 0), ("halt", 5), ("uncaught", 1)];
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         // All ways in one JVM; how a JVM tells of its end is another test's.
         let ways = if jdk.feature == newest {
             &ways[..]
@@ -73,7 +73,7 @@ fn wait_for(file: &Path) {
 
 #[test]
 fn sigterm_leaves_whole_traces() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for spelling in &SPELLINGS[2..] {
             let folder = temp_dir();
             let file = folder.path().join("trace");
@@ -91,7 +91,7 @@ fn sigterm_leaves_whole_traces() {
 /// All that happened a while ago is in the file, also if no event has followed since.
 #[test]
 fn a_killed_program_leaves_what_it_did() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for spelling in &SPELLINGS[2..7] {
             let folder = temp_dir();
             let file = folder.path().join("trace");

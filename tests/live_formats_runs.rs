@@ -75,7 +75,7 @@ fn assert_same(files: &[String], quantities: &str) {
 
 #[test]
 fn runs_in_each_format_say_the_same() {
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         for name in ["harness.Exceptions", "harness.Constructors"] {
             let folder = temp_dir();
             let options = format!("events=+exceptions,{FILTER}");
@@ -89,7 +89,7 @@ fn runs_in_each_format_say_the_same() {
 /// Threads, calls, and what its own code creates: with probes where it does, that does not depend on what is compiled.
 #[test]
 fn runs_of_the_sample_application_say_the_same() {
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let folder = temp_dir();
         let options = "events=+alloc,alloc=sites,include=org.example.*";
         let shop = || program(&jdk, "org.example.shop.Main").arg("5");
@@ -119,7 +119,7 @@ fn runs_of_the_sample_application_say_the_same() {
 /// Each collection is one that the program asks for, so that all runs have as many.
 #[test]
 fn runs_with_collections_say_the_same() {
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let folder = temp_dir();
         let frees = || {
             let run = program(&jdk, "harness.Frees");

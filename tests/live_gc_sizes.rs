@@ -1,6 +1,6 @@
 //! Sizes of the heap after a collection, and how many there were, held against what the JVM's own beans say.
 
-use crate::common::{VERSIONS, agent, program};
+use crate::common::{agent, few_versions, program};
 use crate::live_gc::collections;
 use crate::live_report::table;
 use crate::source::compile;
@@ -130,7 +130,7 @@ fn check(jdk: &Jdk, classes: &Path, collector: &str) {
 fn sizes_are_those_of_the_jvms_beans() {
     let classes = temp_dir();
     compile("Sizes", SOURCE, classes.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for collector in ["Serial", "Parallel"] {
             check(&jdk, classes.path(), collector);
         }

@@ -1,7 +1,7 @@
 //! Snapshots of the heap, of a program that knows what it keeps.
 
 use crate::collectors;
-use crate::common::{Trace, VERSIONS, agent, program};
+use crate::common::{Trace, agent, few_versions, program};
 use crate::live_cli::outcome;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
@@ -255,7 +255,7 @@ pub(crate) fn wait_for(file: &Path, text: &str) {
 
 #[test]
 fn snapshots_on_request_and_at_the_end_are_the_histogram_of_the_jvm() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
         let run = keeper(&jdk, folder.path(), "events=threads+gc+heap").arg("wait");
@@ -284,7 +284,7 @@ fn snapshots_on_request_and_at_the_end_are_the_histogram_of_the_jvm() {
 
 #[test]
 fn objects_have_the_numbers_of_their_allocations() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let options = "events=threads+gc+free+heap,heap=exit";
         let output = keeper(&jdk, folder.path(), options)
@@ -310,7 +310,7 @@ fn objects_have_the_numbers_of_their_allocations() {
 
 #[test]
 fn snapshots_after_collections() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for collector in ["Serial", "G1"] {
             let folder = jtrail_testkit::temp_dir();
             let options = "events=threads+gc+heap,heap=gc";
@@ -341,7 +341,7 @@ fn snapshots_after_collections() {
 /// The snapshots around a collection that a client forces show what it freed.
 #[test]
 fn a_forced_collection_stands_between_two_snapshots() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for collector in collectors::all(&jdk) {
             let folder = jtrail_testkit::temp_dir();
             let socket = folder.path().join("socket").display().to_string();
@@ -395,7 +395,7 @@ fn a_forced_collection_stands_between_two_snapshots() {
 
 #[test]
 fn the_end_comes_while_snapshots_are_taken() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         // Snapshots follow one another as fast as they can, and the end waits for the one that runs.
         let options = "events=threads+gc+alloc+heap,heap=gc+exit,buffer=1m";

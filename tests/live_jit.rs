@@ -1,6 +1,6 @@
 //! Compiled methods, held against the JVM's own list of its code.
 
-use crate::common::{Trace, VERSIONS, agent};
+use crate::common::{Trace, VERSIONS, agent, few_versions};
 use crate::live_control::Bench;
 use crate::source;
 use jtrail_formats::{Item, Reader};
@@ -156,7 +156,7 @@ fn is_linker(method: &str) -> bool {
 fn code_is_what_the_jvm_lists() {
     let folder = temp_dir();
     compile(folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let file = folder.path().join(format!("{}.trcbin", jdk.feature));
         let options = format!("format=binary,events=jit,file={}", file.display());
         let log = folder.path().join(format!("{}.log", jdk.feature));

@@ -414,7 +414,7 @@ fn both_reports_have_the_same_figures() {
     let Some(report) = MprofReport::find() else {
         return;
     };
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let args = ["1", "10", "4", "7", "20"];
         let run = || {
             let run = program(&jdk, "harness.Everything");
@@ -430,7 +430,7 @@ fn reports_on_the_sample_application() {
     let Some(report) = MprofReport::find() else {
         return;
     };
-    for jdk in Jdk::require(&[17, 25]) {
+    for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let run = || small_heap(program(&jdk, "org.example.shop.Main").arg("5"));
         let options = "include=org.*,allocsites=true,heap=exit,interval=20ms";
         agree(

@@ -1,6 +1,6 @@
 //! Objects that native code makes, those of threads, and whose objects live.
 
-use crate::common::{VERSIONS, agent, program};
+use crate::common::{VERSIONS, agent, few_versions, program};
 use crate::embed::{self, Made};
 use crate::live_cli::outcome;
 use crate::live_differential::read;
@@ -59,7 +59,7 @@ fn native_code_makes_objects() {
 /// A thread has the object that the program made for it, or that was there before the trace, where objects have numbers.
 #[test]
 fn threads_have_their_objects() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for events in ["threads+alloc+free", "threads+monitors", "threads+parks"] {
             let mut classes = HashMap::new();
             let mut made: HashMap<ObjectId, ClassId> = HashMap::new();

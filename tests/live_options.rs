@@ -1,13 +1,13 @@
 //! The agent's options in a real JVM: what they choose, and what wrong ones are answered.
 
-use crate::common::{FILTER, VERSIONS, agent, program, traced};
+use crate::common::{FILTER, VERSIONS, agent, few_versions, program, traced};
 use jtrail_formats::Format;
 use jtrail_testkit::Jdk;
 use std::fs;
 
 #[test]
 fn a_wrong_option_stops_the_jvm_unless_told_otherwise() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for (options, message) in [
             ("format=binry", "did you mean \"binary\"?"),
             ("fromat=binary", "did you mean \"format\"?"),
@@ -123,7 +123,7 @@ fn jdk_classes_are_out_by_default_and_can_be_included() {
 
 #[test]
 fn everything_can_be_included() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for name in [
             "harness.Exceptions",
             "harness.Streams",

@@ -1,6 +1,6 @@
 //! What `jtrail report` says of live traces, against what the programs print of themselves.
 
-use crate::common::{VERSIONS, agent, at_once, harness, program};
+use crate::common::{agent, at_once, few_versions, harness, program};
 use crate::live_cli::outcome;
 use crate::source::compile_with_harness;
 use jtrail_testkit::{Jdk, Output, Truth, Waits, temp_dir};
@@ -197,7 +197,7 @@ public class Held {
 fn the_longest_waits_are_first_and_as_long_as_they_were() {
     let classes = temp_dir();
     compile_with_harness("Held", HELD, classes.path(), &harness().root().join("11"));
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let options = format!("format=binary,events=monitors,file={}", file.display());

@@ -153,7 +153,7 @@ fn added(jdk: &Jdk, folder: &Path) -> Run {
 fn callers_are_those_of_single_calls() {
     let folder = jtrail_testkit::temp_dir();
     compile("Added", include_str!("java/Added.java"), folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let (single, _) = calls(
             added(&jdk, folder.path()),
             "format=binary,include=Added$Work",
@@ -185,7 +185,7 @@ fn calls_that_take_as_long_are_written() {
     const MIN: i64 = 2_000_000;
     let folder = jtrail_testkit::temp_dir();
     compile("Short", include_str!("java/Short.java"), folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for options in ["format=trail", "format=binary", "format=trail,clock=tick"] {
             let run = program(&jdk, "Short").class_path(folder.path());
             let options = format!("{options},min=2ms,include=Short");

@@ -52,7 +52,7 @@ fn check(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) {
 
 #[test]
 fn programs_know_their_objects() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for collector in collectors::all(&jdk) {
             eprintln!("{collector}");
             check(&jdk, "harness.Allocations", "events=threads+alloc", |run| {
@@ -110,7 +110,7 @@ fn ends_are_told() {
 
 #[test]
 fn whatever_else_is_recorded_with_ends() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for options in [
             "events=+alloc+free+lines+details",
             "events=+alloc+free+cpu,server=enabled",
@@ -133,7 +133,7 @@ fn ends_are_told_on_virtual_threads() {
 /// A real program, all of whose classes are verified.
 #[test]
 fn the_java_compiler_works_as_before() {
-    let jdks = Jdk::require(&VERSIONS).into_iter();
+    let jdks = Jdk::require(&few_versions()).into_iter();
     for jdk in jdks.filter(|jdk| jdk.javac.is_some()) {
         let made = |options: Option<&str>| {
             let folder = temp_dir();
@@ -200,7 +200,7 @@ fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> Made {
 /// The same objects as the JVM tells where nothing is compiled; and the same again where it is.
 #[test]
 fn the_jvm_says_the_same() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let told = made(&jdk, "jvm", &["-Xint"]);
         let objects: u64 = told.values().map(|(count, _)| count).sum();
         assert!(told.len() > 10 && objects > 1000, "{told:#?}");

@@ -1,6 +1,6 @@
 //! `jtrail stream` into a pipe whose reader is slow: the agent drops events and says so, or the program waits.
 
-use crate::common::{Trace, VERSIONS};
+use crate::common::{Trace, VERSIONS, few_versions};
 use crate::live_control::{Bench, ROUND};
 use crate::live_formats::verify;
 use jtrail_control::State;
@@ -118,7 +118,7 @@ fn a_slow_reader_costs_events() {
 /// The program waits for the reader, and all that it did is there.
 #[test]
 fn a_slow_reader_holds_the_program_up() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut streaming = Streaming::new(&jdk, "block");
         let (rounds, over) = (
             Arc::new(AtomicU64::new(0)),

@@ -1,7 +1,7 @@
 //! Threads: platform and virtual, their names and groups, and that their calls are told apart. Collections.
 
 use crate::collectors;
-use crate::common::{FILTER, Step, Trace, VERSIONS, program, traced};
+use crate::common::{FILTER, Step, Trace, VERSIONS, few_versions, program, traced};
 use jtrail_testkit::Jdk;
 
 #[test]
@@ -89,7 +89,7 @@ fn thousands_of_virtual_threads() {
 
 #[test]
 fn collections_alternate_and_are_all_there() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for collector in collectors::all(&jdk) {
             let run = program(&jdk, "harness.Gc")
                 .jvm_arg("-XX:+UnlockExperimentalVMOptions")

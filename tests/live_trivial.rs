@@ -1,6 +1,6 @@
 //! Calls of trivial methods left out (`trivial=skip`): these and no others, each named in the trace, and the application none the wiser.
 
-use crate::common::{FILTER, Trace, Traced, VERSIONS, agent, program, traced};
+use crate::common::{FILTER, Trace, Traced, VERSIONS, agent, few_versions, program, traced};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, Note};
 use jtrail_testkit::{Jdk, temp_dir};
@@ -29,7 +29,7 @@ fn run(jdk: &Jdk, name: &str, trivial: &str) -> Traced {
 
 #[test]
 fn their_calls_are_left_out_and_no_others() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut seen = 0;
         for name in [
             "harness.Generics",

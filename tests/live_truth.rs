@@ -91,7 +91,7 @@ fn stacks() {
         ("harness.Parks", &["park"]),
         ("harness.Throws", &["throw"]),
     ];
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for (name, words) in PROGRAMS {
             for (option, depth) in [("", 16), (",stackdepth=0", 0), (",stackdepth=9", 9)] {
                 let options = format!("format=binary,events=monitors+parks+exceptions{option}");

@@ -265,28 +265,36 @@ fn own(
 ) -> Result<(String, Lasting), String> {
     for name in [wanted.to_owned(), format!("{wanted}_{BUILD:016x}")] {
         let class = define_once(env, &name, &renamed(bytes, written, &name))?;
-        // SAFETY: the running thread's environment, which has defined the class; such a field is a `long`.
-        let build = unsafe {
-            let functions = &(**env).v1_1;
-            static_field(env, &class, c"build", c"J").map_or(NO_BUILD, |field| {
-                let build = (functions.GetStaticLongField)(env, class.get(), field);
-                if build == 0 {
-                    (functions.SetStaticLongField)(env, class.get(), field, BUILD as jlong);
-                    return BUILD;
-                }
-                build as u64
-            })
-        };
-        if build == BUILD {
-            return Ok((name, class));
+        // SAFETY: the running thread's environment, which has found the class or defined it.
+        unsafe {
+            if is_ours(env, &class) {
+                return Ok((name, class));
+            }
+            class.forget(env);
         }
-        // SAFETY: as above; nobody else knows the reference.
-        unsafe { class.forget(env) };
     }
     Err(format!("{wanted} is a class of another program"))
 }
-/// That of builds which had no such field.
-const NO_BUILD: u64 = 0;
+
+/// Whether a class is of this build. A new one is from now on.
+///
+/// # Safety
+/// `env` is the running thread's, and the reference was not given up.
+unsafe fn is_ours(env: *mut JNIEnv, class: &Lasting) -> bool {
+    // SAFETY: the caller's promise; the field has that type. Builds before there was such a field have other classes.
+    unsafe {
+        let functions = &(**env).v1_1;
+        let Some(field) = static_field(env, class, c"build", c"J") else {
+            return false;
+        };
+        match (functions.GetStaticLongField)(env, class.get(), field) as u64 {
+            0 => (functions.SetStaticLongField)(env, class.get(), field, BUILD as jlong),
+            BUILD => {}
+            _ => return false,
+        }
+        true
+    }
+}
 
 /// The class file with another name in place of one that it has once.
 fn renamed(class: &[u8], from: &str, to: &str) -> Vec<u8> {

@@ -104,6 +104,14 @@ impl Known {
     }
 }
 
+impl Drop for Known {
+    fn drop(&mut self) {
+        if let Some((_, file)) = &self.first {
+            ownership::release(file);
+        }
+    }
+}
+
 impl Names {
     /// From now on, that spool is ours.
     pub(crate) fn set_spool(&self, memory: Option<FileId>) {

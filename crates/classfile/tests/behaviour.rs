@@ -41,7 +41,7 @@ fn for_version(line: &str, feature: u32) -> Option<&str> {
 
 #[test]
 fn calls_and_exceptions() {
-    for jdk in Jdk::all() {
+    for jdk in Jdk::few() {
         // Ids of one, two and three bytes, and in the pool.
         for (first_id, kinds) in [
             (0, Kinds::Calls),
@@ -67,7 +67,7 @@ fn calls_and_exceptions() {
 
 #[test]
 fn constructors() {
-    for jdk in Jdk::all() {
+    for jdk in Jdk::few() {
         for kinds in [Kinds::Calls, Kinds::All] {
             for program in [Program::new(&jdk, 3), Program::new(&jdk, 65_000).computed()] {
                 let mut program = program.with(kinds);
@@ -93,7 +93,7 @@ fn statements_before_super() {
 /// written, are ignored by the JVM and dropped by the rewriter.
 #[test]
 fn old_versions() {
-    for jdk in Jdk::all() {
+    for jdk in Jdk::few() {
         for major in 45..=50 {
             let mut program = Program::new(&jdk, 40_000).with(Kinds::All);
             program.add_source(&jdk, "Old.java", &["--release", "8", "-nowarn"], |class| {

@@ -69,8 +69,9 @@ pub(crate) struct LibraryCopy {
 }
 
 impl LibraryCopy {
-    /// Copies the library. The copy of a library always has the same path: the JVM then takes it for the one that it has loaded before,
-    /// also if that copy is gone, and does not load it a second time.
+    /// Copies the library. For one JVM, the copy of a library always has the same path: the JVM then takes it for the one that it has loaded
+    /// before, also if that copy is gone, and does not load it a second time. Another JVM has another one: clients of two JVMs that share
+    /// a `/tmp` don't take away each other's.
     ///
     /// # Errors
     /// It can't be read, or not be written.
@@ -78,7 +79,7 @@ impl LibraryCopy {
         let content = fs::read(library).with_context(|| library.display().to_string())?;
         let copy = Self {
             temp: Temp::of(process)?,
-            folder: format!("jtrail-library-{}", process.user),
+            folder: format!("jtrail-library-{}-{}", process.user, process.own_pid),
             name: format!(
                 "libjtrail-{:08x}-{:x}.so",
                 crc32c::crc32c(&content),
@@ -223,7 +224,9 @@ fn copy(mut source: File, target: &Path) -> io::Result<()> {
             }
         }
         if count == 0 {
-            return target.set_len(length);
+            target.set_len(length)?;
+            ownership::release(&target);
+            return Ok(());
         }
         length += count as u64;
         match piece[..count].iter().all(|byte| *byte == 0) {

@@ -106,6 +106,12 @@ pub fn lock(file: &File) -> io::Result<()> {
     })
 }
 
+/// Gives up a file that is locked. To close it is not enough: a child of this process has it open as well, from the
+/// fork until it runs its own program.
+pub fn release(file: &File) {
+    let _ = file.unlock(); // otherwise the lock ends when nobody has the file open
+}
+
 /// Returns the error for a file that is another process's.
 pub fn taken() -> io::Error {
     io::Error::new(io::ErrorKind::WouldBlock, "another process writes it")
@@ -130,9 +136,13 @@ pub fn is_locked(path: &Path) -> bool {
 /// Returns the identity of the regular file at `path` if a process has locked it.
 fn lock_holder(path: &Path) -> Option<FileId> {
     let file = File::open(path).ok()?;
-    match FileId::of(&file).map(|id| (id, file.try_lock())) {
-        Some((id, Err(TryLockError::WouldBlock))) => Some(id),
-        _ => None,
+    let id = FileId::of(&file)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Some(id),
+        Ok(()) | Err(TryLockError::Error(_)) => {
+            release(&file);
+            None
+        }
     }
 }
 
@@ -149,6 +159,20 @@ mod tests {
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir().expect("a folder")
+    }
+
+    /// What a child of this process has inherited does not keep a file locked.
+    #[test]
+    fn a_file_that_is_released_is_free() {
+        let folder = folder();
+        let path = folder.path().join("trace");
+        let file = open(&path).expect("nobody writes there");
+        let inherited = file.try_clone().expect("another descriptor");
+        release(&file);
+        drop(file);
+        check(&path).expect("nobody writes there");
+        open(&path).expect("nobody writes there");
+        drop(inherited);
     }
 
     #[test]

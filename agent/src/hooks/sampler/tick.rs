@@ -144,10 +144,9 @@ impl Tick {
         if outer.any(|f| self.kind(agent.jvmti, f.method) == Kind::Carries) {
             return true;
         }
-        // The JVM brings them back a few at a time, and shows none outside of those that are there.
-        let is_whole = all.len() < self.cut.asked().into();
-        is_whole
-            && self.mounted_on.is_some()
+        // The JVM brings them back a few at a time, and shows none outside of those that are there; and where a stack is cut, the frame
+        // that tells is not among the innermost. A carrier of its own has few frames, and its outermost one is known.
+        self.mounted_on.is_some()
             && all
                 .last()
                 .is_some_and(|root| self.kind(agent.jvmti, root.method) != Kind::Works)

@@ -54,6 +54,14 @@ impl Jdk {
         found.into_values().collect()
     }
 
+    /// The newest of them, for long tests; all if the variable `JTRAIL_THOROUGH` is there, as in `scripts/nightly`.
+    pub fn few() -> Vec<Jdk> {
+        match std::env::var_os("JTRAIL_THOROUGH") {
+            Some(_) => Jdk::all(),
+            None => vec![Jdk::newest()],
+        }
+    }
+
     /// The newest of them.
     pub fn newest() -> Jdk {
         let all = Jdk::all();

@@ -75,6 +75,7 @@ impl Write for OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
+        ownership::release(&self.file);
         if let Some(part) = &self.part {
             // Half a file is of no use; if it can't be removed, its name tells what it is.
             let _ = fs::remove_file(part);
