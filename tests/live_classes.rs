@@ -133,7 +133,7 @@ fn fields_by_javap(class_file: &Path) -> Vec<(String, String)> {
 #[test]
 fn details_are_what_the_class_file_says() {
     let folder = harness().root().join("11");
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&VERSIONS) {
         let classes = run(program(&jdk, "harness.Nested"), "details", &[]);
         let mut seen = 0;
         for (name, detail) in &classes.details {
@@ -313,7 +313,7 @@ fn unloading_is_what_the_log_says() {
 #[test]
 fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
     let mut runs = 0;
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&VERSIONS) {
         for collector in collectors::all(&jdk) {
             let is_concurrent = collector.contains("UseZ") || collector.contains("UseShenandoah");
             if is_concurrent && jdk.feature < 21 {

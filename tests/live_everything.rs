@@ -1,6 +1,6 @@
 //! All kinds of events at once: the program must not notice, and the trace must be sound and complete.
 
-use crate::common::{agent, few_versions, harness, newest_of, program};
+use crate::common::{VERSIONS, agent, few_versions, harness, newest_of, program};
 use crate::facts::Facts;
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 
@@ -185,7 +185,7 @@ fn tptp_has_its_messages_of_the_sample_application() {
 
 #[test]
 fn ten_thousand_virtual_threads() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&VERSIONS) {
         if jdk.feature < 21 || !harness().has(&jdk, "harness.VirtualThreads") {
             continue;
         }

@@ -29,7 +29,7 @@ fn assert_calls(figures: &Figures, output: &Output) {
 fn exit_halt_and_daemons_leave_whole_traces() {
     let newest = Jdk::newest().feature;
     let ways = [("exit", 3), ("daemon", 0), ("halt", 5), ("uncaught", 1)];
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&VERSIONS) {
         // All ways in one JVM; how a JVM tells of its end is another test's.
         let ways = if jdk.feature == newest {
             &ways[..]

@@ -1,6 +1,6 @@
 //! Of each catch, which handler it is in its method: held against a program that tells which of its handlers run.
 
-use crate::common::{agent, few_versions, program};
+use crate::common::{VERSIONS, agent, program};
 use crate::live_differential::read;
 use crate::source::compile;
 use jtrail_model::{CatchDetail, Event};
@@ -96,7 +96,7 @@ fn catches_tell_their_handlers() {
         ("format=mlpd,mlpd=17,events=exceptions+details", Shows::All),
         ("format=mlpd,events=exceptions", Shows::None),
     ];
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&VERSIONS) {
         for (options, shows) in runs {
             let case = format!("{options}, JDK {}", jdk.feature);
             let folder = temp_dir();

@@ -1,6 +1,6 @@
 //! Snapshots of the heap while virtual threads are being made: HotSpot crashes where it walks into one that is not complete.
 
-use crate::common::{Trace, agent, few_versions, program};
+use crate::common::{Trace, VERSIONS, agent, program};
 use crate::live_heap::dumps;
 use jtrail_testkit::{Jdk, temp_dir};
 
@@ -11,7 +11,7 @@ const COLLECTIONS: usize = 20;
 #[test]
 fn snapshots_while_virtual_threads_are_made() {
     let mut runs = 0;
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&VERSIONS) {
         if jdk.feature < 21 {
             continue;
         }
