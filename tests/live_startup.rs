@@ -113,7 +113,8 @@ fn builds_with_other_hooks_come_in_turn() {
         let names = (0..20).map(|number| format!("trace{number}"));
         let names: Vec<String> = names.collect();
         for (number, name) in names.iter().enumerate() {
-            let library = &libraries[number % 2];
+            // So that each of them comes to every number of a hook class.
+            let library = &libraries[number % 3 % 2];
             let options = if number % 4 < 2 { ticks } else { &[] };
             let said = bench.attach_library(library, name, options);
             said.unwrap_or_else(|error| panic!("JDK {}, {number}: {error}", jdk.feature));

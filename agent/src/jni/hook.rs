@@ -13,7 +13,9 @@ use jni::objects::{JClass, JClassLoader, JObject, JValue};
 use jni::strings::JNIString;
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong};
 use jni::{NativeMethod, jni_sig, jni_str};
+use rustc_hash::FxHasher;
 use std::ffi::{CStr, c_void};
+use std::hash::Hasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of `java.lang.JtrailHook`, compiled by the build script.
@@ -238,22 +240,13 @@ unsafe fn static_field(
     }
 }
 
-/// A number that classes of other contents do not have: FNV-1a's.
-const fn fingerprint() -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325;
-    let mut place = 0;
-    while place < HOOK_CLASS.len() + BINDER_CLASS.len() {
-        let byte = match place < HOOK_CLASS.len() {
-            true => HOOK_CLASS[place],
-            false => BINDER_CLASS[place - HOOK_CLASS.len()],
-        };
-        hash = (hash ^ byte as u64).wrapping_mul(0x100_0000_01b3);
-        place += 1;
-    }
-    hash
+/// What the field `build` of our classes holds: classes of other contents have another number.
+fn build() -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(HOOK_CLASS);
+    hasher.write(BINDER_CLASS);
+    hasher.finish()
 }
-/// What the field `build` of our classes holds.
-const BUILD: u64 = fingerprint();
 
 /// A class of this build, and its name: the one that is wanted, unless another build has a class of that name. In its bytes, its name is
 /// `written`.
@@ -263,7 +256,7 @@ fn own(
     written: &str,
     bytes: &[u8],
 ) -> Result<(String, Lasting), String> {
-    for name in [wanted.to_owned(), format!("{wanted}_{BUILD:016x}")] {
+    for name in [wanted.to_owned(), format!("{wanted}_{:016x}", build())] {
         let class = define_once(env, &name, &renamed(bytes, written, &name))?;
         // SAFETY: the running thread's environment, which has found the class or defined it.
         unsafe {
@@ -288,9 +281,8 @@ unsafe fn is_ours(env: *mut JNIEnv, class: &Lasting) -> bool {
             return false;
         };
         match (functions.GetStaticLongField)(env, class.get(), field) as u64 {
-            0 => (functions.SetStaticLongField)(env, class.get(), field, BUILD as jlong),
-            BUILD => {}
-            _ => return false,
+            0 => (functions.SetStaticLongField)(env, class.get(), field, build() as jlong),
+            found => return found == build(),
         }
         true
     }
