@@ -190,6 +190,9 @@ def shared_library(name):
     return found and found[1]
 
 
+OWN = re.compile(r"jtrail: (no place in .*|.* has (hooks for its calls alone|no hooks): .* -XX:-DontCompileHugeMethods has them traced$)")
+
+
 class Run:
     """What one run left behind."""
 
@@ -206,8 +209,8 @@ class Run:
         """
         # Colours of a terminal, which threads that write at the same time set in any order.
         lines = re.sub(r"\x1b\[[0-9;]*m", "", self.stderr.decode(errors="replace")).splitlines()
-        # The agent's, of what the trace's format does not hold.
-        lines = (line for line in lines if not line.startswith("jtrail: no place in "))
+        # The agent's, of what the trace's format does not hold, and of a method that would grow too long to be compiled.
+        lines = (line for line in lines if not OWN.match(line))
         # The JVM's own, of where it found the agent.
         lines = (re.sub(r"Picked up JAVA_TOOL_OPTIONS: .*", "Picked up JAVA_TOOL_OPTIONS", line) for line in lines)
         lines = (re.sub(r"0x[0-9a-f]+|@[0-9a-f]+|\d+", "#", line) for line in lines)
