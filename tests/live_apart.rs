@@ -23,7 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The JVM is where it can't be hidden.
 const KEEP_JVM: &str =
     "mount -t tmpfs none /mnt && mkdir /mnt/jdk && mount --bind \"$JDK\" /mnt/jdk && ";
-const PRIVATE_TMP: &str = "mount -t tmpfs none /tmp && ";
+/// What was built stays where it is, also if that is below `/tmp`.
+const PRIVATE_TMP: &str = "mkdir /mnt/built && mount --bind \"$BUILT\" /mnt/built && mount -t tmpfs none /tmp && \
+    mkdir -p \"$BUILT\" && mount --move /mnt/built \"$BUILT\" && ";
 const NO_LIBRARY: &str = "mount -t tmpfs none \"$LIBRARY\" && ";
 const GO: &str = "cd / && exec \"$0\" \"$@\"";
 
@@ -237,6 +239,7 @@ fn unshared(jdk: &Jdk, apart: Apart) -> Run {
         .jvm_arg(java)
         .env("JDK", &jdk.home)
         .env("LIBRARY", library.parent().expect("a folder"))
+        .env("BUILT", library.ancestors().nth(2).expect("a folder"))
 }
 
 /// The JVM that `unshare` has started.
@@ -398,6 +401,52 @@ fn an_agent_without_clients_leaves() {
                 "jtrail: no client was connected for {linger} (linger), so the agent leaves; the trace is in {file}"
             );
             assert!(output.stderr.contains(&line), "{output}");
+        }
+    });
+}
+
+/// A `jtrail record` that is killed leaves an agent that nobody has asked to stay.
+#[test]
+fn the_agent_of_a_killed_client_leaves() {
+    let client = agent()
+        .ancestors()
+        .nth(2)
+        .map(|folder| folder.join("jtrail"));
+    let client = client.filter(|path| path.is_file());
+    let client = client.expect("`cargo test --workspace` builds the program");
+    at_once(|jdk| {
+        for apart in [Apart::TempDir, Apart::PrivateTmp] {
+            let Some(there) = There::new(jdk, apart) else {
+                continue;
+            };
+            let mut record = Command::new(&client);
+            record
+                .args(["record", &there.pid.to_string(), "--agent"])
+                .arg(agent());
+            let mut record = record
+                .args(["-o", &there.text("app.trail")])
+                .spawn()
+                .expect("it starts");
+            let begin = Instant::now();
+            while Client::of_process(there.pid, PATIENCE).is_err() {
+                assert!(begin.elapsed() < PATIENCE, "no agent");
+                sleep(Duration::from_millis(5));
+            }
+            record.kill().expect("it runs");
+            record.wait().expect("it is gone");
+            let begin = Instant::now();
+            while !own_threads(there.pid).is_empty() {
+                assert!(begin.elapsed() < PATIENCE, "{apart:?}: it stays");
+                sleep(Duration::from_millis(50));
+            }
+            assert_eq!(sight(there.pid).expect("it runs"), [], "{apart:?}");
+            let output = there.end();
+            assert!(
+                output.stderr.contains(
+                    "no client was connected for 5s (linger), so the agent leaves; the trace is in "
+                ),
+                "{output}"
+            );
         }
     });
 }

@@ -214,14 +214,17 @@ fn run_lists_the_traces_of_all_jvms() {
 }
 
 /// JVMs that do not come up: by what they are started with, and from which version on.
-const FAILING: [(u32, &[&str]); 6] = [
+const FAILING: [(u32, &[&str]); 7] = [
     (11, &["--add-modules", "no.such.module"]),
     (11, &["-Xms200000g", "-Xmx200000g"]),
     (11, &["-agentpath:/no/such/agent.so"]),
     (11, &["-javaagent:/no/such/agent.jar"]),
     (11, &["-XX:+UseSerialGC", "-XX:+UseParallelGC"]),
+    (17, &[DEFEATED]),
     (25, &["-XX:AOTMode=on", "-XX:AOTCache=/no/such/cache"]),
 ];
+/// No JVM starts with it and an agent; `jtrail run` warns of it.
+const DEFEATED: &str = "-XX:ArchiveClassesAtExit=/no/such/archive";
 
 /// A library that makes a program's file system one without unnamed files ([`Run::env`], `LD_PRELOAD`).
 fn plain_files(folder: &Path) -> PathBuf {
@@ -271,11 +274,54 @@ fn a_start_that_fails_changes_nothing() {
                     output.assert_exit(1);
                     let what = format!("{args:?}, {earlier}, JDK {}\n{output}", jdk.feature);
                     assert!(contents(folder.path()) == before, "{what}");
-                    assert!(!output.stderr.contains("recover"), "{what}");
                 }
             }
         }
     });
+}
+
+/// `jtrail run` says that there is no trace. It advises nobody to recover what an earlier run left.
+#[test]
+fn a_start_that_fails_leaves_nothing_to_recover() {
+    for jdk in Jdk::require(&VERSIONS) {
+        for (since, args) in FAILING {
+            if jdk.feature < since {
+                continue;
+            }
+            let folder = temp_dir();
+            let file = folder.path().join("app.trail");
+            let spool = folder.path().join("app.trail.spool");
+            fs::create_dir(&spool).expect("made");
+            for path in [file.clone(), spool.join("memory")] {
+                fs::write(path, "earlier").expect("written");
+            }
+            let before = contents(folder.path());
+            let (agent, file) = (agent(), file.display().to_string());
+            let java = jdk.java.to_str().expect("text");
+            let command = [
+                "run",
+                "--agent",
+                agent.to_str().expect("text"),
+                "--file",
+                &file,
+            ];
+            let command: Vec<&str> = command
+                .into_iter()
+                .chain(["--", java])
+                .chain(args.iter().copied())
+                .collect();
+            let (code, _, said) = jtrail(&command);
+            let what = format!("{args:?}, JDK {}\n{said}", jdk.feature);
+            assert_eq!(code, ExitCode::FAILURE, "{what}");
+            assert!(
+                said.contains("there is no trace at ") && !said.contains("recover"),
+                "{what}"
+            );
+            assert!(contents(folder.path()) == before, "{what}");
+            let is_warned = said.contains(&format!("jtrail: {DEFEATED}: "));
+            assert_eq!(is_warned, args.contains(&DEFEATED), "{what}");
+        }
+    }
 }
 
 /// On a file system without unnamed files, a start that fails leaves an empty spool, which goes with the next run; and a run that is killed

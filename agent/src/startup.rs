@@ -150,7 +150,7 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     let first = match options.format {
         OutputFormat::None => Ok(First::None),
         _ if options.begins_idle() || options.overflow == Overflow::Ring => Ok(First::None),
-        _ => First::of(&target, moment, &names),
+        _ => First::of(&target, &names),
     };
     let first = match first {
         Ok(first) => first,
@@ -279,13 +279,12 @@ enum First {
 impl First {
     /// # Errors
     /// When the target can't be written.
-    fn of(target: &Target, moment: Moment, names: &Names) -> io::Result<Self> {
+    fn of(target: &Target, names: &Names) -> io::Result<Self> {
         let path = match target {
             Target::Stdout => return Ok(Self::Open(Output::stdout())),
             Target::Path(path) => path,
         };
         match fs::metadata(path) {
-            _ if moment == Moment::Attach => {}
             Ok(found) if found.is_file() => {
                 OpenOptions::new().write(true).open(path)?;
                 return Ok(Self::Later(path.clone()));

@@ -129,7 +129,11 @@ impl Classes {
             unsafe {
                 let loader = self.loader(agent.jvmti, object);
                 let origin = Origin::new(env, loader, object, class);
-                self.initiating.prepared(agent, &origin);
+                self.initiating.prepared(agent, &origin, || {
+                    let name = agent.jvmti.class_signature(class).unwrap_or_default();
+                    let name = name.trim_start_matches('L').trim_end_matches(';');
+                    self.has_hooks(loader, name)
+                });
             }
         }
     }

@@ -82,13 +82,19 @@ impl InitiatingLoaders {
     pub(super) fn verdict(&self, agent: &Agent, origin: &Origin) -> Verdict {
         self.verdict_of_loader(agent, origin)?;
         if !origin.class.is_null() {
-            self.prepared(agent, origin);
+            self.prepared(agent, origin, || true);
         }
         Ok(())
     }
 
-    /// Has the JVM look whether the class, which exists, may see the hook class, if its loader was asked for that.
-    pub(super) fn prepared(&self, agent: &Agent, origin: &Origin) {
+    /// Has the JVM look whether the class, which exists, may see the hook class, if it has hooks and its loader was asked for that.
+    /// Other classes are left alone: for them, no lock of the program's is to be taken.
+    pub(super) fn prepared(
+        &self,
+        agent: &Agent,
+        origin: &Origin,
+        has_hooks: impl FnOnce() -> bool,
+    ) {
         let version = || {
             agent
                 .jvmti
@@ -103,7 +109,10 @@ impl InitiatingLoaders {
             let state = states.get(&origin.loader);
             state.is_some_and(|state| !state.is_trusted && matches!(state.verdict, Some(Ok(()))))
         };
-        if let Some(hook) = agent.hook.get().filter(|_| is_found) {
+        if let Some(hook) = agent.hook.get()
+            && is_found
+            && has_hooks()
+        {
             let Origin {
                 env, object, class, ..
             } = *origin;

@@ -5,12 +5,17 @@ use crate::spool::clear;
 use jtrail_records::ownership;
 use jtrail_records::spool::{ANNOUNCED, MEMORY, NAMED, folder_of, state_name};
 use rustix::fs::{AtFlags, CWD};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long other processes are waited for that give their spools names.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What holds the files of a spool.
 pub(super) struct Folder(State);
@@ -60,6 +65,7 @@ impl Folder {
     }
 
     fn temporary(path: &Path) -> io::Result<(Self, Files)> {
+        let _turn = Turn::take(path);
         clear_abandoned(path);
         let folder = temporary_name(path, &std::process::id().to_string());
         fs::create_dir(&folder)?;
@@ -69,7 +75,10 @@ impl Folder {
             options.open(folder.join(name))
         };
         match Files::create(create) {
-            Ok(files) => Ok((Self(State::Temporary(folder)), files)),
+            Ok(files) => {
+                let _ = files.memory.try_lock(); // whoever comes next sees that it is not abandoned
+                Ok((Self(State::Temporary(folder)), files))
+            }
             Err(error) => {
                 clear(&folder);
                 Err(error)
@@ -87,6 +96,7 @@ impl Folder {
         if matches!(&self.0, State::Named(now) if *now == folder) {
             return Ok(());
         }
+        let _turn = Turn::take(path);
         if ownership::spool_in_use(path).is_some() {
             let why = format!("another process records into {}", folder.display());
             return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
@@ -116,6 +126,33 @@ impl Folder {
         if let State::Temporary(folder) | State::Named(folder) = &self.0 {
             clear(folder);
         }
+    }
+}
+
+/// A lock on the folder that a trace is in. Processes that give spools their names there, or clear what others have left, do
+/// that one after the other.
+struct Turn {
+    folder: Option<File>,
+}
+
+impl Turn {
+    /// Waits for it; not for long, since other programs may lock folders as well.
+    fn take(path: &Path) -> Self {
+        let begin = Instant::now();
+        let folder = File::open(ownership::parent_folder(path)).ok();
+        while let Some(folder) = &folder
+            && matches!(folder.try_lock(), Err(TryLockError::WouldBlock))
+            && begin.elapsed() < PATIENCE
+        {
+            sleep(PATIENCE / 1000);
+        }
+        Self { folder }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.folder.iter().for_each(ownership::release);
     }
 }
 
@@ -227,13 +264,50 @@ mod tests {
         second.go_to(&path).expect("its process is gone");
     }
 
+    /// All of them find what a process has left that is gone.
+    #[test]
+    fn of_many_that_come_at_once_one_gets_the_name() {
+        for round in 0..20 {
+            let base = tempfile::tempdir().expect("a folder");
+            let path = base.path().join("app.trail");
+            let (mut left, files) = Folder::create(&path).expect("created");
+            left.go_to(&path).expect("named");
+            drop((left, files));
+            let begin = std::sync::Barrier::new(4);
+            let come = || {
+                let (mut folder, files) = Folder::create(&path).expect("created");
+                files.memory.lock().expect("ours");
+                begin.wait();
+                (folder.go_to(&path), folder, files)
+            };
+            let all: Vec<_> = std::thread::scope(|scope| {
+                let all: Vec<_> = (0..4).map(|_| scope.spawn(come)).collect();
+                all.into_iter()
+                    .map(|one| one.join().expect("no panic"))
+                    .collect()
+            });
+            let won: Vec<_> = all.iter().filter(|(result, ..)| result.is_ok()).collect();
+            assert_eq!(won.len(), 1, "round {round}");
+            assert_eq!(entries(&folder_of(&path)).len(), 5, "round {round}");
+            assert_eq!(
+                ownership::spool_in_use(&path),
+                ownership::FileId::of(&won[0].2.memory)
+            );
+            assert_eq!(entries(base.path()), ["app.trail.spool"]);
+            for (error, ..) in all.iter().filter(|(result, ..)| result.is_err()) {
+                let kind = error.as_ref().expect_err("lost").kind();
+                assert_eq!(kind, io::ErrorKind::WouldBlock, "{error:?}");
+            }
+        }
+    }
+
     #[test]
     fn what_a_start_that_failed_has_left_goes() {
         /// No process has it.
         const GONE: u32 = i32::MAX as u32;
         let base = tempfile::tempdir().expect("a folder");
         let path = base.path().join("app.trail");
-        let (folder, _files) = Folder::temporary(&path).expect("created");
+        let created = Folder::temporary(&path).expect("created");
         let process = std::process::id().to_string();
         let [ours, left, foreign] = [
             temporary_name(&path, &process),
@@ -242,7 +316,7 @@ mod tests {
         ];
         fs::rename(&ours, &left).expect("renamed");
         fs::create_dir(&foreign).expect("made");
-        drop(folder);
+        drop(created);
         Folder::temporary(&path).expect("created");
         assert!(!left.exists() && ours.exists() && foreign.exists());
         // One that is locked is of a process elsewhere.

@@ -104,7 +104,7 @@ impl Files {
     }
 
     /// A file has got its end.
-    pub(super) fn complete(&mut self, path: PathBuf, bytes: u64, events: u64) {
+    pub(super) fn complete(&mut self, names: &Names, path: PathBuf, bytes: u64, events: u64) {
         let file = Complete {
             path,
             bytes,
@@ -123,6 +123,7 @@ impl Files {
                     size_text(all)
                 )),
                 _ => {
+                    names.let_go_of_deleted();
                     self.deleted.0 += 1;
                     self.deleted.1 += oldest.events;
                 }

@@ -3,8 +3,8 @@
 
 use crate::process::Process;
 use anyhow::{Context, bail};
-use jtrail_records::ownership;
-use rustix::fs::{Mode, OFlags};
+use jtrail_records::{ownership, spool};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -87,19 +87,20 @@ impl LibraryCopy {
             ),
         };
         copy.temp.make_folder(&copy.folder)?;
-        let path = copy.seen();
-        let _ = fs::remove_file(&path); // left by one that was killed
+        // It appears when it is whole: another client may have the JVM load it at this moment.
+        let part = copy.seen().with_extension(std::process::id().to_string());
+        let _ = fs::remove_file(&part); // left by one that was killed
         let made = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o500)
-            .open(&path);
+            .open(&part);
         let result = made.and_then(|mut file| {
             io::Write::write_all(&mut file, &content)?;
-            match file.metadata()?.uid() == process.user {
-                true => Ok(()),
-                false => fchown(&file, Some(process.user), None),
+            if file.metadata()?.uid() != process.user {
+                fchown(&file, Some(process.user), None)?;
             }
+            fs::rename(&part, copy.seen())
         });
         result.with_context(|| {
             format!(
@@ -127,20 +128,23 @@ impl Drop for LibraryCopy {
     }
 }
 
-/// A folder that a JVM writes into, and whose files are fetched.
+/// A folder that a JVM writes a trace into, and whose files are fetched. It belongs to the JVM's user, so what is found there may be
+/// anything: only what a trace consists of is taken, and no link is followed.
 pub(crate) struct Parcel {
     temp: Temp,
     name: String,
+    /// Name of the trace's first file.
+    file: String,
     /// Where they come to.
     to: PathBuf,
 }
 
 impl Parcel {
-    /// Makes the folder; its files are to come to the folder `to`.
+    /// Makes the folder for a trace whose file has that name; its files are to come to the folder `to`.
     ///
     /// # Errors
     /// One of the folders is not there, or can't be written.
-    pub(crate) fn make(process: &Process, to: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn make(process: &Process, to: &Path, file: &str) -> anyhow::Result<Self> {
         if !to.is_dir() {
             bail!("no folder {}", to.display());
         }
@@ -149,71 +153,156 @@ impl Parcel {
         let parcel = Self {
             temp: Temp::of(process)?,
             name: format!("jtrail-record-{}-{now:x}", std::process::id()),
+            file: file.to_owned(),
             to: to.to_owned(),
         };
         parcel.temp.make_folder(&parcel.name)?;
         Ok(parcel)
     }
 
-    /// The path that the JVM has for a file in it.
-    pub(crate) fn name_of(&self, file: &str) -> String {
-        format!("/tmp/{}/{file}", self.name)
+    /// The path that the JVM has for the trace's file.
+    pub(crate) fn path(&self) -> String {
+        self.path_of(&self.file)
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        format!("/tmp/{}/{name}", self.name)
     }
 
     /// Where a file comes to that the JVM has written.
     pub(crate) fn destination(&self, file: &str) -> String {
-        let name = file.strip_prefix(&self.name_of(""));
+        let name = file.strip_prefix(&self.path_of(""));
         name.map_or_else(
             || file.to_owned(),
             |name| self.to.join(name).display().to_string(),
         )
     }
 
-    /// Fetches what is there.
+    /// Fetches the trace's files.
     ///
     /// # Errors
-    /// It can't be read, or not be written; what was not fetched is still there.
+    /// One can't be read, or not be written; or there is something else. What was not fetched is still there.
     pub(crate) fn fetch(&self) -> anyhow::Result<()> {
-        let from = self.temp.path(&self.name);
-        fetch(&from, &self.to).with_context(|| {
+        self.fetch_all().with_context(|| {
             format!(
-                "the trace stays in {}, as the JVM sees it",
-                self.name_of("")
+                "what is not fetched stays in {}, as the JVM sees it",
+                self.path_of("")
             )
         })
     }
+
+    fn fetch_all(&self) -> anyhow::Result<()> {
+        let folder = open_folder(&self.temp.folder, &self.name)?;
+        let mut others = Vec::new();
+        for name in names_in(&folder)? {
+            let spool = name.strip_suffix(spool::SPOOL);
+            if is_file_of(&self.file, &name) {
+                let taken = Taken::of(&folder, &name, self.temp.user)?;
+                taken.put(&self.to.join(&name), name == self.file)?;
+            } else if spool.is_some_and(|name| is_file_of(&self.file, name)) {
+                self.fetch_spool(&folder, &name)?;
+            } else {
+                others.push(name);
+            }
+        }
+        match others.first() {
+            None => Ok(()),
+            Some(name) => bail!("{name:?} is no file of the trace"),
+        }
+    }
+
+    fn fetch_spool(&self, folder: &OwnedFd, name: &str) -> anyhow::Result<()> {
+        let spool = open_folder(folder, name)?;
+        let to = self.to.join(name);
+        fs::create_dir_all(&to).with_context(|| to.display().to_string())?;
+        let files = [spool::MEMORY, spool::ANNOUNCED, spool::NAMED];
+        let states = [0, 1].map(spool::state_name);
+        for file in names_in(&spool)? {
+            if !files.iter().chain(&states).any(|known| **known == *file) {
+                bail!("{name}/{file:?} is no file of a spool");
+            }
+            Taken::of(&spool, &file, self.temp.user)?.put(&to.join(&file), true)?;
+        }
+        Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+    }
 }
 
-/// Moves the files of a folder.
-fn fetch(from: &Path, to: &Path) -> anyhow::Result<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type()?.is_dir() {
-            fs::create_dir_all(&target).with_context(|| target.display().to_string())?;
-            fetch(&path, &target)?;
-            fs::remove_dir(&path)?;
-            continue;
+/// True if a trace whose first file is `first` may have a file `name`: that one, or one with numbers behind its stem, as in
+/// `app-4711-2.trail`.
+fn is_file_of(first: &str, name: &str) -> bool {
+    let (first, name) = (Path::new(first), Path::new(name));
+    let stem = |path: &Path| path.file_stem()?.to_str().map(str::to_owned);
+    let (Some(stem), Some(other)) = (stem(first), stem(name)) else {
+        return false;
+    };
+    let Some(numbers) = other.strip_prefix(&stem) else {
+        return false;
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    let are_numbers = numbers
+        .strip_prefix('-')
+        .is_some_and(|numbers| numbers.split('-').all(is_number));
+    first.extension() == name.extension() && (numbers.is_empty() || are_numbers)
+}
+
+/// Opens a folder in a folder, where that is no link.
+fn open_folder(parent: &OwnedFd, name: &str) -> anyhow::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(parent, name, flags, Mode::empty());
+    folder.with_context(|| name.to_owned())
+}
+
+fn names_in(folder: &OwnedFd) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != "." && name != ".." {
+            names.push(name);
         }
-        // No link is followed: the folder is another user's, maybe.
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-        let source = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.cast_signed())
-            .open(&path)?;
-        if !source.metadata()?.is_file() {
-            bail!("{} is no file", entry.file_name().display());
-        }
-        copy(source, &target).with_context(|| format!("can't write {}", target.display()))?;
-        fs::remove_file(&path)?;
     }
-    Ok(())
+    names.sort();
+    Ok(names)
+}
+
+/// A file in a folder of the JVM's user.
+struct Taken<'a> {
+    folder: &'a OwnedFd,
+    name: &'a str,
+    file: File,
+}
+
+impl<'a> Taken<'a> {
+    /// Opens it, where it is a file of that user, and not by way of a link.
+    fn of(folder: &'a OwnedFd, name: &'a str, user: u32) -> anyhow::Result<Self> {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(folder, name, flags, Mode::empty());
+        let file = File::from(file.with_context(|| name.to_owned())?);
+        let about = file.metadata()?;
+        if !about.is_file() || about.uid() != user {
+            bail!("{name} is no file of the JVM's user");
+        }
+        Ok(Self { folder, name, file })
+    }
+
+    /// Moves it to a path. What is there is replaced, or an error.
+    fn put(self, target: &Path, replaces: bool) -> anyhow::Result<()> {
+        let open = match replaces {
+            true => ownership::open,
+            false => ownership::create,
+        };
+        let put = open(target).and_then(|target| copy(self.file, target));
+        put.with_context(|| format!("can't write {}", target.display()))?;
+        Ok(rustix::fs::unlinkat(
+            self.folder,
+            self.name,
+            AtFlags::empty(),
+        )?)
+    }
 }
 
 /// Copies a file; the holes of a spool stay such.
-fn copy(mut source: File, target: &Path) -> io::Result<()> {
+fn copy(mut source: File, mut target: File) -> io::Result<()> {
     const PIECE: usize = 1 << 20;
-    let mut target = ownership::open(target)?;
     let (mut piece, mut length) = (vec![0; PIECE], 0);
     loop {
         let mut count = 0;
@@ -247,42 +336,108 @@ impl Drop for Parcel {
 mod tests {
     use super::*;
 
+    fn parcel(to: &Path) -> Parcel {
+        let own = Process::find(std::process::id()).expect("ourselves");
+        Parcel::make(&own, to, "a.trail").expect("made")
+    }
+
     #[test]
     fn all_that_was_written_is_fetched() {
-        let own = Process::find(std::process::id()).expect("ourselves");
         let folder = tempfile::tempdir().expect("a folder");
-        let parcel = Parcel::make(&own, folder.path()).expect("made");
-        let there = parcel.name_of("a.trail");
+        let path = |name: &str| folder.path().join(name);
+        let parcel = parcel(folder.path());
         assert_eq!(
-            parcel.destination(&there),
-            folder.path().join("a.trail").display().to_string()
+            parcel.destination(&parcel.path()),
+            path("a.trail").display().to_string()
         );
+        fs::write(path("a.trail"), "of an earlier run").expect("ours");
         let mut content = vec![0; 3 << 20];
         content[2_000_000] = 7;
-        fs::write(&there, &content).expect("ours");
-        fs::create_dir(parcel.name_of("a.trail.spool")).expect("ours");
-        fs::write(parcel.name_of("a.trail.spool/b"), "b").expect("ours");
+        fs::write(parcel.path(), &content).expect("ours");
+        fs::write(parcel.path_of("a-2.trail"), "more").expect("ours");
+        fs::create_dir(parcel.path_of("a.trail.spool")).expect("ours");
+        fs::write(parcel.path_of("a.trail.spool/memory"), "b").expect("ours");
         parcel.fetch().expect("fetched");
-        assert_eq!(
-            fs::read(folder.path().join("a.trail")).expect("there"),
-            content
-        );
-        assert!(folder.path().join("a.trail.spool/b").is_file());
-        let left = parcel.name_of("");
+        assert_eq!(fs::read(path("a.trail")).expect("there"), content);
+        assert_eq!(fs::read(path("a-2.trail")).expect("there"), b"more");
+        assert!(path("a.trail.spool/memory").is_file());
+        let left = parcel.path_of("");
         drop(parcel);
         assert!(!Path::new(&left).exists());
     }
 
+    /// The folder is the JVM's user's, who may be anyone.
     #[test]
-    fn links_are_not_fetched() {
-        let own = Process::find(std::process::id()).expect("ourselves");
+    fn nothing_else_is_fetched() {
+        let (folder, other) = [(); 2]
+            .map(|()| tempfile::tempdir().expect("a folder"))
+            .into();
+        let victim = other.path().join("memory");
+        fs::write(&victim, "of somebody").expect("ours");
+        let names = [
+            "a.trail",
+            "b.trail",
+            ".bashrc",
+            "a.trail.spool",
+            "a-x.trail",
+        ];
+        for (name, prepare) in [
+            (
+                "a.trail",
+                (|path, victim| std::os::unix::fs::symlink(victim, path))
+                    as fn(&str, &Path) -> io::Result<()>,
+            ),
+            ("a.trail.spool", |path, victim| {
+                std::os::unix::fs::symlink(victim.parent().expect("a folder"), path)
+            }),
+            (".bashrc", |path, _| fs::write(path, "evil")),
+            ("b.trail", |path, _| fs::write(path, "another trace")),
+            ("a-x.trail", |path, _| fs::write(path, "another trace")),
+            ("a.trail", |path, _| fs::create_dir(path)),
+        ] {
+            let parcel = parcel(folder.path());
+            prepare(&parcel.path_of(name), &victim).expect("ours");
+            let error = parcel.fetch().expect_err(name);
+            assert!(format!("{error:#}").contains(name), "{error:#}");
+            for name in names {
+                assert!(!folder.path().join(name).exists(), "{name}");
+            }
+            assert!(fs::symlink_metadata(parcel.path_of(name)).is_ok());
+            assert_eq!(fs::read_to_string(&victim).expect("there"), "of somebody");
+            fs::remove_dir_all(parcel.path_of("")).expect("ours");
+        }
+    }
+
+    #[test]
+    fn further_files_of_earlier_runs_stay() {
         let folder = tempfile::tempdir().expect("a folder");
-        let parcel = Parcel::make(&own, folder.path()).expect("made");
-        let link = parcel.name_of("a.trail");
-        std::os::unix::fs::symlink("/etc/passwd", &link).expect("a link");
-        parcel.fetch().expect_err("a link");
-        assert!(!folder.path().join("a.trail").exists());
-        fs::remove_file(link).expect("ours");
+        let earlier = folder.path().join("a-2.trail");
+        fs::write(&earlier, "earlier").expect("ours");
+        let parcel = parcel(folder.path());
+        fs::write(parcel.path_of("a-2.trail"), "new").expect("ours");
+        parcel.fetch().expect_err("it is there");
+        assert_eq!(fs::read_to_string(earlier).expect("there"), "earlier");
+        let new = fs::read_to_string(parcel.path_of("a-2.trail"));
+        assert_eq!(new.expect("there"), "new");
+        fs::remove_dir_all(parcel.path_of("")).expect("ours");
+    }
+
+    #[test]
+    fn names_of_further_files() {
+        for (name, expected) in [
+            ("a.trail", true),
+            ("a-2.trail", true),
+            ("a-4711-2.trail", true),
+            ("a-.trail", false),
+            ("a-2-.trail", false),
+            ("a2.trail", false),
+            ("a-2.xml", false),
+            ("a", false),
+            ("", false),
+        ] {
+            assert_eq!(is_file_of("a.trail", name), expected, "{name}");
+        }
+        assert!(is_file_of("a", "a-2"));
     }
 
     #[test]

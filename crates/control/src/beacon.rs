@@ -6,6 +6,7 @@
 
 use crate::folder::{about, above};
 use rustix::fs::{self, MemfdFlags, Mode, OFlags};
+use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -33,7 +34,12 @@ impl Beacon {
     /// # Errors
     /// The system makes no files in memory, or the socket's folder is gone.
     pub fn light(version: &str, socket: Option<&Path>) -> io::Result<Self> {
-        let file = fs::memfd_create(NAME, MemfdFlags::CLOEXEC)?;
+        // A system may refuse files in memory that could be executed (`vm.memfd_noexec`); before Linux 6.3, none knows the flag.
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL;
+        let file = fs::memfd_create(NAME, flags).or_else(|error| match error {
+            Errno::INVAL => fs::memfd_create(NAME, MemfdFlags::CLOEXEC),
+            error => Err(error),
+        })?;
         let mut content = format!("{HEAD}{version}\n").into_bytes();
         if let Some(socket) = socket {
             // Absolute and without links: these would lead a client to its own folders.

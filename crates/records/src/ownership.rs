@@ -9,6 +9,11 @@ use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a lock is tried for: whoever looks for one ([`is_locked`]) holds one for a moment.
+const MOMENT: Duration = Duration::from_millis(5);
 
 /// Identity of a regular file, whatever its names are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,7 +89,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// [`io::ErrorKind::AlreadyExists`] if there is one; otherwise what creating the file says.
 pub fn create(path: &Path) -> io::Result<File> {
     let file = File::create_new(path)?;
-    match file.try_lock() {
+    match try_lock(&file) {
         // Another process found it in between, and takes it.
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),
         // Without locks, it is enough that nobody had created it before.
@@ -97,13 +102,25 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// # Errors
 /// See [`open`].
 pub fn lock(file: &File) -> io::Result<()> {
-    file.try_lock().map_err(|error| match error {
+    try_lock(file).map_err(|error| match error {
         TryLockError::WouldBlock => taken(),
         TryLockError::Error(error) => io::Error::new(
             io::ErrorKind::WouldBlock,
             format!("it is there already, and can't be locked ({error})"),
         ),
     })
+}
+
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if begin.elapsed() < MOMENT => {
+                sleep(MOMENT / 10);
+            }
+            result => return result,
+        }
+    }
 }
 
 /// Gives up a file that is locked. To close it is not enough: a child of this process has it open as well, from the
@@ -115,6 +132,11 @@ pub fn release(file: &File) {
 /// Returns the error for a file that is another process's.
 pub fn taken() -> io::Error {
     io::Error::new(io::ErrorKind::WouldBlock, "another process writes it")
+}
+
+/// Returns the error for a file that came to a name that had been free.
+pub fn came_first() -> io::Error {
+    io::Error::new(io::ErrorKind::WouldBlock, "another process has written it")
 }
 
 /// Checks that no process is known to write a trace to what is at `path`. Nothing is changed.
@@ -135,9 +157,11 @@ pub fn is_locked(path: &Path) -> bool {
 
 /// Returns the identity of the regular file at `path` if a process has locked it.
 fn lock_holder(path: &Path) -> Option<FileId> {
+    FileId::at(path)?; // to open a pipe would wait for its other end
     let file = File::open(path).ok()?;
     let id = FileId::of(&file)?;
-    match file.try_lock() {
+    // NFS has no exclusive lock for a file that is open for reading only.
+    match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(id),
         Ok(()) | Err(TryLockError::Error(_)) => {
             release(&file);
@@ -173,6 +197,39 @@ mod tests {
         check(&path).expect("nobody writes there");
         open(&path).expect("nobody writes there");
         drop(inherited);
+    }
+
+    /// Clients look for locks all the time. None of them takes a file's name from the process that opens it.
+    #[test]
+    fn who_looks_for_a_lock_is_in_nobodys_way() {
+        let folder = folder();
+        let path = folder.path().join("trace");
+        let file = open(&path).expect("nobody writes there");
+        release(&file);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        is_locked(&path);
+                    }
+                });
+            }
+            let opened: Vec<_> = (0..200).map(|_| open(&path).map(|f| release(&f))).collect();
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            for result in opened {
+                result.expect("nobody writes there");
+            }
+        });
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = folder();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo runs").success());
+        check(&path).expect("it is no file");
     }
 
     #[test]

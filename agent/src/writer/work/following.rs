@@ -103,7 +103,7 @@ impl Work {
         self.end_trace(at, self.files.is_some());
         if let (Some(files), Some(path)) = (&mut self.files, path) {
             let Progress { totals, bytes, .. } = *self.progress.lock();
-            files.complete(path, bytes, totals.events());
+            files.complete(&self.setup.names, path, bytes, totals.events());
         }
     }
 }

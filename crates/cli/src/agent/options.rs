@@ -104,7 +104,11 @@ fn with_pid(file: &str) -> String {
     let path = Path::new(file);
     let is_special = || {
         let name = file.replace("%%", "%");
-        std::fs::metadata(name).is_ok_and(|found| !found.is_file())
+        // `/dev/stdout` may be a regular file.
+        let is_devices = ["/dev/", "/proc/"]
+            .iter()
+            .any(|folder| name.starts_with(folder));
+        is_devices || std::fs::metadata(name).is_ok_and(|found| !found.is_file())
     };
     if file == "-" || file.replace("%%", "").contains("%p") || is_special() {
         return file.to_owned();
@@ -182,6 +186,8 @@ mod tests {
             ("/x/%%%p", "/x/%%%p"),
             ("-", "-"),
             ("/dev/null", "/dev/null"),
+            ("/dev/stdout", "/dev/stdout"),
+            ("/proc/self/fd/1", "/proc/self/fd/1"),
         ] {
             assert_eq!(with_pid(file), expected, "{file}");
         }

@@ -166,11 +166,12 @@ impl Destination {
                 let text = folder
                     .to_str()
                     .ok_or_else(|| anyhow!("{} is not UTF-8", path.display()))?;
-                let parcel = Parcel::make(&self.process, Path::new(&text.replace("%%", "%")))?;
+                let folder = text.replace("%%", "%");
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let name = parcel.name_of(&name);
+                let parcel = Parcel::make(&self.process, Path::new(&folder), &name)?;
+                let path = parcel.path();
                 self.parcel = Some(parcel);
-                Ok(name)
+                Ok(path)
             }
             result => result,
         }

@@ -15,7 +15,7 @@ use crate::agent::{AgentOptions, Naming, find_agent, option_text};
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 /// Run a program and record what it does
 ///
@@ -58,7 +58,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     for line in flags::warnings(arguments, direct, |name| std::env::var_os(name)) {
         writeln!(streams.err, "{line}")?;
     }
-    let start = SystemTime::now();
+    let before = summary::Before::look(&options);
     let clock = Instant::now();
     let ended = launch::run(&mut command)
         .with_context(|| format!("can't start {}", Path::new(program).display()))?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             options: &options,
             pid: ended.pid,
             direct: direct && !launch::is_script(program),
-            start,
+            before: &before,
             took: clock.elapsed(),
         };
         summary::write(&ran, streams)?;

@@ -12,10 +12,12 @@ use jtrail_model::{Event, Note, Totals};
 use jtrail_options::{Options, OutputFormat, Overflow, Pattern};
 use jtrail_records::ownership;
 use jtrail_records::spool::SPOOL;
-use std::fs::{self, File};
+use std::collections::HashMap;
+use std::fs::{self, DirEntry, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// A program that ran.
 pub(super) struct Ran<'a> {
@@ -23,7 +25,7 @@ pub(super) struct Ran<'a> {
     pub(super) pid: u32,
     /// It is the JVM itself, so its process id is the one in the file's name.
     pub(super) direct: bool,
-    pub(super) start: SystemTime,
+    pub(super) before: &'a Before,
     pub(super) took: Duration,
 }
 
@@ -128,22 +130,65 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
 
 /// As [`files`], of what has one more ending: folders beside the trace files that there are, or would have been.
 fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
-    let pattern = ran.options.file.text();
-    let mut name = pattern.replace("%%", "\0");
-    if ran.direct {
-        name = name.replace("%p", &ran.pid.to_string());
+    let pid = ran.direct.then_some(ran.pid);
+    let fits = fitting(ran.options, pid, ending).into_iter();
+    let changed = fits.filter(|fit| ran.before.0.get(&fit.entry) != Some(&Seen::of(&fit.about)));
+    // What is written still, another program does.
+    let is_written =
+        |path: &Path| ownership::check(path).is_err() || ownership::spool_in_use(path).is_some();
+    let mut found: Vec<_> = changed
+        .filter(|fit| !is_written(&fit.trace))
+        .map(|fit| (fit.trace, fit.about.len()))
+        .collect();
+    found.sort();
+    found
+}
+
+/// What there was before the program was started.
+#[derive(Default)]
+pub(super) struct Before(HashMap<PathBuf, Seen>);
+
+impl Before {
+    /// Looks at what the program's traces may be called.
+    pub(super) fn look(options: &Options) -> Self {
+        let all = ["", SPOOL].map(|ending| fitting(options, None, ending));
+        let seen = |fit: Fit| (fit.entry, Seen::of(&fit.about));
+        Self(all.into_iter().flatten().map(seen).collect())
     }
-    let fresh = |path: &Path| {
-        let about = fs::metadata(path).ok()?;
-        let is_such = match ending {
-            "" => about.is_file(),
-            _ => about.is_dir(),
-        };
-        // File systems may keep coarser times than the clock.
-        let modified = about.modified().ok()? + Duration::from_secs(2);
-        (is_such && modified >= ran.start).then_some(about.len())
-    };
-    // The rest only the agents know: look for what fits.
+}
+
+/// What changes when a file is replaced or written.
+#[derive(PartialEq, Eq)]
+struct Seen {
+    inode: u64,
+    length: u64,
+    modified: (i64, i64),
+}
+
+impl Seen {
+    fn of(about: &Metadata) -> Self {
+        Self {
+            inode: about.ino(),
+            length: about.len(),
+            modified: (about.mtime(), about.mtime_nsec()),
+        }
+    }
+}
+
+/// A file or folder that belongs to a trace by its name.
+struct Fit {
+    entry: PathBuf,
+    trace: PathBuf,
+    about: Metadata,
+}
+
+/// What there is that the traces of a run may be called, with one more ending. The numbers of its processes, the time and the host's
+/// name may be any, but for the number of the JVM where that is known.
+fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
+    let mut name = options.file.text().replace("%%", "\0");
+    if let Some(pid) = pid {
+        name = name.replace("%p", &pid.to_string());
+    }
     let path = PathBuf::from(&name);
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
     else {
@@ -161,20 +206,21 @@ fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
     };
     let entries = fs::read_dir(if folder.is_empty() { "." } else { &folder });
     let entries = entries.into_iter().flatten().flatten();
-    let mut found: Vec<_> = entries
-        .filter_map(|entry| {
-            let size = fresh(&entry.path())?;
-            let name = entry.file_name();
-            let name = name.to_str()?.strip_suffix(ending)?;
-            let path = Path::new(&folder).join(name);
-            // What is written still, another program does.
-            let is_written =
-                || ownership::check(&path).is_err() || ownership::spool_in_use(&path).is_some();
-            (is_wanted(name) && !is_written()).then_some((path, size))
+    let fit = |entry: DirEntry| {
+        let name = entry.file_name();
+        let name = name.to_str()?.strip_suffix(ending)?;
+        let about = fs::metadata(entry.path()).ok()?;
+        let is_such = match ending {
+            "" => about.is_file(),
+            _ => about.is_dir(),
+        };
+        (is_such && is_wanted(name)).then(|| Fit {
+            entry: entry.path(),
+            trace: Path::new(&folder).join(name),
+            about,
         })
-        .collect();
-    found.sort();
-    found
+    };
+    entries.filter_map(fit).collect()
 }
 
 /// What the first file of a trace is called that has one of that name: `trace.trail` for `trace-7.trail`.
@@ -347,13 +393,48 @@ mod tests {
             options: &options,
             pid: 7,
             direct: true,
-            start: SystemTime::now(),
+            before: &Before::default(),
             took: Duration::ZERO,
         };
         let file = ownership::open(&path).expect("nobody writes there");
         assert_eq!(files(&ran), []);
         drop(file);
         assert_eq!(files(&ran), [(path, 0)]);
+    }
+
+    #[test]
+    fn what_was_there_before_is_none_of_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let names = ["a.trail", "a-2.trail", "a-3.trail"];
+        for name in names {
+            fs::write(path(name), "earlier").expect("written");
+        }
+        fs::create_dir(path("a.trail.spool")).expect("made");
+        let text = format!("file={}", path("a.trail").to_str().expect("UTF-8"));
+        let options = jtrail_options::parse(&text, &|_| Ok(String::new())).expect("right");
+        let before = Before::look(&options);
+        let ran = Ran {
+            options: &options,
+            pid: 7,
+            direct: true,
+            before: &before,
+            took: Duration::ZERO,
+        };
+        assert_eq!((files(&ran), found(&ran, SPOOL)), (vec![], vec![]));
+        std::thread::sleep(Duration::from_millis(20)); // file systems have coarser times
+        // Another file of that name, one that was written, and a new one.
+        fs::write(path("b"), "earlier").expect("written");
+        fs::rename(path("b"), path("a.trail")).expect("ours");
+        fs::write(path("a-2.trail"), "written").expect("written");
+        fs::write(path("a-4.trail"), "").expect("written");
+        fs::remove_dir(path("a.trail.spool")).expect("empty");
+        fs::create_dir(path("a.trail.spool")).expect("made");
+        let expected = [("a-2.trail", 7), ("a-4.trail", 0), ("a.trail", 7)];
+        let expected = expected.map(|(name, length)| (path(name), length));
+        assert_eq!(files(&ran), expected);
+        let spools = found(&ran, SPOOL).into_iter().map(|(path, _)| path);
+        assert_eq!(spools.collect::<Vec<_>>(), [path("a.trail")]);
     }
 
     #[test]
@@ -390,7 +471,7 @@ mod tests {
                 options: &options,
                 pid: 7,
                 direct,
-                start: SystemTime::now(),
+                before: &Before::default(),
                 took: Duration::ZERO,
             };
             let found: Vec<_> = files(&ran).into_iter().map(|(path, _)| path).collect();
