@@ -161,12 +161,14 @@ PROGRAMS = {
                        ["org.apache.logging.log4j:log4j-core:2.25.4"],
                        11, "drivers/OpenSearchDriver.java"),
     "wildfly": Spec(lambda p, out: [], ["org.jboss.*", "org.wildfly.*", "io.undertow.*", "CountServlet*"],
-                    ["org.wildfly:wildfly-dist:39.0.1.Final::zip"], 17, None, prepare=prepare_wildfly, launch=launch_wildfly),
+                    ["org.wildfly:wildfly-dist:39.0.1.Final::zip"], 17, None, prepare=prepare_wildfly, launch=launch_wildfly,
+                    has_log=True),
     "payara": Spec(lambda p, out: [], ["fish.payara.*", "org.glassfish.*", "com.sun.enterprise.*", "org.apache.*", "CountServlet*"],
-                   ["fish.payara.extras:payara-micro:6.2025.10"], 11, None, prepare=functools.partial(prepare_war, SERVLETS), launch=launch_payara),
+                   ["fish.payara.extras:payara-micro:6.2025.10"], 11, None, prepare=functools.partial(prepare_war, SERVLETS), launch=launch_payara,
+                   has_log=True),
     "quarkus": Spec(lambda p, out: [], ["io.quarkus.*", "io.vertx.*", "org.jboss.*", "org.example.*"],
                     ["org.apache.maven:apache-maven:3.9.11:bin:zip"], 17, None, prepare=prepare_quarkus,
-                    launch=launch_quarkus, environment=java_home, jvms=2),
+                    launch=launch_quarkus, environment=java_home, jvms=2, has_log=True),
     # The client, the daemon, a worker for each of three test classes, and the client that stops the daemon; more where the launcher, as Debian's
     # does, asks java for its version first.
     "gradle": Spec(lambda p, out: [], ["org.gradle.*", "Words*", "*Test"], ["junit:junit:4.13.2"], 11, None, newest=17, launch=launch_gradle,

@@ -30,10 +30,12 @@ SPELLINGS = ("binary", "xml")
 
 # args: what follows the JVM's options and the class path. oldest, newest: releases of the JVM. flags: the JVM's own. The command
 # starts the JVM unless launch makes another one of it; environment: variables. How many JVMs run at least; more than one are passed their
-# options in JAVA_TOOL_OPTIONS, and write a trace each. What a program lacks on this machine is a reason to pass it over.
-Spec = collections.namedtuple("Spec", "args include artifacts oldest sources newest flags launch environment prepare jvms lacks",
+# options in JAVA_TOOL_OPTIONS, and write a trace each. What a program lacks on this machine is a reason to pass it over. has_log:
+# standard error is a server's log.
+Spec = collections.namedtuple("Spec", "args include artifacts oldest sources newest flags launch environment prepare jvms lacks"
+                                      " has_log",
                               defaults=(None, lambda p: [], lambda p, out, command: command, lambda p: {}, lambda p: None, 1,
-                                        lambda jdk: None))
+                                        lambda jdk: None, False))
 
 
 class Jdk:
@@ -248,18 +250,19 @@ def scrub(name, data):
 class Noise:
     """What differs between two plain runs, and so says nothing about the agent."""
 
-    def __init__(self, lines=frozenset(), lengths=False, files=frozenset(), names=False, messages=frozenset()):
+    def __init__(self, lines=frozenset(), lengths=False, files=frozenset(), names=False, messages=frozenset(), log=None):
         self.lines, self.lengths, self.files, self.names = lines, lengths, files, names
-        self.messages = messages
+        # `log`: where standard error is a server's log, all lines that it had in any plain run.
+        self.messages, self.log = messages, log
 
     @classmethod
-    def between(cls, a, b):
+    def between(cls, a, b, has_log=False):
         left, right = a.stdout.splitlines(), b.stdout.splitlines()
         lines = {i for i, (x, y) in enumerate(zip(left, right)) if x != y}
         files = {name for name in a.files if name in b.files and a.files[name] != b.files[name]}
         x, y = a.messages(), b.messages()
         messages = {line for line in x | y if x[line] != y[line]}
-        return cls(lines, len(left) != len(right), files, set(a.files) != set(b.files), messages)
+        return cls(lines, len(left) != len(right), files, set(a.files) != set(b.files), messages, set(x | y) if has_log else None)
 
 
 def differences(plain, other, noise):
@@ -281,6 +284,10 @@ def differences(plain, other, noise):
     if changed:
         found.append(f"{len(changed)} files differ: {' '.join(changed[:5])}")
     x, y = plain.messages(), other.messages()
+    if noise.log is not None:
+        # In each run, other lines of it are lost as the server starts and stops, also without the agent. No warning, error
+        # or line of a stack trace may be new.
+        x, y = collections.Counter(), collections.Counter(line for line in y.keys() - noise.log if " INFO " not in line)
     for line in sorted(line for line in x | y if x[line] != y[line] and line not in noise.messages)[:3]:
         found.append(f"on standard error {y[line]} times instead of {x[line]}: {line[:120]!r}")
     return found

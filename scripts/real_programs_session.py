@@ -27,6 +27,10 @@ def free_port():
         return listener.getsockname()[1]
 
 
+class NoAnswer(Exception):
+    """The server does not do what it is waited for."""
+
+
 class Session:
     """A server's process, and a client of it that keeps its cookies."""
 
@@ -45,18 +49,22 @@ class Session:
             with error:
                 return error.code, ""
 
+    def wait_until(self, condition, otherwise):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise NoAnswer(otherwise)
+            time.sleep(0.1)
+
     def wait_for(self, path, status=200, text=""):
         """Until a page is there, or is as wanted, or is gone."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and self.process.poll() is None:
+        def is_there():
             try:
                 found = self.get(path)
-                if found[0] == status and text in found[1]:
-                    return
+                return found[0] == status and text in found[1]
             except (OSError, http.client.HTTPException):
-                pass  # it does not listen yet
-            time.sleep(0.1)
-        print(f"no {status} of {path}", flush=True)
+                return False  # it does not listen yet
+        self.wait_until(is_there, f"no {status} of {path}")
 
     def say(self, *paths):
         for path in paths:
@@ -94,13 +102,14 @@ def wildfly(session, command):
     base = next(word.partition("=")[2] for word in command if word.startswith("-Djboss.server.base.dir="))
     deployments = Path(base) / "deployments"
     for round_ in range(3):
+        # Nobody asks for a page in between: what a server says of a request that meets it halfway depends on when that is.
+        marker = deployments / "web.war.deployed"
+        session.wait_until(marker.exists, "the application is not deployed")
         session.wait_for("/web/count/x")
         session.pages("/web")
-        marker = deployments / "web.war.deployed"
-        marker.unlink(missing_ok=True)  # has it undeployed
+        marker.unlink()  # has it undeployed
+        session.wait_until((deployments / "web.war.undeployed").exists, "the application is not undeployed")
         session.wait_for("/web/count/x", 404)
-        while not (deployments / "web.war.undeployed").exists() and session.process.poll() is None:
-            time.sleep(0.1)
         if round_ < 2:
             (deployments / "web.war.dodeploy").touch()
 
@@ -122,10 +131,14 @@ def quarkus(session, command):
 def main():
     kind, *command = sys.argv[1:]
     session = Session(command)
+    code = 0
     try:
         {"payara": payara, "wildfly": wildfly, "quarkus": quarkus}[kind](session, command)
+    except NoAnswer as error:
+        print(error, flush=True)
+        code = 1
     finally:
-        code = session.end()
+        code = session.end() or code
     sys.exit(code)
 
 

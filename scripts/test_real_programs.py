@@ -57,6 +57,14 @@ class Comparison(unittest.TestCase):
         failed = result(stderr=b"jtrail: cannot write x: full\n")
         self.assertEqual(len(lib.differences(result(), failed, lib.Noise())), 1)
 
+    def test_a_log_may_lack_lines_but_has_no_new_warnings(self):
+        def log(*lines):
+            return result(stderr="".join(f"{line}\n" for line in lines).encode())
+        started, failed, at = "1 INFO  started", "1 ERROR failed", "\tat a.b.C(D.java:1)"
+        noise = lib.Noise.between(log(started, failed, at), log(failed, at, at), has_log=True)
+        for lines, count in [([failed], 0), ([at, at, at, "2 INFO  stopped"], 0), ([failed, "1 WARN  slow"], 1), (["\tat a.b.C(Redefined)"], 1)]:
+            self.assertEqual(len(lib.differences(log(started, failed, at), log(*lines), noise)), count, lines)
+
     def test_where_the_jvm_found_its_options_is_no_difference_and_that_it_did_is(self):
         plain = result(stderr=b"Picked up JAVA_TOOL_OPTIONS: -Xverify:all\n")
         traced = result(stderr=b"Picked up JAVA_TOOL_OPTIONS: -Xverify:all -agentpath:x=y\n")

@@ -9,7 +9,7 @@ public class Forks {
 
     public static void main(String[] args) throws Exception {
         if (args[0].equals("child")) {
-            System.out.println("child " + ProcessHandle.current().pid() + " " + work(15));
+            System.out.println("child " + ProcessHandle.current().pid() + " " + work(Integer.getInteger("depth", 15)));
             return;
         }
         work(16);
