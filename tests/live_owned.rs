@@ -161,6 +161,38 @@ fn two_attached_agents_have_a_trace_each() {
     }
 }
 
+/// An attach is refused where its file can't be made, also at the end of a link.
+#[test]
+fn attach_knows_whether_its_file_can_be_made() {
+    at_once(|jdk| {
+        let folder = temp_dir();
+        let path = |name: &str| folder.path().join(name);
+        let running = ready(jdk);
+        let attach_to = |name: &str| {
+            let file = path(name);
+            attach(&running, &["--file", file.to_str().expect("text")])
+        };
+        for (link, to) in [
+            ("second", "first"),
+            ("first", "none/app.trail"),
+            ("good", "app.trail"),
+        ] {
+            std::os::unix::fs::symlink(to, path(link)).expect("ours");
+        }
+        for name in ["none/app.trail", "first", "second"] {
+            attach_to(name).expect_err(name);
+        }
+        attach_to("good").expect("it is taken");
+        let output = work(running, 1);
+        let refused = output
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("jtrail: cannot write "));
+        assert_eq!(refused.count(), 3, "{output}");
+        assert_verified(&path("app.trail"));
+    });
+}
+
 /// `jtrail run` of a command that is no java: the names have process ids in them, and all traces are listed. Of a java program, so are
 /// those of its children.
 #[test]

@@ -290,7 +290,12 @@ impl First {
                 return Ok(Self::Later(path.clone()));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folder = ownership::parent_folder(path);
+                // A link that leads nowhere: the file is to be made at its end.
+                let mut end = path.clone();
+                while let Ok(next) = fs::read_link(&end) {
+                    end = ownership::parent_folder(&end).join(next);
+                }
+                let folder = ownership::parent_folder(&end);
                 rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
                 return Ok(Self::Later(path.clone()));
             }

@@ -44,9 +44,11 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+/// The agent leaves. Before, a file that is not kept any more may still be written, and stays locked for as long.
+impl Drop for Known {
     fn drop(&mut self) {
-        ownership::release(&self.file);
+        let kept = self.first.iter().chain(&self.last);
+        kept.for_each(|kept| ownership::release(&kept.file));
     }
 }
 
@@ -71,8 +73,8 @@ impl Known {
     }
 
     fn kept_at(&self, path: &Path) -> Option<&Kept> {
-        let kept = self.first.iter().chain(&self.last);
-        kept.into_iter().find(|kept| kept.id.is_at(path))
+        let mut kept = self.first.iter().chain(&self.last);
+        kept.find(|kept| kept.id.is_at(path))
     }
 
     /// # Errors
@@ -339,6 +341,20 @@ mod tests {
         }
         drop(names);
         assert_eq!(are_free(&["a", "c"]), [true, true]);
+    }
+
+    /// The lock is one for all descriptors of a file: to give one of them up leaves it to the others.
+    #[test]
+    fn a_file_that_is_written_stays_locked() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let names = Names::default();
+        open(&names, &path("a"));
+        let written = names.open(&path("b")).expect("it opens");
+        open(&names, &path("c"));
+        ownership::check(&path("b")).expect_err("it is written");
+        drop(written);
+        ownership::check(&path("b")).expect("nobody writes there");
     }
 
     #[test]
