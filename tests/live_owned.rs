@@ -12,6 +12,7 @@ use jtrail_testkit::{Jdk, Run, temp_dir};
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -182,14 +183,22 @@ fn attach_knows_whether_its_file_can_be_made() {
         for name in ["none/app.trail", "first", "second"] {
             attach_to(name).expect_err(name);
         }
+        // A folder that has been removed seems to be writable, and takes no files.
+        fs::create_dir(path("gone")).expect("ours");
+        let gone = File::open(path("gone")).expect("ours");
+        fs::remove_dir(path("gone")).expect("ours");
+        let (own, number) = (std::process::id(), gone.as_raw_fd());
+        attach_to(&format!("/proc/{own}/fd/{number}/app.trail")).expect_err("it is gone");
         attach_to("good").expect("it is taken");
         let output = work(running, 1);
         let refused = output
             .stderr
             .lines()
             .filter(|line| line.starts_with("jtrail: cannot write "));
-        assert_eq!(refused.count(), 3, "{output}");
+        assert_eq!(refused.count(), 4, "{output}");
         assert_verified(&path("app.trail"));
+        let left = fs::read_dir(folder.path()).expect("there").count();
+        assert_eq!(left, 4, "the links and the trace");
     });
 }
 

@@ -32,17 +32,21 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// The trace that the agent began with.
+    /// The trace that the agent began with; none if its file could not be opened.
     pub(super) fn of(agent: &Agent) -> Self {
         let now = Instant::now();
-        let (to, file) = match agent.options.overflow {
-            Overflow::Ring => (Destination::Ring, None),
-            _ => (Destination::File, Some(agent.writer.begun().target.clone())),
-        };
-        let trace = (!agent.options.begins_idle()).then(|| Trace {
-            format: agent.options.format,
-            to,
-            file,
+        let begun = agent.writer.begun();
+        let begun = begun.filter(|_| !agent.options.begins_idle());
+        let trace = begun.map(|begun| {
+            let (to, file) = match agent.options.overflow {
+                Overflow::Ring => (Destination::Ring, None),
+                _ => (Destination::File, Some(begun.target.clone())),
+            };
+            Trace {
+                format: agent.options.format,
+                to,
+                file,
+            }
         });
         Self {
             state: match trace {
@@ -50,7 +54,7 @@ impl Shown {
                 Some(_) => State::Recording,
                 None => State::Idle,
             },
-            file: trace.as_ref().and(agent.writer.begun().file),
+            file: begun.and_then(|begun| begun.file),
             trace,
             loaded: now,
             began: now,

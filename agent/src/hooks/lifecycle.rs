@@ -84,11 +84,13 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
 /// The agent was loaded into a JVM that runs its program.
 ///
 /// # Errors
-/// When the hook class can't be defined, as a sentence.
+/// When the hook class can't be defined, or the trace's file can't be written, as a sentence.
 pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
     if super::rewrites(&agent.options) {
         open(agent, env)?;
     }
+    // Last: an earlier trace may be there, which is still good if the agent is refused.
+    agent.writer.open()?;
     begin(agent, env, false);
     control::does_not_wait(agent);
     Ok(())
@@ -222,6 +224,9 @@ fn go_live(agent: &Agent, env: *mut JNIEnv) {
     super::class::watch_constructors(agent, env);
     if agent.options.events.contains(Events::DETAILS) {
         detail::begin(agent, env); // likewise: formats that list a class's members want them before all else
+    }
+    if let Err(error) = agent.writer.open() {
+        log::say(&format!("{error}; tracing is off, the program goes on"));
     }
     agent.writer.live(started);
     if let Some(bursts) = &agent.bursts

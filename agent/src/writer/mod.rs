@@ -49,8 +49,8 @@ use work::Work;
 pub(crate) struct Writer {
     commands: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Known from [`Self::live`] on.
-    begun: OnceLock<Begun>,
+    /// Known from [`Self::open`] on.
+    begun: OnceLock<Result<Begun, String>>,
     pub(crate) names: Arc<Names>,
     /// Where bursts begin by themselves.
     pub(crate) bursts: Option<Arc<Bursts>>,
@@ -58,7 +58,6 @@ pub(crate) struct Writer {
 }
 
 /// The first trace, which begins when the JVM runs the program.
-#[derive(Default)]
 pub(crate) struct Begun {
     /// Where it goes.
     pub(crate) target: String,
@@ -67,8 +66,10 @@ pub(crate) struct Begun {
 }
 
 enum Command {
-    /// With the tick at which recording began. The answer comes when the first trace has its file.
-    Live(u64, Sender<Begun>),
+    /// The answer comes when the first trace has its file, or is why it has none.
+    Open(Sender<Result<Begun, String>>),
+    /// With the tick at which recording began.
+    Live(u64),
     /// Something to do when all is written that happened before this tick; and whom to tell then.
     At(u64, Action, Sender<Acted>),
     Stop,
@@ -294,18 +295,28 @@ impl Writer {
         })
     }
 
-    /// The JVM is ready; recording began at the tick `started`. Returns when the first trace has its file.
-    pub(crate) fn live(&self, started: u64) {
-        let (answer, answered) = bounded(1);
-        let _ = self.commands.send(Command::Live(started, answer));
-        if let Ok(begun) = answered.recv() {
-            let _ = self.begun.set(begun); // the JVM gets ready once
-        }
+    /// The JVM runs the program: has the file of the first trace opened, and waits for that. Only the first call does something.
+    ///
+    /// # Errors
+    /// When the file can't be written, as a sentence. The writer ends then.
+    pub(crate) fn open(&self) -> Result<(), String> {
+        let begun = self.begun.get_or_init(|| {
+            let (answer, answered) = bounded(1);
+            let _ = self.commands.send(Command::Open(answer));
+            let gone = |_| Err("the writer has ended".to_owned());
+            answered.recv().unwrap_or_else(gone)
+        });
+        begun.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
-    /// The first trace.
-    pub(crate) fn begun(&self) -> &Begun {
-        self.begun.get_or_init(Begun::default)
+    /// The JVM is ready; recording began at the tick `started`.
+    pub(crate) fn live(&self, started: u64) {
+        let _ = self.commands.send(Command::Live(started));
+    }
+
+    /// The first trace, if its file could be opened.
+    pub(crate) fn begun(&self) -> Option<&Begun> {
+        self.begun.get()?.as_ref().ok()
     }
 
     /// Has something done when all is written that happened before the tick `at`, and waits for that.

@@ -200,6 +200,7 @@ impl Bench {
         }
         let buffer_is_there = announce.send(Message::Buffer(handle));
         buffer_is_there.expect("the writer is there");
+        writer.open().expect("there is nothing to open");
         writer.live(System::now());
         Self {
             folder,

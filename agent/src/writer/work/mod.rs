@@ -137,10 +137,8 @@ impl Work {
     /// Takes a command in; whether it is the last.
     fn take(&mut self, command: Command) -> bool {
         match command {
-            Command::Live(started, answer) => {
-                let _ = answer.send(self.open_first()); // who asked waits for it
-                self.begin(started);
-            }
+            Command::Open(answer) => _ = answer.send(self.open_first()), // who asked waits for it
+            Command::Live(started) => self.begin(started),
             Command::At(at, action, done) => self.actions.push_back((at, action, done)),
             Command::Stop => return true,
         }

@@ -69,19 +69,20 @@ impl Work {
     }
 
     /// The JVM runs the program: opens the file of the first trace, and gives the spool its name.
-    pub(super) fn open_first(&mut self) -> Begun {
+    ///
+    /// # Errors
+    /// When the file can't be written, as a sentence. Nothing is left of the spool then.
+    pub(super) fn open_first(&mut self) -> Result<Begun, String> {
         if let Some(path) = self.setup.pending.take() {
-            match self.setup.names.open(&path) {
-                Ok(output) => self.setup.output = Some(output),
-                Err(error) => {
-                    log::say(&format!(
-                        "cannot write {}: {error}; tracing is off, the program goes on",
-                        path.display()
-                    ));
-                    self.has_failed = true;
-                    return Begun::default();
+            let opened = self.setup.names.open(&path);
+            let output = opened.map_err(|error| {
+                self.has_failed = true;
+                if let Some(commits) = self.setup.commits.take() {
+                    commits.remove();
                 }
-            }
+                format!("cannot write {}: {error}", path.display())
+            })?;
+            self.setup.output = Some(output);
         }
         let output = self.setup.output.as_ref();
         let file = output.and_then(Output::file_id);
@@ -95,10 +96,10 @@ impl Work {
             self.setup.target = path.display().to_string();
             self.go_to(&path);
         }
-        Begun {
+        Ok(Begun {
             target: self.setup.target.clone(),
             file,
-        }
+        })
     }
 
     /// The spool is that of the trace at `path` from now on, if there is one.
