@@ -193,6 +193,8 @@ def shared_library(name):
 
 
 OWN = re.compile(r"jtrail: (no place in .*|.* has (hooks for its calls alone|no hooks): .* -XX:-DontCompileHugeMethods has them traced$)")
+# Random, in 122 of its bits.
+UUID = r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
 
 
 class Run:
@@ -205,7 +207,7 @@ class Run:
         return (self.stdout + self.stderr).decode(errors="replace")
 
     def messages(self):
-        """The lines on standard error, how often each; without numbers, which are times and ports and hashes.
+        """The lines on standard error, how often each; without numbers, which are times and ports and hashes and random ids.
 
         Threads write there at the same time, so the order says nothing.
         """
@@ -215,7 +217,7 @@ class Run:
         lines = (line for line in lines if not OWN.match(line))
         # The JVM's own, of where it found the agent.
         lines = (re.sub(r"Picked up JAVA_TOOL_OPTIONS: .*", "Picked up JAVA_TOOL_OPTIONS", line) for line in lines)
-        lines = (re.sub(r"0x[0-9a-f]+|@[0-9a-f]+|\d+", "#", line) for line in lines)
+        lines = (re.sub(rf"{UUID}|0x[0-9a-f]+|@[0-9a-f]+|\d+", "#", line) for line in lines)
         lines = (line for line in lines if line)
         return collections.Counter(re.sub(r"\b(AM|PM)\b|\b[A-Z][a-z]{2} (?=#, #)", "", line) for line in lines)
 

@@ -42,9 +42,10 @@ class Comparison(unittest.TestCase):
         self.assertEqual(len(lib.differences(plain, result(x="3", y="2"), noise)), 1)
 
     def test_standard_error_is_compared_without_order_and_numbers(self):
-        plain = result(stderr=b"Nov 21, 2026 11:08:59 AM a.B c\nport 4711 of x@1f2e\n")
-        same = result(stderr=b"port 812 of x@77\nMay 1, 2027 1:00:00 PM a.B c\n")
-        other = result(stderr=b"Nov 21, 2026 11:08:59 AM a.B d\nport 4711 of x@1f2e\n")
+        ids = [b"id 44eb729d-1ca4-4c78-96d0-8481af31da00-3", b"id a3f00c1e-0b7d-4e55-8c9a-ffdd0e0abc12-4"]
+        plain = result(stderr=b"Nov 21, 2026 11:08:59 AM a.B c\nport 4711 of x@1f2e\n" + ids[0])
+        same = result(stderr=ids[1] + b"\nport 812 of x@77\nMay 1, 2027 1:00:00 PM a.B c\n")
+        other = result(stderr=b"Nov 21, 2026 11:08:59 AM a.B d\nport 4711 of x@1f2e\n" + ids[0])
         self.assertEqual(lib.differences(plain, same, lib.Noise()), [])
         self.assertEqual(len(lib.differences(plain, other, lib.Noise())), 2)
         self.assertEqual(lib.differences(plain, other, lib.Noise.between(plain, other)), [])
