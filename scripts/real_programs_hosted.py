@@ -96,8 +96,10 @@ def launch_payara(p, out, command):
     jar = next(p.lib.glob("payara-micro-*.jar"))
     shutil.copy(p.folder / "web.war", out.parent / "web.war")
     cut = command.index("-cp")
-    return [sys.executable, SESSION, "payara", *command[:cut], "-jar", jar, "--nocluster", "--nohazelcast", "--rootdir", out.parent / "root",
-            "--port", "@PORT@", "--deploy", out.parent / "web.war"]
+    # Also for what is logged when the configuration has gone: a line each, with its level.
+    one_line = "-Djava.util.logging.SimpleFormatter.format=- %4$s %3$s %5$s%6$s%n"
+    return [sys.executable, SESSION, "payara", *command[:cut], one_line, "-jar", jar, "--nocluster", "--nohazelcast", "--rootdir", out.parent / "root",
+            "--name", "jtrail", "--logproperties", DRIVERS / "data/payara.logging.properties", "--port", "@PORT@", "--deploy", out.parent / "web.war"]
 
 
 def launch_gradle(p, out, command):
