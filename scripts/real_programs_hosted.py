@@ -165,7 +165,7 @@ PROGRAMS = {
     "wildfly": Spec(lambda p, out: [], ["org.jboss.*", "org.wildfly.*", "io.undertow.*", "CountServlet*"],
                     ["org.wildfly:wildfly-dist:39.0.1.Final::zip"], 17, None, prepare=prepare_wildfly, launch=launch_wildfly,
                     has_log=True),
-    "payara": Spec(lambda p, out: [], ["fish.payara.*", "org.glassfish.*", "com.sun.enterprise.*", "org.apache.*", "CountServlet*"],
+    "payara": Spec(lambda p, out: [], ["fish.payara.*", "org.glassfish.*", "com.sun.enterprise.*", "org.apache.*", "org.jboss.*", "CountServlet*"],
                    ["fish.payara.extras:payara-micro:6.2025.10"], 11, None, prepare=functools.partial(prepare_war, SERVLETS), launch=launch_payara,
                    has_log=True),
     "quarkus": Spec(lambda p, out: [], ["io.quarkus.*", "io.vertx.*", "org.jboss.*", "org.example.*"],
