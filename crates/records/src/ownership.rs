@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long a lock is tried for: whoever looks for one ([`is_locked`]) holds one for a moment.
-const MOMENT: Duration = Duration::from_millis(5);
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// Identity of a regular file, whatever its names are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +116,7 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
     loop {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) if begin.elapsed() < MOMENT => {
-                sleep(MOMENT / 10);
+                sleep(MOMENT / 50);
             }
             result => return result,
         }
@@ -212,6 +212,7 @@ mod tests {
                 scope.spawn(|| {
                     while !done.load(std::sync::atomic::Ordering::Relaxed) {
                         is_locked(&path);
+                        sleep(Duration::from_micros(50)); // else the lock is never free
                     }
                 });
             }
