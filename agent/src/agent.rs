@@ -3,9 +3,6 @@
 //! There is one at a time. It goes when nobody can have found it any more (`hooks::leaving`): so what [`get`] answers may be used
 //! inside of [`guard::run`], and on threads of the agent's own, which end before it goes.
 
-use crate::buffer::record::Code;
-use crate::buffer::{Exchange, ThreadBuffer, live, tls};
-use crate::bursts::{Bursts, is_gate_open};
 use crate::control::Channel;
 use crate::hooks::{
     Arrays, ClassSizes, Collections, CompiledCode, Follower, OwnThreads, Sampler, Snapshots,
@@ -14,20 +11,27 @@ use crate::hooks::{
 use crate::instrument::Classes;
 use crate::jni::{Hook, thread_id};
 use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
-use crate::memory::Mapping;
 use crate::objects::Objects;
 use crate::perf::Returns;
-use crate::spool::Journal;
 use crate::thread_numbers::{ENDED, ThreadNumbers};
-use crate::ticks::Ticks;
-use crate::writer::{Announcement, BufferHandle, Message, ThreadInfo, Writer};
-use crate::{guard, log};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
 use jtrail_model::Cost;
 use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
+use jtrail_recorder::announce::BufferHandle;
+use jtrail_recorder::announce::Message;
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::buffer::{Exchange, ThreadBuffer, live, tls};
+use jtrail_recorder::bursts::{Bursts, is_gate_open};
+use jtrail_recorder::memory::Mapping;
+use jtrail_recorder::spool::Journal;
+use jtrail_recorder::ticks::Ticks;
+use jtrail_recorder::{guard, log};
+use jtrail_records::Announcement;
 use jtrail_records::announce::ObjectInfo;
+use jtrail_records::announce::ThreadInfo;
 use jtrail_records::record::NO_THREAD;
+use jtrail_writer::Writer;
 use parking_lot::{Mutex, RwLock};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};

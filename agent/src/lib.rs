@@ -19,29 +19,20 @@
 
 mod agent;
 mod allocated;
-mod buffer;
-mod bursts;
-mod clock;
 mod control;
-mod cost;
-mod guard;
 mod hooks;
 mod instrument;
 mod jni;
 mod jvmti;
-mod log;
-mod memory;
 mod objects;
-mod pending;
 mod perf;
-mod spool;
+mod program;
 mod startup;
 mod thread_numbers;
-mod ticks;
 mod weak;
-mod writer;
 
 use ::jni::sys::{JavaVM, jint};
+use jtrail_recorder::{guard, log};
 use startup::{Loaded, Moment};
 use std::ffi::{CStr, c_char, c_void};
 

@@ -1,27 +1,27 @@
 //! The JVM loads the agent, and unloads it.
 
 use crate::agent::{self, Agent};
-use crate::buffer::{self, Exchange, WhenFull};
-use crate::bursts::Bursts;
-use crate::clock::{self, Clock, Reading};
-use crate::cost;
+use crate::control::Clients;
 use crate::hooks::{self, leaving};
 use crate::instrument::lines::LineCounters;
 use crate::instrument::sites::AllocSites;
 use crate::jni::{self, Vm};
 use crate::jvmti::Jvmti;
 use crate::objects::Objects;
-use crate::spool::Spool;
-use crate::ticks::Ticks;
-use crate::writer::{self, Names, Output, Setup, Writer};
-use crate::{guard, log};
+use crate::program::Traced;
 use ::jni::sys::JavaVM;
 use crossbeam_channel::{bounded, unbounded};
 use jtrail_options::{Events, OnError, OptionError, Options, OutputFormat, Overflow, Target};
-use jtrail_records::ownership;
-use rustix::fs::Access;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use jtrail_recorder::buffer::{self, Exchange, WhenFull};
+use jtrail_recorder::bursts::Bursts;
+use jtrail_recorder::clock::{self, Clock, Reading};
+use jtrail_recorder::cost;
+use jtrail_recorder::spool::Spool;
+use jtrail_recorder::ticks::Ticks;
+use jtrail_recorder::{guard, log};
+use jtrail_writer::{self as writer, Clocks, Input, Names, Setup, Writer, hostname};
+use std::fs::{self};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -141,16 +141,18 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     })?;
     let target = options
         .file
-        .expand(std::process::id(), SystemTime::now(), &writer::hostname());
+        .expand(std::process::id(), SystemTime::now(), &hostname());
     let target_name = match &target {
         Target::Stdout => "standard output".to_owned(),
         Target::Path(path) => path.display().to_string(),
     };
     let names = Arc::<Names>::default();
     let first = match options.format {
-        OutputFormat::None => Ok(First::None),
-        _ if options.begins_idle() || options.overflow == Overflow::Ring => Ok(First::None),
-        _ => First::of(&target, &names),
+        OutputFormat::None => Ok(writer::Target::none(target_name.clone())),
+        _ if options.begins_idle() || options.overflow == Overflow::Ring => {
+            Ok(writer::Target::none(target_name.clone()))
+        }
+        _ => writer::Target::of(&target, &names),
     };
     let first = match first {
         Ok(first) => first,
@@ -168,20 +170,13 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
             return Ok(());
         }
     };
-    if options.max_size.is_some()
-        && matches!(&first, First::Open(output) if output.path().is_none())
-    {
+    if options.max_size.is_some() && first.is_open() && first.path().is_none() {
         log::say(&format!(
             "maxsize has no effect: {target_name} is no regular file"
         ));
     }
     let spool = spooled_file(&first, &target, &options).and_then(|path| spool(&path, &options));
     names.set_spool(spool.as_ref().and_then(|spool| spool.memory.file_id()));
-    let (output, pending) = match first {
-        First::None => (None, None),
-        First::Open(output) => (Some(output), None),
-        First::Later(path) => (None, Some(path)),
-    };
     let pool = match &spool {
         Some(spool) => {
             let (empty, supply) = buffer::create_pool_in(&spool.memory);
@@ -220,23 +215,27 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
         Overflow::Block | Overflow::Ring => WhenFull::Block,
         Overflow::Drop => WhenFull::Drop,
     };
+    let loaded = Reading::take(now);
     let writer = Writer::start(Setup {
         options: Arc::clone(&options),
-        output,
-        pending,
+        target: first,
         names,
-        target: target_name,
-        now,
-        cost,
-        ticks: ticks.clone(),
-        bursts,
-        loaded: Reading::take(now),
-        announcements: announced,
-        full,
-        woken,
-        empty,
+        clocks: Clocks {
+            now,
+            loaded,
+            cost,
+            ticks: ticks.clone(),
+        },
+        input: Input {
+            announcements: announced,
+            full,
+            woken,
+            empty,
+        },
         commits,
-        unsaved: None,
+        bursts,
+        program: Arc::new(Traced),
+        observer: Arc::new(Clients),
     })
     .map_err(|e| {
         dispose();
@@ -268,49 +267,11 @@ unsafe fn set_up(vm: *mut JavaVM, options: Options, moment: Moment) -> Result<()
     })
 }
 
-/// Where the first trace goes.
-enum First {
-    None,
-    Open(Output),
-    /// To a regular file. What is there may be an earlier trace, which is still good if the JVM does not come up.
-    Later(PathBuf),
-}
-
-impl First {
-    /// # Errors
-    /// When the target can't be written.
-    fn of(target: &Target, names: &Names) -> io::Result<Self> {
-        let path = match target {
-            Target::Stdout => return Ok(Self::Open(Output::stdout())),
-            Target::Path(path) => path,
-        };
-        match fs::metadata(path) {
-            Ok(found) if found.is_file() => {
-                OpenOptions::new().write(true).open(path)?;
-                return Ok(Self::Later(path.clone()));
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A link that leads nowhere: the file is to be made at its end.
-                let mut end = path.clone();
-                while let Ok(next) = fs::read_link(&end) {
-                    end = ownership::parent_folder(&end).join(next);
-                }
-                let folder = ownership::parent_folder(&end);
-                rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
-                return Ok(Self::Later(path.clone()));
-            }
-            _ => {}
-        }
-        names.open(path).map(Self::Open)
-    }
-}
-
 /// The file of a trace that can have a spool: that of the first trace, or the one that the newest events will be saved to.
-fn spooled_file(first: &First, target: &Target, options: &Options) -> Option<PathBuf> {
-    let path = match (first, target) {
-        (First::Open(output), _) => output.path()?,
-        (First::Later(path), _) => path,
-        (First::None, Target::Path(path)) if options.overflow == Overflow::Ring => path,
+fn spooled_file(first: &writer::Target, target: &Target, options: &Options) -> Option<PathBuf> {
+    let path = match (first.path(), target) {
+        (Some(path), _) => path,
+        (None, Target::Path(path)) if options.overflow == Overflow::Ring => path,
         _ => return None,
     };
     let is_other = fs::metadata(path).is_ok_and(|about| !about.is_file());

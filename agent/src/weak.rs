@@ -8,8 +8,8 @@
 //! New references go into blocks of whoever makes objects on the same stack: there are many shards, so that threads rarely meet at one. A sweep takes the
 //! blocks away from there, and keeps what is alive in as few as it fits into.
 
-use crate::guard::Spread;
 use jni::sys::{JNIEnv, jobject};
+use jtrail_recorder::guard::Spread;
 use parking_lot::Mutex;
 use std::mem::take;
 

@@ -6,7 +6,6 @@ use crate::agent::Agent;
 use crate::allocated;
 use crate::hooks::own_threads::Leaves;
 use crate::hooks::{self, leaving};
-use crate::writer::{Acted, Action, Burst, Handshake, NextTrace, Output, hostname, part};
 use crossbeam_channel::bounded;
 use jni::sys::JNIEnv;
 use jtrail_control::{
@@ -16,6 +15,7 @@ use jtrail_control::{
 use jtrail_options::{
     BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Overflow, Target, TraceChange,
 };
+use jtrail_writer::{Acted, Action, Burst, Handshake, NextTrace, Output, hostname, part};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

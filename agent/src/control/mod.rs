@@ -3,24 +3,25 @@
 //! `crates/control` has the protocol, `docs/control.md` its specification.
 
 mod commander;
+mod observer;
 mod overhead;
 mod shown;
 mod waiting;
 
 use crate::agent::{self, Agent};
-use crate::buffer::live;
 use crate::hooks::own_threads::{self, Leaves};
-use crate::log;
-use crate::writer::{Saved, has_notes};
 use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
 use jni::sys::JNIEnv;
 use jtrail_control::{
     Beacon, Caller, Command, EndReason, ErrorCode, Failure, Listener, Notice, Notifier, Server,
-    Service, Settings, State, Stopper, Trace, calls,
+    Service, Settings, State, Stopper, calls,
 };
 use jtrail_options::{self as options, Control, Options, OutputFormat, Target};
-use jtrail_records::ownership::FileId;
+use jtrail_recorder::buffer::live;
+use jtrail_recorder::log;
+use jtrail_writer::has_notes;
+pub(crate) use observer::Clients;
 use parking_lot::Mutex;
 use shown::Shown;
 use std::io;
@@ -75,7 +76,7 @@ fn listen(options: &Options) -> io::Result<Listener> {
     let Control::Path(pattern) = &options.control else {
         return Listener::bind_usual();
     };
-    let host = crate::writer::hostname();
+    let host = jtrail_writer::hostname();
     match pattern.expand(std::process::id(), SystemTime::now(), &host) {
         Target::Path(path) => Listener::bind(&path),
         Target::Stdout => Err(io::Error::other("a socket has a path")),
@@ -183,21 +184,6 @@ pub(crate) fn is_recording(agent: &Agent) -> bool {
     }
 }
 
-/// The trace is paused now, or goes on, as a client asked, who tells the others.
-pub(crate) fn show(state: State) {
-    if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
-        channel.shown.lock().set_state(state);
-    }
-}
-
-/// A burst has begun by itself, or is over: tells clients.
-pub(crate) fn tell_state(state: State) {
-    show(state);
-    if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
-        channel.notifier.notify(&Notice::State(state));
-    }
-}
-
 /// Whether a text may go into the trace that is under way.
 pub(crate) fn check_mark(agent: &Agent, text: &str) -> Result<(), Failure> {
     let format = match agent.channel.get() {
@@ -253,50 +239,6 @@ pub(crate) fn wait_for_client(agent: &Agent) {
     }
 }
 
-/// The file is full, and the trace goes on in another one: tells clients, if there is a channel.
-pub(crate) fn follow(progress: crate::writer::Progress, target: &str, file: Option<FileId>) {
-    let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) else {
-        return;
-    };
-    let mut shown = channel.shown.lock();
-    let (state, Some(ended)) = (shown.state(), shown.end(progress)) else {
-        return;
-    };
-    let started = Trace {
-        file: Some(target.to_owned()),
-        ..ended.trace.clone()
-    };
-    shown.begin(&started, file, progress);
-    shown.set_state(state);
-    drop(shown);
-    channel.notifier.notify(&Notice::TraceEnded {
-        reason: EndReason::Rotate,
-        ended,
-        message: String::new(),
-    });
-    channel.notifier.notify(&Notice::TraceStarted(started));
-}
-
-/// The newest events are a trace now: tells clients, if there is a channel.
-pub(crate) fn tell_saved(reason: &str, saved: &Saved) {
-    if let Some(agent) = agent::if_loaded()
-        && let Some(channel) = agent.channel.get()
-    {
-        channel.notifier.notify(&Notice::TraceSaved {
-            reason: reason.to_owned(),
-            saved: shown::saved(agent.options.format, saved),
-        });
-    }
-}
-
-/// The output takes no more, and tracing is off: tells clients, if there is a channel.
-pub(crate) fn failed(progress: crate::writer::Progress, message: &str) {
-    if let Some(channel) = agent::if_loaded().and_then(|agent| agent.channel.get()) {
-        channel.tell_end(progress, EndReason::Failure, message);
-        wake(); // for what can't be done on the writer's thread
-    }
-}
-
 /// Has the channel's thread look what is to be done.
 fn wake() {
     let channel = agent::if_loaded().and_then(|agent| agent.channel.get());
@@ -311,7 +253,7 @@ impl Channel {
         self.caller.call(command).map(|_| ())
     }
 
-    fn tell_end(&self, progress: crate::writer::Progress, reason: EndReason, message: &str) {
+    fn tell_end(&self, progress: jtrail_writer::Progress, reason: EndReason, message: &str) {
         let ended = self.shown.lock().end(progress);
         if let Some(ended) = ended {
             self.notifier.notify(&Notice::TraceEnded {
@@ -333,7 +275,7 @@ impl Channel {
     }
 
     /// The trace has ended with the JVM: tells clients, and sends them away.
-    pub(crate) fn end(&self, progress: crate::writer::Progress) {
+    pub(crate) fn end(&self, progress: jtrail_writer::Progress) {
         self.tell_end(progress, EndReason::Shutdown, "");
         if let Some(stopper) = self.stopper.get() {
             stopper.stop();

@@ -5,9 +5,9 @@
 //! it a number, to collect a stack, to compile larger methods; and what compilers can't make of code with calls in it. So it is a lower bound:
 //! near the truth for calls, far below it for allocations.
 
-use crate::clock;
-use crate::writer::Progress;
 use jtrail_model::Totals;
+use jtrail_recorder::clock;
+use jtrail_writer::Progress;
 
 /// Where the clocks stood when a trace began.
 #[derive(Clone, Copy, Default)]

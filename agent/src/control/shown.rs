@@ -2,11 +2,11 @@
 
 use super::overhead::Overhead;
 use crate::agent::Agent;
-use crate::writer::{Progress, Saved};
 use jtrail_control::{DataStream, Destination, Ended, Figures, State, Trace};
 use jtrail_model::Totals;
 use jtrail_options::{OutputFormat, Overflow};
 use jtrail_records::ownership::FileId;
+use jtrail_writer::{Progress, Saved};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -7,14 +7,17 @@
 
 use super::{buffer, record, runs_agents_own};
 use crate::agent::{self, Agent};
-use crate::buffer::ThreadBuffer;
-use crate::buffer::record::Code;
+use crate::control;
 use crate::jni::{self, ApiFunctions};
-use crate::writer::{Acted, Action, Announcement, MarkInfo};
-use crate::{control, guard, log};
 use ::jni::sys::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
 use jtrail_control::{Command, Failure, LONGEST_MARK, Start};
 use jtrail_options::{BurstLimit, OutputFormat, Overflow, Server, size_text};
+use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::{guard, log};
+use jtrail_records::Announcement;
+use jtrail_records::announce::MarkInfo;
+use jtrail_writer::{Acted, Action};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,18 +2,18 @@
 
 use super::{api, buffer, detail, record};
 use crate::agent::{self, Agent};
-use crate::buffer::record::Code;
-use crate::guard;
 use crate::instrument::special::{OBJECT, PARKING};
 use crate::instrument::{Loader, Origin, has_triggers};
 use crate::jni::{Lasting, with_frame};
 use crate::jvmti::abi::{Error, RawEnv};
 use crate::jvmti::{Failure, text};
-use crate::log;
-use crate::pending;
-use crate::writer::Announcement;
 use jni::sys::{JNIEnv, jclass, jint, jobject};
 use jtrail_options::{ClassVerdict, Events};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::guard;
+use jtrail_recorder::log;
+use jtrail_recorder::pending;
+use jtrail_records::Announcement;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_uchar};
 

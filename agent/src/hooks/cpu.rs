@@ -7,8 +7,8 @@
 
 use super::record;
 use crate::agent::Agent;
-use crate::buffer::ThreadBuffer;
-use crate::buffer::record::Code;
+use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::record::Code;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::array;

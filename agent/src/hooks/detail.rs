@@ -5,13 +5,14 @@
 
 use super::{buffer, lifecycle, record};
 use crate::agent::Agent;
-use crate::buffer::record::Code;
 use crate::instrument::{Loader, class_name};
 use crate::jni::with_frame;
 use crate::jvmti::Result;
-use crate::writer::{Announcement, ClassDetailInfo};
 use jni::sys::{JNIEnv, jclass, jobject};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_records::Announcement;
 use jtrail_records::NumberSet;
+use jtrail_records::announce::ClassDetailInfo;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 

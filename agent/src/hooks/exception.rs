@@ -5,12 +5,12 @@
 
 use super::{buffer, record, stack, trigger};
 use crate::agent::{self, Agent};
-use crate::buffer::record::{Code, frame, handler, object};
-use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jlong, jmethodID, jobject};
 use jtrail_classfile::Handler;
 use jtrail_options::Events;
+use jtrail_recorder::buffer::record::{Code, frame, handler, object};
+use jtrail_recorder::guard;
 
 /// What is told of a throw or a catch.
 struct Happening {

@@ -1,11 +1,11 @@
 //! The JVM is out of memory, for an object or a thread: where the newest events are kept, they are written.
 
 use crate::agent;
-use crate::guard;
 use crate::jvmti::abi::RawEnv;
-use crate::writer::{Action, SaveReason};
 use jni::sys::{JNIEnv, jint};
 use jtrail_options::{Options, SaveMoments};
+use jtrail_recorder::guard;
+use jtrail_writer::{Action, SaveReason};
 use std::ffi::{c_char, c_void};
 
 /// Whether the JVM has to tell of it.

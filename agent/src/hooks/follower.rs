@@ -2,10 +2,10 @@
 
 use super::own_threads::{self, Leaves};
 use crate::agent::Agent;
-use crate::buffer::{ThreadBuffer, live};
-use crate::guard;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use jni::sys::JNIEnv;
+use jtrail_recorder::buffer::{ThreadBuffer, live};
+use jtrail_recorder::guard;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,12 +3,12 @@
 
 use super::{heap, record};
 use crate::agent::{self, Agent};
-use crate::buffer::record::Code;
-use crate::guard;
 use crate::jvmti::abi::RawEnv;
 use crate::perf::{Collection, GcCounters};
-use crate::writer::Announcement;
 use jtrail_options::{Events, HeapMoments, Options};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::guard;
+use jtrail_records::Announcement;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,20 +1,22 @@
 //! Allocations at their sites, with identity (`alloc=sites` with `free`).
 //!
 //! The probe behind `new` gives the object its number and records it, as in [`super::site`], but can't have the object. The probe in `Object`'s
-//! constructor gets it, and finds the number among those that the thread has left ([`crate::pending`]). An array is handed over where it is made.
+//! constructor gets it, and finds the number among those that the thread has left ([`jtrail_recorder::pending`]). An array is handed over where it is made.
 
 use super::site::{LOOKING_UP, look_up};
 use super::{buffer, record};
 use crate::agent::{self, Agent};
-use crate::buffer::record::{self, Code};
-use crate::buffer::{ThreadBuffer, tls};
-use crate::clock::Clock;
 use crate::instrument::sites;
-use crate::objects::{NewClass, Objects, next_number};
-use crate::pending::{Pending, Waiting, stack_place};
-use crate::{guard, jni};
+use crate::jni;
+use crate::objects::{Objects, next_number};
 use ::jni::sys::{JNIEnv, jclass, jint, jobject};
 use jtrail_options::Events;
+use jtrail_recorder::buffer::record::{self, Code};
+use jtrail_recorder::buffer::{ThreadBuffer, tls};
+use jtrail_recorder::clock::Clock;
+use jtrail_recorder::guard;
+use jtrail_recorder::pending::NewClass;
+use jtrail_recorder::pending::{Pending, Waiting, stack_place};
 
 /// Behind `new`.
 #[inline(always)]

@@ -4,13 +4,15 @@
 //! inlined methods at each place where the compiler kept one (`jvmticmlr.h`), else one frame for each.
 
 use crate::agent::{self, Agent};
-use crate::buffer::record;
 use crate::instrument::FrameMethod;
 use crate::jvmti::Failure;
 use crate::jvmti::abi::{Event, RawEnv};
-use crate::writer::{Announcement, Compilation, CompiledInfo};
-use crate::{guard, log};
 use jni::sys::{jint, jmethodID};
+use jtrail_recorder::buffer::record;
+use jtrail_recorder::{guard, log};
+use jtrail_records::Announcement;
+use jtrail_records::announce::Compilation;
+use jtrail_records::announce::CompiledInfo;
 use jvmti_sys::jvmtiAddrLocationMap;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;

@@ -15,14 +15,14 @@
 
 use super::{api, class, cpu, last_frees};
 use crate::agent::{self, Agent};
-use crate::buffer::live;
 use crate::instrument::sites;
 use crate::jni::{Hook, with_frame};
 use crate::jvmti::abi::Event;
 use crate::jvmti::{Result, frames};
-use crate::{guard, log, pending};
 use jni::sys::{JNIEnv, jmethodID};
 use jtrail_options::{AllocMode, Events};
+use jtrail_recorder::buffer::live;
+use jtrail_recorder::{guard, log, pending};
 use jvmti_sys::jvmtiStackInfo;
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, Ordering};

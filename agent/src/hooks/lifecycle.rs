@@ -6,14 +6,15 @@ use super::{
     sweep, thread, virtual_thread,
 };
 use crate::agent::{self, Agent};
-use crate::buffer::record::Code;
+use crate::control;
 use crate::jni::{Hook, with_frame};
 use crate::jvmti::Phase;
 use crate::jvmti::abi::{Event, RawEnv};
-use crate::writer::Action;
-use crate::{bursts, control, guard, log};
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::Events;
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::{bursts, guard, log};
+use jtrail_writer::Action;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 

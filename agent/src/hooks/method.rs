@@ -6,13 +6,13 @@
 use super::cpu::{Measure, WithCpu, Without};
 use super::{identity, park, site, tick, trigger};
 use crate::agent::{self, Agent};
-use crate::buffer::record::Code;
-use crate::buffer::{ThreadBuffer, record, tls};
-use crate::clock::{Clock, Counter, System, counter_is_steady};
-use crate::guard;
 use crate::jni::{HOOKS, HookFunctions, is_present};
 use crate::jvmti::abi::{Callbacks, RawEnv};
 use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::buffer::{ThreadBuffer, record, tls};
+use jtrail_recorder::clock::{Clock, Counter, System, counter_is_steady};
+use jtrail_recorder::guard;
 use std::ffi::{c_uchar, c_void};
 
 /// A function of the hook class with the number `K`: calls one of ours if the agent of that class is here.

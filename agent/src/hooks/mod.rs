@@ -38,14 +38,14 @@ mod trigger;
 mod virtual_thread;
 
 use crate::agent::Agent;
-use crate::buffer::record::Code;
-use crate::buffer::{ThreadBuffer, live};
-use crate::guard;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event};
 use crate::perf::starts_from_cache;
 use jni::sys::JNIEnv;
 use jtrail_options::{Engine, Events, HeapMoments, Options};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::buffer::{ThreadBuffer, live};
+use jtrail_recorder::guard;
 use jtrail_records::record::Moment;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;

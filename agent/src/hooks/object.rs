@@ -5,20 +5,20 @@
 
 use super::{buffer, capabilities, last_frees, record, stack};
 use crate::agent::{self, Agent};
-use crate::buffer::record::{Code, object};
-use crate::guard;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Callbacks, Event, RawEnv};
-use crate::objects::{Objects, Walking, are_named, class_in, number_in};
+use crate::objects::{Objects, Walking, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
 use jtrail_options::{AllocMode, Events, Options, Server};
+use jtrail_recorder::buffer::record::{Code, object};
+use jtrail_recorder::guard;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether these events tell of objects at all.
 pub(super) fn are_told(events: Events) -> bool {
-    events.contains(Events::ALLOC) || events.contains(Events::DETAILS) || are_named(events)
+    events.contains(Events::ALLOC) || events.contains(Events::DETAILS) || events.name_objects()
 }
 
 /// Whether the JVM tells of allocations.

@@ -3,10 +3,10 @@
 
 use super::leaving;
 use crate::agent::{self, Agent};
-use crate::guard;
 use crate::jni::Lasting;
 use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jobject};
+use jtrail_recorder::guard;
 use parking_lot::RwLock;
 use std::ffi::c_void;
 

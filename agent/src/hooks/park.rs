@@ -2,9 +2,9 @@
 
 use super::{buffer, record, stack};
 use crate::agent;
-use crate::buffer::record::Code;
-use crate::guard;
 use jni::sys::{JNIEnv, jclass, jint};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::guard;
 
 /// Our own hook's frame, which is innermost.
 const HOOK_FRAMES: i32 = 1;

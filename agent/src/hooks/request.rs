@@ -4,11 +4,12 @@
 
 use super::{buffer, heap, record, thread};
 use crate::agent::{self, Agent};
-use crate::buffer::record::Code;
+use crate::jni;
 use crate::jvmti::abi::RawEnv;
-use crate::writer::{Action, SaveReason};
-use crate::{guard, jni};
 use jtrail_options::{HeapMoments, Options, OutputFormat, SaveMoments};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::guard;
+use jtrail_writer::{Action, SaveReason};
 
 /// Whether these options have something to do at a request.
 pub(super) fn is_wanted(options: &Options) -> bool {

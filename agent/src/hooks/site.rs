@@ -6,16 +6,17 @@
 
 use super::{buffer, identity, record, stack};
 use crate::agent::{self, Agent};
-use crate::buffer::record::{self, Code};
-use crate::buffer::tls;
-use crate::clock::Clock;
-use crate::guard;
 use crate::instrument::sites;
 use crate::jni::{self, Lasting};
 use crate::jvmti::abi::RawEnv;
-use crate::objects::NewClass;
-use crate::writer::{Announcement, ClassInfo};
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jtrail_recorder::buffer::record::{self, Code};
+use jtrail_recorder::buffer::tls;
+use jtrail_recorder::clock::Clock;
+use jtrail_recorder::guard;
+use jtrail_recorder::pending::NewClass;
+use jtrail_records::Announcement;
+use jtrail_records::announce::ClassInfo;
 use jtrail_records::announce::Sizing;
 use std::cell::Cell;
 

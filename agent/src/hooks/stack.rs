@@ -1,9 +1,9 @@
 //! The running thread's stack, as words of records.
 
 use crate::agent::Agent;
-use crate::buffer::record::{self, MOST_FRAMES};
 use crate::jvmti::Jvmti;
 use jni::sys::jmethodID;
+use jtrail_recorder::buffer::record::{self, MOST_FRAMES};
 use jvmti_sys::jvmtiFrameInfo;
 use std::cell::RefCell;
 

@@ -2,10 +2,10 @@
 
 use super::record;
 use crate::agent::Agent;
-use crate::buffer::ThreadBuffer;
-use crate::buffer::record::Code;
-use crate::log;
 use jni::sys::JNIEnv;
+use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::log;
 
 /// The JVM is ready: dead objects can be told of from now on.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {

@@ -8,9 +8,9 @@ use super::{class, gc, object, rewrite_anew};
 use crate::agent::Agent;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::Event;
-use crate::log;
 use jni::sys::JNIEnv;
 use jtrail_options::{AllocMode, Engine, Events, Options};
+use jtrail_recorder::log;
 
 const MONITORS: [Event; 4] = [
     Event::MonitorContendedEnter,

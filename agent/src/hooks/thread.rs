@@ -2,13 +2,13 @@
 
 use super::{cpu, identity, last_frees, lifecycle, object, own_threads, record, virtual_thread};
 use crate::agent::{self, Agent};
-use crate::buffer::record::Code;
-use crate::buffer::{ThreadBuffer, live};
-use crate::guard;
 use crate::jvmti::abi::RawEnv;
-use crate::writer::Announcement;
 use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Events, Options};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::buffer::{ThreadBuffer, live};
+use jtrail_recorder::guard;
+use jtrail_records::Announcement;
 use jtrail_records::record::NO_THREAD;
 use rustc_hash::FxHashMap;
 

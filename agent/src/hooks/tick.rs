@@ -1,11 +1,11 @@
 //! Calls with the coarse clock (`clock=tick`): what compiled hooks leave to us. They record by themselves while the clock's word stays what it was, and
-//! there is room ([`crate::ticks`]).
+//! there is room ([`jtrail_recorder::ticks`]).
 
 use crate::agent;
-use crate::buffer::ThreadBuffer;
-use crate::buffer::record::{self, Kind};
-use crate::guard;
 use jni::sys::{JNIEnv, jclass, jint, jlong};
+use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::record::{self, Kind};
+use jtrail_recorder::guard;
 
 /// An enter or a leave. `id` is what Java calls the platform thread.
 pub(super) unsafe fn stamp(env: *mut JNIEnv, _class: jclass, low: jint, id: jlong) {

@@ -3,15 +3,15 @@
 use super::cpu::Measure;
 use super::{buffer, method, record};
 use crate::agent::{self, Agent};
-use crate::buffer::ThreadBuffer;
-use crate::buffer::record::Code;
-use crate::bursts::{Bursts, RECORDED, is_gate_open};
-use crate::clock::Clock;
-use crate::guard;
 use crate::instrument::class_name;
 use crate::jni;
-use crate::writer::{Action, SaveReason};
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::bursts::{Bursts, RECORDED, is_gate_open};
+use jtrail_recorder::clock::Clock;
+use jtrail_recorder::guard;
+use jtrail_writer::{Action, SaveReason};
 use std::sync::Arc;
 
 /// A burst's trigger has come: the gate opens, and the writer will meet the record.

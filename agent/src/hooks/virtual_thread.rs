@@ -6,13 +6,13 @@
 
 use super::{cpu, identity, lifecycle, record};
 use crate::agent::{self, Agent};
-use crate::buffer::ThreadBuffer;
-use crate::buffer::record::Code;
 use crate::jvmti::Jvmti;
 use crate::jvmti::abi::{Event, RawEnv, callback};
-use crate::{guard, log};
 use jni::sys::{JNIEnv, jobject};
 use jtrail_options::{Events, Options, Server};
+use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::{guard, log};
 use jtrail_records::record::NO_THREAD;
 use std::ffi::c_void;
 

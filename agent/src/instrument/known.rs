@@ -4,9 +4,10 @@ use super::classes::class_name;
 use super::lines::LineCounters;
 use super::loader::Loader;
 use crate::agent::Agent;
-use crate::buffer::record::METHOD_LIMIT;
-use crate::writer::{Announcement, ClassInfo};
 use jtrail_classfile::Class;
+use jtrail_recorder::buffer::record::METHOD_LIMIT;
+use jtrail_records::Announcement;
+use jtrail_records::announce::ClassInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 

@@ -2,7 +2,7 @@
 //!
 //! The hook class adds to them, from compiled code without a call; the writer reads them when it tells what they say.
 
-use crate::memory::Zeros;
+use jtrail_recorder::memory::Zeros;
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

@@ -6,9 +6,10 @@ use super::loader::Loader;
 use super::never;
 use super::sites;
 use crate::agent::Agent;
-use crate::writer::{Announcement, MethodInfo};
 use jtrail_classfile::{AllocationSite, Class, Inserted, LineProbe, Method, Probes, SuperMarks};
 use jtrail_options::{ClassVerdict, Events, Trivial};
+use jtrail_records::Announcement;
+use jtrail_records::announce::MethodInfo;
 
 const ACC_NATIVE: u16 = 0x0100;
 const ACC_ABSTRACT: u16 = 0x0400;

@@ -7,10 +7,10 @@
 use super::known::Known;
 use super::loader::Loader;
 use crate::agent::Agent;
-use crate::memory::Zeros;
-use crate::objects::NewClass;
-use crate::writer::Announcement;
 use jtrail_classfile::{Allocation, AllocationSite};
+use jtrail_recorder::memory::Zeros;
+use jtrail_recorder::pending::NewClass;
+use jtrail_records::Announcement;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};

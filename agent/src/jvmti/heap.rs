@@ -207,7 +207,7 @@ unsafe extern "system" fn passed<F>(
 where
     F: FnMut(Passed<'_>) -> bool,
 {
-    let goes_on = crate::guard::run("a walk over the heap", || {
+    let goes_on = jtrail_recorder::guard::run("a walk over the heap", || {
         // SAFETY: the caller's promise; nobody else has it now.
         let visit = unsafe { &mut *visit.cast::<F>() };
         visit(Passed {
@@ -236,7 +236,7 @@ unsafe extern "system" fn visited<F>(
 where
     F: FnMut(Reference<'_>) -> Onward,
 {
-    let onward = crate::guard::run("a walk over the heap", || {
+    let onward = jtrail_recorder::guard::run("a walk over the heap", || {
         // SAFETY: the caller's promise; nobody else has it now.
         let visit = unsafe { &mut *visit.cast::<F>() };
         // SAFETY: null, or the JVM's place for the tag; read before the other one is borrowed, which may be the same.

@@ -3,44 +3,11 @@
 use super::tag::CLASS_SHIFT;
 use crate::jvmti::Jvmti;
 use jni::sys::{JNIEnv, jclass};
+use jtrail_recorder::pending::NewClass;
 use jtrail_records::NumberSet;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The class of a new object: its number, and in the uppermost bit whether objects of it are asked for their numbers, whatever the kinds of
-/// events.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NewClass(u32);
-
-impl NewClass {
-    pub(super) const NONE: Self = Self(u32::MAX);
-    const LOOKED_UP: u32 = 1 << 31;
-
-    /// The class with that number, which nobody has to know again.
-    pub(crate) fn unknown(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// As a word that is not 0.
-    pub(crate) fn to_word(self) -> u32 {
-        self.0.wrapping_add(1)
-    }
-
-    /// Reverses [`Self::to_word`]; none for 0.
-    #[inline(always)]
-    pub(crate) fn from_word(word: u32) -> Option<Self> {
-        Some(Self(word.checked_sub(1)?))
-    }
-
-    pub(crate) fn number(self) -> u32 {
-        self.0 & !Self::LOOKED_UP
-    }
-
-    pub(super) fn is_looked_up(self) -> bool {
-        self.0 & Self::LOOKED_UP != 0
-    }
-}
 
 /// Weak references to classes, by number, found without a lock. They are given up when the agent leaves: one is a few bytes, and so is a class's number.
 pub(super) struct ClassRefs {
@@ -89,7 +56,7 @@ impl ClassRefs {
     ) -> NewClass {
         let at = number as usize;
         let Some(page) = self.pages.get(at / PAGE) else {
-            return NewClass(number);
+            return NewClass::unknown(number);
         };
         let new_page = || Box::new([const { AtomicUsize::new(0) }; PAGE]);
         let place = &page.get_or_init(new_page)[at % PAGE];
@@ -105,8 +72,8 @@ impl ClassRefs {
             }
         }
         match looked_up.contains(number.into()) {
-            true => NewClass(number | NewClass::LOOKED_UP),
-            false => NewClass(number),
+            true => NewClass::looked_up(number),
+            false => NewClass::unknown(number),
         }
     }
 

@@ -7,20 +7,19 @@ mod classes;
 mod tag;
 mod walks;
 
-pub(crate) use classes::NewClass;
 pub(crate) use tag::{class_in, is_made, number_in, with_made};
 
 use crate::agent::Agent;
-use crate::buffer::ThreadBuffer;
-use crate::buffer::record::{self, Code};
 use crate::hooks::Teller;
 use crate::jni::Vm;
 use crate::jvmti::Jvmti;
-use crate::pending::PendingElsewhere;
 use crate::weak::WeakObjects;
 use classes::ClassRefs;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_options::{Events, Options, Server};
+use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::record::{self, Code};
+use jtrail_recorder::pending::{NewClass, PendingElsewhere};
 use jtrail_records::NumberSet;
 use jtrail_records::announce::ObjectInfo;
 use parking_lot::Mutex;
@@ -66,13 +65,6 @@ pub(crate) struct Objects {
     walks: Option<Walks>,
 }
 
-/// Whether these events name objects.
-pub(crate) fn are_named(events: Events) -> bool {
-    Events::NAMING_OBJECTS
-        .iter()
-        .any(|kind| events.contains(*kind))
-}
-
 /// Whether nothing is ever asked of an object's number but when the object dies. With a channel, a client may ask for more later.
 pub(crate) fn are_only_freed(options: &Options) -> bool {
     let named = Events::NAMING_OBJECTS
@@ -96,7 +88,7 @@ impl Objects {
             vm,
             teller: Teller::default(),
             forgets_areas: crate::hooks::forgets_areas(jvmti),
-            tagged: AtomicBool::new(are_named(events)),
+            tagged: AtomicBool::new(events.name_objects()),
             weak: is_weak.then(WeakObjects::default),
             elsewhere: PendingElsewhere::default(),
             older: AtomicU64::new(0),
@@ -134,7 +126,8 @@ impl Objects {
 
     /// From now on, these kinds of events tell of objects, too.
     pub(crate) fn name(&self, events: Events) {
-        self.tagged.fetch_or(are_named(events), Ordering::Relaxed);
+        self.tagged
+            .fetch_or(events.name_objects(), Ordering::Relaxed);
     }
 
     #[inline]

@@ -12,8 +12,8 @@
 
 use super::fields::Fields;
 use super::flags;
-use crate::guard;
-use crate::writer::without_signals;
+use jtrail_recorder::guard;
+use jtrail_recorder::threads::without_signals;
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};

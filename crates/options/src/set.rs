@@ -130,6 +130,12 @@ impl Events {
         Self::HEAP,
     ];
 
+    /// Whether some of these kinds name objects.
+    pub fn name_objects(self) -> bool {
+        let mut naming = Self::NAMING_OBJECTS.iter();
+        naming.any(|kind| self.contains(*kind))
+    }
+
     /// Reads `a+b` (these), `+a+b` (these and the default ones), `all`. Who wants frees gets allocations.
     ///
     /// # Errors

@@ -2,11 +2,11 @@
 
 use super::super::{GET_VIRTUAL_THREAD, record_at, stack};
 use crate::agent::Agent;
-use crate::buffer::ThreadBuffer;
-use crate::buffer::record::{self, CUT, Code, MOST_FRAMES};
 use crate::jni::{HOOK_NAME, class_of};
 use crate::jvmti::{ExtensionFunction, Jvmti, Result, frames};
 use jni::sys::{JNIEnv, jmethodID, jobject};
+use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::record::{self, CUT, Code, MOST_FRAMES};
 use jvmti_sys::{jvmtiFrameInfo, jvmtiStackInfo};
 use rustc_hash::FxHashMap;
 

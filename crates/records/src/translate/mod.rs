@@ -75,6 +75,9 @@ pub struct Settings {
     pub tells_names: bool,
 }
 
+/// Says what the counters of lines say, by their numbers; nothing where lines are not counted.
+pub type LineCounters = Box<dyn Fn() -> Option<Vec<u64>> + Send>;
+
 /// Encodes what the streams hand out.
 pub struct Translator {
     encoder: Box<dyn Encode>,
@@ -127,7 +130,7 @@ pub struct Translator {
     /// What they said when the trace was told of them.
     lines_told: Vec<u64>,
     /// What they say now; none where lines are not counted.
-    line_counters: fn() -> Option<Vec<u64>>,
+    line_counters: LineCounters,
     /// Samples of this trace whose stacks lack innermost frames.
     cut_samples: u64,
     /// Calls of this trace that are added up in other places of the tree than they were.
@@ -283,7 +286,7 @@ impl Translator {
             entered: None,
             lines_before: Vec::new(),
             lines_told: Vec::new(),
-            line_counters: || None,
+            line_counters: Box::new(|| None),
             cut_samples: 0,
             folded_calls: 0,
             named: Vec::new(),
@@ -292,7 +295,7 @@ impl Translator {
     }
 
     /// Where the counters of lines are read, from number 0 on.
-    pub fn count_lines_by(&mut self, counters: fn() -> Option<Vec<u64>>) {
+    pub fn count_lines_by(&mut self, counters: LineCounters) {
         self.line_counters = counters;
     }
 

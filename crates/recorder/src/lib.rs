@@ -1,0 +1,30 @@
+//! The recorder: where application threads leave what happened, without a lock, for the writer to read.
+//!
+//! A thread has a [`buffer::ThreadBuffer`], which it finds without a call ([`buffer::tls`]). It fills one chunk of the
+//! pool after another with records ([`jtrail_records::record`]) and hands each over when it is full; the writer also
+//! reads what is published of the chunk that is being filled. Nothing here knows the JVM.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`announce`] | what is told to the writer besides records |
+//! | [`buffer`] | chunks, their pool, and the buffer of a thread |
+//! | [`clock`], [`ticks`] | time stamps: exact ones, and the coarse clock that compiled hooks read |
+//! | [`cost`] | what recording takes |
+//! | [`spool`] | buffers that outlive the process |
+//! | [`bursts`] | when recording begins and ends by itself |
+//! | [`pending`] | objects whose constructor has not come to that of `Object` yet |
+//! | [`memory`] | memory from the system |
+//! | [`guard`], [`log`], [`threads`] | panics; messages; threads of the agent's own |
+
+pub mod announce;
+pub mod buffer;
+pub mod bursts;
+pub mod clock;
+pub mod cost;
+pub mod guard;
+pub mod log;
+pub mod memory;
+pub mod pending;
+pub mod spool;
+pub mod threads;
+pub mod ticks;

@@ -1,0 +1,18 @@
+//! Threads of the agent's own.
+
+use std::mem::zeroed;
+use std::ptr;
+
+/// Runs `f` with all signals blocked, so that a thread it starts leaves them to the JVM's threads.
+pub fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: the sets are initialised before they are read; the old mask is put back.
+    unsafe {
+        let mut all: libc::sigset_t = zeroed();
+        let mut old: libc::sigset_t = zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        let result = f();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut());
+        result
+    }
+}

@@ -1,0 +1,88 @@
+//! The encoder that the options ask for.
+
+use jtrail_formats::tracelog::Collection;
+use jtrail_formats::{Bounds, Encode, Format, ShortCalls, mlpd, tracelog};
+use jtrail_model::Duration;
+use jtrail_options::{Events, MlpdVersion, Options, OutputFormat};
+
+/// The encoder; none where nothing is written.
+pub(super) fn encoder(options: &Options) -> Option<Box<dyn Encode>> {
+    let encoder = encoder_of_all(options)?;
+    let bounds = Bounds {
+        min: options.min.map_or(Duration(0), ns),
+        rate: options.max_rate,
+    };
+    Some(match bounds.is_any() && !options.is_of_sums() {
+        true => Box::new(ShortCalls::new(encoder, bounds)),
+        false => encoder,
+    })
+}
+
+fn ns(time: std::time::Duration) -> Duration {
+    Duration(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// The encoder of each call.
+fn encoder_of_all(options: &Options) -> Option<Box<dyn Encode>> {
+    Some(match options.format {
+        OutputFormat::Mlpd => Box::new(mlpd::Encoder::new(match options.mlpd {
+            MlpdVersion::V1 => mlpd::DataVersion::V1,
+            MlpdVersion::V17 => mlpd::DataVersion::V17,
+        })),
+        OutputFormat::TraceLog => Box::new(tracelog::Encoder::new(trace_log(options))),
+        OutputFormat::Xml => Format::TptpXml.encoder(),
+        OutputFormat::Binary => Format::TptpBinary.encoder(),
+        OutputFormat::Jinsight => Format::Jinsight.encoder(),
+        OutputFormat::ProfilerJ => Format::ProfilerJ.encoder(),
+        OutputFormat::Trail => Format::Trail.encoder(),
+        OutputFormat::None => return None,
+    })
+}
+
+/// What a trace log holds.
+fn trace_log(options: &Options) -> tracelog::Settings {
+    let has = |events| options.events.contains(events);
+    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let live_tables = has(Events::FREE);
+    tracelog::Settings {
+        collection: if has(Events::METHODS) {
+            Collection::Instrumentation
+        } else if has(Events::SAMPLES) {
+            Collection::Sampling
+        } else {
+            Collection::None
+        },
+        sampling_interval_ms: match has(Events::SAMPLES) {
+            true => ms(options.interval),
+            false => 0,
+        },
+        high_granularity: options.every_sample,
+        suspended_on_start: options.has_bursts(),
+        process_cpu: has(Events::CPU),
+        thread_cpu: has(Events::CPU),
+        cpu_interval_ms: ms(options.cpu_interval),
+        memory: has(Events::ALLOC),
+        gc: has(Events::GC) || live_tables,
+        live_tables,
+        code_maps: has(Events::JIT),
+        os_thread_ids: options.visual_studio,
+    }
+}
+
+/// Whether the format was made for all that the agent tells: what it has no place for is a field here and there.
+pub(super) fn is_ours(format: OutputFormat) -> bool {
+    matches!(
+        format,
+        OutputFormat::Xml | OutputFormat::Binary | OutputFormat::Trail
+    )
+}
+
+/// Whether the format carries text, and so what jtrail itself has to say.
+pub fn has_notes(format: OutputFormat) -> bool {
+    is_ours(format) || format == OutputFormat::Jinsight
+}
+
+/// Whether a part of what is written at once can be read as it is.
+pub(super) fn reads_cut(format: OutputFormat) -> bool {
+    matches!(format, OutputFormat::ProfilerJ | OutputFormat::Trail)
+}

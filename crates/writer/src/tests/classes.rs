@@ -1,0 +1,85 @@
+//! Classes that are gone, and what is still to be told of them.
+
+use super::*;
+use jtrail_model::Timestamp;
+use jtrail_records::OpenCalls;
+
+fn written(translator: &mut Translator) -> Vec<String> {
+    let text = String::from_utf8(std::mem::take(&mut translator.out)).expect("text");
+    text.lines().map(str::to_owned).collect()
+}
+
+fn called(translator: &mut Translator, time: u64, method: u32) {
+    translator.enter(1, time, method);
+    translator.leave(1, time, method);
+}
+
+#[test]
+fn a_class_whose_loader_is_gone_is_still_told_to_be_unloaded() {
+    let mut translator = translator();
+    called(&mut translator, 1, DERIVED);
+    called(&mut translator, 1, RUN);
+    let lines = written(&mut translator);
+    let defined = lines.iter().filter(|line| line.starts_with("def "));
+    assert_eq!(defined.count(), 2, "{lines:?}");
+    // The id is that of the class of the first method.
+    translator.coded(1, 2, Code::ClassGone, &[1]);
+    translator.coded(1, 2, Code::ClassGone, &[1]);
+    assert_eq!(written(&mut translator), [""; 0]);
+    translator.coded(1, 3, Code::ClassUnload, &[1]);
+    let lines = written(&mut translator);
+    assert!(
+        lines.len() == 1 && lines[0].starts_with("unload "),
+        "{lines:?}"
+    );
+    // The other one is as it was.
+    called(&mut translator, 4, RUN);
+    called(&mut translator, 4, BASE);
+    let lines = written(&mut translator);
+    assert!(lines[2].ends_with(" <init>"), "{lines:?}");
+    assert_eq!(lines.len(), 5);
+}
+
+#[test]
+fn a_class_that_nobody_mentioned_goes_without_a_word() {
+    let mut translator = translator();
+    translator.coded(1, 2, Code::ClassGone, &[1]);
+    translator.coded(1, 3, Code::ClassUnload, &[1]);
+    assert_eq!(written(&mut translator), [""; 0]);
+}
+
+#[test]
+fn calls_that_are_added_up_keep_the_names_of_methods_that_are_gone() {
+    let mut translator = translator_of(Settings {
+        aggregate: true,
+        ..Settings::default()
+    });
+    called(&mut translator, 1, RUN);
+    translator.coded(1, 2, Code::ClassGone, &[0]);
+    translator.totals(Timestamp(3), None);
+    let lines = written(&mut translator);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("def ") && line.ends_with(" run")),
+        "{lines:?}"
+    );
+    assert!(!lines.iter().any(|line| line.ends_with(' ')), "{lines:?}");
+}
+
+#[test]
+fn lines_of_a_class_that_is_gone_are_told_once() {
+    let mut translator = translator();
+    translator.count_lines_by(Box::new(|| Some(vec![7, 9])));
+    translator.add_lines(RUN, &[(10, 0), (11, 1)], Some(0));
+    translator.coded(1, 2, Code::ClassGone, &[0]);
+    translator.tell_lines(Timestamp(3));
+    let lines = written(&mut translator);
+    assert!(lines[0].ends_with(" run"), "{lines:?}");
+    assert_eq!(lines[1..], ["lines 7 [(10, 7), (11, 9)]"]);
+
+    let next = Settings::default();
+    translator.restart(Box::new(Lines), next, OpenCalls::Hide);
+    translator.tell_lines(Timestamp(4));
+    assert_eq!(written(&mut translator), [""; 0]);
+}

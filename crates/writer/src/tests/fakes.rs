@@ -1,0 +1,65 @@
+//! A program and an observer that are none.
+
+use crate::{Observer, Program, Progress, Saved};
+use jtrail_options::Filter;
+use jtrail_records::ownership::FileId;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A program without counters of lines, whose filter is that of the options.
+#[derive(Default)]
+pub(super) struct Fake {
+    /// How often it was to tell of objects again.
+    pub(super) asked: AtomicU32,
+    /// What its observer was told.
+    told: Mutex<Vec<String>>,
+}
+
+impl Fake {
+    pub(super) fn told(&self) -> Vec<String> {
+        std::mem::take(&mut self.told.lock())
+    }
+
+    fn tell(&self, what: String) {
+        self.told.lock().push(what);
+    }
+}
+
+impl Program for Fake {
+    fn filter(&self) -> Option<Filter> {
+        None
+    }
+
+    fn tell_objects_again(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    fn line_counters(&self) -> Option<Vec<u64>> {
+        None
+    }
+}
+
+impl Observer for Fake {
+    fn switched(&self, is_recording: bool) {
+        self.tell(format!("switched {is_recording}"));
+    }
+
+    fn burst(&self, is_recording: bool) {
+        self.tell(format!("burst {is_recording}"));
+    }
+
+    fn file_full(&self, progress: Progress, target: &str, file: Option<FileId>) {
+        assert!(progress.bytes > 0 && file.is_some(), "{progress:?}");
+        let name = target.rsplit('/').next().unwrap_or_default();
+        self.tell(format!("on in {name}"));
+    }
+
+    fn saved(&self, reason: &str, _saved: &Saved) {
+        self.tell(format!("saved: {reason}"));
+    }
+
+    fn failed(&self, _progress: Progress, message: &str) {
+        self.tell(format!("failed: {message}"));
+    }
+}

@@ -1,0 +1,526 @@
+//! Collection pauses and goes on, and traces follow each other.
+
+use super::fakes::Fake;
+use super::*;
+use crate::{
+    Acted, Action, Burst, Clocks, Handshake, Input, Names, NextTrace, Output, Setup, Target, Writer,
+};
+use crossbeam_channel::bounded;
+use jtrail_formats::{Checker, Item, Reader};
+use jtrail_model::{Cost, Timestamp, Totals};
+use jtrail_options::{BurstLimit, Options};
+use jtrail_recorder::announce::Message;
+use jtrail_recorder::memory::Mapping;
+use jtrail_records::ownership;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Calls by the names of their methods, less definitions.
+fn lines(translator: &mut Translator) -> Vec<String> {
+    let text = String::from_utf8(std::mem::take(&mut translator.out)).expect("text");
+    let lines = text.lines().filter(|line| !line.starts_with("def "));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn calls_around_a_pause() {
+    let mut translator = translator();
+    translator.enter(1, 1, RUN); // stays open over the pause
+    translator.enter(1, 2, BASE); // ends in it
+    translator.pause(Timestamp(3));
+    translator.leave(1, 4, BASE);
+    translator.enter(1, 5, BASE); // begins and ends in it
+    translator.leave(1, 6, BASE);
+    translator.enter(1, 7, RUN); // begins in it
+    translator.resume(Timestamp(8));
+    translator.enter(1, 9, BASE);
+    translator.leave(1, 10, BASE);
+    translator.leave(1, 11, RUN);
+    translator.leave(1, 12, RUN);
+    let ids: Vec<String> = lines(&mut translator);
+    let shape: Vec<&str> = ids
+        .iter()
+        .map(|line| line.split(' ').next().expect("a word"))
+        .collect();
+    assert_eq!(
+        shape,
+        ["thread", ">", ">", "pause", "<", "resume", ">", "<", "<"]
+    );
+    let words = |at: usize| ids[at].split(' ').collect::<Vec<_>>();
+    assert_eq!(words(2)[1], words(4)[1], "the call that ended in the pause");
+    assert_eq!(words(6)[2], "2", "the depth is without hidden calls");
+    assert_eq!(words(1)[1], words(8)[1]);
+}
+
+/// A format that has calls under way is shown those that began in the pause. They are not counted, and their leaves are neither.
+#[test]
+fn calls_under_way_are_shown() {
+    let mut translator = translator_of(Settings {
+        shows_calls_under_way: true,
+        ..Settings::default()
+    });
+    translator.enter(1, 1, RUN); // goes on over all pauses
+    translator.pause(Timestamp(2));
+    translator.enter(1, 3, BASE); // begins in this one, ends in the next
+    translator.enter(1, 4, RUN); // begins in this one, ends behind it
+    translator.enter(1, 5, BASE); // begins and ends in it
+    translator.leave(1, 6, BASE);
+    translator.resume(Timestamp(7));
+    translator.leave(1, 8, RUN);
+    translator.enter(1, 9, RUN);
+    translator.leave(1, 10, RUN);
+    translator.pause(Timestamp(11));
+    translator.leave(1, 12, BASE);
+    translator.resume(Timestamp(13));
+    translator.totals(Timestamp(14), None);
+    let lines = lines(&mut translator);
+    let told: Vec<String> = lines
+        .iter()
+        .filter(|line| line.starts_with(['>', '<', '~']))
+        .map(|line| line.split(' ').next().expect("a word").to_owned())
+        .collect();
+    assert_eq!(told, [">", "~", "~", "<", ">", "<", "<"]);
+    let shown: Vec<_> = lines.iter().filter(|line| line.starts_with('~')).collect();
+    assert!(shown[0].ends_with(" 2") && shown[1].ends_with(" 3"));
+    let Some(Note::Totals(totals)) = lines.last().and_then(|line| Note::parse(line)) else {
+        panic!("{lines:?}");
+    };
+    let counts = (totals.enters, totals.leaves, totals.open, totals.repaired);
+    assert_eq!(counts, (2, 1, 1, 0));
+}
+
+#[test]
+fn a_trace_that_ends_in_a_pause_has_what_ended_before() {
+    let mut translator = translator();
+    translator.enter(1, 1, RUN);
+    translator.enter(1, 2, BASE);
+    translator.pause(Timestamp(3));
+    translator.leave(1, 4, BASE);
+    translator.totals(Timestamp(5), None);
+    let lines = lines(&mut translator);
+    let leaves = lines.iter().filter(|line| line.starts_with("< ")).count();
+    assert_eq!(leaves, 1);
+    let Some(Note::Totals(totals)) = lines.last().and_then(|line| Note::parse(line)) else {
+        panic!("{lines:?}");
+    };
+    assert_eq!((totals.enters, totals.leaves, totals.open), (2, 1, 1));
+}
+
+#[test]
+fn ends_of_what_began_before_a_pause_are_told() {
+    let mut translator = translator();
+    translator.coded(1, 1, Code::MonitorContendedEnter, &[0, 0]);
+    translator.pause(Timestamp(2));
+    translator.coded(1, 3, Code::MonitorContendedEntered, &[0, 0]);
+    translator.coded(1, 4, Code::MonitorWait, &[0, 0]);
+    translator.resume(Timestamp(5));
+    translator.coded(1, 6, Code::MonitorWaited, &[0, 0]);
+    translator.totals(Timestamp(7), None);
+    let lines = lines(&mut translator);
+    let Some(Note::Totals(totals)) = lines.last().and_then(|line| Note::parse(line)) else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(totals.monitors, 2, "the first enter and its end");
+}
+
+/// A writer of its own, with a thread that records.
+struct Bench {
+    folder: tempfile::TempDir,
+    writer: Writer,
+    buffer: *mut ThreadBuffer,
+    fake: Arc<Fake>,
+    _memory: Mapping,
+}
+
+fn options() -> Arc<Options> {
+    parsed("format=binary")
+}
+
+fn parsed(text: &str) -> Arc<Options> {
+    let none = |path: &str| Err(std::io::Error::other(path.to_owned()));
+    Arc::new(jtrail_options::parse(text, &none).expect("options"))
+}
+
+fn target(path: PathBuf) -> (Output, String) {
+    let name = path.display().to_string();
+    let file = ownership::open(&path).expect("it opens");
+    (Output::file(file, path), name)
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::with(WhenFull::Block)
+    }
+
+    fn with(when_full: WhenFull) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let output = target(folder.path().join("0"));
+        Self::writing(options(), output, folder, when_full)
+    }
+
+    fn writing(
+        options: Arc<Options>,
+        (output, target): (Output, String),
+        folder: tempfile::TempDir,
+        when_full: WhenFull,
+    ) -> Self {
+        let fake = Arc::<Fake>::default();
+        let (empty, supply, memory) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
+        let (full_sender, full) = unbounded();
+        let (wake, woken) = bounded(1);
+        let (announce, announcements) = unbounded();
+        let writer = Writer::start(Setup {
+            options,
+            target: Target::open(output, target),
+            names: Arc::<Names>::default(),
+            clocks: Clocks {
+                now: System::now,
+                loaded: Reading::take(System::now),
+                cost: Cost::default(),
+                ticks: None,
+            },
+            input: Input {
+                announcements,
+                full,
+                woken,
+                empty,
+            },
+            commits: None,
+            bursts: None,
+            program: fake.clone(),
+            observer: fake.clone(),
+        });
+        let writer = writer.expect("a thread");
+        let exchange = exchange(supply, full_sender, wake, when_full);
+        let (handle, buffer) = BufferHandle::share(ThreadBuffer::new(1, 1, exchange));
+        let method = |number, name: &str| MethodInfo {
+            number,
+            name: name.into(),
+            descriptor: "()V".into(),
+            ..MethodInfo::default()
+        };
+        for announcement in [
+            Announcement::Thread(Box::new(ThreadInfo {
+                number: 1,
+                name: "main".into(),
+                ..ThreadInfo::default()
+            })),
+            Announcement::Class(ClassInfo {
+                number: 0,
+                name: "a.B".into(),
+                ..ClassInfo::default()
+            }),
+            Announcement::Methods {
+                class: 0,
+                methods: vec![method(BASE, "base"), method(RUN, "run")],
+            },
+        ] {
+            let told = Message::Told(announcement);
+            announce.send(told).expect("the writer is there");
+        }
+        let buffer_is_there = announce.send(Message::Buffer(handle));
+        buffer_is_there.expect("the writer is there");
+        writer.open().expect("there is nothing to open");
+        writer.live(System::now());
+        Self {
+            folder,
+            writer,
+            buffer,
+            fake,
+            _memory: memory,
+        }
+    }
+
+    fn record(&self, low: u64) {
+        let now = System::now();
+        // SAFETY: the buffer is this thread's own, until `end`.
+        unsafe {
+            let buffer = &*self.buffer;
+            assert!(buffer.try_record(now, low) || buffer.record(now, low));
+        }
+    }
+
+    fn act(&self, action: Action) {
+        assert_eq!(self.writer.act(System::now(), action), Acted::Done);
+    }
+
+    fn assert_over(&self, action: Action) {
+        assert_eq!(self.writer.act(System::now(), action), Acted::TraceOver);
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn next(&self, name: &str) -> NextTrace {
+        let (output, target) = target(self.path(name));
+        NextTrace {
+            options: options(),
+            output,
+            target,
+        }
+    }
+
+    /// Begins a trace, for a burst or not; `meanwhile` is when it has begun and nothing is in it.
+    fn begin(&self, name: &str, burst: Option<Burst>, meanwhile: impl FnOnce()) {
+        let (handshake, meeting) = Handshake::new();
+        let begin = Action::Begin(self.next(name), burst, handshake);
+        let done = self.writer.begin(System::now(), begin);
+        meeting.meet(|_| meanwhile()).expect("it begins");
+        assert_eq!(done.recv(), Ok(Acted::Done));
+    }
+
+    fn rotate(&self, name: &str) {
+        let (handshake, meeting) = Handshake::new();
+        let rotate = Action::Rotate(self.next(name), handshake);
+        let done = self.writer.begin(System::now(), rotate);
+        meeting.meet(|_| ()).expect("the first one is closed");
+        assert_eq!(done.recv(), Ok(Acted::Done));
+    }
+
+    fn end(self) -> tempfile::TempDir {
+        // SAFETY: the last use of the buffer.
+        unsafe { ThreadBuffer::finish(self.buffer) };
+        self.writer.stop();
+        self.folder
+    }
+}
+
+/// What a trace says of itself at its end.
+fn totals(file: &Path) -> Totals {
+    let mut reader = Reader::new(File::open(file).expect("there")).expect("a trace");
+    let found = reader.for_each(|item| match item {
+        Item::Event {
+            event: Event::Custom(e),
+            ..
+        } => match Note::parse(&e.body) {
+            Some(Note::Totals(totals)) => ControlFlow::Break(totals),
+            _ => ControlFlow::Continue(()),
+        },
+        _ => ControlFlow::Continue(()),
+    });
+    found.expect("sound").expect("it ended well")
+}
+
+/// Calls of a trace, `>run` and `<run`, and what else there is of interest. It is sound.
+fn calls(file: &Path) -> Vec<String> {
+    let mut reader = Reader::new(File::open(file).expect("there")).expect("a trace");
+    let (mut checker, mut names, mut calls) = (Checker::default(), HashMap::new(), Vec::new());
+    reader
+        .for_each(|item| {
+            let Item::Event { offset, event } = item else {
+                panic!("{item:?}");
+            };
+            checker.event(offset, &event);
+            match event {
+                Event::MethodDef(e) => _ = names.insert(e.method, e.name.into_owned()),
+                Event::MethodEnter(e) => calls.push(format!(">{}", names[&e.method])),
+                Event::MethodLeave(e) => calls.push(format!("<{}", names[&e.method])),
+                Event::TracePause(_) => calls.push("pause".into()),
+                Event::TraceResume(_) => calls.push("resume".into()),
+                Event::TraceEnd(_) => calls.push("end".into()),
+                Event::Custom(e) if Note::parse(&e.body).is_none() => calls.push(e.body.into()),
+                _ => {}
+            }
+            ControlFlow::<()>::Continue(())
+        })
+        .expect("sound");
+    let findings = checker.finish().findings;
+    assert!(findings.is_empty(), "{findings:?}");
+    calls
+}
+
+#[test]
+fn traces_follow_each_other() {
+    let bench = Bench::new();
+    bench.record(record::enter(RUN));
+    bench.record(record::enter(BASE));
+    bench.act(Action::Mark("here".into()));
+    bench.rotate("1"); // both calls go on there
+    bench.record(record::leave(BASE));
+    bench.act(Action::Pause);
+    bench.record(record::enter(BASE));
+    bench.record(record::leave(BASE));
+    bench.act(Action::Resume);
+    bench.record(record::enter(BASE));
+    bench.act(Action::End);
+    bench.record(record::leave(BASE));
+    bench.record(record::enter(BASE)); // in no trace
+    bench.begin("2", None, || ());
+    bench.record(record::leave(BASE)); // began before
+    bench.record(record::enter(BASE));
+    bench.record(record::leave(BASE));
+    bench.record(record::leave(RUN)); // likewise
+    let folder = bench.end();
+    let file = |name: &str| calls(&folder.path().join(name));
+    assert_eq!(file("0"), [">run", ">base", "here", "end"]);
+    assert_eq!(
+        file("1"),
+        [">run", ">base", "<base", "pause", "resume", ">base", "end"]
+    );
+    assert_eq!(file("2"), [">base", "<base", "end"]);
+}
+
+#[test]
+fn a_burst_that_the_end_cuts_short_does_not_end_later() {
+    let bench = Bench::new();
+    bench.act(Action::Burst(Burst {
+        over: Box::new(|_| panic!("it is not over")),
+        ..Burst::within(BurstLimit::Time(Duration::from_secs(3600)))
+    }));
+    bench.record(record::enter(RUN));
+    bench.record(record::leave(RUN));
+    let folder = bench.end();
+    assert_eq!(calls(&folder.path().join("0")), [">run", "<run", "end"]);
+}
+
+#[test]
+fn what_has_ended_can_be_ended_again() {
+    let bench = Bench::new();
+    bench.act(Action::End);
+    bench.assert_over(Action::End);
+    bench.assert_over(Action::Pause);
+    bench.assert_over(Action::Resume);
+    bench.assert_over(Action::Mark("nowhere".into()));
+    bench.assert_over(Action::Burst(Burst::within(BurstLimit::Events(1))));
+    let (handshake, meeting) = Handshake::new();
+    bench.assert_over(Action::Rotate(bench.next("1"), handshake));
+    assert!(meeting.meet(|_| ()).is_none(), "nothing has ended");
+    bench.record(record::enter(RUN));
+    bench.record(record::leave(RUN));
+    bench.begin("2", None, || ());
+    bench.record(record::enter(RUN));
+    bench.record(record::leave(RUN));
+    let folder = bench.end();
+    assert_eq!(calls(&folder.path().join("0")), ["end"]);
+    let unused = std::fs::metadata(folder.path().join("1")).expect("opened before");
+    assert_eq!(unused.len(), 0);
+    assert_eq!(calls(&folder.path().join("2")), [">run", "<run", "end"]);
+}
+
+/// What goes on in the program while a trace begins is not in it beyond its limit.
+#[test]
+fn a_trace_of_one_burst_has_so_many_events() {
+    let bench = Bench::new();
+    bench.act(Action::End);
+    let (over, is_over) = bounded(1);
+    let of_three = Burst {
+        limit: BurstLimit::Events(3),
+        ends_trace: true,
+        over: Box::new(move |progress| over.send(progress.totals).expect("there is room")),
+    };
+    bench.begin("1", Some(of_three), || {
+        for _ in 0..5 {
+            bench.record(record::enter(BASE));
+            bench.record(record::leave(BASE));
+        }
+    });
+    let totals = is_over.recv().expect("it ends by itself");
+    assert_eq!((totals.enters, totals.leaves, totals.open), (2, 1, 1));
+    bench.assert_over(Action::Pause);
+    let folder = bench.end();
+    assert_eq!(
+        calls(&folder.path().join("1")),
+        [">base", "<base", ">base", "end"]
+    );
+}
+
+/// What is lost is told in the trace that it was lost in, though its record only comes in the next one.
+#[test]
+fn each_trace_tells_its_own_losses() {
+    const CALLS: u64 = 200_000;
+    let bench = Bench::with(WhenFull::Drop);
+    let traces = ["1", "2", "3"];
+    for name in traces {
+        // The writer stands still, and there is room for some of it.
+        bench.begin(name, None, || {
+            for _ in 0..CALLS {
+                bench.record(record::enter(BASE));
+                bench.record(record::leave(BASE));
+            }
+        });
+        bench.act(Action::End);
+    }
+    let folder = bench.end();
+    for name in traces {
+        let totals = totals(&folder.path().join(name));
+        assert!(totals.lost > 0, "{totals:?}");
+        let all = totals.enters + totals.leaves + totals.lost;
+        assert_eq!(all, 2 * CALLS, "{name}: {totals:?}");
+    }
+}
+
+#[test]
+fn a_trace_behind_a_paused_one_is_paused() {
+    let bench = Bench::new();
+    bench.record(record::enter(RUN));
+    bench.act(Action::Pause);
+    bench.record(record::enter(BASE));
+    bench.rotate("1");
+    bench.record(record::leave(BASE));
+    bench.act(Action::Resume);
+    bench.record(record::enter(BASE));
+    bench.record(record::leave(BASE));
+    // A burst in a pause goes on over a rotation, and the pause with it.
+    bench.act(Action::Pause);
+    bench.act(Action::Burst(Burst::within(BurstLimit::Events(2))));
+    bench.record(record::enter(BASE));
+    bench.act(Action::Mark("in it".into()));
+    bench.rotate("2");
+    bench.record(record::leave(BASE));
+    bench.record(record::enter(BASE)); // not in the burst
+    bench.act(Action::Mark("behind it".into()));
+    let folder = bench.end();
+    let file = |name: &str| calls(&folder.path().join(name));
+    assert_eq!(file("0"), [">run", "pause", "end"]);
+    let second = [
+        ">run", ">base", "pause", "<base", "resume", ">base", "<base", "pause", "resume", ">base",
+        "in it", "end",
+    ];
+    assert_eq!(file("1"), second);
+    assert_eq!(
+        file("2"),
+        [">run", ">base", "<base", "pause", "behind it", "end"]
+    );
+}
+
+#[test]
+fn the_observer_is_told_what_becomes_of_the_trace() {
+    let bench = Bench::new();
+    bench.act(Action::Pause);
+    bench.act(Action::Resume);
+    assert_eq!(bench.fake.told(), ["switched false", "switched true"]);
+    bench.end();
+    // A file that is full, where objects are named: those that the next one mentions have to be told of again.
+    let folder = tempfile::tempdir().expect("a folder");
+    let bounded = parsed("format=binary,events=methods+monitors,maxsize=1m");
+    let output = target(folder.path().join("0.trace"));
+    let bench = Bench::writing(bounded, output, folder, WhenFull::Block);
+    while !bench.path("0-2.trace").exists() {
+        bench.record(record::enter(RUN));
+        bench.record(record::leave(RUN));
+    }
+    bench.record(record::enter(RUN));
+    let fake = Arc::clone(&bench.fake);
+    bench.end();
+    assert_eq!(fake.told()[0], "on in 0-2.trace");
+    assert!(fake.asked.load(Ordering::Relaxed) > 0);
+    // A disk that is full.
+    let folder = tempfile::tempdir().expect("a folder");
+    let full = File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("Linux has it");
+    let output = (Output::file(full, "/dev/full".into()), "/dev/full".into());
+    let bench = Bench::writing(options(), output, folder, WhenFull::Drop);
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut told = Vec::new();
+    while told.is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+        told = bench.fake.told();
+    }
+    assert_eq!(told, ["failed: the output takes no more"]);
+    bench.end();
+}

@@ -1,0 +1,71 @@
+//! The writer is held up, by a client that takes nothing for instance, and threads are to go on.
+
+use super::{Drains, Seen, calls, run_with};
+use jtrail_recorder::buffer::WhenFull;
+use jtrail_recorder::buffer::record::{self, Code};
+use jtrail_recorder::clock::{Clock, System};
+use std::collections::HashMap;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// Virtual threads begin, change carriers, make calls and end, far more than there is room for. Nobody waits, what may not be left out is
+/// there to the last record, and what is left out is counted where it is missing.
+#[test]
+fn calls_take_no_room_from_what_may_not_be_left_out() {
+    const CARRIERS: u32 = 2;
+    const THREADS: u32 = 10_000;
+    const TURNS: u32 = 3;
+    let first = |carrier: u32| 10 + carrier * THREADS;
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        let seen = run_with(
+            CARRIERS,
+            1,
+            WhenFull::Drop,
+            Drains::Afterwards,
+            move |carrier, buffer| {
+                // SAFETY: each test thread records into its own buffer.
+                let coded = |code, thread: u32| unsafe {
+                    assert!(buffer.record_coded(System::now(), code, &[thread.into()]));
+                };
+                // SAFETY: likewise.
+                let on = |thread| unsafe { buffer.switch_to(System::now(), thread) };
+                for thread in first(carrier)..first(carrier) + THREADS {
+                    on(Some(thread));
+                    coded(Code::ThreadStart, thread);
+                    for _ in 0..TURNS {
+                        calls(buffer, System::now, 2);
+                        on(None);
+                        on(Some(thread));
+                    }
+                    coded(Code::ThreadEnd, thread);
+                    on(None);
+                }
+            },
+        );
+        let _ = tell.send(seen); // nobody waits for it any more where this comes too late
+    });
+    let seen = told.recv_timeout(Duration::from_secs(60));
+    let seen = seen.expect("no thread waits for the writer");
+    let mut threads: HashMap<u32, (Vec<Code>, u64)> = HashMap::new();
+    let mut is_lost = false;
+    for (thread, _, what) in &seen {
+        let (steps, events) = threads.entry(*thread).or_default();
+        match what {
+            Seen::Enter(_) | Seen::Leave(_) => *events += 1,
+            Seen::Coded(Code::Lost, payload) => {
+                *events += record::lost_parts(*payload).0;
+                is_lost = true;
+            }
+            Seen::Coded(code, _) => steps.push(*code),
+        }
+        // Calls, or the note that they are missing, never come behind the thread's end.
+        assert!(!steps.contains(&Code::ThreadEnd) || steps.len() == 2);
+    }
+    assert!(is_lost);
+    for thread in (1..=CARRIERS).flat_map(|carrier| first(carrier)..first(carrier) + THREADS) {
+        let (steps, events) = &threads[&thread];
+        assert_eq!(*steps, [Code::ThreadStart, Code::ThreadEnd], "{thread}");
+        assert_eq!(*events, u64::from(TURNS) * 2 * 10, "{thread}");
+    }
+}

@@ -1,0 +1,350 @@
+//! How many records a second the writer makes a trail of, on one core, and whether that is what it should do.
+//!
+//! ```text
+//! cargo test --release -p jtrail-agent --lib -- --ignored --nocapture writer_speed
+//! ```
+//!
+//! From chunks to the bytes of segments, in memory: merge, translation, encoding, compression.
+
+use super::runs::Random;
+use super::*;
+use jtrail_formats::{Bounds, Format, ShortCalls};
+use jtrail_model::Duration;
+use jtrail_recorder::clock::thread_cpu;
+
+/// Chunks that are filled before the writer is let at them: some, so that they are no nearer to its core than those of a program.
+const CHUNKS: u64 = 16;
+const ROUNDS: usize = 60;
+const THREAD: u32 = 1;
+
+/// A program that calls and returns; where it would end, it goes on.
+trait Program {
+    /// The next record, without its time.
+    fn next(&mut self) -> u64;
+    /// How many methods it has.
+    fn methods(&self) -> u32;
+}
+
+/// `fib(n) = n < 2 ? n : fib(n - 1) + fib(n - 2)`, over and over.
+#[derive(Default)]
+struct Fib {
+    /// The arguments of open calls, and how many calls each has made.
+    open: Vec<(u32, u32)>,
+}
+
+impl Program for Fib {
+    fn next(&mut self) -> u64 {
+        let argument = match self.open.last_mut() {
+            None => 32,
+            Some((n, calls)) if *n < 2 || *calls == 2 => {
+                self.open.pop();
+                return record::leave(0);
+            }
+            Some((n, calls)) => {
+                *calls += 1;
+                *n - *calls
+            }
+        };
+        self.open.push((argument, 0));
+        record::enter(0)
+    }
+
+    fn methods(&self) -> u32 {
+        1
+    }
+}
+
+/// A program like the Java compiler: each method has places where it calls one method, or now and then one of a few; conditions and loops depend
+/// on data. Most calls are to small methods that call nothing.
+struct Compiler {
+    random: Random,
+    /// Methods of open calls, and how many of their places are passed.
+    open: Vec<(u32, u32)>,
+}
+
+impl Compiler {
+    const METHODS: u32 = 13_000;
+    const DEEPEST: usize = 150;
+
+    fn new() -> Self {
+        Self {
+            random: Random(88_172_645_463_325_252),
+            open: Vec::new(),
+        }
+    }
+
+    /// The same for the same numbers.
+    fn fixed(method: u32, place: u32) -> u32 {
+        let mixed =
+            (u64::from(method) << 32 | u64::from(place)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 29) as u32 ^ (mixed >> 47) as u32
+    }
+
+    /// How many places a method has where it calls others.
+    fn places(method: u32) -> u32 {
+        match Self::fixed(method, u32::MAX) % 16 {
+            0..8 => 0,
+            8..11 => 1,
+            11..13 => 2,
+            13..15 => 4,
+            _ => 9,
+        }
+    }
+
+    fn callee(&mut self, method: u32, place: u32) -> u32 {
+        let fixed = Self::fixed(method, place);
+        // Some places are virtual.
+        let other = match fixed % 8 {
+            0 => self.random.below(4),
+            _ => 0,
+        };
+        let any = Self::fixed(method, place + 100 * (1 + other));
+        // Some methods are called from everywhere.
+        match any % 4 {
+            0 => any / 4 % 64,
+            1 => any / 4 % 1_000,
+            _ => any / 4 % Self::METHODS,
+        }
+    }
+}
+
+impl Program for Compiler {
+    fn next(&mut self) -> u64 {
+        let depth = self.open.len();
+        let Some((method, passed)) = self.open.last_mut() else {
+            let method = self.random.below(Self::METHODS);
+            self.open.push((method, 0));
+            return record::enter(method);
+        };
+        let method = *method;
+        let mut place = *passed;
+        let places = match depth {
+            Self::DEEPEST.. => 0,
+            _ => Self::places(method),
+        };
+        while place < places {
+            let fixed = Self::fixed(method, place + 50);
+            // A condition that does not hold, and a loop that goes round again.
+            let (skips, again) = match fixed % 6 {
+                0 => (self.random.below(4) == 0, false),
+                1 => (false, self.random.below(3) > 0),
+                _ => (false, false),
+            };
+            let here = place;
+            place += u32::from(!again);
+            if !skips {
+                self.open[depth - 1].1 = place;
+                let callee = self.callee(method, here);
+                self.open.push((callee, 0));
+                return record::enter(callee);
+            }
+        }
+        self.open.pop();
+        record::leave(method)
+    }
+
+    fn methods(&self) -> u32 {
+        Self::METHODS
+    }
+}
+
+/// How time goes on from record to record.
+#[derive(Clone, Copy)]
+enum Stamps {
+    /// As the counter has it: so many ticks, and now and then some more or less.
+    Exact(u64),
+    /// It stands still for 50 µs, while so many ticks go by for each record.
+    Coarse(u64),
+}
+
+/// Runs a program, and the writer behind it.
+struct Run {
+    buffer: *const ThreadBuffer,
+    full: Receiver<Full>,
+    _memory: jtrail_recorder::memory::Mapping,
+    merge: Merge,
+    translator: Translator,
+    random: Random,
+    now: u64,
+    clock: u64,
+}
+
+impl Run {
+    fn new(methods: u32, min: Option<Duration>) -> Self {
+        let (empty, supply, memory) =
+            create_pool((CHUNKS + 1) * CHUNK_BYTES as u64).expect("memory");
+        let (full_sender, full) = unbounded();
+        let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
+        let buffer = ThreadBuffer::new(1, THREAD, exchange);
+        let (announcement, buffer) = BufferHandle::share(buffer);
+        let mut merge = Merge::new(empty, false);
+        merge.add_buffer(announcement);
+        let trail = Format::Trail.encoder();
+        let bounds = |min| Bounds { min, rate: None };
+        let encoder: Box<dyn Encode> = match min {
+            None => trail,
+            Some(min) => Box::new(ShortCalls::new(trail, bounds(min))),
+        };
+        let mut translator = Translator::new(encoder, timeline(), Settings::default());
+        translator.begin();
+        for class in 0..=methods / 11 {
+            translator.add_class(ClassInfo {
+                number: class,
+                name: format!("com.example.Class{class}").into(),
+                ..ClassInfo::default()
+            });
+            let method = |number| MethodInfo {
+                number,
+                name: format!("method{number}").into(),
+                descriptor: "()V".into(),
+                ..MethodInfo::default()
+            };
+            translator.add_methods(class, (class * 11..class * 11 + 11).map(method).collect());
+        }
+        Self {
+            buffer,
+            full,
+            _memory: memory,
+            merge,
+            translator,
+            random: Random(88_172_645_463_325_252),
+            now: System::now(),
+            clock: 0,
+        }
+    }
+
+    /// Fills the chunks.
+    fn record(&mut self, program: &mut dyn Program, stamps: Stamps) {
+        while self.full.len() < CHUNKS as usize {
+            let stamp = match stamps {
+                Stamps::Exact(ticks) => {
+                    self.now += match self.random.below(16) {
+                        0 => ticks * u64::from(self.random.below(3)),
+                        1 => ticks + u64::from(self.random.below(2)),
+                        _ => ticks,
+                    };
+                    self.now
+                }
+                Stamps::Coarse(ticks) => {
+                    self.now += ticks;
+                    if self.now > self.clock + 50_000 {
+                        self.clock = self.now;
+                    }
+                    self.clock
+                }
+            };
+            let low = program.next();
+            // SAFETY: the buffer is this thread's, and there until the end of `Run`.
+            assert!(unsafe {
+                (*self.buffer).try_record(stamp, low) || (*self.buffer).record(stamp, low)
+            });
+        }
+    }
+
+    /// Lets the writer at the chunks: events, bytes, and nanoseconds.
+    fn write(&mut self) -> (u64, u64, u64) {
+        let before = self.translator.told();
+        let start = thread_cpu();
+        let mut bytes = 0;
+        for full in self.full.try_iter() {
+            self.merge.add_full(&full);
+            self.merge
+                .run(u64::MAX, 0, &mut self.translator, usize::MAX);
+            bytes += self.translator.out.len() as u64;
+            self.translator.out.clear();
+        }
+        let time = thread_cpu() - start;
+        (self.translator.told() - before, bytes, time)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // SAFETY: this is the last use by its thread.
+        unsafe { ThreadBuffer::finish(self.buffer) };
+        for full in self.full.try_iter() {
+            self.merge.add_full(&full);
+        }
+        self.merge.discard();
+    }
+}
+
+fn timeline() -> Timeline {
+    let first = Reading::take(System::now);
+    clock::timeline(first, System::now)
+}
+
+/// See the head of this file.
+#[test]
+#[ignore = "a measurement"]
+fn writer_speed() {
+    println!(
+        "{:24} {:>9} {:>9} {:>9} {:>9}",
+        "", "best M/s", "median", "B/event", "aim M/s"
+    );
+    type Row<'r> = (&'r str, Stamps, Option<Duration>, f64, Box<dyn Program>);
+    let short = Some(Duration(100_000));
+    let rows: [Row<'_>; 6] = [
+        (
+            "fib, exact stamps",
+            Stamps::Exact(10),
+            None,
+            85.0,
+            Box::<Fib>::default(),
+        ),
+        (
+            "fib, coarse stamps",
+            Stamps::Coarse(1),
+            None,
+            170.0,
+            Box::<Fib>::default(),
+        ),
+        (
+            "compiler, exact stamps",
+            Stamps::Exact(16),
+            None,
+            83.0,
+            Box::new(Compiler::new()),
+        ),
+        (
+            "compiler, coarse stamps",
+            Stamps::Coarse(4),
+            None,
+            83.0,
+            Box::new(Compiler::new()),
+        ),
+        (
+            "fib, min=100us",
+            Stamps::Exact(10),
+            short,
+            60.0,
+            Box::<Fib>::default(),
+        ),
+        (
+            "compiler, min=100us",
+            Stamps::Exact(16),
+            short,
+            45.0,
+            Box::new(Compiler::new()),
+        ),
+    ];
+    for (name, stamps, min, aim, mut program) in rows {
+        let mut run = Run::new(program.methods(), min);
+        let mut rounds = Vec::new();
+        let (mut events, mut bytes) = (0, 0);
+        for _ in 0..ROUNDS {
+            run.record(&mut *program, stamps);
+            let (some, written, time) = run.write();
+            events += some;
+            bytes += written;
+            rounds.push(some as f64 / time as f64 * 1e3);
+        }
+        rounds.sort_by(f64::total_cmp);
+        let (best, median) = (rounds[ROUNDS - 1], rounds[ROUNDS / 2]);
+        let result = if best >= aim { "PASS" } else { "FAIL" };
+        println!(
+            "{name:24} {best:>9.1} {median:>9.1} {:>9.3} {aim:>9.0}  {result}",
+            bytes as f64 / events as f64
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! What is told goes to the encoder, and what is encoded to the output.
+
+use crate::windows::Windows;
+use crate::{Burst, Setup, format};
+use jtrail_options::Overflow;
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::log;
+use jtrail_records::Translator;
+use jtrail_records::read::{Run, Sink};
+use std::sync::Arc;
+
+/// Bytes of output that are collected before they are written.
+const OUTPUT_BYTES: usize = 1 << 20;
+
+/// Writes what is encoded. When that fails, says so once, and gives the output up.
+pub(super) fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut bool) {
+    if let Some(output) = &mut setup.target.output
+        && !bytes.is_empty()
+        && let Err(error) = output.write(bytes, format::reads_cut(setup.options.format))
+    {
+        if output.is_stream() {
+            // The channel tells; the trace is over, and another one may follow.
+            setup.target.output = None;
+            bytes.clear();
+            return;
+        }
+        if setup.options.overflow == Overflow::Ring {
+            // What was to be saved is lost, and what comes is not.
+            (setup.target.output, setup.target.unsaved) = (None, Some(error));
+            bytes.clear();
+            return;
+        }
+        let rest = match setup.commits {
+            Some(_) => "; jtrail recover gives what was recorded by now",
+            None => "",
+        };
+        log::say(&format!(
+            "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read{rest}",
+            setup.target.name
+        ));
+        setup.target.output = None;
+        *has_failed = true;
+    }
+    bytes.clear();
+}
+
+/// Writes what the trace would be if it ended now, into a file of its own.
+fn snapshot(translator: &mut Translator, setup: &Setup, ticks: u64) {
+    let Some(output) = &setup.target.output else {
+        return;
+    };
+    let Some((number, document)) = translator.snapshot(ticks) else {
+        return;
+    };
+    match output.write_beside(number, &document) {
+        Ok(path) => log::say(&format!("snapshot {number} is in {}", path.display())),
+        Err(error) => log::say(&format!("no snapshot {number}: {error}")),
+    }
+}
+
+/// A burst has begun by itself: on a thread, or by the clock.
+pub(super) fn triggered(
+    setup: &Setup,
+    translator: &mut Translator,
+    windows: &mut Windows,
+    is_over: bool,
+    at: u64,
+    number: usize,
+    thread: Option<u32>,
+) {
+    let Some((burst, lasting)) = setup.bursts.as_ref().and_then(|all| all.burst(number)) else {
+        return;
+    };
+    if is_over {
+        return; // there is no trace for it any more
+    }
+    if translator.resume_at(at) {
+        setup.observer.burst(true);
+    }
+    translator.burst(at, thread, &burst.to_string());
+    let told = translator.told();
+    let observer = Arc::clone(&setup.observer);
+    let burst = Burst {
+        limit: burst.limit,
+        ends_trace: false,
+        over: Box::new(move |_| {
+            drop(lasting);
+            observer.burst(false);
+        }),
+    };
+    let timeline = translator.timeline();
+    windows.open(at, told, burst, |time| timeline.ticks_in(time));
+}
+
+/// The translator, which writes its output whenever there is much of it.
+pub(super) struct Flushing<'a> {
+    pub(super) translator: &'a mut Translator,
+    pub(super) setup: &'a mut Setup,
+    pub(super) has_failed: &'a mut bool,
+    pub(super) windows: &'a mut Windows,
+    /// It is recorded without a burst.
+    pub(super) goes_on: bool,
+    /// Bursts that are over, and when the last one was.
+    pub(super) ended: Vec<Burst>,
+    pub(super) ended_at: u64,
+    /// With how many bytes the file is full, and what is left of it then that it is not worth to go on for; where it is bounded.
+    pub(super) bound: Option<(u64, u64)>,
+    pub(super) is_full: bool,
+    /// Records that were read.
+    pub(super) read: u64,
+}
+
+impl Flushing<'_> {
+    /// Behind the last event of a burst, collection pauses.
+    #[inline(always)]
+    fn count(&mut self, time: u64) {
+        if let Some(target) = self.windows.target() {
+            self.count_to(target, time);
+        }
+    }
+
+    #[inline(never)]
+    fn count_to(&mut self, target: u64, time: u64) {
+        let told = self.translator.told();
+        if told < target {
+            return;
+        }
+        self.ended.extend(self.windows.reached(told));
+        self.ended_at = time;
+        if self.ended.iter().any(|burst| burst.ends_trace) {
+            self.translator.cut_at(time);
+        } else if self.windows.is_empty() && !self.goes_on {
+            self.translator.pause_at(time);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn check(&mut self) {
+        if self.translator.out.len() >= OUTPUT_BYTES {
+            write(self.setup, &mut self.translator.out, self.has_failed);
+        }
+        if self.bound.is_some() {
+            self.check_size();
+        }
+    }
+
+    #[inline(never)]
+    fn check_size(&mut self) {
+        let (Some((full_at, slack)), Some(output)) = (self.bound, &self.setup.target.output) else {
+            return;
+        };
+        let translator = &mut *self.translator;
+        let size = |translator: &Translator| output.written() + translator.out.len() as u64;
+        let with_waiting = size(translator) + translator.waiting() as u64;
+        if with_waiting < full_at || !translator.can_be_followed() {
+            return;
+        }
+        translator.flush(); // what waits may take much less than it says
+        self.is_full = size(translator) + slack >= full_at;
+    }
+}
+
+impl Sink for Flushing<'_> {
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    #[inline]
+    fn run(&mut self, thread: u32, run: Run<'_>) -> usize {
+        if self.windows.target().is_some() {
+            return 0; // behind each of them, a burst may be over
+        }
+        let taken = self.translator.run(thread, run);
+        self.read += taken as u64;
+        self.check();
+        taken
+    }
+
+    fn enter(&mut self, thread: u32, time: u64, method: u32) {
+        self.translator.enter(thread, time, method);
+        self.read += 1;
+        self.count(time);
+        self.check();
+    }
+
+    fn leave(&mut self, thread: u32, time: u64, method: u32) {
+        self.translator.leave(thread, time, method);
+        self.read += 1;
+        self.count(time);
+        self.check();
+    }
+
+    fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
+        self.translator.coded(thread, time, code, payload);
+        self.read += 1;
+        match code {
+            Code::Snapshot => snapshot(self.translator, self.setup, time),
+            Code::Burst => {
+                let is_over = self.setup.target.output.is_none();
+                let number = payload[0] as usize;
+                let (translator, windows) = (&mut *self.translator, &mut *self.windows);
+                triggered(
+                    self.setup,
+                    translator,
+                    windows,
+                    is_over,
+                    time,
+                    number,
+                    Some(thread),
+                );
+            }
+            _ => self.count(time),
+        }
+        self.check();
+    }
+}

@@ -1,0 +1,111 @@
+//! A file is full: the trace goes on in another one.
+
+use super::Work;
+use crate::{Action, NextTrace, Output, Progress};
+
+use crossbeam_channel::bounded;
+use jtrail_recorder::log;
+use jtrail_records::OpenCalls;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Work {
+    /// With how many bytes the file is full, and with how much less it is as good as full.
+    pub(super) fn bound(&self) -> Option<(u64, u64)> {
+        let files = self.files.as_ref().filter(|files| !files.is_ending)?;
+        let options = &self.setup.options;
+        // All that waits in the buffers is still to come.
+        let later = match options.events.name_objects() {
+            true => options.buffer_bytes,
+            false => 0,
+        };
+        Some((files.full_at(later), files.slack()))
+    }
+
+    /// Writes what opens a file, and notes how much that is.
+    pub(super) fn note_opening(&mut self) {
+        if let (Some(_), Some(trace)) = (&self.files, &mut self.trace) {
+            trace.translator.flush();
+            self.flush();
+        }
+        if let (Some(files), Some(output)) = (&mut self.files, &self.setup.target.output) {
+            files.has_begun(output.written());
+        }
+    }
+
+    /// The file is full; it is merged up to the tick `limit` at most.
+    pub(super) fn end_file(&mut self, limit: u64) {
+        if !self.setup.options.events.name_objects() {
+            match self.merge.next() {
+                Some(at) => self.follow(at),
+                None if limit == u64::MAX => {} // nothing is left for another one
+                None => self.follow(self.setup.now().min(limit)),
+            }
+            return;
+        }
+        // What the next file mentions of objects that are there, the program has to tell of again; what it has recorded by now, it told for this one.
+        self.setup.program.tell_objects_again();
+        if let Some(files) = &mut self.files {
+            files.is_ending = true;
+        }
+        let (done, _) = bounded(1);
+        let at = self.setup.now();
+        self.actions.push_back((at, Action::Follow, done));
+    }
+
+    /// The trace goes on in another file from the tick `at` on.
+    pub(super) fn follow(&mut self, at: u64) {
+        let Some(files) = &mut self.files else { return };
+        let (path, output) = files.next(&self.setup.names);
+        let output = match output {
+            Ok(output) => output,
+            Err(error) => {
+                log::say(&format!(
+                    "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read",
+                    path.display()
+                ));
+                self.setup.target.output = None;
+                self.has_failed = true;
+                return;
+            }
+        };
+        let mut options = (*self.setup.options).clone();
+        if let Some(filter) = self.setup.program.filter() {
+            options.filter = filter;
+        }
+        let due = self
+            .trace
+            .as_mut()
+            .map(|trace| std::mem::take(&mut trace.due));
+        self.end_trace_in_file(at);
+        let target = path.display().to_string();
+        let progress = *self.progress.lock();
+        let observer = &self.setup.observer;
+        observer.file_full(progress, &target, output.file_id());
+        let next = NextTrace {
+            options: Arc::new(options),
+            output,
+            target,
+        };
+        self.open(at, next, OpenCalls::Enter);
+        if let (Some(trace), Some(due)) = (&mut self.trace, due) {
+            trace.due = due; // bursts that are due once have been, or will be in this file
+        }
+    }
+
+    /// Ends a trace that goes on in another file.
+    pub(super) fn end_trace_in_file(&mut self, at: u64) {
+        let path = self
+            .setup
+            .target
+            .output
+            .as_ref()
+            .and_then(Output::path)
+            .map(Path::to_owned);
+        self.end_trace(at, self.files.is_some());
+        if let (Some(files), Some(path)) = (&mut self.files, path) {
+            let Progress { totals, bytes, .. } = *self.progress.lock();
+            files.complete(&self.setup.names, path, bytes, totals.events());
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! What the writer's thread does.
+
+mod actions;
+mod committing;
+mod flushing;
+mod following;
+mod ring;
+mod trace;
+mod traces;
+
+use crate::files::Files;
+use crate::merge::Merge;
+use crate::windows::Windows;
+use crate::writer::Command;
+use crate::{Acted, Action, Newest, Progress, Setup};
+use crossbeam_channel::{Receiver, Sender, select};
+use flushing::{Flushing, write};
+use jtrail_formats::trail;
+use jtrail_options::OutputFormat;
+use jtrail_recorder::announce::Message;
+use jtrail_recorder::buffer::Full;
+use jtrail_recorder::clock;
+use jtrail_records::Announcement;
+use parking_lot::Mutex;
+use ring::Ring;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trace::Trace;
+
+/// How long published records may wait when no chunk is full.
+const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a pass waits for a thread that hands a chunk over. The chunk's arrival wakes us before the thread is through with that, and it may
+/// have nothing more to send: it may wait for us.
+const HAND_OVER: Duration = Duration::from_micros(100);
+/// The same for the last pass: a thread hands a chunk over at once, unless it is kept from running.
+const LAST_HAND_OVER: Duration = Duration::from_secs(1);
+/// When the next pass comes, where a thread took longer.
+const HAND_OVER_INTERVAL: Duration = Duration::from_millis(1);
+/// How long records are waited for that happened before something that is to be done.
+const ACTION_INTERVAL: Duration = Duration::from_millis(5);
+
+/// How far calls may stand in a trail before what other threads did earlier. Threads that run at the same time call some ten times in a microsecond; to
+/// change from one to another for each call would take the writer several times as long as the calls themselves.
+const AHEAD: Duration = Duration::from_nanos(trail::CALLS_AHEAD.0.unsigned_abs());
+
+pub(super) struct Work {
+    setup: Setup,
+    merge: Merge,
+    /// There is one from the moment that the JVM is live, while the output takes what we write. Between two traces it goes on, and
+    /// writes nothing.
+    trace: Option<Trace>,
+    /// Announcements that came before there was a trace.
+    waiting: Vec<Announcement>,
+    /// What is to be done, at which tick, and whom to tell.
+    actions: VecDeque<(u64, Action, Sender<Acted>)>,
+    windows: Windows,
+    /// Up to which tick all is written.
+    written: u64,
+    /// How many announcements were taken.
+    announced: u64,
+    /// Where the buffers keep the newest events.
+    ring: Option<Ring>,
+    /// Where the trace is bounded in size.
+    files: Option<Files>,
+    /// It is recorded without a burst.
+    goes_on: bool,
+    /// The output did not take what we wrote.
+    has_failed: bool,
+    progress: Arc<Mutex<Progress>>,
+}
+
+/// How far a merge has come.
+enum Merged {
+    All,
+    /// What is held is to be committed before it goes on.
+    ToCommit,
+    FileFull,
+}
+
+impl Work {
+    pub(super) fn new(setup: Setup, progress: Arc<Mutex<Progress>>) -> Self {
+        let merge = Merge::new(setup.input.empty.clone(), setup.commits.is_some());
+        Self {
+            ring: Ring::of(&setup.options),
+            setup,
+            merge,
+            trace: None,
+            waiting: Vec::new(),
+            actions: VecDeque::new(),
+            windows: Windows::default(),
+            written: 0,
+            announced: 0,
+            files: None,
+            goes_on: true,
+            has_failed: false,
+            progress,
+        }
+    }
+
+    pub(super) fn run(mut self, commands: &Receiver<Command>) {
+        let mut full = Vec::new();
+        let mut is_complete = true;
+        loop {
+            let interval = match self.actions.is_empty() {
+                true => DRAIN_INTERVAL,
+                false => ACTION_INTERVAL,
+            };
+            let interval = interval.min(self.begin_bursts());
+            let interval = match is_complete {
+                true => interval,
+                false => interval.min(HAND_OVER_INTERVAL),
+            };
+            select! {
+                recv(commands) -> command => if self.take(command.unwrap_or(Command::Stop)) {
+                    break;
+                },
+                recv(self.setup.input.woken) -> _ => {}
+                default(interval) => {}
+            }
+            // All that is there, so that what happens behind an action's tick is not written before it is known.
+            if commands.try_iter().any(|command| self.take(command)) {
+                break;
+            }
+            is_complete = self.pass(&mut full, false);
+            if self.has_failed {
+                let progress = *self.progress.lock();
+                let observer = &self.setup.observer;
+                observer.failed(progress, "the output takes no more");
+                if let Some(commits) = &self.setup.commits {
+                    commits.leave();
+                }
+                break; // without us, no chunk is supplied, and recording ends
+            }
+        }
+        self.pass(&mut full, true);
+        self.end();
+    }
+
+    /// Takes a command in; whether it is the last.
+    fn take(&mut self, command: Command) -> bool {
+        match command {
+            Command::Open(answer) => _ = answer.send(self.open_first()), // who asked waits for it
+            Command::Live(started) => self.begin(started),
+            Command::At(at, action, done) => self.actions.push_back((at, action, done)),
+            Command::Stop => return true,
+        }
+        false
+    }
+
+    /// Reads what there is to read; whether that is all, and no thread was in the middle of handing a chunk over. The last pass leaves nothing.
+    fn pass(&mut self, full: &mut Vec<Full>, last: bool) -> bool {
+        // In this order: all that a thread stored before the first moment is published by the third, also by threads
+        // that had no buffer before; and all that it published before is in the chunks that are in the channel by
+        // the fourth.
+        let before = self.setup.now();
+        // What has arrived is not on its way any more: else a pass that the end of a thread brings about would come to nothing, and with
+        // threads that end all the time, each would.
+        full.extend(self.setup.input.full.try_iter());
+        self.take_announcements();
+        for message in full.drain(..) {
+            self.merge.add_full(&message);
+        }
+        let until = Instant::now() + if last { LAST_HAND_OVER } else { HAND_OVER };
+        let mut published = self.merge.published();
+        while published.is_none() && Instant::now() < until {
+            std::thread::yield_now();
+            full.extend(self.setup.input.full.try_iter());
+            published = self.merge.published();
+        }
+        full.extend(self.setup.input.full.try_iter());
+        self.take_announcements();
+        for message in full.drain(..) {
+            self.merge.add_full(&message);
+        }
+        let Some(trace) = &mut self.trace else {
+            if !self.setup.may_write() {
+                self.merge.discard();
+            }
+            return published.is_some();
+        };
+        match published {
+            Some(published) => self.merge.add_published(published),
+            None if last => {}
+            None => return false,
+        }
+        let window = match last || self.merge.is_short_of_chunks() {
+            true => 0,
+            false => trace.window,
+        };
+        let limit = if last {
+            u64::MAX
+        } else {
+            before.saturating_sub(window)
+        };
+        loop {
+            let action = self.actions.front().map(|(at, ..)| *at);
+            let until = self.windows.until();
+            match (action, until) {
+                // The last pass has no limit, but does not end what would have gone on.
+                (_, Some(until))
+                    if until <= limit.min(before) && action.is_none_or(|at| until <= at) =>
+                {
+                    self.merge_until(until);
+                    let ended = self.windows.passed(until);
+                    self.have_ended(ended, until);
+                }
+                // It may have been late.
+                (Some(at), _) if at <= limit => self.next_action(at.max(self.written)),
+                _ => break,
+            }
+        }
+        match (&self.ring, last) {
+            (None, _) => self.merge_until(limit),
+            (Some(_), false) => self.make_room(limit),
+            (Some(_), true) => self.save_last(),
+        }
+        if let Some(trace) = &mut self.trace
+            && !last
+            && !trace.is_over
+        {
+            trace.now_and_then(&self.setup);
+        }
+        self.flush();
+        if self.merge.is_to_let_go() {
+            self.commit();
+        }
+        if let Some(trace) = &mut self.trace
+            && self.setup.target.output.is_none()
+            && !std::mem::replace(&mut trace.is_over, true)
+        {
+            // The client is gone.
+            trace.translator.go_silent();
+        }
+        self.note_progress();
+        true
+    }
+
+    /// Lets others see how far the trace has come.
+    fn note_progress(&self) {
+        let mut progress = self.progress.lock();
+        progress.cpu = clock::thread_cpu();
+        if let Some(trace) = &self.trace
+            && let Some(output) = &self.setup.target.output
+        {
+            progress.totals = trace.translator.totals_so_far();
+            // What threads have lost since their last records has none yet.
+            let unwritten = self.merge.unwritten();
+            progress.totals.lost += unwritten.iter().map(|(_, events)| events).sum::<u64>();
+            progress.bytes = output.written();
+        }
+        if let (Some(ring), Some(trace)) = (&self.ring, &self.trace) {
+            let ticks = self.setup.now().saturating_sub(self.written);
+            let span = trace.timeline.time_of(ticks);
+            progress.newest = Some(Newest {
+                span,
+                ..ring.newest
+            });
+        }
+    }
+
+    /// Writes what happened up to that tick.
+    fn merge_until(&mut self, limit: u64) {
+        if limit != u64::MAX {
+            self.written = limit;
+        }
+        while !self.has_failed {
+            match self.merge_some(limit, usize::MAX) {
+                Merged::All => break,
+                Merged::ToCommit => self.commit(),
+                Merged::FileFull => self.end_file(limit),
+            }
+        }
+    }
+
+    /// As [`Self::merge_until`], as far as it goes without something else, or until so many chunks are read.
+    fn merge_some(&mut self, limit: u64, chunks: usize) -> Merged {
+        let bound = self.bound();
+        let Some(trace) = &mut self.trace else {
+            return Merged::All;
+        };
+        // Where a burst ends behind a number of events, these are the first ones.
+        let ahead = match (self.setup.options.format, self.windows.target()) {
+            (OutputFormat::Trail, None) => trace.timeline.ticks_in(AHEAD),
+            _ => 0,
+        };
+        let mut sink = Flushing {
+            translator: &mut trace.translator,
+            setup: &mut self.setup,
+            has_failed: &mut self.has_failed,
+            windows: &mut self.windows,
+            goes_on: self.goes_on,
+            ended: Vec::new(),
+            ended_at: 0,
+            bound,
+            is_full: false,
+            read: 0,
+        };
+        let is_whole = loop {
+            let told = trace.compilations.first().filter(|time| *time <= limit);
+            let until = told.unwrap_or(limit);
+            if !self.merge.run(until, ahead, &mut sink, chunks) {
+                break false;
+            }
+            let Some(told) = told.and_then(|_| trace.compilations.take()) else {
+                break true;
+            };
+            sink.translator.compilation(told);
+            sink.check();
+        };
+        let (ended, at, is_full) = (sink.ended, sink.ended_at, sink.is_full);
+        if let Some(ring) = &mut self.ring {
+            ring.newest.read += sink.read;
+        }
+        self.have_ended(ended, at);
+        match is_whole {
+            _ if is_full => Merged::FileFull,
+            true => Merged::All,
+            false => Merged::ToCommit,
+        }
+    }
+
+    fn take_announcements(&mut self) {
+        for message in self.setup.input.announcements.try_iter() {
+            let told = match message {
+                Message::Buffer(buffer) => {
+                    self.merge.add_buffer(buffer);
+                    continue;
+                }
+                Message::Told(told) => told,
+            };
+            self.announced += 1;
+            match &mut self.trace {
+                Some(trace) => trace.announce(told),
+                None if self.setup.may_write() && !self.has_failed => self.waiting.push(told),
+                None => {}
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            write(
+                &mut self.setup,
+                &mut trace.translator.out,
+                &mut self.has_failed,
+            );
+            if self.has_failed {
+                self.trace = None;
+            }
+        }
+    }
+}

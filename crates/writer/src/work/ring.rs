@@ -1,0 +1,264 @@
+//! The buffers keep the newest events (`overflow=ring`). There is no trace; the oldest records are read where room is needed, and only what is open
+//! is kept of them. When something happens, what is there becomes a trace, which begins with the calls that are open then.
+
+use super::{Merged, Work};
+use crate::output::numbered;
+use crate::preamble::{self, Identity};
+use crate::{Newest, NextTrace, SaveReason, Saved, Setup, hostname};
+
+use jtrail_formats::Format;
+use jtrail_model::{Event, Timestamp};
+use jtrail_options::{Options, Overflow, SaveMoments, Target};
+use jtrail_recorder::log;
+use jtrail_records::OpenCalls;
+use jtrail_records::spool::folder_of;
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// What happens by itself may happen again and again: so long behind the last one, it is passed over.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// See the module.
+pub(super) struct Ring {
+    /// When it made a trace last.
+    last: Option<Instant>,
+    /// A trace has the name that the options give.
+    has_first: bool,
+    pub(super) newest: Newest,
+    /// What opens a trace of which nothing is written.
+    opening: Vec<Event<'static>>,
+    pub(super) identity: Identity,
+    /// When the program began to tell of objects again that it mentions from then on; the first one is of before the oldest record, and so is the second one, if
+    /// there was time for it.
+    told_again: VecDeque<u64>,
+}
+
+impl Ring {
+    /// Where the options ask for one.
+    pub(super) fn of(options: &Options) -> Option<Self> {
+        (options.overflow == Overflow::Ring).then(|| Self {
+            last: None,
+            has_first: false,
+            newest: Newest::default(),
+            opening: Vec::new(),
+            identity: Identity::default(),
+            told_again: VecDeque::new(),
+        })
+    }
+
+    /// The JVM is ready: what opens a trace is known.
+    pub(super) fn begin(&mut self, setup: &Setup, loaded: Timestamp, started: Timestamp) {
+        let all = &mut self.opening;
+        let keep = |event: &Event<'_>| all.push(event.clone().into_static());
+        self.identity = preamble::opening(&setup.options, setup.clocks.cost, loaded, started, keep);
+    }
+
+    /// What opens a trace that begins at that time, as a trail.
+    pub(super) fn opening(&mut self, begin: Timestamp) -> Vec<u8> {
+        let mut encoder = Format::Trail.encoder();
+        let mut out = Vec::new();
+        encoder.begin(&mut out);
+        for event in &mut self.opening {
+            if let Event::TraceStart(start) = event {
+                start.time = begin;
+            }
+            encoder.event(event, &mut out);
+        }
+        encoder.flush(&mut out);
+        out
+    }
+}
+
+impl Work {
+    /// Reads the oldest records, up to the tick `limit` at most, where few chunks are empty.
+    pub(super) fn make_room(&mut self, limit: u64) {
+        let some = self.merge.some_chunks();
+        while self.merge.is_short_of_chunks() && !self.has_failed {
+            let merged = self.merge_some(limit, some);
+            self.have_passed(limit);
+            if matches!(merged, Merged::All) {
+                break; // threads have the others
+            }
+        }
+    }
+
+    /// Some of the records up to the tick `limit` are passed, and given up.
+    fn have_passed(&mut self, limit: u64) {
+        let next = self.merge.next();
+        self.written = next.map_or(limit, |next| next.min(limit));
+        if self.setup.options.events.name_objects() {
+            self.have_objects_told_again();
+        }
+        self.commit();
+    }
+
+    /// What a trace mentions that begins with the oldest record, may have been told of before. So that not all objects ever need to be kept, the program tells of them again
+    /// and again. A thread may be about to mention one that it had told of; in time it has done so, and what was told is kept for that long.
+    fn have_objects_told_again(&mut self) {
+        let (Some(ring), Some(trace)) = (&mut self.ring, &mut self.trace) else {
+            return;
+        };
+        let mut is_behind = false;
+        while ring
+            .told_again
+            .get(1)
+            .is_some_and(|second| *second <= self.written)
+        {
+            ring.told_again.pop_front();
+            is_behind = true;
+        }
+        if let Some(first) = ring.told_again.front().filter(|_| is_behind) {
+            trace.translator.forget_objects_before(*first);
+        }
+        let before = self.setup.now();
+        if self.setup.program.tell_objects_again() {
+            ring.told_again.push_back(before);
+        }
+    }
+
+    /// What the options call the first trace that is made of the newest events, or its name where another process has that.
+    pub(super) fn first_of_ring(&self) -> Option<PathBuf> {
+        self.ring.as_ref()?;
+        let file = &self.setup.options.file;
+        match file.expand(std::process::id(), SystemTime::now(), &hostname()) {
+            Target::Path(path) => Some(self.setup.names.instead_of(&path)),
+            Target::Stdout => None,
+        }
+    }
+
+    /// Where the process is killed from now on, the newest events are those of the next trace.
+    fn go_on_to_next(&mut self, first: &Path) {
+        let next = match &self.ring {
+            Some(ring) if !ring.has_first => first.to_owned(),
+            _ => next_of(first),
+        };
+        self.go_to(&next);
+    }
+
+    /// The program ends.
+    pub(super) fn save_last(&mut self) {
+        if self.setup.options.saves_at(SaveMoments::EXIT) {
+            self.save(u64::MAX, SaveReason::Moment(SaveMoments::EXIT));
+        }
+    }
+
+    /// Writes what was recorded up to the tick `at` and is still there, and says so.
+    pub(super) fn save(&mut self, at: u64, reason: SaveReason) {
+        let last = self.ring.as_ref().and_then(|ring| ring.last);
+        let is_soon = last.is_some_and(|last| last.elapsed() < PAUSE);
+        if is_soon && reason == SaveReason::Moment(SaveMoments::OUT_OF_MEMORY) {
+            return;
+        }
+        let (reason, trigger) = match reason {
+            SaveReason::Moment(moment) => (moment.to_string(), None),
+            SaveReason::Trigger(number, thread) => {
+                let bursts = self.setup.bursts.as_ref();
+                let trigger = bursts.map_or_else(String::new, |all| all.trigger(number));
+                (trigger.clone(), Some((trigger, thread)))
+            }
+        };
+        match self.save_to(at, None, trigger) {
+            Ok(saved) => {
+                let (span, events) = (saved.span.as_secs_f64(), saved.progress.totals.events());
+                let path = saved.path.display();
+                log::say(&format!(
+                    "the last {span:.3} s, {events} events, are in {path} ({reason})"
+                ));
+                self.setup.observer.saved(&reason, &saved);
+            }
+            Err(problem) => log::say(&format!(
+                "{problem}; the program goes on, and so does recording"
+            )),
+        }
+    }
+
+    /// Writes what was recorded up to the tick `at` and is still there, to a file of that name, or of the next one. The trace tells what triggered it, and on
+    /// which thread.
+    ///
+    /// # Errors
+    /// A sentence that says why there is no such trace.
+    pub(super) fn save_to(
+        &mut self,
+        at: u64,
+        file: Option<PathBuf>,
+        trigger: Option<(String, Option<u32>)>,
+    ) -> Result<Saved, String> {
+        let first = self.first_of_ring();
+        let (Some(ring), Some(trace)) = (&mut self.ring, &self.trace) else {
+            return Err("there is nothing to save".into());
+        };
+        let names = &self.setup.names;
+        let timeline = trace.timeline;
+        let begin = self.setup.now().min(at);
+        let begin = self.merge.next().unwrap_or(begin).min(begin);
+        let mut options = (*self.setup.options).clone();
+        let Some(first) = first else {
+            return Err("the standard output is the program's".into()); // options don't let it be
+        };
+        if let Some(filter) = self.setup.program.filter() {
+            options.filter = filter;
+        }
+        // The first one takes the place of a file of its name, as any trace does.
+        let named = file.or_else(|| (!ring.has_first).then(|| first.clone()));
+        let (path, output) = match named {
+            Some(path) => {
+                let output = names.open(&path);
+                (path, output)
+            }
+            None => names.create_numbered(&first, &mut 1),
+        };
+        let output =
+            output.map_err(|error| format!("cannot save to {}: {error}", path.display()))?;
+        ring.has_first |= path == first;
+        // Another process may have had that name.
+        let path = output.path().map_or(path, Path::to_owned);
+        ring.last = Some(Instant::now());
+        let next = NextTrace {
+            options: Arc::new(options),
+            output,
+            target: path.display().to_string(),
+        };
+        self.open(begin, next, OpenCalls::Enter);
+        self.merge_until(at);
+        if let (Some((trigger, thread)), Some(trace)) = (trigger, &mut self.trace) {
+            trace.translator.burst(at, thread, &trigger);
+        }
+        let end = self.setup.now().min(at);
+        self.close(end);
+        self.go_on_to_next(&first);
+        if let Some(error) = self.setup.target.unsaved.take() {
+            let path = path.display();
+            return Err(format!(
+                "cannot write {path}: {error}; what is not in it of the newest events is lost"
+            ));
+        }
+        let progress = *self.progress.lock();
+        if let Some(ring) = &mut self.ring {
+            ring.newest.bytes += progress.bytes;
+        }
+        Ok(Saved {
+            path,
+            span: timeline.time_of(end - begin),
+            progress,
+        })
+    }
+}
+
+/// The name that the next trace will get, if nobody else takes it.
+fn next_of(first: &Path) -> PathBuf {
+    let is_taken = |path: &PathBuf| {
+        let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+        is_there(path) || is_there(&folder_of(path))
+    };
+    let mut number = 2;
+    loop {
+        let path = numbered(first, number);
+        if !is_taken(&path) {
+            return path;
+        }
+        number += 1;
+    }
+}

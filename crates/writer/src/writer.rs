@@ -1,0 +1,119 @@
+//! The agent's end of the writer.
+
+use crate::work::Work;
+use crate::{Acted, Action, Names, Progress, Setup};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use jtrail_recorder::bursts::Bursts;
+use jtrail_recorder::guard;
+use jtrail_recorder::threads::without_signals;
+use jtrail_records::ownership::FileId;
+use parking_lot::Mutex;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+/// The agent's end of the writer.
+pub struct Writer {
+    commands: Sender<Command>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Known from [`Self::open`] on.
+    begun: OnceLock<Result<Begun, String>>,
+    /// Which files may be written.
+    pub names: Arc<Names>,
+    /// Where bursts begin by themselves.
+    pub bursts: Option<Arc<Bursts>>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+/// The first trace, which begins when the JVM runs the program.
+pub struct Begun {
+    /// Where it goes.
+    pub target: String,
+    /// Which file that is, if it is a regular one.
+    pub file: Option<FileId>,
+}
+
+pub(crate) enum Command {
+    /// The answer comes when the first trace has its file, or is why it has none.
+    Open(Sender<Result<Begun, String>>),
+    /// With the tick at which recording began.
+    Live(u64),
+    /// Something to do when all is written that happened before this tick; and whom to tell then.
+    At(u64, Action, Sender<Acted>),
+    Stop,
+}
+
+impl Writer {
+    /// Starts the thread. It only collects until [`Self::live`].
+    ///
+    /// # Errors
+    /// When the system has no thread for it.
+    pub fn start(setup: Setup) -> io::Result<Self> {
+        let (commands, receiver) = unbounded();
+        let progress = Arc::<Mutex<Progress>>::default();
+        let (bursts, names) = (setup.bursts.clone(), Arc::clone(&setup.names));
+        let work = Work::new(setup, Arc::clone(&progress));
+        let thread = without_signals(|| {
+            std::thread::Builder::new()
+                .name("jtrail writer".into())
+                .spawn(move || guard::run("the writer", || work.run(&receiver)))
+        })?;
+        Ok(Self {
+            commands,
+            thread: Mutex::new(Some(thread)),
+            begun: OnceLock::new(),
+            names,
+            bursts,
+            progress,
+        })
+    }
+
+    /// The JVM runs the program: has the file of the first trace opened, and waits for that. Only the first call does something.
+    ///
+    /// # Errors
+    /// When the file can't be written, as a sentence. The writer ends then.
+    pub fn open(&self) -> Result<(), String> {
+        let begun = self.begun.get_or_init(|| {
+            let (answer, answered) = bounded(1);
+            let _ = self.commands.send(Command::Open(answer));
+            let gone = |_| Err("the writer has ended".to_owned());
+            answered.recv().unwrap_or_else(gone)
+        });
+        begun.as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    /// The JVM is ready; recording began at the tick `started`.
+    pub fn live(&self, started: u64) {
+        let _ = self.commands.send(Command::Live(started));
+    }
+
+    /// The first trace, if its file could be opened.
+    pub fn begun(&self) -> Option<&Begun> {
+        self.begun.get()?.as_ref().ok()
+    }
+
+    /// Has something done when all is written that happened before the tick `at`, and waits for that.
+    pub fn act(&self, at: u64, action: Action) -> Acted {
+        self.begin(at, action).recv().unwrap_or(Acted::Off)
+    }
+
+    /// As [`Self::act`], without waiting for it. No answer comes when it is [`Acted::Off`].
+    pub fn begin(&self, at: u64, action: Action) -> Receiver<Acted> {
+        let (done, is_done) = bounded(1);
+        let _ = self.commands.send(Command::At(at, action, done));
+        is_done
+    }
+
+    /// How far the trace has come, or the last one did.
+    pub fn progress(&self) -> Progress {
+        *self.progress.lock()
+    }
+
+    /// Writes all that is recorded, closes the trace, and waits for that. Only the first call does something.
+    pub fn stop(&self) {
+        let _ = self.commands.send(Command::Stop);
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
