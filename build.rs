@@ -18,8 +18,10 @@ const API: &str = "java-api";
 const RELEASES: [u32; 3] = [11, 17, 21];
 
 fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    env::set_current_dir(&root).expect("the agent's folder is in the project's");
     for path in [HOOK, BINDER, STUBS, HARNESS, API] {
-        println!("cargo::rerun-if-changed={path}");
+        println!("cargo::rerun-if-changed={}", root.join(path).display());
     }
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));

@@ -1,6 +1,6 @@
 """How fast records become a trail: the writer alone, in memory, and a program that calls without end.
 
-The writer alone is a test of the agent's (agent/src/writer/tests/speed.rs): from chunks of made-up records to the bytes of segments. The program
+The writer alone is a test of its own (crates/writer/src/tests/speed.rs): from chunks of made-up records to the bytes of segments. The program
 is fib(32) over and over for ten seconds, on a core of its own as far as the system has two, with every call in a trail on disk; `jtrail verify` says
 whether something is lost. Beside it stands the floor of the same run: two time stamps and two stores.
 """
@@ -31,7 +31,7 @@ public class BenchTrail {
 
 
 def measure(args, work, rows):
-    test = ["cargo", "test", "--release", "--quiet", "-p", "jtrail-agent", "--lib", "--", "--ignored", "--nocapture", "writer_speed"]
+    test = ["cargo", "test", "--release", "--quiet", "-p", "jtrail-writer", "--lib", "--", "--ignored", "--nocapture", "writer_speed"]
     for line in run(test, cwd=ROOT).splitlines():
         if line.endswith(("aim M/s", "PASS", "FAIL")):
             rows.append(("writer", "", line.rstrip(), ""))

@@ -47,6 +47,11 @@ pub(crate) fn at_once(test: impl Fn(&Jdk) + Sync) {
     });
 }
 
+/// A file or folder of this project, by its path from the project's root.
+pub(crate) fn of_project(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
+}
+
 /// The agent library, which cargo leaves beside the test programs.
 pub(crate) fn agent() -> PathBuf {
     let program = std::env::current_exe().expect("the test program has a path");

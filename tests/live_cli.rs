@@ -1,6 +1,6 @@
 //! The command line over traces of real programs.
 
-use crate::common::{FILTER, VERSIONS, agent, harness, program};
+use crate::common::{FILTER, VERSIONS, agent, harness, of_project, program};
 use jtrail_formats::{Item, Reader, Severity};
 use jtrail_testkit::Jdk;
 use std::ops::ControlFlow;
@@ -129,7 +129,7 @@ fn run_passes_on_what_the_program_does_and_sums_up() {
 /// A second reader, in Python, by the specification of the format alone.
 #[test]
 fn a_reader_by_the_specification_reads_trails() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/trail_dump.py");
+    let script = of_project("scripts/trail_dump.py");
     for jdk in Jdk::require(&VERSIONS) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("app.trail");

@@ -1,7 +1,7 @@
 //! The client in Python, written from docs/control.md alone, and agents in real JVMs: it agrees on formats with old and new ones, takes their data live, and
 //! each of its commands does what the document says.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, program};
+use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, of_project, program};
 use crate::live_cli::{jtrail, outcome};
 use crate::live_control::{Bench, rounds};
 use jtrail_control::{Answer, ErrorCode, Reply, State, StreamUse};
@@ -14,10 +14,7 @@ const WORK: &str = "harness.Attached.work(I)I";
 
 /// The client, connected to a socket; none without Python.
 pub(crate) fn client(socket: &Path) -> Option<Dialogue> {
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/crates/control/tests/client.py"
-    );
+    let script = of_project("crates/control/tests/client.py");
     Some(Dialogue::with(python(script)?.arg(socket)))
 }
 

@@ -1,6 +1,6 @@
 //! Real traces written in every format by `convert` say the same as `compare` reads them, wherever formats can.
 
-use crate::common::{agent, newest_of, program};
+use crate::common::{agent, newest_of, of_project, program};
 use crate::live_cli::jtrail;
 use jtrail_formats::{Format, Quantity, Says};
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -155,7 +155,7 @@ fn the_java_compiler_in_all_formats() {
 /// All Java files of a folder of this project, in order.
 pub(crate) fn java_files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    let mut folders = vec![of_project(folder)];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();

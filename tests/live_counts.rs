@@ -1,9 +1,8 @@
 //! Every program of the harness knows how often it calls each of its methods; the trace must say the same,
 //! by both engines, in both formats, on every JVM.
 
-use crate::common::{FILTER, Traced, VERSIONS, few_versions, harness, program, traced};
+use crate::common::{FILTER, Traced, VERSIONS, few_versions, harness, of_project, program, traced};
 use jtrail_testkit::{Jdk, Run};
-use std::path::Path;
 
 /// Programs that count exactly and end normally, as far as the JVM can load them.
 const PROGRAMS: [&str; 25] = [
@@ -103,7 +102,7 @@ fn jvmti_xml() {
 
 /// A program of old class files, which uses the harness's bookkeeping.
 fn old_program(jdk: &Jdk, main: &str) -> Run {
-    let classes = Path::new(env!("CARGO_MANIFEST_DIR")).join("java-harness/old/classes");
+    let classes = of_project("java-harness/old/classes");
     let mut folders: Vec<_> = std::env::split_paths(&harness().class_path(jdk)).collect();
     folders.push(classes);
     let class_path = std::env::join_paths(folders).expect("no separator in the paths");
@@ -118,7 +117,7 @@ fn old_class_files() {
         for set in OLD_SETS {
             for name in ["Program", "Generic"] {
                 let folder = format!("java-harness/old/classes/old/{set}/{name}.class");
-                if !Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).exists() {
+                if !of_project(&folder).exists() {
                     assert_eq!(name, "Generic"); // which is only there from version 49 on
                     continue;
                 }

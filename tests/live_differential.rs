@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) type Counts = BTreeMap<String, i64>;
 
 /// What the JVM's compiler works on in these programs.
-pub(crate) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/java-harness/src11");
+pub(crate) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../java-harness/src11");
 
 /// JVMs that have the tools.
 pub(crate) fn with_tools() -> Vec<Jdk> {

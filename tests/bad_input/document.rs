@@ -2,8 +2,8 @@
 
 use super::options::{FILTERS, OPTIONS, SETTINGS};
 use super::{huge, in_a_jvm, trace_rows};
+use crate::common::of_project;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::{env, fs};
 
 fn document() -> String {
@@ -69,7 +69,7 @@ fn document() -> String {
 
 #[test]
 fn the_document_has_the_same_tables() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/bad-input.md");
+    let path = of_project("docs/bad-input.md");
     let made = document();
     if env::var_os("JTRAIL_BLESS").is_some() {
         fs::write(&path, &made).expect("written");
