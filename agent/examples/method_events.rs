@@ -2,13 +2,9 @@
 //! agent costs is the least that any tracer built on these events can. `scripts/bench --only work` sets it beside the hooks.
 
 use jni::sys::{JNIEnv, JavaVM, jint, jmethodID, jobject};
-use jvmti::{Callbacks, Capabilities, Capability, Event, RawEnv};
+use jtrail_jvm::jvmti::abi::{self as jvmti, Callbacks, Capabilities, Capability, Event, RawEnv};
 use std::ffi::{c_char, c_uchar, c_void};
 use std::ptr;
-
-#[allow(dead_code)] // nearly all of it
-#[path = "../src/jvmti/abi.rs"]
-mod jvmti;
 
 unsafe extern "system" fn entered(
     _jvmti: RawEnv,

@@ -10,17 +10,13 @@
 //!   them after each collection.
 
 use jni::sys::{JNIEnv, JavaVM, jclass, jint, jlong, jobject};
-use jvmti::{Callbacks, Capabilities, Capability, Event, RawEnv};
+use jtrail_jvm::jvmti::abi::{self as jvmti, Callbacks, Capabilities, Capability, Event, RawEnv};
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::take;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
-
-#[allow(dead_code)] // nearly all of it
-#[path = "../src/jvmti/abi.rs"]
-mod jvmti;
 
 static JVMTI: AtomicPtr<*const jvmti::Table> = AtomicPtr::new(ptr::null_mut());
 static VM: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());

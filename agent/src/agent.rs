@@ -4,18 +4,20 @@
 //! inside of [`guard::run`], and on threads of the agent's own, which end before it goes.
 
 use crate::control::Channel;
+use crate::hook_class::Hook;
 use crate::hooks::{
     Arrays, ClassSizes, Collections, CompiledCode, Follower, OwnThreads, Sampler, Snapshots,
     VirtualTimes,
 };
 use crate::instrument::Classes;
-use crate::jni::{Hook, thread_id};
-use crate::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
 use crate::objects::Objects;
-use crate::perf::Returns;
 use crate::thread_numbers::{ENDED, ThreadNumbers};
 use crossbeam_channel::Sender;
 use jni::sys::{JNIEnv, jobject};
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::thread_id;
+use jtrail_jvm::jvmti::{ExtensionFunction, Jvmti, ThreadNames};
+use jtrail_jvm::perf::Returns;
 use jtrail_model::Cost;
 use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
 use jtrail_recorder::announce::BufferHandle;
@@ -26,7 +28,6 @@ use jtrail_recorder::bursts::{Bursts, is_gate_open};
 use jtrail_recorder::memory::Mapping;
 use jtrail_recorder::spool::Journal;
 use jtrail_recorder::ticks::Ticks;
-use jtrail_recorder::{guard, log};
 use jtrail_records::Announcement;
 use jtrail_records::announce::ObjectInfo;
 use jtrail_records::announce::ThreadInfo;

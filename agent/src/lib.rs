@@ -19,20 +19,18 @@
 
 mod agent;
 mod allocated;
+mod api_class;
 mod control;
+mod hook_class;
 mod hooks;
 mod instrument;
-mod jni;
-mod jvmti;
 mod objects;
-mod perf;
 mod program;
 mod startup;
 mod thread_numbers;
-mod weak;
 
 use ::jni::sys::{JavaVM, jint};
-use jtrail_recorder::{guard, log};
+use jtrail_guard::{guard, log};
 use startup::{Loaded, Moment};
 use std::ffi::{CStr, c_char, c_void};
 

@@ -17,9 +17,9 @@ use jtrail_control::{
     Beacon, Caller, Command, EndReason, ErrorCode, Failure, Listener, Notice, Notifier, Server,
     Service, Settings, State, Stopper, calls,
 };
+use jtrail_guard::log;
 use jtrail_options::{self as options, Control, Options, OutputFormat, Target};
 use jtrail_recorder::buffer::live;
-use jtrail_recorder::log;
 use jtrail_writer::has_notes;
 pub(crate) use observer::Clients;
 use parking_lot::Mutex;

@@ -7,14 +7,15 @@
 
 use super::{buffer, record, runs_agents_own};
 use crate::agent::{self, Agent};
+use crate::api_class::ApiFunctions;
 use crate::control;
-use crate::jni::{self, ApiFunctions};
 use ::jni::sys::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
 use jtrail_control::{Command, Failure, LONGEST_MARK, Start};
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::{self};
 use jtrail_options::{BurstLimit, OutputFormat, Overflow, Server, size_text};
 use jtrail_recorder::buffer::ThreadBuffer;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::{guard, log};
 use jtrail_records::Announcement;
 use jtrail_records::announce::MarkInfo;
 use jtrail_writer::{Acted, Action};
@@ -49,7 +50,7 @@ unsafe fn bind(env: *mut JNIEnv, class: jclass) {
         recording: recording as IsRecording as *mut c_void,
     };
     // SAFETY: these are the functions, and the caller's promise.
-    if let Err(error) = unsafe { jni::bind_api(env, class, &functions) } {
+    if let Err(error) = unsafe { crate::api_class::bind_api(env, class, &functions) } {
         log::say(&format!("the program's jtrail.Trace does nothing: {error}"));
     }
 }
@@ -66,7 +67,7 @@ pub(super) fn bind_loaded(agent: &Agent, env: *mut JNIEnv) {
 pub(super) fn unbind_loaded(agent: &Agent, env: *mut JNIEnv) {
     for_loaded(agent, env, |class| {
         // SAFETY: the running thread's environment, and a local reference that the JVM just gave us.
-        unsafe { jni::unbind_api(env, class) };
+        unsafe { crate::api_class::unbind_api(env, class) };
     });
 }
 

@@ -3,8 +3,8 @@
 //! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get slower, the JVM keeps more.
 
 use super::{NAMED_METHODS, exhausted, gc, object, rewrites, virtual_thread};
-use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Capabilities, Capability};
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::{Capabilities, Capability};
 use jtrail_options::{Engine, Events, Options};
 
 /// Capabilities that are wanted, of those that can be had.

@@ -4,14 +4,14 @@ use super::{api, buffer, detail, record};
 use crate::agent::{self, Agent};
 use crate::instrument::special::{OBJECT, PARKING};
 use crate::instrument::{Loader, Origin, has_triggers};
-use crate::jni::{Lasting, with_frame};
-use crate::jvmti::abi::{Error, RawEnv};
-use crate::jvmti::{Failure, text};
 use jni::sys::{JNIEnv, jclass, jint, jobject};
+use jtrail_guard::guard;
+use jtrail_guard::log;
+use jtrail_jvm::jni::{Lasting, with_frame};
+use jtrail_jvm::jvmti::abi::{Error, RawEnv};
+use jtrail_jvm::jvmti::{Failure, text};
 use jtrail_options::{ClassVerdict, Events};
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::guard;
-use jtrail_recorder::log;
 use jtrail_recorder::pending;
 use jtrail_records::Announcement;
 use std::cell::Cell;
@@ -190,7 +190,7 @@ pub(super) fn watch_constructors(agent: &Agent, env: *mut JNIEnv) {
     pending::end_epoch();
     let change = || {
         // SAFETY: the running thread's environment.
-        if let Some(object) = unsafe { crate::jni::object_class(env) } {
+        if let Some(object) = unsafe { jtrail_jvm::jni::object_class(env) } {
             retransform(agent, &[object]);
         }
     };
@@ -261,7 +261,7 @@ impl Drop for Chosen {
         for class in &self.classes {
             // SAFETY: it is made and dropped on one thread, since the environment is not `Send`;
             // nobody else knows the references.
-            unsafe { crate::jni::delete_global(self.env, *class) };
+            unsafe { jtrail_jvm::jni::delete_global(self.env, *class) };
         }
     }
 }

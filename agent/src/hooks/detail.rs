@@ -6,13 +6,13 @@
 use super::{buffer, lifecycle, record};
 use crate::agent::Agent;
 use crate::instrument::{Loader, class_name};
-use crate::jni::with_frame;
-use crate::jvmti::Result;
 use jni::sys::{JNIEnv, jclass, jobject};
+use jtrail_jvm::jni::with_frame;
+use jtrail_jvm::jvmti::{self, Result};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_records::Announcement;
 use jtrail_records::NumberSet;
-use jtrail_records::announce::ClassDetailInfo;
+use jtrail_records::announce::{ClassDetailInfo, Member};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -129,7 +129,7 @@ unsafe fn find(agent: &Agent, env: *mut JNIEnv, class: jclass, found: &mut Found
         if agent.sizes.is_told(number) || !found.seen.insert(number) {
             return;
         }
-        let super_class = crate::jni::superclass_of(env, class);
+        let super_class = jtrail_jvm::jni::superclass_of(env, class);
         if !super_class.is_null() {
             find(agent, env, super_class, found);
         }
@@ -156,7 +156,7 @@ unsafe fn details(
         let signature = jvmti.class_signature(class)?;
         let loader_object = jvmti.class_loader(class)?;
         let loader = agent.classes.loader(jvmti, loader_object);
-        let super_class = crate::jni::superclass_of(env, class);
+        let super_class = jtrail_jvm::jni::superclass_of(env, class);
         let super_name = match super_class.is_null() {
             true => Box::default(),
             false => name_of(agent, super_class)?,
@@ -174,8 +174,8 @@ unsafe fn details(
                 .collect::<Result<_>>()?,
             loader: loader_name(agent, env, loader, loader_object)?,
             size: agent.sizes.size(&key),
-            fields: jvmti.fields(class)?,
-            methods: jvmti.methods(class)?,
+            fields: members(jvmti.fields(class)?),
+            methods: members(jvmti.methods(class)?),
         };
         Ok((key, info))
     }
@@ -208,7 +208,7 @@ unsafe fn loader_name(
         Loader::PLATFORM => Ok("platform".into()),
         other => {
             // SAFETY: the caller's promise.
-            let name = unsafe { name_of(agent, crate::jni::class_of(env, object)) }?;
+            let name = unsafe { name_of(agent, jtrail_jvm::jni::class_of(env, object)) }?;
             Ok(match &*name {
                 APP => "app".into(),
                 _ => format!("{name}@{}", other.number()).into(),
@@ -276,4 +276,14 @@ mod tests {
         }
         assert_eq!(sizes.sizes.lock().len(), 1);
     }
+}
+
+/// Members as they are told.
+fn members(members: Vec<jvmti::Member>) -> Vec<Member> {
+    let told = |member: jvmti::Member| Member {
+        name: member.name.into(),
+        descriptor: member.descriptor.into(),
+        access: member.access,
+    };
+    members.into_iter().map(told).collect()
 }

@@ -5,12 +5,12 @@
 
 use super::{buffer, record, stack, trigger};
 use crate::agent::{self, Agent};
-use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jlong, jmethodID, jobject};
 use jtrail_classfile::Handler;
+use jtrail_guard::guard;
+use jtrail_jvm::jvmti::abi::RawEnv;
 use jtrail_options::Events;
 use jtrail_recorder::buffer::record::{Code, frame, handler, object};
-use jtrail_recorder::guard;
 
 /// What is told of a throw or a catch.
 struct Happening {
@@ -53,7 +53,7 @@ unsafe fn tell(
     // SAFETY: the caller's promise.
     let (number, class) = unsafe {
         let number = objects.mention(agent, env, buffer, exception);
-        let class = crate::jni::class_of(env, exception);
+        let class = jtrail_jvm::jni::class_of(env, exception);
         (number, objects.class(agent, class))
     };
     let Some(class) = class else { return };

@@ -1,10 +1,10 @@
 //! The JVM is out of memory, for an object or a thread: where the newest events are kept, they are written.
 
 use crate::agent;
-use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jint};
+use jtrail_guard::guard;
+use jtrail_jvm::jvmti::abi::RawEnv;
 use jtrail_options::{Options, SaveMoments};
-use jtrail_recorder::guard;
 use jtrail_writer::{Action, SaveReason};
 use std::ffi::{c_char, c_void};
 

@@ -3,11 +3,12 @@
 
 use super::{heap, record};
 use crate::agent::{self, Agent};
-use crate::jvmti::abi::RawEnv;
-use crate::perf::{Collection, GcCounters};
+use jtrail_guard::guard;
+use jtrail_jvm::jvmti::abi::RawEnv;
+use jtrail_jvm::perf::{self, Collection, GcCounters};
+use jtrail_model::Generation;
 use jtrail_options::{Events, HeapMoments, Options};
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::guard;
 use jtrail_records::Announcement;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
@@ -146,7 +147,7 @@ fn tell(agent: &Agent, collection: Option<Collection>) {
         if collection.has_detail() {
             let collector = agent.collections.text(agent, collection.collector);
             let cause = agent.collections.text(agent, collection.cause);
-            let generation = collection.generation as u64;
+            let generation = generation(collection.generation) as u64;
             record(
                 agent,
                 buffer,
@@ -156,4 +157,14 @@ fn tell(agent: &Agent, collection: Option<Collection>) {
         }
     }
     record(agent, buffer, Code::GcFinish, &sizes);
+}
+
+/// A generation as it is told.
+fn generation(of: perf::Generation) -> Generation {
+    match of {
+        perf::Generation::Unknown => Generation::Unknown,
+        perf::Generation::Young => Generation::Young,
+        perf::Generation::Full => Generation::Full,
+        perf::Generation::Concurrent => Generation::Concurrent,
+    }
 }

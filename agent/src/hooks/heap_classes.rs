@@ -5,9 +5,9 @@
 //! from then on are noted, by weak references. Nobody tells of new classes of arrays; a walk that comes by their objects does.
 
 use crate::agent::Agent;
-use crate::jni::{Lasting, Weak};
 use crate::objects::Objects;
 use ::jni::sys::{JNIEnv, jclass};
+use jtrail_jvm::jni::{Lasting, Weak};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};

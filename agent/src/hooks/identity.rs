@@ -7,14 +7,14 @@ use super::site::{LOOKING_UP, look_up};
 use super::{buffer, record};
 use crate::agent::{self, Agent};
 use crate::instrument::sites;
-use crate::jni;
 use crate::objects::{Objects, next_number};
 use ::jni::sys::{JNIEnv, jclass, jint, jobject};
+use jtrail_guard::guard;
+use jtrail_jvm::jni;
 use jtrail_options::Events;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::buffer::{ThreadBuffer, tls};
 use jtrail_recorder::clock::Clock;
-use jtrail_recorder::guard;
 use jtrail_recorder::pending::NewClass;
 use jtrail_recorder::pending::{Pending, Waiting, stack_place};
 

@@ -5,11 +5,11 @@
 
 use crate::agent::{self, Agent};
 use crate::instrument::FrameMethod;
-use crate::jvmti::Failure;
-use crate::jvmti::abi::{Event, RawEnv};
 use jni::sys::{jint, jmethodID};
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jvmti::Failure;
+use jtrail_jvm::jvmti::abi::{Event, RawEnv};
 use jtrail_recorder::buffer::record;
-use jtrail_recorder::{guard, log};
 use jtrail_records::Announcement;
 use jtrail_records::announce::Compilation;
 use jtrail_records::announce::CompiledInfo;

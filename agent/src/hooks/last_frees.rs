@@ -13,12 +13,12 @@
 
 use super::lifecycle;
 use crate::agent::Agent;
-use crate::jni::{self, Lasting};
-use crate::jvmti::abi::Event;
 use crate::objects::{Objects, Walking};
 use ::jni::sys::{JNIEnv, jobject};
+use jtrail_guard::guard;
+use jtrail_jvm::jni::{self, Lasting};
+use jtrail_jvm::jvmti::abi::Event;
 use jtrail_options::Events;
-use jtrail_recorder::guard;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::OnceLock;

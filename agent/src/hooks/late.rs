@@ -7,8 +7,8 @@ use super::switch::rewriting;
 use super::{add_capabilities, callbacks, capabilities, detail, jit, lifecycle, object};
 use crate::agent::Agent;
 use crate::instrument::lines::LineCounters;
-use crate::jvmti::abi::Event;
 use jni::sys::JNIEnv;
+use jtrail_jvm::jvmti::abi::Event;
 use jtrail_options::{AllocMode, Engine, Events, Options};
 
 /// Kinds that are for agents which were loaded for them, and why.

@@ -15,14 +15,16 @@
 
 use super::{api, class, cpu, last_frees};
 use crate::agent::{self, Agent};
+use crate::hook_class::Hook;
 use crate::instrument::sites;
-use crate::jni::{Hook, with_frame};
-use crate::jvmti::abi::Event;
-use crate::jvmti::{Result, frames};
 use jni::sys::{JNIEnv, jmethodID};
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::with_frame;
+use jtrail_jvm::jvmti::abi::Event;
+use jtrail_jvm::jvmti::{Result, frames};
 use jtrail_options::{AllocMode, Events};
 use jtrail_recorder::buffer::live;
-use jtrail_recorder::{guard, log, pending};
+use jtrail_recorder::pending;
 use jvmti_sys::jvmtiStackInfo;
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,13 +7,15 @@ use super::{
 };
 use crate::agent::{self, Agent};
 use crate::control;
-use crate::jni::{Hook, with_frame};
-use crate::jvmti::Phase;
-use crate::jvmti::abi::{Event, RawEnv};
+use crate::hook_class::Hook;
 use jni::sys::{JNIEnv, jclass, jobject};
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::with_frame;
+use jtrail_jvm::jvmti::Phase;
+use jtrail_jvm::jvmti::abi::{Event, RawEnv};
 use jtrail_options::Events;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::{bursts, guard, log};
+use jtrail_recorder::bursts;
 use jtrail_writer::Action;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -64,7 +66,7 @@ unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, hook: jclass) 
         let with_identity = agent.options.has_identity_at_sites();
         let functions = method::hook_functions(number, with_cpu, with_identity);
         // SAFETY: these are the hook's functions.
-        if let Err(error) = unsafe { crate::jni::bind_functions(env, hook, &functions) } {
+        if let Err(error) = unsafe { crate::hook_class::bind_functions(env, hook, &functions) } {
             log::say(&format!(
                 "cannot bind the hook class: {error}; tracing is off, the program goes on"
             ));

@@ -5,10 +5,10 @@
 //! with theirs, which they keep for good, and whose tags say so. They are looked for before each walk. One that is made in between
 //! is passed by.
 
-use crate::jni;
-use crate::jvmti::Result;
 use crate::objects::{Objects, is_made, number_in, with_made};
 use ::jni::sys::{JNIEnv, jclass};
+use jtrail_jvm::jni;
+use jtrail_jvm::jvmti::Result;
 use rustc_hash::FxHashSet;
 
 /// Which virtual threads a walk goes into.

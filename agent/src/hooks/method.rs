@@ -6,13 +6,15 @@
 use super::cpu::{Measure, WithCpu, Without};
 use super::{identity, park, site, tick, trigger};
 use crate::agent::{self, Agent};
-use crate::jni::{HOOKS, HookFunctions, is_present};
-use crate::jvmti::abi::{Callbacks, RawEnv};
+use crate::hook_class::HOOKS;
+use crate::hook_class::HookFunctions;
+use crate::hook_class::is_present;
 use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jtrail_guard::guard;
+use jtrail_jvm::jvmti::abi::{Callbacks, RawEnv};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::buffer::{ThreadBuffer, record, tls};
 use jtrail_recorder::clock::{Clock, Counter, System, counter_is_steady};
-use jtrail_recorder::guard;
 use std::ffi::{c_uchar, c_void};
 
 /// A function of the hook class with the number `K`: calls one of ours if the agent of that class is here.

@@ -38,14 +38,14 @@ mod trigger;
 mod virtual_thread;
 
 use crate::agent::Agent;
-use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Callbacks, Event};
-use crate::perf::starts_from_cache;
 use jni::sys::JNIEnv;
+use jtrail_guard::guard;
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::{Callbacks, Event};
+use jtrail_jvm::perf::starts_from_cache;
 use jtrail_options::{Engine, Events, HeapMoments, Options};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::buffer::{ThreadBuffer, live};
-use jtrail_recorder::guard;
 use jtrail_records::record::Moment;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;

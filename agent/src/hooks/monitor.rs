@@ -2,10 +2,10 @@
 
 use super::{buffer, record, stack};
 use crate::agent;
-use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jlong, jobject};
+use jtrail_guard::guard;
+use jtrail_jvm::jvmti::abi::RawEnv;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::guard;
 use jtrail_records::record::NO_THREAD;
 use std::ffi::c_uchar;
 

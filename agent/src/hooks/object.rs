@@ -5,14 +5,14 @@
 
 use super::{buffer, capabilities, last_frees, record, stack};
 use crate::agent::{self, Agent};
-use crate::jni::Vm;
-use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Callbacks, Event, RawEnv};
 use crate::objects::{Objects, Walking, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
+use jtrail_guard::guard;
+use jtrail_jvm::jni::Vm;
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::{Callbacks, Event, RawEnv};
 use jtrail_options::{AllocMode, Events, Options, Server};
 use jtrail_recorder::buffer::record::{Code, object};
-use jtrail_recorder::guard;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -99,7 +99,7 @@ pub(super) fn wake(env: *mut JNIEnv) {
     for _ in 0..MOST_WAKING {
         WAKING.set(Some(false));
         // SAFETY: the running thread's environment.
-        let made = unsafe { crate::jni::with_garbage(env, bytes, |_| ()) }.is_some();
+        let made = unsafe { jtrail_jvm::jni::with_garbage(env, bytes, |_| ()) }.is_some();
         let is_told = WAKING.take() == Some(true);
         bytes = match (is_told, bytes) {
             (true, 0) => break,
@@ -131,13 +131,13 @@ pub(crate) fn forgets_areas(jvmti: Jvmti) -> bool {
 unsafe fn use_up_if_beside(jvmti: Jvmti, env: *mut JNIEnv, new: jobject, size: u64) {
     // SAFETY: the caller's promise, and the array's reference while it lives.
     let make = |bytes| unsafe {
-        crate::jni::with_garbage(env, bytes, |array| {
+        jtrail_jvm::jni::with_garbage(env, bytes, |array| {
             let length = jvmti.object_size(array).unwrap_or_default();
-            (crate::jni::address(array), length)
+            (jtrail_jvm::jni::address(array), length)
         })
     };
     // SAFETY: the caller's promise.
-    let end_of_new = unsafe { crate::jni::address(new) } + size;
+    let end_of_new = unsafe { jtrail_jvm::jni::address(new) } + size;
     let Some((at, length)) = make(0) else { return };
     if at == end_of_new {
         return; // both are in the area, of which the JVM goes on to tell
@@ -201,7 +201,7 @@ unsafe fn tell(
     let mut own = agent.buffer_if_any();
     // A thread's first object may be the thread itself, which is named with its buffer: then the object gets its number before.
     // SAFETY: likewise.
-    if own.is_none() && !unsafe { crate::jni::is_same(env, thread, new) } {
+    if own.is_none() && !unsafe { jtrail_jvm::jni::is_same(env, thread, new) } {
         own = buffer(agent, env);
         if own.is_none() {
             return; // and the object has no number

@@ -3,10 +3,10 @@
 
 use super::leaving;
 use crate::agent::{self, Agent};
-use crate::jni::Lasting;
-use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jobject};
-use jtrail_recorder::guard;
+use jtrail_guard::guard;
+use jtrail_jvm::jni::Lasting;
+use jtrail_jvm::jvmti::abi::RawEnv;
 use parking_lot::RwLock;
 use std::ffi::c_void;
 
@@ -44,7 +44,7 @@ pub(crate) fn start(
     let groups = agent.jvmti.top_groups().map_err(|e| e.to_string())?;
     let group = groups.first().ok_or("this JVM has no thread group")?;
     // SAFETY: a local reference that the JVM just gave us.
-    let thread = unsafe { crate::jni::new_thread(env, *group, name) }?;
+    let thread = unsafe { jtrail_jvm::jni::new_thread(env, *group, name) }?;
     let reference = thread.get();
     agent.own_threads.0.write().push(thread);
     let start = Box::into_raw(Box::new(Start { place, body }));
@@ -89,7 +89,7 @@ impl OwnThreads {
 pub(super) unsafe fn is_starting(agent: &Agent, env: *mut JNIEnv, thread: jobject) -> bool {
     let threads = agent.own_threads.0.read();
     // SAFETY: the caller's promise, and global references.
-    let is = |own: &Lasting| unsafe { crate::jni::is_same(env, own.get(), thread) };
+    let is = |own: &Lasting| unsafe { jtrail_jvm::jni::is_same(env, own.get(), thread) };
     let is_one = threads.iter().any(is);
     drop(threads);
     if is_one {

@@ -3,8 +3,8 @@
 use super::{buffer, record, stack};
 use crate::agent;
 use jni::sys::{JNIEnv, jclass, jint};
+use jtrail_guard::guard;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::guard;
 
 /// Our own hook's frame, which is innermost.
 const HOOK_FRAMES: i32 = 1;
@@ -20,7 +20,7 @@ pub(super) unsafe fn park(env: *mut JNIEnv, _class: jclass, has_blocker: jint) {
             // Locks set it before they park without an argument.
             // SAFETY: the running thread's environment, and a local reference that the JVM just gave us.
             false => (agent.jvmti.current_thread())
-                .map(|thread| unsafe { crate::jni::park_blocker(env, thread) }),
+                .map(|thread| unsafe { jtrail_jvm::jni::park_blocker(env, thread) }),
         };
         let number = match (agent.objects.get(), blocker.ok()) {
             // SAFETY: a local reference that the JVM just gave us, and the running thread's environment.

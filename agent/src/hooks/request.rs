@@ -4,11 +4,11 @@
 
 use super::{buffer, heap, record, thread};
 use crate::agent::{self, Agent};
-use crate::jni;
-use crate::jvmti::abi::RawEnv;
+use jtrail_guard::guard;
+use jtrail_jvm::jni;
+use jtrail_jvm::jvmti::abi::RawEnv;
 use jtrail_options::{HeapMoments, Options, OutputFormat, SaveMoments};
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::guard;
 use jtrail_writer::{Action, SaveReason};
 
 /// Whether these options have something to do at a request.

@@ -7,13 +7,13 @@
 use super::{buffer, identity, record, stack};
 use crate::agent::{self, Agent};
 use crate::instrument::sites;
-use crate::jni::{self, Lasting};
-use crate::jvmti::abi::RawEnv;
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jtrail_guard::guard;
+use jtrail_jvm::jni::{self, Lasting};
+use jtrail_jvm::jvmti::abi::RawEnv;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::buffer::tls;
 use jtrail_recorder::clock::Clock;
-use jtrail_recorder::guard;
 use jtrail_recorder::pending::NewClass;
 use jtrail_records::Announcement;
 use jtrail_records::announce::ClassInfo;

@@ -1,8 +1,8 @@
 //! The running thread's stack, as words of records.
 
 use crate::agent::Agent;
-use crate::jvmti::Jvmti;
 use jni::sys::jmethodID;
+use jtrail_jvm::jvmti::Jvmti;
 use jtrail_recorder::buffer::record::{self, MOST_FRAMES};
 use jvmti_sys::jvmtiFrameInfo;
 use std::cell::RefCell;

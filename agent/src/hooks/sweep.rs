@@ -3,9 +3,9 @@
 use super::record;
 use crate::agent::Agent;
 use jni::sys::JNIEnv;
+use jtrail_guard::log;
 use jtrail_recorder::buffer::ThreadBuffer;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::log;
 
 /// The JVM is ready: dead objects can be told of from now on.
 pub(super) fn begin(agent: &Agent, env: *mut JNIEnv) {

@@ -6,11 +6,11 @@
 
 use super::{class, gc, object, rewrite_anew};
 use crate::agent::Agent;
-use crate::jvmti::Jvmti;
-use crate::jvmti::abi::Event;
 use jni::sys::JNIEnv;
+use jtrail_guard::log;
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::Event;
 use jtrail_options::{AllocMode, Engine, Events, Options};
-use jtrail_recorder::log;
 
 const MONITORS: [Event; 4] = [
     Event::MonitorContendedEnter,

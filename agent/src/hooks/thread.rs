@@ -2,12 +2,12 @@
 
 use super::{cpu, identity, last_frees, lifecycle, object, own_threads, record, virtual_thread};
 use crate::agent::{self, Agent};
-use crate::jvmti::abi::RawEnv;
 use jni::sys::{JNIEnv, jobject};
+use jtrail_guard::guard;
+use jtrail_jvm::jvmti::abi::RawEnv;
 use jtrail_options::{Events, Options};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::buffer::{ThreadBuffer, live};
-use jtrail_recorder::guard;
 use jtrail_records::Announcement;
 use jtrail_records::record::NO_THREAD;
 use rustc_hash::FxHashMap;

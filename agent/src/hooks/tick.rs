@@ -3,9 +3,9 @@
 
 use crate::agent;
 use jni::sys::{JNIEnv, jclass, jint, jlong};
+use jtrail_guard::guard;
 use jtrail_recorder::buffer::ThreadBuffer;
 use jtrail_recorder::buffer::record::{self, Kind};
-use jtrail_recorder::guard;
 
 /// An enter or a leave. `id` is what Java calls the platform thread.
 pub(super) unsafe fn stamp(env: *mut JNIEnv, _class: jclass, low: jint, id: jlong) {

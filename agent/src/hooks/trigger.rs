@@ -4,13 +4,13 @@ use super::cpu::Measure;
 use super::{buffer, method, record};
 use crate::agent::{self, Agent};
 use crate::instrument::class_name;
-use crate::jni;
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jtrail_guard::guard;
+use jtrail_jvm::jni;
 use jtrail_recorder::buffer::ThreadBuffer;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::bursts::{Bursts, RECORDED, is_gate_open};
 use jtrail_recorder::clock::Clock;
-use jtrail_recorder::guard;
 use jtrail_writer::{Action, SaveReason};
 use std::sync::Arc;
 

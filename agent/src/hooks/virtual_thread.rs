@@ -6,13 +6,13 @@
 
 use super::{cpu, identity, lifecycle, record};
 use crate::agent::{self, Agent};
-use crate::jvmti::Jvmti;
-use crate::jvmti::abi::{Event, RawEnv, callback};
 use jni::sys::{JNIEnv, jobject};
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::{Event, RawEnv, callback};
 use jtrail_options::{Events, Options, Server};
 use jtrail_recorder::buffer::ThreadBuffer;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::{guard, log};
 use jtrail_records::record::NO_THREAD;
 use std::ffi::c_void;
 

@@ -5,8 +5,8 @@
 
 use super::classes::full_name;
 use super::loader::Loader;
-use crate::jvmti::Lines;
 use jtrail_classfile::{Class, Handler};
+use jtrail_jvm::jvmti::Lines;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;

@@ -5,9 +5,9 @@
 //! ten times slower, so it does not grow: its line and allocation probes are left out, or all of them,
 //! and the trace says so. docs/limits.md weighs this against what else could be done.
 
-use crate::perf;
 use jtrail_classfile::Refusal;
-use jtrail_recorder::log;
+use jtrail_guard::log;
+use jtrail_jvm::perf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 

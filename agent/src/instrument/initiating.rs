@@ -18,10 +18,11 @@
 
 use super::loader::Loader;
 use crate::agent::Agent;
+use crate::hook_class::Hook;
 use crate::hooks::unrecorded;
-use crate::jni::{Answer, Hook, ask_loader, class_of, resolve_for, superclass_of, with_frame};
-use crate::jvmti::Jvmti;
 use jni::sys::{JNIEnv, jclass, jobject};
+use jtrail_jvm::jni::{Answer, ask_loader, class_of, resolve_for, superclass_of, with_frame};
+use jtrail_jvm::jvmti::Jvmti;
 use jtrail_recorder::buffer::tls;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,8 +1,8 @@
 //! Class loaders, told apart by a tag on their object.
 
-use crate::jni::Weak;
-use crate::jvmti::Jvmti;
 use jni::sys::{JNIEnv, jobject};
+use jtrail_jvm::jni::Weak;
+use jtrail_jvm::jvmti::Jvmti;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -67,7 +67,7 @@ impl Loaders {
     /// Finds out which loader is the platform's.
     pub(crate) fn find_platform(&self, jvmti: Jvmti, env: *mut JNIEnv) {
         // A JVM without one has all of its classes in the boot loader.
-        let _ = crate::jni::with_platform_loader(env, |loader| {
+        let _ = jtrail_jvm::jni::with_platform_loader(env, |loader| {
             if !loader.is_null() {
                 // SAFETY: a local reference that the JVM just gave us.
                 let _ = unsafe { jvmti.set_tag(loader, Loader::PLATFORM.0) };

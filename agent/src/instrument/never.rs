@@ -7,7 +7,7 @@ pub(crate) fn class(name: &str) -> Option<&'static str> {
         "java/lang/Object" => Some("java.lang.Object is what everything else is made of"),
         // Our own, which is no news.
         "jtrail/Binder" => Some(""),
-        _ if name.starts_with(crate::jni::HOOK_NAME) => Some(""),
+        _ if name.starts_with(crate::hook_class::HOOK_NAME) => Some(""),
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Classes of objects: known again without a look at their tags.
 
 use super::tag::CLASS_SHIFT;
-use crate::jvmti::Jvmti;
 use jni::sys::{JNIEnv, jclass};
+use jtrail_jvm::jvmti::Jvmti;
 use jtrail_recorder::pending::NewClass;
 use jtrail_records::NumberSet;
 use parking_lot::Mutex;
@@ -42,7 +42,7 @@ impl ClassRefs {
         let weak = page.map_or(0, |page| page[number % PAGE].load(Ordering::Acquire));
         let weak = std::ptr::with_exposed_provenance_mut(weak);
         // SAFETY: the caller's promise, and a reference from `keep`, or null, which is no class.
-        unsafe { crate::jni::is_same(env, class, weak) }
+        unsafe { jtrail_jvm::jni::is_same(env, class, weak) }
     }
 
     /// # Safety
@@ -67,7 +67,7 @@ impl ClassRefs {
                 if is_looked_up_class(jvmti, env, class) {
                     looked_up.insert(number.into());
                 }
-                let weak = crate::jni::weak_reference(env, class);
+                let weak = jtrail_jvm::jni::weak_reference(env, class);
                 place.store(weak.expose_provenance(), Ordering::Release);
             }
         }
@@ -86,7 +86,7 @@ impl ClassRefs {
         for place in pages.flat_map(|page| page.iter()) {
             let weak = std::ptr::with_exposed_provenance_mut(place.swap(0, Ordering::Relaxed));
             // SAFETY: the caller's promise, and a reference from `keep`, or null.
-            unsafe { crate::jni::forget_weak(env, weak) };
+            unsafe { jtrail_jvm::jni::forget_weak(env, weak) };
         }
     }
 }
@@ -104,11 +104,11 @@ unsafe fn is_looked_up_class(jvmti: Jvmti, env: *mut JNIEnv, class: jclass) -> b
             name.is_ok_and(|name| LOOKED_UP.contains(&&*name))
         };
         let mut found = is(class);
-        let mut above = crate::jni::superclass_of(env, class);
+        let mut above = jtrail_jvm::jni::superclass_of(env, class);
         while !above.is_null() {
             found = found || is(above);
-            let next = crate::jni::superclass_of(env, above);
-            crate::jni::forget(env, above);
+            let next = jtrail_jvm::jni::superclass_of(env, above);
+            jtrail_jvm::jni::forget(env, above);
             above = next;
         }
         found

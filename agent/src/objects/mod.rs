@@ -11,11 +11,11 @@ pub(crate) use tag::{class_in, is_made, number_in, with_made};
 
 use crate::agent::Agent;
 use crate::hooks::Teller;
-use crate::jni::Vm;
-use crate::jvmti::Jvmti;
-use crate::weak::WeakObjects;
 use classes::ClassRefs;
 use jni::sys::{JNIEnv, jclass, jobject};
+use jtrail_jvm::jni::Vm;
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::weak::WeakObjects;
 use jtrail_options::{Events, Options, Server};
 use jtrail_recorder::buffer::ThreadBuffer;
 use jtrail_recorder::buffer::record::{self, Code};
@@ -351,7 +351,7 @@ impl Objects {
     ) -> Option<(u32, u64)> {
         // SAFETY: the caller's promise.
         unsafe {
-            let class = crate::jni::class_of(env, object);
+            let class = jtrail_jvm::jni::class_of(env, object);
             Some((
                 self.class(agent, class)?,
                 self.jvmti.object_size(object).ok()?,

@@ -4,14 +4,10 @@
 //! each method of a class whose signature begins with one of [`PREFIXES`].
 
 use jni::sys::{JavaVM, jclass, jint, jmethodID};
-use jvmti::{Capabilities, RawEnv};
+use jtrail_jvm::jvmti::abi::{self as jvmti, Capabilities, RawEnv};
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 use std::fmt::Write;
 use std::{fs, ptr, slice};
-
-#[allow(dead_code, unreachable_pub)] // nearly all of it
-#[path = "../../../agent/src/jvmti/abi.rs"]
-mod jvmti;
 
 const PREFIXES: [&str; 4] = [
     "Lharness/",

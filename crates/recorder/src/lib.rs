@@ -14,17 +14,13 @@
 //! | [`bursts`] | when recording begins and ends by itself |
 //! | [`pending`] | objects whose constructor has not come to that of `Object` yet |
 //! | [`memory`] | memory from the system |
-//! | [`guard`], [`log`], [`threads`] | panics; messages; threads of the agent's own |
 
 pub mod announce;
 pub mod buffer;
 pub mod bursts;
 pub mod clock;
 pub mod cost;
-pub mod guard;
-pub mod log;
 pub mod memory;
 pub mod pending;
 pub mod spool;
-pub mod threads;
 pub mod ticks;

@@ -12,7 +12,7 @@ use crate::buffer::Line;
 use crate::clock::timer_is_exact;
 use crate::memory::{Zeroed, Zeros};
 use crate::spool::Memory;
-use crate::threads::without_signals;
+use jtrail_guard::threads::without_signals;
 use parking_lot::Mutex;
 use std::io;
 use std::mem::offset_of;
@@ -76,7 +76,7 @@ impl Ticks {
         let thread = without_signals(|| {
             std::thread::Builder::new()
                 .name("jtrail ticks".into())
-                .spawn(move || crate::guard::run_thread("the clock", || own.run(tick)))
+                .spawn(move || jtrail_guard::guard::run_thread("the clock", || own.run(tick)))
         })?;
         *ticks.thread.lock() = Some(thread);
         Ok(ticks)

@@ -2,8 +2,8 @@
 
 use super::{Names, Output, losses};
 use jtrail_formats::Loss;
+use jtrail_guard::log;
 use jtrail_options::{AtMaxSize, Options, size_text};
-use jtrail_recorder::log;
 use std::collections::VecDeque;
 use std::fs;
 use std::io;

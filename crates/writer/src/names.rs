@@ -2,7 +2,7 @@
 //! one writes a trace, ours goes into a file beside it, with this process's id in its name.
 
 use super::output::{Output, numbered};
-use jtrail_recorder::log;
+use jtrail_guard::log;
 use jtrail_records::ownership::{self, FileId};
 use parking_lot::Mutex;
 use std::fs::{self, File};

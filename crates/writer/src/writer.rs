@@ -3,9 +3,9 @@
 use crate::work::Work;
 use crate::{Acted, Action, Names, Progress, Setup};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use jtrail_guard::guard;
+use jtrail_guard::threads::without_signals;
 use jtrail_recorder::bursts::Bursts;
-use jtrail_recorder::guard;
-use jtrail_recorder::threads::without_signals;
 use jtrail_records::ownership::FileId;
 use parking_lot::Mutex;
 use std::io;

@@ -15,9 +15,9 @@ use super::{cpu, own_threads, thread};
 use crate::agent::{self, Agent};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use jni::sys::JNIEnv;
+use jtrail_guard::log;
 use jtrail_options::Events;
 use jtrail_recorder::buffer::{ThreadBuffer, live};
-use jtrail_recorder::log;
 use jvmti_sys::jvmtiStackInfo;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -94,7 +94,7 @@ fn sample(agent: &Agent, env: *mut JNIEnv, go_on: &Receiver<()>) {
         // The trace may not be ready for us yet.
         if let Some(buffer) = agent.native_buffer() {
             let look = next % LOOK_EVERY == 0;
-            let taken = crate::jni::with_local_frame(env, || {
+            let taken = jtrail_jvm::jni::with_local_frame(env, || {
                 tick.take(agent, env, buffer, |stacks| {
                     if look && agent.kinds().contains(Events::THREADS) {
                         tell_names(agent, env, buffer, stacks);

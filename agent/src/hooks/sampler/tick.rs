@@ -2,9 +2,10 @@
 
 use super::super::{GET_VIRTUAL_THREAD, record_at, stack};
 use crate::agent::Agent;
-use crate::jni::{HOOK_NAME, class_of};
-use crate::jvmti::{ExtensionFunction, Jvmti, Result, frames};
+use crate::hook_class::HOOK_NAME;
 use jni::sys::{JNIEnv, jmethodID, jobject};
+use jtrail_jvm::jni::class_of;
+use jtrail_jvm::jvmti::{ExtensionFunction, Jvmti, Result, frames};
 use jtrail_recorder::buffer::ThreadBuffer;
 use jtrail_recorder::buffer::record::{self, CUT, Code, MOST_FRAMES};
 use jvmti_sys::{jvmtiFrameInfo, jvmtiStackInfo};

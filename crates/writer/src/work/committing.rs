@@ -2,8 +2,8 @@
 
 use super::traces::clock_note;
 use super::{Work, write};
+use jtrail_guard::log;
 use jtrail_model::Timestamp;
-use jtrail_recorder::log;
 use jtrail_records::spool::{State, TraceState};
 
 impl Work {

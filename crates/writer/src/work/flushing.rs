@@ -2,9 +2,9 @@
 
 use crate::windows::Windows;
 use crate::{Burst, Setup, format};
+use jtrail_guard::log;
 use jtrail_options::Overflow;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::log;
 use jtrail_records::Translator;
 use jtrail_records::read::{Run, Sink};
 use std::sync::Arc;

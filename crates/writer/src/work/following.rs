@@ -4,7 +4,7 @@ use super::Work;
 use crate::{Action, NextTrace, Output, Progress};
 
 use crossbeam_channel::bounded;
-use jtrail_recorder::log;
+use jtrail_guard::log;
 use jtrail_records::OpenCalls;
 use std::path::Path;
 use std::sync::Arc;

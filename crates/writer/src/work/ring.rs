@@ -7,9 +7,9 @@ use crate::preamble::{self, Identity};
 use crate::{Newest, NextTrace, SaveReason, Saved, Setup, hostname};
 
 use jtrail_formats::Format;
+use jtrail_guard::log;
 use jtrail_model::{Event, Timestamp};
 use jtrail_options::{Options, Overflow, SaveMoments, Target};
-use jtrail_recorder::log;
 use jtrail_records::OpenCalls;
 use jtrail_records::spool::folder_of;
 use std::collections::VecDeque;

@@ -8,32 +8,32 @@ use std::ffi::c_void;
 use std::ptr;
 
 /// A reference that a walk comes by.
-pub(crate) struct Reference<'a> {
+pub struct Reference<'a> {
     /// The header's `jvmtiHeapReferenceKind`.
-    pub(crate) kind: i32,
+    pub kind: i32,
     /// Tag of the class of the object referred to.
-    pub(crate) class_tag: i64,
+    pub class_tag: i64,
     /// Bytes of that object.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Tag of the object that refers to it; none for a root.
-    pub(crate) referrer: Option<i64>,
+    pub referrer: Option<i64>,
     /// Tag of the object referred to, to be read and set.
-    pub(crate) tag: &'a mut i64,
+    pub tag: &'a mut i64,
 }
 
 /// An object that a walk comes by.
-pub(crate) struct Passed<'a> {
+pub struct Passed<'a> {
     /// Tag of its class.
-    pub(crate) class_tag: i64,
+    pub class_tag: i64,
     /// Its bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Its tag, to be read and set.
-    pub(crate) tag: &'a mut i64,
+    pub tag: &'a mut i64,
 }
 
 /// How a walk goes on behind a reference.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) enum Onward {
+pub enum Onward {
     /// Into the object, unless the walk was there before.
     Into,
     /// To what else there is.
@@ -61,7 +61,7 @@ impl Jvmti {
     /// before the references that it holds. The program stands still meanwhile; `visit` runs on any thread, and must not call the JVM.
     ///
     /// HotSpot crashes where it goes into a virtual thread without a continuation.
-    pub(crate) fn follow_references<F>(self, mut visit: F) -> Result<()>
+    pub fn follow_references<F>(self, mut visit: F) -> Result<()>
     where
         F: FnMut(Reference<'_>) -> Onward,
     {
@@ -73,7 +73,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `object` is a live reference.
-    pub(crate) unsafe fn look_at(self, object: jobject) -> Result<()> {
+    pub unsafe fn look_at(self, object: jobject) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.follow_from(object, &mut |_| Onward::Stop) }
     }
@@ -102,7 +102,7 @@ impl Jvmti {
     /// Shows `visit` every object in the heap, which may be dead but not collected yet; with some collectors only those that can be reached. Among them are
     /// what the JVM fills gaps with, where the next object may be made. The program stands still meanwhile; `visit` runs on any thread, and must not call
     /// the JVM; when it answers `false`, the walk is over.
-    pub(crate) fn pass_objects<F>(self, mut visit: F) -> Result<()>
+    pub fn pass_objects<F>(self, mut visit: F) -> Result<()>
     where
         F: FnMut(Passed<'_>) -> bool,
     {
@@ -114,7 +114,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a class.
-    pub(crate) unsafe fn pass_instances<F>(self, class: jclass, mut visit: F) -> Result<()>
+    pub unsafe fn pass_instances<F>(self, class: jclass, mut visit: F) -> Result<()>
     where
         F: FnMut(Passed<'_>) -> bool,
     {
@@ -124,7 +124,7 @@ impl Jvmti {
 
     /// Takes the tags of all objects away, which may be dead but not collected yet. The program stands still meanwhile. Some collectors only find
     /// objects that can be reached.
-    pub(crate) fn untag_all(self) -> Result<()> {
+    pub fn untag_all(self) -> Result<()> {
         /// Leaves objects without a tag out.
         const FILTER_UNTAGGED: jint = 0x8;
         let untag = &mut |object: Passed<'_>| {
@@ -156,11 +156,8 @@ impl Jvmti {
 
     /// The objects that have one of these tags, as local references of the running thread, whose
     /// environment `env` is.
-    pub(crate) fn objects_with_tags(
-        self,
-        env: *mut JNIEnv,
-        tags: &[i64],
-    ) -> Result<Vec<(i64, jobject)>> {
+    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
+    pub fn objects_with_tags(self, env: *mut JNIEnv, tags: &[i64]) -> Result<Vec<(i64, jobject)>> {
         let (mut count, mut objects, mut found) = (0, ptr::null_mut(), ptr::null_mut());
         let tag_count = jint::try_from(tags.len()).unwrap_or(jint::MAX);
         // SAFETY: the array has so many tags; the others take the answer.
@@ -187,7 +184,7 @@ impl Jvmti {
     }
 
     /// Collects garbage, as `System.gc()` does.
-    pub(crate) fn force_gc(self) -> Result<()> {
+    pub fn force_gc(self) -> Result<()> {
         // SAFETY: it takes nothing but the environment.
         check("ForceGarbageCollection", unsafe {
             abi::force_garbage_collection(self.0)
@@ -207,7 +204,7 @@ unsafe extern "system" fn passed<F>(
 where
     F: FnMut(Passed<'_>) -> bool,
 {
-    let goes_on = jtrail_recorder::guard::run("a walk over the heap", || {
+    let goes_on = jtrail_guard::guard::run("a walk over the heap", || {
         // SAFETY: the caller's promise; nobody else has it now.
         let visit = unsafe { &mut *visit.cast::<F>() };
         visit(Passed {
@@ -236,7 +233,7 @@ unsafe extern "system" fn visited<F>(
 where
     F: FnMut(Reference<'_>) -> Onward,
 {
-    let onward = jtrail_recorder::guard::run("a walk over the heap", || {
+    let onward = jtrail_guard::guard::run("a walk over the heap", || {
         // SAFETY: the caller's promise; nobody else has it now.
         let visit = unsafe { &mut *visit.cast::<F>() };
         // SAFETY: null, or the JVM's place for the tag; read before the other one is borrowed, which may be the same.

@@ -5,7 +5,7 @@ use jni::sys::{JNIEnv, jclass, jobject, jvalue};
 use std::ffi::CStr;
 
 /// What a class loader answers when it is asked for a class.
-pub(crate) enum Answer {
+pub enum Answer {
     /// The expected class.
     Expected,
     /// Another class of that name.
@@ -21,7 +21,7 @@ pub(crate) enum Answer {
 ///
 /// # Safety
 /// `env` is the running thread's environment, `loader` a live reference to a class loader, and `expected` one to a class.
-pub(crate) unsafe fn ask_loader(
+pub unsafe fn ask_loader(
     env: *mut JNIEnv,
     loader: jobject,
     name: &str,
@@ -50,7 +50,7 @@ pub(crate) unsafe fn ask_loader(
 ///
 /// # Safety
 /// `env` is the running thread's environment, `loader` a live reference to the loader of `from`, and `from` one to a class.
-pub(crate) unsafe fn resolve_for(env: *mut JNIEnv, loader: jobject, name: &str, from: jclass) {
+pub unsafe fn resolve_for(env: *mut JNIEnv, loader: jobject, name: &str, from: jclass) {
     const FOR_NAME: Method = (
         c"forName0",
         c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;",

@@ -11,7 +11,7 @@ use std::ptr;
 ///
 /// # Safety
 /// `object` is a live local reference.
-pub(crate) unsafe fn address(object: jobject) -> u64 {
+pub unsafe fn address(object: jobject) -> u64 {
     // SAFETY: the caller's promise.
     unsafe { object.cast::<u64>().read_volatile() }
 }
@@ -20,7 +20,7 @@ pub(crate) unsafe fn address(object: jobject) -> u64 {
 ///
 /// # Safety
 /// `env` is the running thread's; the reference does not leave `look`.
-pub(crate) unsafe fn with_garbage<T>(
+pub unsafe fn with_garbage<T>(
     env: *mut JNIEnv,
     bytes: jint,
     look: impl FnOnce(jobject) -> T,
@@ -43,12 +43,7 @@ pub(crate) unsafe fn with_garbage<T>(
 ///
 /// # Safety
 /// `env` is the running thread's, and `class` a live reference to a class.
-pub(crate) unsafe fn new_array(
-    env: *mut JNIEnv,
-    element: u8,
-    length: jint,
-    class: jclass,
-) -> jobject {
+pub unsafe fn new_array(env: *mut JNIEnv, element: u8, length: jint, class: jclass) -> jobject {
     // SAFETY: the caller's promise; the functions are there since the first version.
     unsafe {
         let functions = &(**env).v1_1;
@@ -74,7 +69,7 @@ pub(crate) unsafe fn new_array(
 ///
 /// # Safety
 /// `env` is the running thread's, and `class` a live reference to a class.
-pub(crate) unsafe fn allocate(env: *mut JNIEnv, class: jclass) -> jobject {
+pub unsafe fn allocate(env: *mut JNIEnv, class: jclass) -> jobject {
     // SAFETY: the caller's promise; the functions are there since the first version.
     unsafe {
         let object = ((**env).v1_1.AllocObject)(env, class);
@@ -89,7 +84,7 @@ pub(crate) unsafe fn allocate(env: *mut JNIEnv, class: jclass) -> jobject {
 ///
 /// # Safety
 /// `env` is the running thread's, and the reference one of its own or null.
-pub(crate) unsafe fn forget(env: *mut JNIEnv, object: jobject) {
+pub unsafe fn forget(env: *mut JNIEnv, object: jobject) {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.DeleteLocalRef)(env, object) }
 }
@@ -98,7 +93,7 @@ pub(crate) unsafe fn forget(env: *mut JNIEnv, object: jobject) {
 ///
 /// # Safety
 /// `env` is the running thread's.
-pub(crate) unsafe fn object_class(env: *mut JNIEnv) -> Option<jclass> {
+pub unsafe fn object_class(env: *mut JNIEnv) -> Option<jclass> {
     // SAFETY: the caller's promise; the function is there since the first version.
     let class = unsafe { ((**env).v1_1.FindClass)(env, c"java/lang/Object".as_ptr()) };
     (!class.is_null()).then_some(class)
@@ -108,7 +103,7 @@ pub(crate) unsafe fn object_class(env: *mut JNIEnv) -> Option<jclass> {
 ///
 /// # Safety
 /// `env` is the running thread's, and both are live references.
-pub(crate) unsafe fn is_instance(env: *mut JNIEnv, object: jobject, class: jclass) -> bool {
+pub unsafe fn is_instance(env: *mut JNIEnv, object: jobject, class: jclass) -> bool {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.IsInstanceOf)(env, object, class) }
 }
@@ -117,7 +112,7 @@ pub(crate) unsafe fn is_instance(env: *mut JNIEnv, object: jobject, class: jclas
 ///
 /// # Safety
 /// `env` is the running thread's, and `class` a live reference to an initialised class.
-pub(crate) unsafe fn field(
+pub unsafe fn field(
     env: *mut JNIEnv,
     class: jclass,
     name: &CStr,
@@ -138,7 +133,7 @@ pub(crate) unsafe fn field(
 ///
 /// # Safety
 /// `env` is the running thread's, `object` a live reference, and `field` one of references, of the object's class.
-pub(crate) unsafe fn is_set(env: *mut JNIEnv, object: jobject, field: jfieldID) -> bool {
+pub unsafe fn is_set(env: *mut JNIEnv, object: jobject, field: jfieldID) -> bool {
     // SAFETY: the caller's promise; the functions are there since the first version.
     unsafe {
         let value = ((**env).v1_1.GetObjectField)(env, object, field);
@@ -151,7 +146,7 @@ pub(crate) unsafe fn is_set(env: *mut JNIEnv, object: jobject, field: jfieldID) 
 ///
 /// # Safety
 /// `env` is the running thread's, and `array` a live reference to an array.
-pub(crate) unsafe fn array_length(env: *mut JNIEnv, array: jobject) -> jint {
+pub unsafe fn array_length(env: *mut JNIEnv, array: jobject) -> jint {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.GetArrayLength)(env, array) }
 }
@@ -160,7 +155,7 @@ pub(crate) unsafe fn array_length(env: *mut JNIEnv, array: jobject) -> jint {
 ///
 /// # Safety
 /// `env` is the running thread's, and `array` a live reference to an array of references that has such an element.
-pub(crate) unsafe fn element(env: *mut JNIEnv, array: jobject, at: jint) -> jobject {
+pub unsafe fn element(env: *mut JNIEnv, array: jobject, at: jint) -> jobject {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.GetObjectArrayElement)(env, array, at) }
 }
@@ -169,7 +164,7 @@ pub(crate) unsafe fn element(env: *mut JNIEnv, array: jobject, at: jint) -> jobj
 ///
 /// # Safety
 /// `env` is the running thread's, `hook` the hook class and `from` a live reference to a class.
-pub(crate) unsafe fn named_class(
+pub unsafe fn named_class(
     env: *mut JNIEnv,
     hook: jclass,
     name: &str,

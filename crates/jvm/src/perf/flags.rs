@@ -38,7 +38,7 @@ pub(super) fn find(fields: &Fields, wanted: &CStr) -> Option<Flag> {
 }
 
 /// Returns true if the JVM compiles methods, but none that is over its limit of 8,000 bytes.
-pub(crate) fn leaves_huge_methods_alone() -> bool {
+pub fn leaves_huge_methods_alone() -> bool {
     let Some(fields) = Fields::find() else {
         return false; // it is not HotSpot
     };

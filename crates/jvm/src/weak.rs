@@ -9,7 +9,7 @@
 //! blocks away from there, and keeps what is alive in as few as it fits into.
 
 use jni::sys::{JNIEnv, jobject};
-use jtrail_recorder::guard::Spread;
+use jtrail_guard::guard::Spread;
 use parking_lot::Mutex;
 use std::mem::take;
 
@@ -27,7 +27,7 @@ const BLOCK: usize = 4096;
 
 /// Weak references to objects.
 #[derive(Default)]
-pub(crate) struct WeakObjects {
+pub struct WeakObjects {
     new: Spread<Mutex<Blocks>>,
     /// Those that a sweep found alive. Held while one is under way.
     old: Mutex<Blocks>,
@@ -38,7 +38,7 @@ impl WeakObjects {
     ///
     /// # Safety
     /// `env` is the running thread's, and `object` a live reference.
-    pub(crate) unsafe fn add(&self, env: *mut JNIEnv, object: jobject, number: u64) {
+    pub unsafe fn add(&self, env: *mut JNIEnv, object: jobject, number: u64) {
         // SAFETY: the caller's promise.
         let reference = unsafe { crate::jni::weak_reference(env, object) }.expose_provenance();
         if reference == 0 {
@@ -60,7 +60,7 @@ impl WeakObjects {
     ///
     /// # Safety
     /// `env` is the running thread's.
-    pub(crate) unsafe fn sweep(&self, env: *mut JNIEnv, mut tell: impl FnMut(u64)) {
+    pub unsafe fn sweep(&self, env: *mut JNIEnv, mut tell: impl FnMut(u64)) {
         let mut old = self.old.lock();
         let mut blocks = take(&mut *old);
         for new in self.new.iter() {
@@ -86,7 +86,7 @@ impl WeakObjects {
     ///
     /// # Safety
     /// `env` is the running thread's.
-    pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
+    pub unsafe fn forget(&self, env: *mut JNIEnv) {
         let mut blocks = take(&mut *self.old.lock());
         for new in self.new.iter() {
             blocks.append(&mut new.lock());

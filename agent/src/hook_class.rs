@@ -8,11 +8,11 @@
 //! The methods of each class have functions of their own, which look whether it is the present one's ([`is_present`]), and stay bound
 //! to them: for methods that are bound anew the JVM compiles new entries, and later ones (20 and up) never let the old go.
 
-use super::{Lasting, with};
 use jni::objects::{JClass, JClassLoader, JObject, JValue};
 use jni::strings::JNIString;
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong};
 use jni::{NativeMethod, jni_sig, jni_str};
+use jtrail_jvm::jni::{Lasting, with};
 use rustc_hash::FxHasher;
 use std::ffi::{CStr, c_void};
 use std::hash::Hasher;
@@ -24,7 +24,7 @@ const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
 const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
 
 /// The name of the first hook class; those of others have a number behind it, and their build's if another build was there before.
-pub(crate) const NAME: &str = "java/lang/JtrailHook";
+pub(crate) const HOOK_NAME: &str = "java/lang/JtrailHook";
 const BINDER_NAME: &str = "jtrail/Binder";
 /// How many there are at most.
 pub(crate) const HOOKS: u32 = 8;
@@ -111,15 +111,15 @@ impl Hook {
 
     fn define(env: *mut JNIEnv, number: u32) -> Result<Self, String> {
         let name = match number {
-            0 => NAME.to_owned(),
-            number => format!("{NAME}{number}"),
+            0 => HOOK_NAME.to_owned(),
+            number => format!("{HOOK_NAME}{number}"),
         };
         let mut bytes = HOOK_CLASS.to_vec();
         if threads_have_carriers(env)? {
             // It has the same descriptor. Older JVMs have no such method.
             bytes = renamed(&bytes, "currentThread", "currentCarrierThread");
         }
-        let (name, class) = own(env, &name, NAME, &bytes)?;
+        let (name, class) = own(env, &name, HOOK_NAME, &bytes)?;
         Ok(Self {
             number,
             name,
@@ -426,10 +426,10 @@ mod tests {
     #[test]
     fn all_hook_classes_are_alike_but_for_their_names() {
         let first = Class::parse(HOOK_CLASS).expect("a class");
-        assert_eq!(first.name(), NAME);
-        assert_eq!(renamed(HOOK_CLASS, NAME, NAME), HOOK_CLASS);
-        let name = format!("{NAME}{}", HOOKS - 1);
-        let bytes = renamed(HOOK_CLASS, NAME, &name);
+        assert_eq!(first.name(), HOOK_NAME);
+        assert_eq!(renamed(HOOK_CLASS, HOOK_NAME, HOOK_NAME), HOOK_CLASS);
+        let name = format!("{HOOK_NAME}{}", HOOKS - 1);
+        let bytes = renamed(HOOK_CLASS, HOOK_NAME, &name);
         let other = Class::parse(&bytes).expect("a class");
         assert_eq!(other.name(), name);
         assert_eq!(first.methods().len(), other.methods().len());

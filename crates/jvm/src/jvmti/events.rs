@@ -27,7 +27,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// As [`Self::of`].
-    pub(crate) unsafe fn keep_one(vm: *mut JavaVM) -> std::result::Result<(), String> {
+    pub unsafe fn keep_one(vm: *mut JavaVM) -> std::result::Result<(), String> {
         if !IS_KEPT.swap(true, Ordering::Relaxed) {
             // SAFETY: the caller's promise.
             unsafe { Self::of(vm) }.inspect_err(|_| IS_KEPT.store(false, Ordering::Relaxed))?;
@@ -42,7 +42,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// When it has none of JVMTI 1.2, as a sentence.
-    pub(crate) unsafe fn of(vm: *mut JavaVM) -> std::result::Result<Self, String> {
+    pub unsafe fn of(vm: *mut JavaVM) -> std::result::Result<Self, String> {
         let mut env: *mut c_void = ptr::null_mut();
         let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
         // SAFETY: the caller's promise; `env` takes the answer.
@@ -55,7 +55,7 @@ impl Jvmti {
     }
 
     /// Sets all callbacks.
-    pub(crate) fn set_callbacks(self, callbacks: &Callbacks) -> Result<()> {
+    pub fn set_callbacks(self, callbacks: &Callbacks) -> Result<()> {
         let size = size_of::<Callbacks>() as jint;
         // SAFETY: the table is read during the call; `Callbacks::set` vouches for its entries.
         check("SetEventCallbacks", unsafe {
@@ -71,12 +71,12 @@ impl Jvmti {
     }
 
     /// Switches an event on for all threads.
-    pub(crate) fn enable(self, event: Event) -> Result<()> {
+    pub fn enable(self, event: Event) -> Result<()> {
         self.set(ENABLE, event as jint)
     }
 
     /// Switches an event off.
-    pub(crate) fn disable(self, event: Event) -> Result<()> {
+    pub fn disable(self, event: Event) -> Result<()> {
         self.set(DISABLE, event as jint)
     }
 
@@ -84,7 +84,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// The callback takes what the event passes.
-    pub(crate) unsafe fn set_extension_callback(
+    pub unsafe fn set_extension_callback(
         self,
         event: &ExtensionEvent,
         callback: *const c_void,
@@ -98,7 +98,7 @@ impl Jvmti {
     }
 
     /// Gives the environment up, with its capabilities, events and tags. Nothing else may be asked of it then.
-    pub(crate) fn dispose(self) {
+    pub fn dispose(self) {
         // SAFETY: the environment is alive. Should the JVM refuse, for it ends, that is all the same.
         let _ = unsafe { abi::dispose_environment(self.0) };
     }

@@ -13,7 +13,7 @@ use std::ptr;
 
 /// A JVMTI environment.
 #[derive(Clone, Copy)]
-pub(crate) struct Jvmti(pub(super) RawEnv);
+pub struct Jvmti(pub(super) RawEnv);
 
 // SAFETY: an environment may be used on any thread.
 unsafe impl Send for Jvmti {}
@@ -22,9 +22,11 @@ unsafe impl Sync for Jvmti {}
 
 /// A function of the JVM that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Failure {
-    pub(crate) function: &'static str,
-    pub(crate) error: Error,
+pub struct Failure {
+    /// Its name in the specification.
+    pub function: &'static str,
+    /// What it returned.
+    pub error: Error,
 }
 
 impl fmt::Display for Failure {
@@ -37,7 +39,8 @@ impl fmt::Display for Failure {
     }
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+/// What a function of the JVM gave, or its failure.
+pub type Result<T> = std::result::Result<T, Failure>;
 
 pub(super) fn check(function: &'static str, error: Error) -> Result<()> {
     if error == Error::NONE {
@@ -49,7 +52,7 @@ pub(super) fn check(function: &'static str, error: Error) -> Result<()> {
 
 /// The phases of the JVM's life that matter here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// Before Java code can run, or already over.
     Other,
     /// Java code runs, the program does not.
@@ -59,32 +62,35 @@ pub(crate) enum Phase {
 }
 
 /// An event that only some JVMs have.
-pub(crate) struct ExtensionEvent {
-    pub(crate) index: jint,
-    pub(crate) id: String,
+pub struct ExtensionEvent {
+    pub index: jint,
+    pub id: String,
 }
 
 /// What a thread is called, and where it belongs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct ThreadNames {
-    pub(crate) name: String,
-    pub(crate) group: String,
-    pub(crate) parent_group: String,
+pub struct ThreadNames {
+    /// Its own name; empty where the JVM has none.
+    pub name: String,
+    /// That of its group.
+    pub group: String,
+    /// That of the group which has its group.
+    pub parent_group: String,
 }
 
 /// A method's line table: where in the code each line begins, in the order of the code.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Lines(Box<[(i64, u32)]>);
+pub struct Lines(Box<[(i64, u32)]>);
 
 impl Lines {
     /// Smallest and largest line; zeros if there is none.
-    pub(crate) fn range(&self) -> (u32, u32) {
+    pub fn range(&self) -> (u32, u32) {
         let lines = self.0.iter().map(|(_, line)| *line);
         (lines.clone().min().unwrap_or(0), lines.max().unwrap_or(0))
     }
 
-    /// The line of a place in the code, as [`jtrail_model::Frame`] has it.
-    pub(crate) fn at(&self, location: i64) -> i32 {
+    /// The line of a place in the code, as a trace has it.
+    pub fn at(&self, location: i64) -> i32 {
         const NATIVE: i32 = -2;
         const UNKNOWN: i32 = -1;
         if location < 0 {
@@ -99,7 +105,7 @@ impl Lines {
 }
 
 /// Text in the JVM's own spelling of UTF-8.
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     simd_cesu8::mutf8::decode_lossy(bytes).into_owned()
 }
 
@@ -146,7 +152,11 @@ impl Jvmti {
         copy
     }
 
-    pub(crate) fn potential_capabilities(self) -> Result<Capabilities> {
+    /// The capabilities that this environment could still be given.
+    ///
+    /// # Errors
+    /// When the JVM does not say.
+    pub fn potential_capabilities(self) -> Result<Capabilities> {
         let mut capabilities = Capabilities::default();
         // SAFETY: it takes the answer.
         check("GetPotentialCapabilities", unsafe {
@@ -155,14 +165,19 @@ impl Jvmti {
         Ok(capabilities)
     }
 
-    pub(crate) fn add_capabilities(self, capabilities: Capabilities) -> Result<()> {
+    /// Has the JVM give these capabilities to this environment.
+    ///
+    /// # Errors
+    /// When it can't, or another agent has one that only one may have.
+    pub fn add_capabilities(self, capabilities: Capabilities) -> Result<()> {
         // SAFETY: it is read during the call.
         check("AddCapabilities", unsafe {
             abi::add_capabilities(self.0, &capabilities)
         })
     }
 
-    pub(crate) fn phase(self) -> Phase {
+    /// How far the JVM is.
+    pub fn phase(self) -> Phase {
         const START: jint = 6;
         const LIVE: jint = 4;
         let mut phase = 0;
@@ -175,7 +190,7 @@ impl Jvmti {
     }
 
     /// Java's version (11, 17 …).
-    pub(crate) fn java_version(self) -> Option<u32> {
+    pub fn java_version(self) -> Option<u32> {
         let mut value = ptr::null_mut();
         let name = c"java.vm.specification.version"; // set from the beginning on
         // SAFETY: it reads the name, and takes the answer.
@@ -188,7 +203,8 @@ impl Jvmti {
     }
 
     /// All live platform threads, as local references of the running thread, whose environment `env` is.
-    pub(crate) fn all_threads(self, env: *mut JNIEnv) -> Result<Vec<jobject>> {
+    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
+    pub fn all_threads(self, env: *mut JNIEnv) -> Result<Vec<jobject>> {
         let (mut count, mut threads) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
         check("GetAllThreads", unsafe {
@@ -203,7 +219,7 @@ impl Jvmti {
     }
 
     /// The running thread, as a local reference.
-    pub(crate) fn current_thread(self) -> Result<jobject> {
+    pub fn current_thread(self) -> Result<jobject> {
         let mut thread = ptr::null_mut();
         // SAFETY: it takes the answer.
         check("GetCurrentThread", unsafe {
@@ -216,7 +232,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `thread` is a live reference to a thread; null means the running one.
-    pub(crate) unsafe fn thread_names(self, thread: jobject) -> Result<ThreadNames> {
+    pub unsafe fn thread_names(self, thread: jobject) -> Result<ThreadNames> {
         // SAFETY: the caller's promise.
         let info = unsafe { self.thread_info(thread) }?;
         // SAFETY: the JVM's string.
@@ -255,7 +271,7 @@ impl Jvmti {
     /// Never asked by a reference, be it to the same thread: HotSpot 19 to 21 (JDK-8319935, mended in 22) makes what it keeps of a native thread when that
     /// attaches and the allocation of its own `Thread` is told, does not find it by that `Thread`, and makes another one (`JvmtiThreadState`). Only that one goes
     /// with the thread, and each event that is switched later, by whatever agent, counts down in the freed memory of the thread that the first one is of.
-    pub(crate) fn thread_number(self) -> Result<u32> {
+    pub fn thread_number(self) -> Result<u32> {
         let mut data = ptr::null_mut();
         // SAFETY: a null thread is the running one; `data` takes the answer.
         check("GetThreadLocalStorage", unsafe {
@@ -265,7 +281,7 @@ impl Jvmti {
     }
 
     /// Keeps a number with the running thread.
-    pub(crate) fn set_thread_number(self, number: u32) -> Result<()> {
+    pub fn set_thread_number(self, number: u32) -> Result<()> {
         let data = ptr::without_provenance::<c_void>(number as usize);
         // SAFETY: a null thread is the running one; the JVM only keeps the value.
         check("SetThreadLocalStorage", unsafe {
@@ -274,7 +290,7 @@ impl Jvmti {
     }
 
     /// How many frames the running thread has.
-    pub(crate) fn frame_count(self) -> Result<i32> {
+    pub fn frame_count(self) -> Result<i32> {
         let mut count = 0;
         // SAFETY: a null thread is the running one; `count` takes the answer.
         check("GetFrameCount", unsafe {
@@ -284,7 +300,8 @@ impl Jvmti {
     }
 
     /// All loaded classes, as local references of the running thread, whose environment `env` is.
-    pub(crate) fn loaded_classes(self, env: *mut JNIEnv) -> Result<Vec<jclass>> {
+    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
+    pub fn loaded_classes(self, env: *mut JNIEnv) -> Result<Vec<jclass>> {
         let (mut count, mut classes) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
         check("GetLoadedClasses", unsafe {
@@ -302,7 +319,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a class.
-    pub(crate) unsafe fn is_modifiable(self, class: jclass) -> Result<bool> {
+    pub unsafe fn is_modifiable(self, class: jclass) -> Result<bool> {
         let mut answer = 0;
         // SAFETY: the caller's promise; `answer` takes the answer.
         check("IsModifiableClass", unsafe {
@@ -315,7 +332,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a class.
-    pub(crate) unsafe fn class_signature(self, class: jclass) -> Result<String> {
+    pub unsafe fn class_signature(self, class: jclass) -> Result<String> {
         let mut signature = ptr::null_mut();
         // SAFETY: the caller's promise; `signature` takes the answer.
         check("GetClassSignature", unsafe {
@@ -329,7 +346,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a class.
-    pub(crate) unsafe fn source_file(self, class: jclass) -> Result<String> {
+    pub unsafe fn source_file(self, class: jclass) -> Result<String> {
         let mut name = ptr::null_mut();
         // SAFETY: the caller's promise; `name` takes the answer.
         match unsafe { abi::get_source_file_name(self.0, class, &mut name) } {
@@ -344,7 +361,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a class.
-    pub(crate) unsafe fn class_loader(self, class: jclass) -> Result<jobject> {
+    pub unsafe fn class_loader(self, class: jclass) -> Result<jobject> {
         let mut loader = ptr::null_mut();
         // SAFETY: the caller's promise; `loader` takes the answer.
         check("GetClassLoader", unsafe {
@@ -357,7 +374,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `method` is alive.
-    pub(crate) unsafe fn method_name(self, method: jmethodID) -> Result<(String, String)> {
+    pub unsafe fn method_name(self, method: jmethodID) -> Result<(String, String)> {
         let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the caller's promise; they take the answers.
         check("GetMethodName", unsafe {
@@ -371,7 +388,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `method` is alive.
-    pub(crate) unsafe fn declaring_class(self, method: jmethodID) -> Result<jclass> {
+    pub unsafe fn declaring_class(self, method: jmethodID) -> Result<jclass> {
         let mut class = ptr::null_mut();
         // SAFETY: the caller's promise; `class` takes the answer.
         check("GetMethodDeclaringClass", unsafe {
@@ -384,7 +401,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `method` is alive.
-    pub(crate) unsafe fn lines(self, method: jmethodID) -> Lines {
+    pub unsafe fn lines(self, method: jmethodID) -> Lines {
         let (mut count, mut table) = (0, ptr::null_mut());
         // SAFETY: the caller's promise; they take the answers.
         if unsafe { abi::get_line_number_table(self.0, method, &mut count, &mut table) }
@@ -406,7 +423,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `method` is alive.
-    pub(crate) unsafe fn code_length(self, method: jmethodID) -> u32 {
+    pub unsafe fn code_length(self, method: jmethodID) -> u32 {
         let (mut first, mut last) = (-1, -1);
         // SAFETY: the caller's promise; they take the answers.
         match unsafe { abi::get_method_location(self.0, method, &mut first, &mut last) } {
@@ -419,7 +436,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// They are live references to classes.
-    pub(crate) unsafe fn retransform(self, classes: &[jclass]) -> Result<()> {
+    pub unsafe fn retransform(self, classes: &[jclass]) -> Result<()> {
         let count = jint::try_from(classes.len()).unwrap_or(jint::MAX);
         // SAFETY: the caller's promise; the array is read during the call.
         check("RetransformClasses", unsafe {
@@ -428,7 +445,7 @@ impl Jvmti {
     }
 
     /// Copies bytes into memory that the JVM will free.
-    pub(crate) fn copy_for_jvm(self, bytes: &[u8]) -> Result<*mut u8> {
+    pub fn copy_for_jvm(self, bytes: &[u8]) -> Result<*mut u8> {
         let mut memory = ptr::null_mut();
         // SAFETY: it takes the answer.
         check("Allocate", unsafe {
@@ -440,7 +457,7 @@ impl Jvmti {
     }
 
     /// The events that this JVM has beyond the specification.
-    pub(crate) fn extension_events(self) -> Result<Vec<ExtensionEvent>> {
+    pub fn extension_events(self) -> Result<Vec<ExtensionEvent>> {
         let (mut count, mut events) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
         check("GetExtensionEvents", unsafe {

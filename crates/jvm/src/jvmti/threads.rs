@@ -12,10 +12,10 @@ use std::ffi::c_void;
 use std::ptr;
 
 /// A function that a JVM has beyond the specification.
-pub(crate) type ExtensionFunction = unsafe extern "C" fn(RawEnv, ...) -> Error;
+pub type ExtensionFunction = unsafe extern "C" fn(RawEnv, ...) -> Error;
 
 /// The frames of a stack that the JVM shows, innermost first.
-pub(crate) fn frames(stack: &jvmtiStackInfo) -> &[jvmtiFrameInfo] {
+pub fn frames(stack: &jvmtiStackInfo) -> &[jvmtiFrameInfo] {
     match usize::try_from(stack.frame_count) {
         Ok(1..) if !stack.frame_buffer.is_null() => {
             // SAFETY: the JVM's array, of that many elements.
@@ -30,7 +30,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `thread` is a live reference to a thread; null means the running one.
-    pub(crate) unsafe fn thread_name(self, thread: jobject) -> Result<String> {
+    pub unsafe fn thread_name(self, thread: jobject) -> Result<String> {
         // SAFETY: the caller's promise, and the JVM's string.
         Ok(unsafe { self.take_text(self.thread_info(thread)?.name) })
     }
@@ -52,7 +52,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// As for [`Self::thread_name`].
-    pub(crate) unsafe fn is_in_native(self, thread: jobject) -> Result<bool> {
+    pub unsafe fn is_in_native(self, thread: jobject) -> Result<bool> {
         const IN_NATIVE: jint = 0x40_0000;
         let mut state = 0;
         // SAFETY: the caller's promise; `state` takes the answer.
@@ -66,7 +66,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// As for [`Self::thread_name`].
-    pub(crate) unsafe fn thread_cpu_time(self, thread: jobject) -> Result<u64> {
+    pub unsafe fn thread_cpu_time(self, thread: jobject) -> Result<u64> {
         let mut time = 0;
         // SAFETY: the caller's promise; `time` takes the answer.
         check("GetThreadCpuTime", unsafe {
@@ -76,7 +76,7 @@ impl Jvmti {
     }
 
     /// Thread groups without a parent, as local references.
-    pub(crate) fn top_groups(self) -> Result<Vec<jobject>> {
+    pub fn top_groups(self) -> Result<Vec<jobject>> {
         let (mut count, mut groups) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
         check("GetTopThreadGroups", unsafe {
@@ -90,7 +90,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `thread` is a live reference to a `Thread` that was never started; `function` may be run with `argument` on any thread.
-    pub(crate) unsafe fn run_agent_thread(
+    pub unsafe fn run_agent_thread(
         self,
         thread: jobject,
         function: AgentThread,
@@ -108,7 +108,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// As for [`Self::thread_name`].
-    pub(crate) unsafe fn stack_of(
+    pub unsafe fn stack_of(
         self,
         thread: jobject,
         start: jint,
@@ -125,7 +125,8 @@ impl Jvmti {
 
     /// The states and innermost `depth` frames of all platform threads, as they were at one moment, for `f` to look at. The threads are
     /// local references of the running thread, whose environment `env` is.
-    pub(crate) fn with_all_stacks<T>(
+    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
+    pub fn with_all_stacks<T>(
         self,
         env: *mut JNIEnv,
         depth: u16,
@@ -146,7 +147,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// They are live references to threads.
-    pub(crate) unsafe fn with_stacks_of<T>(
+    pub unsafe fn with_stacks_of<T>(
         self,
         threads: &[jobject],
         depth: u16,
@@ -190,7 +191,7 @@ impl Jvmti {
     }
 
     /// The function of that name that this JVM has beyond the specification.
-    pub(crate) fn extension_function(self, id: &str) -> Result<Option<ExtensionFunction>> {
+    pub fn extension_function(self, id: &str) -> Result<Option<ExtensionFunction>> {
         let (mut count, mut functions) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
         check("GetExtensionFunctions", unsafe {
@@ -235,7 +236,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `function` is HotSpot's `GetVirtualThread` or `GetCarrierThread`, and `thread` a live reference to a thread.
-    pub(crate) unsafe fn other_thread(
+    pub unsafe fn other_thread(
         self,
         function: ExtensionFunction,
         thread: jobject,

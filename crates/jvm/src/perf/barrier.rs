@@ -12,8 +12,8 @@
 
 use super::fields::Fields;
 use super::flags;
-use jtrail_recorder::guard;
-use jtrail_recorder::threads::without_signals;
+use jtrail_guard::guard;
+use jtrail_guard::threads::without_signals;
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,11 +23,11 @@ const FLAG: &CStr = c"UseSystemMemoryBarrier";
 
 /// The thread that looks for the flag, and asks the kernel.
 #[derive(Default)]
-pub(crate) struct Returns(Mutex<Option<JoinHandle<Option<&'static AtomicBool>>>>);
+pub struct Returns(Mutex<Option<JoinHandle<Option<&'static AtomicBool>>>>);
 
 impl Returns {
     /// Finds out whether the JVM has the flag, the command line does not name it, and the kernel agrees.
-    pub(crate) fn want(&self) {
+    pub fn want(&self) {
         let find = || {
             let flag = Fields::find().and_then(|fields| flags::find(&fields, FLAG));
             let flag = flag.filter(|flag| flag.is_default && is_registered());
@@ -41,7 +41,7 @@ impl Returns {
 
     /// Sets the flag, if [`Self::want`] was called and all of that is so. `at_safepoint` runs what it is given on the thread that began a
     /// safepoint, while it lasts, or not at all.
-    pub(crate) fn set(&self, at_safepoint: impl FnOnce(&dyn Fn())) {
+    pub fn set(&self, at_safepoint: impl FnOnce(&dyn Fn())) {
         let thread = self.0.lock().take();
         if let Some(flag) = thread.and_then(|thread| thread.join().ok().flatten()) {
             at_safepoint(&|| flag.store(true, Ordering::SeqCst));

@@ -11,7 +11,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `object` is a live reference, not null.
-    pub(crate) unsafe fn tag(self, object: jobject) -> Result<i64> {
+    pub unsafe fn tag(self, object: jobject) -> Result<i64> {
         let mut tag = 0;
         // SAFETY: the caller's promise; `tag` takes the answer.
         check("GetTag", unsafe { abi::get_tag(self.0, object, &mut tag) })?;
@@ -22,7 +22,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `object` is a live reference, not null.
-    pub(crate) unsafe fn set_tag(self, object: jobject, tag: i64) -> Result<()> {
+    pub unsafe fn set_tag(self, object: jobject, tag: i64) -> Result<()> {
         // SAFETY: the caller's promise.
         check("SetTag", unsafe { abi::set_tag(self.0, object, tag) })
     }
@@ -31,7 +31,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `object` is a live reference, not null.
-    pub(crate) unsafe fn object_size(self, object: jobject) -> Result<u64> {
+    pub unsafe fn object_size(self, object: jobject) -> Result<u64> {
         let mut size = 0;
         // SAFETY: the caller's promise; `size` takes the answer.
         check("GetObjectSize", unsafe {
@@ -41,7 +41,7 @@ impl Jvmti {
     }
 
     /// Has the JVM tell of every allocation.
-    pub(crate) fn sample_every_object(self) -> Result<()> {
+    pub fn sample_every_object(self) -> Result<()> {
         // SAFETY: takes a number.
         check("SetHeapSamplingInterval", unsafe {
             abi::set_heap_sampling_interval(self.0, 0)
@@ -49,7 +49,7 @@ impl Jvmti {
     }
 
     /// Has it tell of as many as without us: there is no asking how many that were.
-    pub(crate) fn sample_as_usual(self) -> Result<()> {
+    pub fn sample_as_usual(self) -> Result<()> {
         const USUAL: jint = 512 << 10;
         // SAFETY: takes a number.
         check("SetHeapSamplingInterval", unsafe {
@@ -61,7 +61,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `object` is a live reference, not null.
-    pub(crate) unsafe fn monitor_owner(self, object: jobject) -> Result<jobject> {
+    pub unsafe fn monitor_owner(self, object: jobject) -> Result<jobject> {
         let mut usage = jvmtiMonitorUsage::default();
         // SAFETY: the caller's promise; `usage` takes the answer.
         check("GetObjectMonitorUsage", unsafe {
@@ -76,7 +76,7 @@ impl Jvmti {
     }
 
     /// A local variable of the running thread, as a local reference.
-    pub(crate) fn local_object(self, depth: i32, slot: i32) -> Result<jobject> {
+    pub fn local_object(self, depth: i32, slot: i32) -> Result<jobject> {
         let mut object = ptr::null_mut();
         // SAFETY: a null thread is the running one; `object` takes the answer.
         check("GetLocalObject", unsafe {
@@ -86,7 +86,7 @@ impl Jvmti {
     }
 
     /// The running thread's innermost frames, into `frames`; the answer is how many there were.
-    pub(crate) fn own_stack(self, skip: i32, frames: &mut [jvmtiFrameInfo]) -> Result<usize> {
+    pub fn own_stack(self, skip: i32, frames: &mut [jvmtiFrameInfo]) -> Result<usize> {
         // SAFETY: a null thread is the running one.
         unsafe { self.stack_of(ptr::null_mut(), skip, frames) }
     }

@@ -3,15 +3,25 @@
 use super::abi::{self, Event};
 use super::env::{Jvmti, Result, check};
 use jni::sys::{jclass, jfieldID, jint, jmethodID};
-use jtrail_records::announce::Member;
 use std::ptr;
+
+/// A field or a method, as the class file declares it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub descriptor: String,
+    /// Its access flags.
+    pub access: u16,
+}
 
 impl Jvmti {
     /// Whether a class's fields and methods may be asked for: it is prepared, and neither an array nor primitive.
     ///
     /// # Safety
     /// `class` is a live reference to a class.
-    pub(crate) unsafe fn is_prepared(self, class: jclass) -> Result<bool> {
+    pub unsafe fn is_prepared(self, class: jclass) -> Result<bool> {
         const PREPARED: jint = 2;
         const ARRAY: jint = 16;
         const PRIMITIVE: jint = 32;
@@ -27,7 +37,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a class.
-    pub(crate) unsafe fn class_modifiers(self, class: jclass) -> Result<u16> {
+    pub unsafe fn class_modifiers(self, class: jclass) -> Result<u16> {
         let mut modifiers = 0;
         // SAFETY: the caller's promise; `modifiers` takes the answer.
         check("GetClassModifiers", unsafe {
@@ -40,7 +50,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a prepared class.
-    pub(crate) unsafe fn interfaces(self, class: jclass) -> Result<Vec<jclass>> {
+    pub unsafe fn interfaces(self, class: jclass) -> Result<Vec<jclass>> {
         let (mut count, mut interfaces) = (0, ptr::null_mut());
         // SAFETY: the caller's promise; they take the answer.
         check("GetImplementedInterfaces", unsafe {
@@ -54,7 +64,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a prepared class.
-    pub(crate) unsafe fn fields(self, class: jclass) -> Result<Vec<Member>> {
+    pub unsafe fn fields(self, class: jclass) -> Result<Vec<Member>> {
         let (mut count, mut fields) = (0, ptr::null_mut());
         // SAFETY: the caller's promise; they take the answer.
         check("GetClassFields", unsafe {
@@ -90,8 +100,8 @@ impl Jvmti {
             abi::get_field_modifiers(self.0, class, field, &mut modifiers)
         })?;
         Ok(Member {
-            name: name.into(),
-            descriptor: descriptor.into(),
+            name,
+            descriptor,
             access: modifiers as u16,
         })
     }
@@ -100,7 +110,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a prepared class.
-    pub(crate) unsafe fn method_ids(self, class: jclass) -> Result<Vec<jmethodID>> {
+    pub unsafe fn method_ids(self, class: jclass) -> Result<Vec<jmethodID>> {
         let (mut count, mut methods) = (0, ptr::null_mut());
         // SAFETY: the caller's promise; they take the answer.
         check("GetClassMethods", unsafe {
@@ -114,7 +124,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `class` is a live reference to a prepared class.
-    pub(crate) unsafe fn methods(self, class: jclass) -> Result<Vec<Member>> {
+    pub unsafe fn methods(self, class: jclass) -> Result<Vec<Member>> {
         // SAFETY: the caller's promise.
         let methods = unsafe { self.method_ids(class) }?;
         // SAFETY: methods of a class that is alive.
@@ -133,14 +143,14 @@ impl Jvmti {
             abi::get_method_modifiers(self.0, method, &mut modifiers)
         })?;
         Ok(Member {
-            name: name.into(),
-            descriptor: descriptor.into(),
+            name,
+            descriptor,
             access: modifiers as u16,
         })
     }
 
     /// Has the JVM tell of all compiled methods that are there, on this thread.
-    pub(crate) fn generate_compiled_methods(self) -> Result<()> {
+    pub fn generate_compiled_methods(self) -> Result<()> {
         // SAFETY: takes a number.
         check("GenerateEvents", unsafe {
             abi::generate_events(self.0, Event::CompiledMethodLoad as jint)

@@ -16,7 +16,7 @@ const MOST_FLAGS: usize = 10_000;
 const ARCHIVES: [&CStr; 2] = [c"AOTCache", c"SharedArchiveFile"];
 
 /// Returns true if this JVM knows ahead-of-time caches, and is told to start from an archive.
-pub(crate) fn starts_from_cache() -> bool {
+pub fn starts_from_cache() -> bool {
     let Some(flags) = Fields::find().and_then(|fields| Flags::find(&fields)) else {
         return false;
     };

@@ -12,27 +12,32 @@ use jvmti_sys::{
 use std::ffi::{c_char, c_uchar, c_void};
 
 /// What every function takes first: a pointer to the pointer to the function table.
-pub(crate) type RawEnv = *mut *const Table;
+pub type RawEnv = *mut *const Table;
 
 /// Functions are at their slot less one.
-pub(crate) type Table = [*const c_void; 156];
+pub type Table = [*const c_void; 156];
 
 /// What a function returns. Not an enum: the JVM may know codes that we don't.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
-pub(crate) struct Error(pub(crate) i32);
+pub struct Error(pub i32);
 
 impl Error {
-    pub(crate) const NONE: Self = Self(0);
-    pub(crate) const WRONG_PHASE: Self = Self(112);
-    pub(crate) const UNMODIFIABLE_CLASS: Self = Self(79);
-    pub(crate) const ABSENT_INFORMATION: Self = Self(101);
+    /// None: it did what it was asked for.
+    pub const NONE: Self = Self(0);
+    /// The JVM is not far enough, or ends.
+    pub const WRONG_PHASE: Self = Self(112);
+    /// The JVM lets nobody change this class.
+    pub const UNMODIFIABLE_CLASS: Self = Self(79);
+    /// The class file does not say.
+    pub const ABSENT_INFORMATION: Self = Self(101);
 }
 
 /// A capability: a bit of the header's bit field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the specification has them by these names")]
 #[repr(u32)]
-pub(crate) enum Capability {
+pub enum Capability {
     TagObjects = 0,
     GetMonitorInfo = 7,
     GetSourceFileName = 11,
@@ -59,7 +64,7 @@ pub(crate) enum Capability {
 /// The header's bit field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
-pub(crate) struct Capabilities([u32; 4]);
+pub struct Capabilities([u32; 4]);
 
 const _: () = assert!(size_of::<Capabilities>() == size_of::<jvmti_sys::jvmtiCapabilities>());
 
@@ -75,12 +80,14 @@ impl Capabilities {
         ((bit / 32) as usize, 1 << shift)
     }
 
-    pub(crate) fn add(&mut self, capability: Capability) {
+    /// Adds one.
+    pub fn add(&mut self, capability: Capability) {
         let (word, mask) = Self::place(capability);
         self.0[word] |= mask;
     }
 
-    pub(crate) fn has(&self, capability: Capability) -> bool {
+    /// Whether it is among them.
+    pub fn has(&self, capability: Capability) -> bool {
         let (word, mask) = Self::place(capability);
         self.0[word] & mask != 0
     }
@@ -88,8 +95,9 @@ impl Capabilities {
 
 /// An event's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the specification has them by these names")]
 #[repr(i32)]
-pub(crate) enum Event {
+pub enum Event {
     VmInit = 50,
     VmDeath = 51,
     ThreadStart = 52,
@@ -124,7 +132,7 @@ const LAST_EVENT: usize = 88;
 /// The table of callbacks: one place for each event number.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Callbacks([*const c_void; LAST_EVENT - FIRST_EVENT + 1]);
+pub struct Callbacks([*const c_void; LAST_EVENT - FIRST_EVENT + 1]);
 
 impl Default for Callbacks {
     fn default() -> Self {
@@ -137,7 +145,7 @@ macro_rules! callbacks {
         impl Callbacks {
             $(
                 /// Sets the callback of this event, whose type is the header's.
-                pub(crate) fn $setter(&mut self, callback: callback::$type) {
+                pub fn $setter(&mut self, callback: callback::$type) {
                     self.0[Event::$event as usize - FIRST_EVENT] = callback as *const c_void;
                 }
             )*
@@ -182,7 +190,7 @@ macro_rules! functions {
             /// # Safety
             /// The environment is alive, and the arguments are what the specification asks for.
             #[inline]
-            pub(crate) unsafe fn $name(env: RawEnv $(, $arg: $ty)*) -> Error {
+            pub unsafe fn $name(env: RawEnv $(, $arg: $ty)*) -> Error {
                 type Function = unsafe extern "system" fn(RawEnv $(, $ty)*) -> Error;
                 // SAFETY: the table is the JVM's own, and the slot's function has this type.
                 unsafe {
@@ -256,7 +264,7 @@ functions! {
 
 /// The header's `jvmtiHeapCallbacks`.
 #[repr(C)]
-pub(crate) struct HeapCallbacks {
+pub struct HeapCallbacks {
     iteration: Option<callback::HeapIteration>,
     reference: Option<callback::HeapReference>,
     /// Values of fields, arrays and strings; reserved places.
@@ -267,7 +275,7 @@ const _: () = assert!(size_of::<HeapCallbacks>() == size_of::<jvmti_sys::jvmtiHe
 
 impl HeapCallbacks {
     /// Only references are told.
-    pub(crate) fn references(callback: callback::HeapReference) -> Self {
+    pub fn references(callback: callback::HeapReference) -> Self {
         Self {
             iteration: None,
             reference: Some(callback),
@@ -276,7 +284,7 @@ impl HeapCallbacks {
     }
 
     /// Only objects are told.
-    pub(crate) fn objects(callback: callback::HeapIteration) -> Self {
+    pub fn objects(callback: callback::HeapIteration) -> Self {
         Self {
             iteration: Some(callback),
             reference: None,
@@ -286,31 +294,30 @@ impl HeapCallbacks {
 }
 
 /// Callback types, as the header has them.
-pub(crate) mod callback {
+#[expect(missing_docs, reason = "the specification has them by these names")]
+pub mod callback {
     use super::*;
 
-    pub(crate) type Vm = unsafe extern "system" fn(RawEnv, *mut JNIEnv);
-    pub(crate) type Thread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject);
-    pub(crate) type Gc = unsafe extern "system" fn(RawEnv);
-    pub(crate) type ResourceExhausted =
+    pub type Vm = unsafe extern "system" fn(RawEnv, *mut JNIEnv);
+    pub type Thread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject);
+    pub type Gc = unsafe extern "system" fn(RawEnv);
+    pub type ResourceExhausted =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jint, *const c_void, *const c_char);
     /// What a thread of the agent's own runs.
-    pub(crate) type AgentThread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, *mut c_void);
-    pub(crate) type MethodEntry =
-        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID);
+    pub type AgentThread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, *mut c_void);
+    pub type MethodEntry = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID);
     /// The last argument is a `jvalue`, which we never look at; on our targets it is passed as a word.
-    pub(crate) type MethodExit =
+    pub type MethodExit =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, c_uchar, u64);
-    pub(crate) type ObjectFree = unsafe extern "system" fn(RawEnv, jlong);
-    pub(crate) type ObjectAlloc =
+    pub type ObjectFree = unsafe extern "system" fn(RawEnv, jlong);
+    pub type ObjectAlloc =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, jclass, jlong);
-    pub(crate) type Monitor = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject);
-    pub(crate) type MonitorWait =
-        unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, jlong);
-    pub(crate) type MonitorWaited =
+    pub type Monitor = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject);
+    pub type MonitorWait = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, jlong);
+    pub type MonitorWaited =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, c_uchar);
     /// Thread, method, location, exception; method and location where it will be caught.
-    pub(crate) type Exception = unsafe extern "system" fn(
+    pub type Exception = unsafe extern "system" fn(
         RawEnv,
         *mut JNIEnv,
         jobject,
@@ -320,10 +327,10 @@ pub(crate) mod callback {
         jmethodID,
         jlong,
     );
-    pub(crate) type ExceptionCatch =
+    pub type ExceptionCatch =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, jlong, jobject);
     /// Kind, details, tag of the class, of the referrer's class, size, tag, tag of the referrer, array length, our data.
-    pub(crate) type HeapReference = unsafe extern "system" fn(
+    pub type HeapReference = unsafe extern "system" fn(
         jint,
         *const c_void,
         jlong,
@@ -335,11 +342,11 @@ pub(crate) mod callback {
         *mut c_void,
     ) -> jint;
     /// Tag of the class, size, tag, array length, our data.
-    pub(crate) type HeapIteration =
+    pub type HeapIteration =
         unsafe extern "system" fn(jlong, jlong, *mut jlong, jint, *mut c_void) -> jint;
-    pub(crate) type ClassPrepare = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jclass);
+    pub type ClassPrepare = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jclass);
     /// Method, bytes of code, code; length of the map, map; records of the compiler's (`jvmticmlr.h`).
-    pub(crate) type CompiledMethodLoad = unsafe extern "system" fn(
+    pub type CompiledMethodLoad = unsafe extern "system" fn(
         RawEnv,
         jmethodID,
         jint,
@@ -348,9 +355,8 @@ pub(crate) mod callback {
         *const jvmtiAddrLocationMap,
         *const c_void,
     );
-    pub(crate) type CompiledMethodUnload =
-        unsafe extern "system" fn(RawEnv, jmethodID, *const c_void);
-    pub(crate) type ClassFileLoadHook = unsafe extern "system" fn(
+    pub type CompiledMethodUnload = unsafe extern "system" fn(RawEnv, jmethodID, *const c_void);
+    pub type ClassFileLoadHook = unsafe extern "system" fn(
         RawEnv,
         *mut JNIEnv,
         jclass,
@@ -368,7 +374,7 @@ pub(crate) mod callback {
 ///
 /// # Safety
 /// As for all functions here.
-pub(crate) unsafe fn allocate(env: RawEnv, size: jlong, memory: *mut *mut c_uchar) -> Error {
+pub unsafe fn allocate(env: RawEnv, size: jlong, memory: *mut *mut c_uchar) -> Error {
     type Function = unsafe extern "system" fn(RawEnv, jlong, *mut *mut c_uchar) -> Error;
     // SAFETY: the table is the JVM's own, and the slot's function has this type.
     unsafe {

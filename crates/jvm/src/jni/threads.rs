@@ -12,11 +12,7 @@ use std::sync::OnceLock;
 ///
 /// # Safety
 /// `group` is a live reference to a thread group.
-pub(crate) unsafe fn new_thread(
-    env: *mut JNIEnv,
-    group: jobject,
-    name: &str,
-) -> Result<Lasting, String> {
+pub unsafe fn new_thread(env: *mut JNIEnv, group: jobject, name: &str) -> Result<Lasting, String> {
     with(env, |env| {
         // SAFETY: the caller's promise.
         let group = unsafe { JObject::from_raw(env, group) };
@@ -34,7 +30,7 @@ pub(crate) unsafe fn new_thread(
 ///
 /// # Safety
 /// `env` is the running thread's, and `thread` a live reference to a thread.
-pub(crate) unsafe fn park_blocker(env: *mut JNIEnv, thread: jobject) -> jobject {
+pub unsafe fn park_blocker(env: *mut JNIEnv, thread: jobject) -> jobject {
     static FIELD: OnceLock<usize> = OnceLock::new();
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe {
@@ -50,7 +46,7 @@ pub(crate) unsafe fn park_blocker(env: *mut JNIEnv, thread: jobject) -> jobject 
 ///
 /// # Safety
 /// As for [`park_blocker`]; `thread` may be null.
-pub(crate) unsafe fn thread_id(env: *mut JNIEnv, thread: jobject) -> i64 {
+pub unsafe fn thread_id(env: *mut JNIEnv, thread: jobject) -> i64 {
     static FIELD: OnceLock<usize> = OnceLock::new();
     if thread.is_null() {
         return 0; // native code attaches it, and its `Thread` is being made
@@ -92,7 +88,7 @@ unsafe fn field_of_thread(
 }
 
 /// Runs `f`, and gives up the local references that came meanwhile.
-pub(crate) fn with_local_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> Result<T, String> {
+pub fn with_local_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> Result<T, String> {
     with(env, |env| {
         env.with_local_frame(1024, |_| -> Result<_, jni::errors::Error> { Ok(f()) })
     })

@@ -1,19 +1,17 @@
 //! The few things that the agent asks of Java itself.
 
-mod api;
-mod hook;
 mod loaders;
 mod objects;
+mod text;
 mod threads;
 
-pub(crate) use api::{ApiFunctions, bind_api, new_text, text_of, unbind_api};
-pub(crate) use hook::{HOOKS, Hook, HookFunctions, NAME as HOOK_NAME, bind_functions, is_present};
-pub(crate) use loaders::{Answer, ask_loader, resolve_for};
-pub(crate) use objects::{
+pub use loaders::{Answer, ask_loader, resolve_for};
+pub use objects::{
     address, allocate, array_length, element, field, forget, is_instance, is_set, named_class,
     new_array, object_class, with_garbage,
 };
-pub(crate) use threads::{new_thread, park_blocker, thread_id, with_local_frame};
+pub use text::{new_text, text_of};
+pub use threads::{new_thread, park_blocker, thread_id, with_local_frame};
 
 use jni::objects::JClass;
 use jni::sys::{JNIEnv, JavaVM, jclass, jobject};
@@ -22,7 +20,11 @@ use std::ffi::c_void;
 use std::ptr;
 
 /// Runs `f` with a safe environment; what goes wrong is told as text, and no exception stays behind.
-fn with<T>(
+///
+/// # Errors
+/// When there is no environment, or `f` fails, as a sentence.
+#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
+pub fn with<T>(
     env: *mut JNIEnv,
     f: impl FnOnce(&mut jni::Env<'_>) -> Result<T, jni::errors::Error>,
 ) -> Result<T, String> {
@@ -47,7 +49,7 @@ fn with<T>(
 
 /// The JVM, for threads that have no environment of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Vm(*mut JavaVM);
+pub struct Vm(*mut JavaVM);
 
 // SAFETY: it may be used on any thread.
 unsafe impl Send for Vm {}
@@ -57,7 +59,7 @@ unsafe impl Sync for Vm {}
 impl Vm {
     /// # Safety
     /// It is the JVM.
-    pub(crate) unsafe fn new(vm: *mut JavaVM) -> Self {
+    pub unsafe fn new(vm: *mut JavaVM) -> Self {
         Self(vm)
     }
 }
@@ -66,7 +68,7 @@ impl Vm {
 ///
 /// # Safety
 /// `env` is the running thread's.
-pub(crate) unsafe fn vm_of(env: *mut JNIEnv) -> Option<Vm> {
+pub unsafe fn vm_of(env: *mut JNIEnv) -> Option<Vm> {
     let mut vm = ptr::null_mut();
     // SAFETY: the caller's promise; `vm` takes the answer.
     let code = unsafe { ((**env).v1_1.GetJavaVM)(env, &mut vm) };
@@ -77,7 +79,7 @@ pub(crate) unsafe fn vm_of(env: *mut JNIEnv) -> Option<Vm> {
 ///
 /// # Safety
 /// The JVM runs.
-pub(crate) unsafe fn env_of(vm: Vm) -> Option<*mut JNIEnv> {
+pub unsafe fn env_of(vm: Vm) -> Option<*mut JNIEnv> {
     let mut env: *mut c_void = ptr::null_mut();
     // SAFETY: the caller's promise; `env` takes the answer.
     let code = unsafe { ((**vm.0).v1_2.GetEnv)(vm.0, &mut env, jni::sys::JNI_VERSION_1_6) };
@@ -88,7 +90,7 @@ pub(crate) unsafe fn env_of(vm: Vm) -> Option<*mut JNIEnv> {
 ///
 /// # Safety
 /// `env` is the running thread's, and none of those references leaves `f`.
-pub(crate) unsafe fn with_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> T {
+pub unsafe fn with_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> T {
     const ROOM: i32 = 1024;
     // SAFETY: the caller's promise. Without a frame (no memory) they live until the thread goes back into Java.
     let has_frame = unsafe { ((**env).v1_2.PushLocalFrame)(env, ROOM) } == 0;
@@ -107,7 +109,7 @@ pub(crate) unsafe fn with_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> T
 ///
 /// # Safety
 /// `env` is the running thread's.
-pub(crate) unsafe fn make_room(env: *mut JNIEnv, count: usize) {
+pub unsafe fn make_room(env: *mut JNIEnv, count: usize) {
     // `-XX:MaxJNILocalCapacity`; the JVM refuses more, which then is one warning.
     const MOST: usize = 65_536;
     const FREE: usize = 32; // those that the JVM lets pass anyway
@@ -122,7 +124,7 @@ pub(crate) unsafe fn make_room(env: *mut JNIEnv, count: usize) {
 ///
 /// # Safety
 /// `env` is the running thread's, and `object` a live reference, not null.
-pub(crate) unsafe fn class_of(env: *mut JNIEnv, object: jobject) -> jclass {
+pub unsafe fn class_of(env: *mut JNIEnv, object: jobject) -> jclass {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.GetObjectClass)(env, object) }
 }
@@ -131,7 +133,7 @@ pub(crate) unsafe fn class_of(env: *mut JNIEnv, object: jobject) -> jclass {
 ///
 /// # Safety
 /// `env` is the running thread's, and `class` a live reference to a class.
-pub(crate) unsafe fn superclass_of(env: *mut JNIEnv, class: jclass) -> jclass {
+pub unsafe fn superclass_of(env: *mut JNIEnv, class: jclass) -> jclass {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.GetSuperclass)(env, class) }
 }
@@ -140,7 +142,7 @@ pub(crate) unsafe fn superclass_of(env: *mut JNIEnv, class: jclass) -> jclass {
 ///
 /// # Safety
 /// `env` is the running thread's; the references are null, alive or weak.
-pub(crate) unsafe fn is_same(env: *mut JNIEnv, one: jobject, other: jobject) -> bool {
+pub unsafe fn is_same(env: *mut JNIEnv, one: jobject, other: jobject) -> bool {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.IsSameObject)(env, one, other) }
 }
@@ -149,7 +151,7 @@ pub(crate) unsafe fn is_same(env: *mut JNIEnv, one: jobject, other: jobject) -> 
 ///
 /// # Safety
 /// `env` is the running thread's, and `object` a live reference.
-pub(crate) unsafe fn weak_reference(env: *mut JNIEnv, object: jobject) -> jobject {
+pub unsafe fn weak_reference(env: *mut JNIEnv, object: jobject) -> jobject {
     // SAFETY: the caller's promise; the functions are there since version 1.2.
     unsafe {
         let weak = ((**env).v1_2.NewWeakGlobalRef)(env, object);
@@ -164,13 +166,13 @@ pub(crate) unsafe fn weak_reference(env: *mut JNIEnv, object: jobject) -> jobjec
 ///
 /// # Safety
 /// `env` is the running thread's, the reference is one of [`weak_reference`], or null, and nobody uses it any more.
-pub(crate) unsafe fn forget_weak(env: *mut JNIEnv, weak: jobject) {
+pub unsafe fn forget_weak(env: *mut JNIEnv, weak: jobject) {
     // SAFETY: the caller's promise; the function is there since version 1.2.
     unsafe { ((**env).v1_2.DeleteWeakGlobalRef)(env, weak) }
 }
 
 /// A weak global reference, which lasts until it is given up; its object need not.
-pub(crate) struct Weak(jobject);
+pub struct Weak(jobject);
 
 // SAFETY: a global reference may be used on any thread.
 unsafe impl Send for Weak {}
@@ -180,7 +182,7 @@ impl Weak {
     ///
     /// # Safety
     /// `env` is the running thread's, and `object` a live reference.
-    pub(crate) unsafe fn new(env: *mut JNIEnv, object: jobject) -> Self {
+    pub unsafe fn new(env: *mut JNIEnv, object: jobject) -> Self {
         // SAFETY: the caller's promise.
         Self(unsafe { weak_reference(env, object) })
     }
@@ -189,7 +191,7 @@ impl Weak {
     ///
     /// # Safety
     /// `env` is the running thread's.
-    pub(crate) unsafe fn is_cleared(&self, env: *mut JNIEnv) -> bool {
+    pub unsafe fn is_cleared(&self, env: *mut JNIEnv) -> bool {
         // SAFETY: the caller's promise, and a reference that was not given up.
         unsafe { is_same(env, self.0, ptr::null_mut()) }
     }
@@ -198,7 +200,7 @@ impl Weak {
     ///
     /// # Safety
     /// `env` is the running thread's.
-    pub(crate) unsafe fn to_local(&self, env: *mut JNIEnv) -> jobject {
+    pub unsafe fn to_local(&self, env: *mut JNIEnv) -> jobject {
         // SAFETY: the caller's promise, and a reference that was not given up; the function is there since version 1.2.
         unsafe { ((**env).v1_2.NewLocalRef)(env, self.0) }
     }
@@ -207,14 +209,14 @@ impl Weak {
     ///
     /// # Safety
     /// `env` is the running thread's, and nobody uses the reference any more.
-    pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
+    pub unsafe fn forget(&self, env: *mut JNIEnv) {
         // SAFETY: the caller's promise.
         unsafe { forget_weak(env, self.0) }
     }
 }
 
 /// A global reference, which lasts until it is given up.
-pub(crate) struct Lasting(jobject);
+pub struct Lasting(jobject);
 
 // SAFETY: a global reference may be used on any thread.
 unsafe impl Send for Lasting {}
@@ -226,13 +228,13 @@ impl Lasting {
     ///
     /// # Safety
     /// `env` is the running thread's, and `object` a live reference.
-    pub(crate) unsafe fn new(env: *mut JNIEnv, object: jobject) -> Self {
+    pub unsafe fn new(env: *mut JNIEnv, object: jobject) -> Self {
         // SAFETY: the caller's promise; the function is there since the first version.
         Self(unsafe { ((**env).v1_1.NewGlobalRef)(env, object) })
     }
 
     /// The reference.
-    pub(crate) fn get(&self) -> jobject {
+    pub fn get(&self) -> jobject {
         self.0
     }
 
@@ -240,7 +242,7 @@ impl Lasting {
     ///
     /// # Safety
     /// `env` is the running thread's, and nobody uses the reference any more.
-    pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
+    pub unsafe fn forget(&self, env: *mut JNIEnv) {
         // SAFETY: the caller's promise.
         unsafe { delete_global(env, self.0) }
     }
@@ -250,13 +252,13 @@ impl Lasting {
 ///
 /// # Safety
 /// `env` is the running thread's, and nobody uses the reference any more.
-pub(crate) unsafe fn delete_global(env: *mut JNIEnv, reference: jobject) {
+pub unsafe fn delete_global(env: *mut JNIEnv, reference: jobject) {
     // SAFETY: the caller's promise; the function is there since the first version.
     unsafe { ((**env).v1_1.DeleteGlobalRef)(env, reference) }
 }
 
 /// `jdk.internal.misc.VM`.
-pub(crate) fn vm_class(env: *mut JNIEnv) -> Result<Lasting, String> {
+pub fn vm_class(env: *mut JNIEnv) -> Result<Lasting, String> {
     with(env, |env| {
         let class = env.find_class(jni_str!("jdk/internal/misc/VM"))?;
         Ok(Lasting(env.new_global_ref(class)?.into_raw()))
@@ -267,7 +269,7 @@ pub(crate) fn vm_class(env: *mut JNIEnv) -> Result<Lasting, String> {
 ///
 /// # Safety
 /// `class` is the answer of [`vm_class`].
-pub(crate) unsafe fn vm_level(env: *mut JNIEnv, class: jclass) -> Result<i32, String> {
+pub unsafe fn vm_level(env: *mut JNIEnv, class: jclass) -> Result<i32, String> {
     with(env, |env| {
         // SAFETY: the caller's promise.
         let class = unsafe { JClass::from_raw(env, class) };
@@ -277,7 +279,7 @@ pub(crate) unsafe fn vm_level(env: *mut JNIEnv, class: jclass) -> Result<i32, St
 }
 
 /// `ClassLoader.getPlatformClassLoader()`, handed to `f` as a local reference.
-pub(crate) fn with_platform_loader<T>(
+pub fn with_platform_loader<T>(
     env: *mut JNIEnv,
     f: impl FnOnce(jobject) -> T,
 ) -> Result<T, String> {

@@ -1,11 +1,10 @@
 //! The class that programs call, and its texts.
 
-use super::with;
 use jni::objects::JClass;
-use jni::sys::{JNIEnv, jclass, jstring};
+use jni::sys::{JNIEnv, jclass};
 use jni::{NativeMethod, jni_str};
+use jtrail_jvm::jni::with;
 use std::ffi::c_void;
-use std::ptr;
 
 /// The functions behind `jtrail.Trace`.
 pub(crate) struct ApiFunctions {
@@ -76,28 +75,4 @@ unsafe fn set_bound(env: *mut JNIEnv, class: jclass, bound: bool) -> bool {
         (functions.SetStaticBooleanField)(env, class, field, bound);
         true
     }
-}
-
-/// A string's text; none for null.
-///
-/// # Safety
-/// `env` is the running thread's, and `string` null or a live reference to a string.
-pub(crate) unsafe fn text_of(env: *mut JNIEnv, string: jstring) -> Option<String> {
-    if string.is_null() {
-        return None;
-    }
-    // SAFETY: the caller's promise; the functions are there since version 1.2, and write no more than so many units.
-    unsafe {
-        let functions = &(**env).v1_1;
-        let length = (functions.GetStringLength)(env, string);
-        let mut units = vec![0_u16; usize::try_from(length).unwrap_or_default()];
-        ((**env).v1_2.GetStringRegion)(env, string, 0, length, units.as_mut_ptr());
-        Some(String::from_utf16_lossy(&units))
-    }
-}
-
-/// A new string, as a local reference; null if there is no memory for it.
-pub(crate) fn new_text(env: *mut JNIEnv, text: &str) -> jstring {
-    let made = with(env, |env| Ok(env.new_string(text)?.into_raw()));
-    made.unwrap_or(ptr::null_mut())
 }

@@ -17,7 +17,6 @@
 
 use super::sizes::HeapFields;
 use super::{Long, PerfData, Text};
-use jtrail_model::Generation;
 
 /// What the JVM says when no collection is on.
 const NO_CAUSE: &str = "No GC";
@@ -26,7 +25,7 @@ const NO_CAUSE: &str = "No GC";
 const PAGE: u64 = 4096;
 
 /// Counters of collections.
-pub(crate) struct GcCounters {
+pub struct GcCounters {
     cause: Option<Text>,
     last_cause: Option<Text>,
     collectors: Vec<Collector>,
@@ -57,6 +56,19 @@ impl Collector {
     }
 }
 
+/// What a collector collects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Generation {
+    /// The JVM does not tell.
+    Unknown,
+    /// Young objects.
+    Young,
+    /// All of the heap.
+    Full,
+    /// All of the heap, or the old generation, while the program runs.
+    Concurrent,
+}
+
 /// What is known of a collector by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct CollectorKind {
@@ -69,28 +81,31 @@ struct CollectorKind {
 
 /// A collection that is over; texts are empty, and sizes 0, where the JVM does not tell.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Collection {
-    pub(crate) collector: String,
-    pub(crate) cause: String,
-    pub(crate) generation: Generation,
+pub struct Collection {
+    /// The JVM's name of the collector.
+    pub collector: String,
+    /// Why it collected.
+    pub cause: String,
+    /// What it collected.
+    pub generation: Generation,
     /// Bytes of the heap.
-    pub(crate) heap: u64,
+    pub heap: u64,
     /// Bytes in use.
-    pub(crate) used: u64,
+    pub used: u64,
 }
 
 /// Collections that the JVM said nothing of.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Untold {
+pub struct Untold {
     /// How many.
-    pub(crate) count: u64,
+    pub count: u64,
     /// The last of them.
-    pub(crate) last: Collection,
+    pub last: Collection,
 }
 
 impl Collection {
     /// Whether there is more to say than sizes.
-    pub(crate) fn has_detail(&self) -> bool {
+    pub fn has_detail(&self) -> bool {
         !self.collector.is_empty() || !self.cause.is_empty()
     }
 }
@@ -134,7 +149,7 @@ fn shown(name: &str) -> &str {
 
 impl GcCounters {
     /// Those of the running JVM; `None` if it has none.
-    pub(crate) fn find() -> Option<Self> {
+    pub fn find() -> Option<Self> {
         let data = PerfData::find()?;
         let longs = |begin, end| -> Vec<Long> {
             data.names(begin, end)
@@ -174,12 +189,12 @@ impl GcCounters {
     }
 
     /// Whether [`Self::untold`] may ever find anything.
-    pub(crate) fn may_be_silent(&self) -> bool {
+    pub fn may_be_silent(&self) -> bool {
         self.collectors.iter().any(|c| c.kind.may_be_silent)
     }
 
     /// Collections are told from now on.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         if !self.started {
             self.settle();
         }
@@ -193,7 +208,7 @@ impl GcCounters {
     }
 
     /// A collection starts.
-    pub(crate) fn start(&mut self) {
+    pub fn start(&mut self) {
         for collector in &mut self.collectors {
             collector.at_start = collector.invocations.get();
         }
@@ -201,7 +216,7 @@ impl GcCounters {
     }
 
     /// Collections since the last finish of which the JVM said nothing, each of them once. Nobody knows how large the heap was behind them.
-    pub(crate) fn untold(&mut self) -> Option<Untold> {
+    pub fn untold(&mut self) -> Option<Untold> {
         if self.started {
             return None;
         }
@@ -219,7 +234,7 @@ impl GcCounters {
     }
 
     /// It finishes. `None` if its start was not told.
-    pub(crate) fn finish(&mut self) -> Option<Collection> {
+    pub fn finish(&mut self) -> Option<Collection> {
         let (kind, mut collection) = self.last(|c| c.invocations.get() != c.at_start);
         let (heap, used) = self.sizes(kind);
         collection.heap = heap & !(PAGE - 1);

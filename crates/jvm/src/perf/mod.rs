@@ -37,10 +37,10 @@ mod flags;
 mod gc;
 mod sizes;
 
-pub(crate) use aot::starts_from_cache;
-pub(crate) use barrier::Returns;
-pub(crate) use flags::leaves_huge_methods_alone;
-pub(crate) use gc::{Collection, GcCounters};
+pub use aot::starts_from_cache;
+pub use barrier::Returns;
+pub use flags::leaves_huge_methods_alone;
+pub use gc::{Collection, GcCounters, Generation};
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
@@ -52,7 +52,7 @@ const VERSION: u8 = 2;
 const MOST_BYTES: usize = 16 << 20;
 
 /// The counters of this JVM.
-pub(crate) struct PerfData {
+pub struct PerfData {
     memory: &'static [AtomicU8],
     entries: Vec<Entry>,
 }
@@ -73,20 +73,21 @@ enum Kind {
 }
 
 /// A counter that is a number.
-pub(crate) struct Long(&'static AtomicI64);
+pub struct Long(&'static AtomicI64);
 
 impl Long {
-    pub(crate) fn get(&self) -> i64 {
+    /// What it says now.
+    pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// A counter that is a text.
-pub(crate) struct Text(&'static [AtomicU8]);
+pub struct Text(&'static [AtomicU8]);
 
 impl Text {
     /// What it says now. The JVM may be writing: two equal looks are one that can be trusted. Empty otherwise.
-    pub(crate) fn get(&self) -> String {
+    pub fn get(&self) -> String {
         let look = || -> Vec<u8> {
             self.0
                 .iter()
@@ -104,7 +105,7 @@ impl Text {
 
 impl PerfData {
     /// Those of the running JVM; `None` if it has none.
-    pub(crate) fn find() -> Option<Self> {
+    pub fn find() -> Option<Self> {
         let maps = std::fs::read("/proc/self/maps").ok()?;
         let name = std::process::id().to_string();
         let range = mapping(&String::from_utf8_lossy(&maps), &name)?;
@@ -131,7 +132,7 @@ impl PerfData {
     }
 
     /// The number of that name.
-    pub(crate) fn long(&self, name: &str) -> Option<Long> {
+    pub fn long(&self, name: &str) -> Option<Long> {
         let bytes = self.place(name, Kind::Long)?;
         let value = bytes.as_ptr().cast::<AtomicI64>();
         // SAFETY: eight bytes that live for ever, at an aligned place.
@@ -139,7 +140,7 @@ impl PerfData {
     }
 
     /// The text of that name.
-    pub(crate) fn text(&self, name: &str) -> Option<Text> {
+    pub fn text(&self, name: &str) -> Option<Text> {
         self.place(name, Kind::Text).map(Text)
     }
 

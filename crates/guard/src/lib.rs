@@ -1,0 +1,11 @@
+//! What the agent does to be no trouble in the process of another.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`guard`] | no panic crosses into the JVM |
+//! | [`log`] | messages for the user |
+//! | [`threads`] | threads of the agent's own |
+
+pub mod guard;
+pub mod log;
+pub mod threads;
