@@ -22,7 +22,7 @@ mod stats;
 use crate::common::{agent, newest_of, program};
 use crate::live_cli::jtrail;
 use crate::live_conversions::{java_compiler, quick, shop_sources, small_heap, write_mlpd};
-use jtrail_cli::analysis::readable_type;
+use jtrail_analysis::readable_type;
 use jtrail_testkit::mprof::{Figures, Times, add, told};
 use jtrail_testkit::{Jdk, MprofReport, Run, mprof, temp_dir};
 use serde_json::Value;

@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-use jtrail_cli::analysis::{Heap, Objects};
+use jtrail_analysis::{Heap, Objects};
 use jtrail_model::{
     ClassId, Event, GcRoot, HeapDump, HeapDumpEnd, HeapDumpId, HeapObject, ObjectAlloc, ObjectFree,
     ObjectId, ObjectReference, ThreadId,

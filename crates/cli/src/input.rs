@@ -1,8 +1,9 @@
 //! Opens a trace, drives its decoder, and shows progress.
 
-use crate::{FAULTY, SOUND, Streams, TRUNCATED, ahead};
+use crate::{FAULTY, SOUND, Streams, TRUNCATED};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use jtrail_analysis::ahead;
 use jtrail_formats::trail::{Part, Parts};
 use jtrail_formats::{Bulk, Format, InOrder, Item, ReadError, Reader, Remark, Severity};
 use jtrail_model::{Calls, Event};

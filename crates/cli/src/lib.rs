@@ -6,8 +6,6 @@
 //! | `process`, `parcel` | a JVM with a file system of its own: what it calls a file, and files brought there and fetched |
 //! | `cmd` | the verbs: their arguments, and what each does |
 //! | `agent` | the agent's library and options, for verbs that start it |
-//! | `analysis` | sums over a trace's events, without input or output |
-//! | `ahead` | decodes on a thread of its own |
 //! | `input` | opens a trace, drives its decoder, shows progress |
 //! | `output` | figures as table, TSV or JSON; files that are whole or not there |
 //! | `select` | which threads and classes are meant |
@@ -21,13 +19,10 @@
 #![forbid(unsafe_code)]
 
 mod agent;
-mod ahead;
-pub mod analysis;
 mod attach;
 mod cmd;
 mod input;
 mod output;
-mod parallel;
 #[cfg(unix)]
 mod parcel;
 #[cfg(unix)]

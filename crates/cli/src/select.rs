@@ -1,6 +1,6 @@
 //! Which threads and which time are meant.
 
-use crate::analysis::Names;
+use jtrail_analysis::Names;
 use jtrail_formats::trail::Part;
 use jtrail_model::{Event, ThreadId, Timestamp};
 use jtrail_options::Pattern;

@@ -1,11 +1,11 @@
 //! `jtrail convert`: a trace in another format.
 
 use crate::Streams;
-use crate::analysis::Names;
 use crate::input::{Ending, Input, Seen, same_file};
 use crate::output::OutputFile;
 use crate::select::{Moment, Selection, Span, ThreadSelector};
 use anyhow::{Context, anyhow, bail};
+use jtrail_analysis::Names;
 use jtrail_formats::trail::Part;
 use jtrail_formats::{Encode, Format, Loss, Quantity, Says, mlpd};
 use jtrail_model::{

@@ -2,7 +2,7 @@
 
 use super::details;
 use super::line::{Quoted, Stack, method};
-use crate::analysis::Names;
+use jtrail_analysis::Names;
 use jtrail_model::{Event, Timestamp};
 use std::io::{self, Write};
 

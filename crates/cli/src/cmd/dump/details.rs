@@ -1,7 +1,7 @@
 //! What a trace says of threads, classes, methods and objects besides their definitions.
 
 use super::line::{Quoted, Stack, frame, list, method};
-use crate::analysis::Names;
+use jtrail_analysis::Names;
 use jtrail_model::{ClassId, CodeRange, Event, Generation, LineCount, Member, ThreadState, Ticks};
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
 //! One line of a dump, and how values are written.
 
 use super::base;
-use crate::analysis::Names;
+use jtrail_analysis::Names;
 use jtrail_model::{Event, Frame, MethodId, Timestamp};
 use std::fmt::{self, Display};
 use std::io::{self, Write};

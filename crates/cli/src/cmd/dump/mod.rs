@@ -29,9 +29,9 @@ mod details;
 mod line;
 
 use crate::Streams;
-use crate::analysis::Names;
 use crate::input::{Input, Seen};
 use crate::select::{Selection, Span, ThreadSelector};
+use jtrail_analysis::Names;
 use jtrail_model::{ClassId, Event, MethodId};
 use jtrail_options::Pattern;
 use std::io::{self, BufWriter, IsTerminal, Write};

@@ -1,10 +1,10 @@
 //! The arguments of `report`, and what they ask for.
 
 use super::tables::{Flags, Place, Table};
-use crate::analysis::Subjects;
 use crate::output::Style;
 use crate::select::{Span, ThreadSelector};
 use clap::ValueEnum;
+use jtrail_analysis::Subjects;
 use std::path::PathBuf;
 
 /// Show what a trace says, summed up: threads, calls, objects, collections, waits and more

@@ -5,9 +5,9 @@ use super::tables::Table;
 use super::{
     Content, Report, column, optional, share, share_of_count, some, some_bytes, some_time,
 };
-use crate::analysis::{MethodStat, STATES, Tree};
 use crate::output::{Cell, Column};
 use crate::select::selected;
+use jtrail_analysis::{MethodStat, STATES, Tree};
 use jtrail_model::{MethodId, ThreadState};
 use std::cmp::Reverse;
 

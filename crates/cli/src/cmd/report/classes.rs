@@ -2,11 +2,11 @@
 
 use super::tables::Table;
 use super::{Content, Report, column, optional, share_of_count, some, some_text};
-use crate::analysis::{
+use crate::output::{Cell, Column};
+use jtrail_analysis::{
     ClassStat, Covered, Detail, Member, class_flags, field_flags, method_flags, readable_signature,
     readable_type,
 };
-use crate::output::{Cell, Column};
 use jtrail_model::{ClassId, MethodId};
 use std::cmp::Reverse;
 
@@ -149,7 +149,7 @@ impl Report<'_> {
     }
 
     /// Methods with line counts, in the order of the source as far as it is known.
-    fn covered_methods(&self) -> Vec<(MethodId, &crate::analysis::MethodLines)> {
+    fn covered_methods(&self) -> Vec<(MethodId, &jtrail_analysis::MethodLines)> {
         let names = &self.analysis.names;
         let all = self.analysis.coverage.methods.iter();
         let mut methods: Vec<_> = all.map(|(id, lines)| (*id, lines)).collect();

@@ -11,7 +11,7 @@
 //! | `classes` | classes and coverage |
 //! | `heap` | heap dumps |
 //!
-//! The figures are made by [`crate::analysis`] and written by [`crate::output`]. Here they become rows.
+//! The figures are made by [`jtrail_analysis`] and written by [`crate::output`]. Here they become rows.
 
 mod args;
 mod calls;
@@ -25,12 +25,12 @@ mod waits;
 pub(crate) use args::Args;
 
 use crate::Streams;
-use crate::analysis::{Analysis, Site, with_line};
-use crate::input::{Ending, Input, Seen};
+use crate::input::{Bar, Ending, Input, Seen};
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
-use crate::parallel;
 use crate::select::{Selection, selected};
 use anyhow::{Context, bail};
+use jtrail_analysis::parallel;
+use jtrail_analysis::{Analysis, Site, with_line};
 use jtrail_formats::Format;
 use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 use std::io::BufWriter;
@@ -74,7 +74,12 @@ fn at_once(args: &Args, input: &Input) -> anyhow::Result<Option<(Analysis, Endin
         return Ok(None);
     };
     let named = || format!("can't read {}", file.display());
-    let found = parallel::analysis(file, args.subjects()).with_context(named)?;
+    let mut bar = None;
+    let mut progress = |done, size| {
+        let bar = bar.get_or_insert_with(|| Bar::new(Some(size), true));
+        bar.is_at(done);
+    };
+    let found = parallel::analysis(file, args.subjects(), &mut progress).with_context(named)?;
     Ok(found.map(|(analysis, events)| {
         let ending = Ending {
             events,

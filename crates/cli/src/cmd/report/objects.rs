@@ -2,8 +2,8 @@
 
 use super::tables::Table;
 use super::{Content, Report, column, optional, share, share_of_count, some_text, thread_id};
-use crate::analysis::{Amount, Bucket};
 use crate::output::{Cell, Column};
+use jtrail_analysis::{Amount, Bucket};
 use jtrail_model::{ClassId, Generation, ThreadId};
 use std::cmp::Reverse;
 

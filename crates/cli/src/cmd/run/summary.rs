@@ -4,9 +4,9 @@
 //! large trace only the end is read, where the agent wrote down its own totals.
 
 use crate::Streams;
-use crate::analysis::Analysis;
 use crate::input::Input;
 use crate::output::{bytes, count, time};
+use jtrail_analysis::Analysis;
 use jtrail_formats::trail::Parts;
 use jtrail_model::{Event, Note, Totals};
 use jtrail_options::{Options, OutputFormat, Overflow, Pattern};

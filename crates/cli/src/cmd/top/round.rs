@@ -3,7 +3,7 @@
 //! The agent adds calls up itself, and hands over one document for each interval (`source`). Memory is bounded by what a
 //! document may hold, half a million paths.
 
-use crate::analysis::{Analysis, Subjects};
+use jtrail_analysis::{Analysis, Subjects};
 use jtrail_control::Status;
 use jtrail_formats::{Decode, Format, Severity, Step};
 use std::cmp::Reverse;

@@ -7,8 +7,7 @@
 //! That is for traces in which all is as it should be. Where it is not, or calls come as sums, nothing is answered, and the trace is to be read from the front, by one that tells what is wrong.
 
 use crate::ahead::{BATCH, HELD, WAITING};
-use crate::analysis::{Analysis, Calls, OpenCall, Subjects};
-use crate::input::Bar;
+use crate::{Analysis, Calls, OpenCall, Subjects};
 use jtrail_formats::Handed;
 use jtrail_formats::trail::{Counts, SegmentReader, Segments, ThreadState};
 use jtrail_model::{
@@ -31,12 +30,17 @@ const MOST_WORKERS: usize = 16;
 const DEEPEST: usize = 1 << 16;
 
 /// All that a trail says, summed up, but for the calls that are open at its end, and how many events it has. `None` where it is to be read from the front.
+/// `progress` is told every now and then how many bytes are done, and of how many.
 ///
 /// # Errors
 /// When the file can't be read.
-pub(crate) fn analysis(path: &Path, subjects: Subjects) -> io::Result<Option<(Analysis, u64)>> {
+pub fn analysis(
+    path: &Path,
+    subjects: Subjects,
+    progress: &mut dyn FnMut(u64, u64),
+) -> io::Result<Option<(Analysis, u64)>> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    analysis_by(processors.min(MOST_WORKERS), path, subjects)
+    analysis_by(processors.min(MOST_WORKERS), path, subjects, progress)
 }
 
 /// As [`analysis`], by so many workers.
@@ -44,6 +48,7 @@ fn analysis_by(
     workers: usize,
     path: &Path,
     subjects: Subjects,
+    progress: &mut dyn FnMut(u64, u64),
 ) -> io::Result<Option<(Analysis, u64)>> {
     let Some(segments) = Segments::open(File::open(path)?)? else {
         return Ok(None);
@@ -55,7 +60,7 @@ fn analysis_by(
     let readers = (0..workers).map(|_| SegmentReader::new(File::open(path)?));
     let readers = readers.collect::<io::Result<Vec<_>>>()?;
     let events = segments.events();
-    let found = summed(&segments, readers, subjects);
+    let found = summed(&segments, readers, subjects, progress);
     Ok(found.map(|analysis| (analysis, events)))
 }
 
@@ -63,6 +68,7 @@ fn summed(
     segments: &Segments,
     readers: Vec<SegmentReader<File>>,
     subjects: Subjects,
+    progress: &mut dyn FnMut(u64, u64),
 ) -> Option<Analysis> {
     let turns = Turns::default();
     let workers = readers.len();
@@ -89,7 +95,7 @@ fn summed(
             return (false, Vec::new());
         };
         let (others, started): (Vec<_>, Vec<_>) = started.into_iter().unzip();
-        let is_whole = take_others(segments, &others, &mut analysis);
+        let is_whole = take_others(segments, &others, &mut analysis, progress);
         if !is_whole {
             turns.stop();
         }
@@ -133,9 +139,14 @@ fn summed(
 }
 
 /// Takes what is no call, in the order of the trace; whether it came to the end.
-fn take_others(segments: &Segments, others: &[Receiver<Told>], analysis: &mut Analysis) -> bool {
+fn take_others(
+    segments: &Segments,
+    others: &[Receiver<Told>],
+    analysis: &mut Analysis,
+    progress: &mut dyn FnMut(u64, u64),
+) -> bool {
     let all = segments.count();
-    let mut bar = Bar::new(Some(segments.end(all - 1)), true);
+    let size = segments.end(all - 1);
     for number in 0..all {
         loop {
             match others[number % others.len()].recv() {
@@ -148,7 +159,7 @@ fn take_others(segments: &Segments, others: &[Receiver<Told>], analysis: &mut An
                 Err(_) => return false,
             }
         }
-        bar.is_at(segments.end(number));
+        progress(segments.end(number), size);
     }
     true
 }

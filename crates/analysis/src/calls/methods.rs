@@ -2,7 +2,7 @@
 
 use super::MethodStat;
 use super::sums::Sums;
-use crate::analysis::table::Table;
+use crate::table::Table;
 use jtrail_model::MethodId;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::analysis::{MethodStat, Tree};
+use crate::{MethodStat, Tree};
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::{
     AggregatedEnter, AggregatedLeave, ClassId, Cost, Custom, GcFinish, GcStart, MethodDef,
@@ -131,7 +131,7 @@ fn by_parts(bytes: &[u8], workers: usize) -> Option<Analysis> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.trail");
     fs::write(&path, bytes).expect("written");
-    let found = analysis_by(workers, &path, SUBJECTS).expect("it can be read");
+    let found = analysis_by(workers, &path, SUBJECTS, &mut |_, _| {}).expect("it can be read");
     found.map(|(analysis, _)| analysis)
 }
 

@@ -3,7 +3,7 @@
 //! A table behind a collection is what a trace log has: one when the first frees of a collection were told,
 //! and one more before the next collection or at the end when others came later.
 
-use crate::analysis::table::{Index, Table};
+use crate::table::{Index, Table};
 use jtrail_model::{ClassId, Event, LiveObjects, ObjectId, ThreadId};
 use rustc_hash::FxHashMap;
 

@@ -19,11 +19,15 @@
 //! | `heap` | heap dumps: sums by class, dominators, retained sizes |
 //! | `origin` | machine, process, agent, options |
 //! | `frames` | the texts of stack frames, each kept once |
+//! | [`ahead`], [`parallel`] | readers on several threads |
 //! | `spans`, `table` | the longest of many; tables by id |
 //!
 //! Memory grows with threads, open calls, definitions, distinct places, and the call paths of the levels that are asked for, never
 //! with the number of calls. What grows with more is made only when it is asked for ([`Subjects`]).
 
+#![forbid(unsafe_code)]
+
+pub mod ahead;
 mod allocations;
 mod calls;
 mod classes;
@@ -39,6 +43,7 @@ mod monitors;
 mod names;
 mod objects;
 mod origin;
+pub mod parallel;
 mod samples;
 mod spans;
 mod table;
@@ -52,8 +57,7 @@ pub use collections::{Bucket, Collections, Pause, PauseStat};
 pub use compare::{Amount as ComparedAmount, Compared, Difference, Outcome, Sums, compare};
 pub use coverage::{Coverage, Covered, MethodLines};
 pub use exceptions::{Exceptions, Throw, ThrowStat};
-pub(crate) use frames::with_line;
-pub use frames::{Frames, Site};
+pub use frames::{Frames, Site, with_line};
 pub use heap::{Dump, DumpClass, DumpObject, Heap, OBJECTS_KEPT};
 pub use live::{LiveCount, LiveCounts};
 pub use monitors::{Block, Monitors, WaitStat};

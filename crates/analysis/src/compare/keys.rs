@@ -3,7 +3,7 @@
 //! A method is its class in source form, `.method` (nothing for a constructor), and the JVM
 //! descriptor: `app.Main.work(IJ[[D)I`, `app.Main(I)V`.
 
-use crate::analysis::Names;
+use crate::Names;
 use jtrail_model::{ClassId, MethodId};
 
 /// The class in source form: `int[][]`, `a.B$C`.
@@ -37,7 +37,7 @@ pub(super) fn is_array(class: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::readable_type;
+    use crate::readable_type;
     use jtrail_model::{ClassDef, Event, MethodDef};
 
     #[test]

@@ -1,8 +1,8 @@
 //! The sums over one trace, by its own ids.
 
 use super::objects::Objects;
-use crate::analysis::Names;
-use crate::analysis::calls::closed_by;
+use crate::Names;
+use crate::calls::closed_by;
 use jtrail_formats::{Format, Quantity};
 use jtrail_model::{
     AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, Note, ThreadId, Timestamp,

@@ -9,11 +9,11 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 /// Items that go from thread to thread at once.
-pub(crate) const BATCH: usize = 1024;
+pub const BATCH: usize = 1024;
 /// Bytes of texts and stacks, with which a batch is full as well.
-pub(crate) const HELD: usize = 256 << 10;
+pub const HELD: usize = 256 << 10;
 /// Batches that may wait.
-pub(crate) const WAITING: usize = 4;
+pub const WAITING: usize = 4;
 /// Where a batch holds more, which one large event brings about, nothing is read behind it until it is done with.
 const LARGE: usize = 16 << 20;
 
@@ -156,7 +156,7 @@ fn hand_out<B>(
 ///
 /// # Errors
 /// As [`Reader::for_each`].
-pub(crate) fn for_each<B>(
+pub fn for_each<B>(
     reader: &mut Reader<impl Read + Send>,
     mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
 ) -> Result<Option<B>, ReadError> {

@@ -65,8 +65,8 @@ pub(super) fn by_class(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::heap::dominators::dominators;
-    use crate::analysis::heap::graph::Rows;
+    use crate::heap::dominators::dominators;
+    use crate::heap::graph::Rows;
 
     #[test]
     fn classes_count_what_they_retain_once() {

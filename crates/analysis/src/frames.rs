@@ -86,7 +86,7 @@ impl Frames {
 const NATIVE: i64 = -2;
 
 /// The method and the line behind a colon, where it is known.
-pub(crate) fn with_line(method: &str, line: i64) -> String {
+pub fn with_line(method: &str, line: i64) -> String {
     match line {
         _ if method.is_empty() => String::new(),
         NATIVE => format!("{method}:native"),
