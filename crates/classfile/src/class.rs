@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use crate::ParseError;
 use crate::lines::LineTables;
 use crate::pool::Pool;
 use crate::reader::{Reader, u2_at};
-use crate::{ParseError, mutf8};
+use simd_cesu8::mutf8;
 
 const MAGIC: u32 = 0xcafe_babe;
 const ACC_STATIC: u16 = 0x0008;
@@ -145,17 +146,17 @@ impl<'a> Class<'a> {
 
     /// The name in internal form, such as `java/util/Map$Entry`.
     pub fn name(&self) -> Cow<'_, str> {
-        mutf8::decode(self.name)
+        mutf8::decode_lossy(self.name)
     }
 
     /// The superclass in internal form; none for `java/lang/Object` and `module-info`.
     pub fn super_name(&self) -> Option<Cow<'_, str>> {
-        self.super_name.map(mutf8::decode)
+        self.super_name.map(mutf8::decode_lossy)
     }
 
     /// The `SourceFile` attribute.
     pub fn source_file(&self) -> Option<Cow<'_, str>> {
-        self.source_file.map(mutf8::decode)
+        self.source_file.map(mutf8::decode_lossy)
     }
 
     /// The methods in the order of the file.
@@ -204,12 +205,12 @@ impl<'a> Method<'a> {
 
     /// The name, such as `run` or `<init>`.
     pub fn name(&self) -> Cow<'_, str> {
-        mutf8::decode(self.name)
+        mutf8::decode_lossy(self.name)
     }
 
     /// The descriptor, such as `(ILjava/lang/String;)V`.
     pub fn descriptor(&self) -> Cow<'_, str> {
-        mutf8::decode(self.descriptor)
+        mutf8::decode_lossy(self.descriptor)
     }
 
     /// The method's access flags, as in the file.

@@ -42,7 +42,7 @@
 //!   constructor out of that call is reported by no hook; `super_call` and `super_returned` let a reader see it.
 //! - A part of the body, between two returns, in which nothing can throw gets no handler.
 //!
-//! Layout of the crate: `reader`, `mutf8`, `pool` and `class` read; `opcodes` knows the instruction set; `relocate`
+//! Layout of the crate: `reader`, `pool` and `class` read; `opcodes` knows the instruction set; `relocate`
 //! moves code, `frames` and `attributes` what refers to it; `prologue` understands constructors; `lines` and `allocations`
 //! find the places of these probes; `handlers` and `locks` say where a probe does no harm, and what the added handlers
 //! cover; `rewrite` writes a method's code, `tables` what follows it; `probes` holds what the caller asks for and gets.
@@ -57,7 +57,6 @@ mod frames;
 mod handlers;
 mod lines;
 mod locks;
-mod mutf8;
 mod opcodes;
 mod pool;
 mod probes;

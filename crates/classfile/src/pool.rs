@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 
 use crate::reader::{Reader, u2_at};
-use crate::{ParseError, Refusal, mutf8};
+use crate::{ParseError, Refusal};
+use simd_cesu8::mutf8;
 
 const UTF8: u8 = 1;
 const INTEGER: u8 = 3;
