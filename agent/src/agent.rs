@@ -102,6 +102,20 @@ pub(crate) struct Agent {
     journal: Option<Journal>,
 }
 
+/// What the agent is made of.
+pub(crate) struct Parts {
+    pub(crate) options: Arc<Options>,
+    pub(crate) jvmti: Jvmti,
+    pub(crate) objects: Option<Objects>,
+    pub(crate) now: fn() -> u64,
+    pub(crate) cost: Cost,
+    pub(crate) announcements: Sender<Message>,
+    pub(crate) exchange: Exchange,
+    pub(crate) memory: Option<Mapping>,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) writer: Writer,
+}
+
 /// The agent; none when it was not loaded, or is off.
 pub(crate) fn get() -> Option<&'static Agent> {
     if guard::is_off() { None } else { if_loaded() }
@@ -121,18 +135,19 @@ pub(crate) fn hide() -> *mut Agent {
 
 impl Agent {
     /// Makes the one agent of this JVM, for there is none.
-    #[expect(clippy::too_many_arguments, reason = "what it consists of")]
-    pub(crate) fn create(
-        options: Arc<Options>,
-        jvmti: Jvmti,
-        objects: Option<Objects>,
-        (now, cost): (fn() -> u64, Cost),
-        announcements: Sender<Message>,
-        exchange: Exchange,
-        memory: Option<Mapping>,
-        journal: Option<Journal>,
-        writer: Writer,
-    ) -> &'static Self {
+    pub(crate) fn create(parts: Parts) -> &'static Self {
+        let Parts {
+            options,
+            jvmti,
+            objects,
+            now,
+            cost,
+            announcements,
+            exchange,
+            memory,
+            journal,
+            writer,
+        } = parts;
         let kinds = match options.begins_idle() {
             true => Events::NONE,
             false => options.events,

@@ -1,5 +1,6 @@
 //! The class that programs call, and its texts.
 
+use crate::error::Error;
 use jni::objects::JClass;
 use jni::sys::{JNIEnv, jclass};
 use jni::{NativeMethod, jni_str};
@@ -20,7 +21,7 @@ pub(crate) unsafe fn bind_api(
     env: *mut JNIEnv,
     class: jclass,
     functions: &ApiFunctions,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     with(env, |env| {
         let methods = [
             (

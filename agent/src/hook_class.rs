@@ -8,6 +8,7 @@
 //! The methods of each class have functions of their own, which look whether it is the present one's ([`is_present`]), and stay bound
 //! to them: for methods that are bound anew the JVM compiles new entries, and later ones (20 and up) never let the old go.
 
+use crate::error::Error;
 use jni::objects::{JClass, JClassLoader, JObject, JValue};
 use jni::strings::JNIString;
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong};
@@ -85,7 +86,7 @@ pub(crate) fn is_present(number: u32) -> bool {
 impl Hook {
     /// The hook class of the next agent, which is defined into the boot loader where it is not there from an earlier time. Its methods are
     /// not bound, or do nothing.
-    pub(crate) fn next(env: *mut JNIEnv) -> Result<Self, String> {
+    pub(crate) fn next(env: *mut JNIEnv) -> Result<Self, Error> {
         let first = Self::define(env, 0)?;
         // SAFETY: the running thread's environment, which `define` has looked at.
         let count = unsafe {
@@ -109,7 +110,7 @@ impl Hook {
         }
     }
 
-    fn define(env: *mut JNIEnv, number: u32) -> Result<Self, String> {
+    fn define(env: *mut JNIEnv, number: u32) -> Result<Self, Error> {
         let name = match number {
             0 => HOOK_NAME.to_owned(),
             number => format!("{HOOK_NAME}{number}"),
@@ -130,7 +131,7 @@ impl Hook {
 
     /// Has `bind` called to bind the methods. The JVM prints a warning when native code binds methods of java.base on its own account, and none when
     /// a class of the same loader asks for it.
-    pub(crate) fn bind(&self, env: *mut JNIEnv, bind: Bind) -> Result<(), String> {
+    pub(crate) fn bind(&self, env: *mut JNIEnv, bind: Bind) -> Result<(), Error> {
         let (_, binder) = own(env, BINDER_NAME, BINDER_NAME, BINDER_CLASS)?;
         let result = with(env, |env| {
             // SAFETY: that is the method's signature.
@@ -160,7 +161,7 @@ impl Hook {
         });
         // SAFETY: the running thread's environment; nobody else knows the reference.
         unsafe { binder.forget(env) };
-        result
+        Ok(result?)
     }
 
     /// From now on, its methods do something.
@@ -174,12 +175,12 @@ impl Hook {
     }
 
     /// Says where lines are counted; 0 for nowhere.
-    pub(crate) fn set_lines(&self, env: *mut JNIEnv, address: usize) -> Result<(), String> {
+    pub(crate) fn set_lines(&self, env: *mut JNIEnv, address: usize) -> Result<(), Error> {
         self.set_address(env, c"lines", address)
     }
 
     /// Says where the gate is; 0 for one that is shut for ever.
-    pub(crate) fn set_gate(&self, env: *mut JNIEnv, address: usize) -> Result<(), String> {
+    pub(crate) fn set_gate(&self, env: *mut JNIEnv, address: usize) -> Result<(), Error> {
         self.set_address(env, c"gate", address)
     }
 
@@ -187,7 +188,7 @@ impl Hook {
     ///
     /// # Errors
     /// Where hooks could not find their threads' buffers, as a sentence.
-    pub(crate) fn set_ticks(&self, env: *mut JNIEnv, address: usize) -> Result<(), String> {
+    pub(crate) fn set_ticks(&self, env: *mut JNIEnv, address: usize) -> Result<(), Error> {
         // SAFETY: the running thread's environment; the class has such a field.
         let place = unsafe {
             let field = self.field(env, c"ID", c"J")?;
@@ -202,7 +203,7 @@ impl Hook {
         }
     }
 
-    fn set_address(&self, env: *mut JNIEnv, name: &CStr, address: usize) -> Result<(), String> {
+    fn set_address(&self, env: *mut JNIEnv, name: &CStr, address: usize) -> Result<(), Error> {
         // SAFETY: the class was found with the running thread's environment, and has such a field.
         unsafe {
             let place = self.field(env, name, c"J")?;
@@ -213,10 +214,13 @@ impl Hook {
 
     /// # Safety
     /// `env` is the running thread's.
-    unsafe fn field(&self, env: *mut JNIEnv, name: &CStr, kind: &CStr) -> Result<jfieldID, String> {
+    unsafe fn field(&self, env: *mut JNIEnv, name: &CStr, kind: &CStr) -> Result<jfieldID, Error> {
         // SAFETY: the caller's promise, and a live reference.
         let field = unsafe { static_field(env, &self.class, name, kind) };
-        field.ok_or_else(|| format!("{} has no field {}", self.name, name.to_string_lossy()))
+        field.ok_or_else(|| {
+            let name = name.to_string_lossy();
+            Error::Request(format!("{} has no field {name}", self.name))
+        })
     }
 }
 
@@ -255,7 +259,7 @@ fn own(
     wanted: &str,
     written: &str,
     bytes: &[u8],
-) -> Result<(String, Lasting), String> {
+) -> Result<(String, Lasting), Error> {
     for name in [wanted.to_owned(), format!("{wanted}_{:016x}", build())] {
         let class = define_once(env, &name, &renamed(bytes, written, &name))?;
         // SAFETY: the running thread's environment, which has found the class or defined it.
@@ -266,7 +270,8 @@ fn own(
             class.forget(env);
         }
     }
-    Err(format!("{wanted} is a class of another program"))
+    let problem = format!("{wanted} is a class of another program");
+    Err(Error::Request(problem))
 }
 
 /// Whether a class is of this build. A new one is from now on.
@@ -302,7 +307,7 @@ fn renamed(class: &[u8], from: &str, to: &str) -> Vec<u8> {
 }
 
 /// Whether this JVM tells a thread from the carrier that runs it.
-fn threads_have_carriers(env: *mut JNIEnv) -> Result<bool, String> {
+fn threads_have_carriers(env: *mut JNIEnv) -> Result<bool, jtrail_jvm::Error> {
     with(env, |env| {
         let thread = env.find_class(jni_str!("java/lang/Thread"))?;
         let name = jni_str!("currentCarrierThread");
@@ -315,7 +320,7 @@ fn threads_have_carriers(env: *mut JNIEnv) -> Result<bool, String> {
 }
 
 /// A class of the boot loader, which is defined unless it is there. No other loader is asked: it may be the program's own.
-fn define_once(env: *mut JNIEnv, name: &str, bytes: &[u8]) -> Result<Lasting, String> {
+fn define_once(env: *mut JNIEnv, name: &str, bytes: &[u8]) -> Result<Lasting, jtrail_jvm::Error> {
     let found = with(env, |env| {
         let name = env.new_string(name.replace('/', "."))?;
         let found = env.call_static_method(
@@ -350,7 +355,7 @@ pub(crate) unsafe fn bind_functions(
     env: *mut JNIEnv,
     class: jclass,
     functions: &HookFunctions,
-) -> Result<(), String> {
+) -> Result<(), jtrail_jvm::Error> {
     with(env, |env| {
         let methods = [
             (jni_str!("enter"), functions.enter),

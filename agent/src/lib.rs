@@ -21,6 +21,7 @@ mod agent;
 mod allocated;
 mod api_class;
 mod control;
+mod error;
 mod hook_class;
 mod hooks;
 mod instrument;

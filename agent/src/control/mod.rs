@@ -9,6 +9,7 @@ mod shown;
 mod waiting;
 
 use crate::agent::{self, Agent};
+use crate::error::Error;
 use crate::hooks::own_threads::{self, Leaves};
 use commander::Commander;
 use crossbeam_channel::{Receiver, bounded};
@@ -102,7 +103,7 @@ pub(crate) fn start(env: *mut JNIEnv) {
         || agent.options.linger.is_some();
     if is_served && let Err(error) = serve(agent, env, listener) {
         announce(None);
-        tell(&error);
+        tell(&error.to_string());
     }
 }
 
@@ -110,11 +111,7 @@ fn tell(error: &str) {
     log::say(&format!("no command channel: {error}; the program goes on"));
 }
 
-fn serve(
-    agent: &'static Agent,
-    env: *mut JNIEnv,
-    listener: Option<Listener>,
-) -> Result<(), String> {
+fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Option<Listener>) -> Result<(), Error> {
     let (alive, ended) = bounded::<()>(0);
     let notifier = Notifier::default();
     let stopper = Arc::<OnceLock<Stopper>>::default();

@@ -9,6 +9,7 @@ use super::{buffer, record, runs_agents_own};
 use crate::agent::{self, Agent};
 use crate::api_class::ApiFunctions;
 use crate::control;
+use crate::error::Error;
 use ::jni::sys::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
 use jtrail_control::{Command, Failure, LONGEST_MARK, Start};
 use jtrail_guard::{guard, log};
@@ -102,7 +103,8 @@ unsafe extern "system" fn command(
         let Some(agent) = agent::get() else {
             return Some("tracing is over".to_owned());
         };
-        carry_out(agent, env, what, text, more, number).err()
+        let done = carry_out(agent, env, what, text, more, number);
+        done.err().map(String::from)
     });
     match problem {
         None => ptr::null_mut(),
@@ -123,7 +125,7 @@ fn carry_out(
     text: Option<String>,
     more: Option<String>,
     number: jlong,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     if runs_agents_own() {
         return Err("the agent's own thread commands nothing".into());
     }
@@ -149,14 +151,14 @@ fn carry_out(
         _ => return Err("this agent does not know the call; it may be older than the jar".into()),
     };
     if agent.options.server != Server::Application {
-        return Err(format!(
+        return Err(Error::Request(format!(
             "server={}: the program itself begins and ends traces with server=application",
             agent.options.server
-        ));
+        )));
     }
     let channel = agent.channel.get().ok_or("the agent takes no commands")?;
     let done = channel.command(command);
-    done.map_err(|Failure { message, .. }| message)
+    done.map_err(|Failure { message, .. }| Error::Request(message))
 }
 
 /// Bytes of marks on their way to the writer. With so many, the next one waits for it.
@@ -168,12 +170,13 @@ const MOST_NEWEST_MARKS: u64 = 16 << 20;
 static MARKS: AtomicU64 = AtomicU64::new(0);
 
 /// Writes a text into the trace, between what the running thread did and does.
-fn mark(agent: &Agent, env: *mut JNIEnv, text: String) -> Result<(), String> {
+fn mark(agent: &Agent, env: *mut JNIEnv, text: String) -> Result<(), Error> {
     control::check_mark(agent, &text).map_err(|Failure { message, .. }| message)?;
     match text.len() {
         0 => return Err("the text is empty".into()),
         length if length > LONGEST_MARK => {
-            return Err(format!("the text is longer than {LONGEST_MARK} bytes"));
+            let problem = format!("the text is longer than {LONGEST_MARK} bytes");
+            return Err(Error::Request(problem));
         }
         _ => {}
     }
@@ -192,17 +195,18 @@ fn mark(agent: &Agent, env: *mut JNIEnv, text: String) -> Result<(), String> {
 ///
 /// # Errors
 /// A sentence that says why it is not there.
-pub(crate) fn mark_from_outside(agent: &Agent, text: String) -> Result<(), String> {
+pub(crate) fn mark_from_outside(agent: &Agent, text: String) -> Result<(), Error> {
     let buffer = agent
         .native_buffer()
         .ok_or("nothing is recorded any more")?;
     record_mark(agent, buffer, text)
 }
 
-fn record_mark(agent: &Agent, buffer: &ThreadBuffer, text: String) -> Result<(), String> {
+fn record_mark(agent: &Agent, buffer: &ThreadBuffer, text: String) -> Result<(), Error> {
     if MarkInfo::on_their_way() >= MOST_NEWEST_MARKS {
         let most = size_text(MOST_NEWEST_MARKS);
-        return Err(format!("the newest events have marks of {most} already"));
+        let problem = format!("the newest events have marks of {most} already");
+        return Err(Error::Request(problem));
     }
     let number = MARKS.fetch_add(1, Ordering::Relaxed);
     let mark = MarkInfo::new(number, text.into());

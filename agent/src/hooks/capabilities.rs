@@ -3,6 +3,7 @@
 //! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get slower, the JVM keeps more.
 
 use super::{NAMED_METHODS, exhausted, gc, object, rewrites, virtual_thread};
+use crate::error::Error;
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_jvm::jvmti::abi::{Capabilities, Capability};
 use jtrail_options::{Engine, Events, Options};
@@ -20,13 +21,11 @@ impl Wishes {
     }
 
     /// Asks for one, without which the JVM can't do what `what` says.
-    fn need(&mut self, capability: Capability, what: &str) -> Result<(), String> {
+    fn need(&mut self, capability: Capability, what: &'static str) -> Result<(), Error> {
         self.wanted.add(capability);
         match self.potential.has(capability) {
             true => Ok(()),
-            false => Err(format!(
-                "this JVM can't {what}; another agent may have taken it"
-            )),
+            false => Err(Error::Lacks(what)),
         }
     }
 
@@ -44,11 +43,11 @@ impl Wishes {
 /// When the JVM can't do it, as a sentence.
 pub(super) fn add(
     jvmti: Jvmti,
-    wanted: impl FnOnce(Capabilities) -> Result<Capabilities, String>,
-) -> Result<(), String> {
-    let potential = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
+    wanted: impl FnOnce(Capabilities) -> Result<Capabilities, Error>,
+) -> Result<(), Error> {
+    let potential = jvmti.potential_capabilities()?;
     let wanted = wanted(potential)?;
-    jvmti.add_capabilities(wanted).map_err(|e| e.to_string())
+    Ok(jvmti.add_capabilities(wanted)?)
 }
 
 /// Whether the JVM has to tell of exceptions.
@@ -57,7 +56,7 @@ pub(super) fn needs_exceptions(options: &Options) -> bool {
 }
 
 /// Those of the environment for all but objects.
-pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capabilities, String> {
+pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capabilities, Error> {
     let mut wishes = Wishes::new(potential);
     let events = options.events;
     let stacks = NAMED_METHODS.iter().any(|kind| events.contains(*kind)) || options.alloc_sites;
@@ -127,7 +126,7 @@ pub(super) fn general(potential: Capabilities, options: &Options) -> Result<Capa
 pub(super) fn of_objects(
     potential: Capabilities,
     options: &Options,
-) -> Result<Capabilities, String> {
+) -> Result<Capabilities, Error> {
     let mut wishes = Wishes::new(potential);
     wishes.need(Capability::TagObjects, "tag objects")?;
     if object::is_told_by_jvm(options) {
@@ -341,8 +340,10 @@ mod tests {
         let mut some = Capabilities::default();
         some.add(TagObjects);
         let error = general(some, &options("events=gc")).unwrap_err();
+        let error = error.to_string();
         assert!(error.contains("tell garbage collections"), "{error}");
         let error = of_objects(some, &options("events=alloc")).unwrap_err();
+        let error = error.to_string();
         assert!(error.contains("tell of allocations"), "{error}");
     }
 }

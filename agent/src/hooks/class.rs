@@ -2,13 +2,14 @@
 
 use super::{api, buffer, detail, record};
 use crate::agent::{self, Agent};
+use crate::error::Error;
 use crate::instrument::special::{OBJECT, PARKING};
 use crate::instrument::{Loader, Origin, has_triggers};
 use jni::sys::{JNIEnv, jclass, jint, jobject};
 use jtrail_guard::guard;
 use jtrail_guard::log;
 use jtrail_jvm::jni::{Lasting, with_frame};
-use jtrail_jvm::jvmti::abi::{Error, RawEnv};
+use jtrail_jvm::jvmti::abi::{self, RawEnv};
 use jtrail_jvm::jvmti::{Failure, text};
 use jtrail_options::{ClassVerdict, Events};
 use jtrail_recorder::buffer::record::Code;
@@ -156,7 +157,7 @@ pub(crate) fn rewrite_anew(
     agent: &Agent,
     env: *mut JNIEnv,
     change: impl FnOnce(),
-) -> Result<u64, String> {
+) -> Result<u64, Error> {
     change(); // first, so that no class loads as before and is not among these
     let is_chosen = |class: &jclass| {
         let Some((loader, name)) = named(agent, *class) else {
@@ -169,7 +170,7 @@ pub(crate) fn rewrite_anew(
         let was = parks || agent.classes.is_known(loader, &name);
         was || is_wanted(agent, loader, &name) && is_modifiable(agent, *class, &name)
     };
-    let chosen = Chosen::find(agent, env, is_chosen).map_err(|e| e.to_string())?;
+    let chosen = Chosen::find(agent, env, is_chosen)?;
     chosen.retransform(agent);
     Ok(chosen.classes.len() as u64)
 }
@@ -326,7 +327,7 @@ fn retransform(agent: &Agent, classes: &[jclass]) -> usize {
             uncovered(agent, &name, &reason(&error));
             1
         }
-        _ if error.error == Error::WRONG_PHASE => classes.len(),
+        _ if error.error == abi::Error::WRONG_PHASE => classes.len(),
         _ => {
             let (first, second) = classes.split_at(classes.len() / 2);
             retransform(agent, first) + retransform(agent, second)
@@ -336,7 +337,7 @@ fn retransform(agent: &Agent, classes: &[jclass]) -> usize {
 
 fn reason(error: &Failure) -> String {
     match error.error {
-        Error::UNMODIFIABLE_CLASS => "the JVM does not let this class be changed".into(),
+        abi::Error::UNMODIFIABLE_CLASS => "the JVM does not let this class be changed".into(),
         _ => error.to_string(),
     }
 }

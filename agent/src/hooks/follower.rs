@@ -2,6 +2,7 @@
 
 use super::own_threads::{self, Leaves};
 use crate::agent::Agent;
+use crate::error::Error;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use jni::sys::JNIEnv;
 use jtrail_guard::guard;
@@ -33,7 +34,7 @@ impl Follower {
         name: &str,
         place: &'static str,
         act: impl Fn(&Agent, *mut JNIEnv, &ThreadBuffer) + Send + 'static,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let (wake, collected) = bounded(1);
         let (alive, ended) = bounded::<()>(0);
         let is_over = Arc::<AtomicBool>::default();

@@ -95,7 +95,7 @@ impl Teller {
         let level = |class: &Lasting| unsafe { jni::vm_level(env, class.get()) };
         self.vm
             .get()
-            .is_some_and(|class| level(class) == Ok(SHUT_DOWN))
+            .is_some_and(|class| level(class).is_ok_and(|level| level == SHUT_DOWN))
     }
 
     /// Gives up what it refers to.

@@ -6,6 +6,7 @@
 use super::switch::rewriting;
 use super::{add_capabilities, callbacks, capabilities, detail, jit, lifecycle, object};
 use crate::agent::Agent;
+use crate::error::Error;
 use crate::instrument::lines::LineCounters;
 use jni::sys::JNIEnv;
 use jtrail_jvm::jvmti::abi::Event;
@@ -43,7 +44,7 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
 ///
 /// # Errors
 /// When one of them can't be had, as a sentence. Nothing has changed then.
-pub(crate) fn acquire(agent: &Agent, env: *mut JNIEnv, kinds: Events) -> Result<(), String> {
+pub(crate) fn acquire(agent: &Agent, env: *mut JNIEnv, kinds: Events) -> Result<(), Error> {
     let held = agent.held();
     let more = kinds.without(held);
     if more.is_empty() {
@@ -51,9 +52,9 @@ pub(crate) fn acquire(agent: &Agent, env: *mut JNIEnv, kinds: Events) -> Result<
     }
     for (kind, why) in never(&agent.options) {
         if more.contains(kind) {
-            return Err(format!(
+            return Err(Error::Request(format!(
                 "the agent was loaded for events={held}, and {kind} can't be had later: {why}"
-            ));
+            )));
         }
     }
     let mut options = (*agent.options).clone();
@@ -68,7 +69,7 @@ pub(crate) fn acquire(agent: &Agent, env: *mut JNIEnv, kinds: Events) -> Result<
         object::install(objects, &options)?;
     }
     if more.contains(Events::LINES) && agent.classes.lines.get().is_none() {
-        let counters = LineCounters::new().map_err(|e| format!("no memory for counters: {e}"))?;
+        let counters = LineCounters::new().map_err(Error::memory("counters"))?;
         if let Some(hook) = agent.hook.get() {
             hook.set_lines(env, counters.address())?;
         }
@@ -76,11 +77,11 @@ pub(crate) fn acquire(agent: &Agent, env: *mut JNIEnv, kinds: Events) -> Result<
     }
     let callbacks = callbacks(&options);
     let set = agent.jvmti.set_callbacks(&callbacks);
-    set.map_err(|e| e.to_string())?;
+    set?;
     if !rewriting(&options, more).is_empty() && !agent.classes.has_hook() {
         agent.classes.find_platform_loader(agent.jvmti, env);
         let enabled = agent.jvmti.enable(Event::ClassFileLoadHook);
-        enabled.map_err(|e| e.to_string())?;
+        enabled?;
         lifecycle::open(agent, env)?;
     }
     if more.contains(Events::JIT) {
@@ -88,7 +89,7 @@ pub(crate) fn acquire(agent: &Agent, env: *mut JNIEnv, kinds: Events) -> Result<
     }
     if more.contains(Events::DETAILS) {
         let enabled = agent.jvmti.enable(Event::ClassFileLoadHook);
-        enabled.map_err(|e| e.to_string())?;
+        enabled?;
     }
     agent.set_held(options.events);
     if more.contains(Events::DETAILS) {

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::agent::{self, Agent};
 use crate::control;
+use crate::error::Error;
 use crate::hook_class::Hook;
 use jni::sys::{JNIEnv, jclass, jobject};
 use jtrail_guard::{guard, log};
@@ -33,22 +34,24 @@ pub(super) unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) 
 }
 
 /// Puts the hook class in; from then on, classes are rewritten, unless the trace begins later.
-pub(super) fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
-    let told = |error| format!("cannot use the hook class: {error}");
-    let next = Hook::next(env).map_err(told)?;
+pub(super) fn open(agent: &Agent, env: *mut JNIEnv) -> Result<(), Error> {
+    let next = Hook::next(env).map_err(Error::of_hook_class)?;
     let hook = agent.hook.get_or_init(|| next); // the first and only time
-    hook.bind(env, bind).map_err(told)?;
+    hook.bind(env, bind).map_err(Error::of_hook_class)?;
     if guard::is_off() {
         return Err("calls can't be traced".into()); // why was told
     }
     if let Some(counters) = agent.classes.lines.get() {
-        hook.set_lines(env, counters.address()).map_err(told)?;
+        hook.set_lines(env, counters.address())
+            .map_err(Error::of_hook_class)?;
     }
     if agent.bursts.is_some() {
-        hook.set_gate(env, bursts::gate_address()).map_err(told)?;
+        hook.set_gate(env, bursts::gate_address())
+            .map_err(Error::of_hook_class)?;
     }
     if let Some(ticks) = &agent.ticks {
-        hook.set_ticks(env, ticks.address()).map_err(told)?;
+        hook.set_ticks(env, ticks.address())
+            .map_err(Error::of_hook_class)?;
     }
     hook.arrive();
     agent
@@ -88,7 +91,7 @@ pub(super) unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _
 ///
 /// # Errors
 /// When the hook class can't be defined, or the trace's file can't be written, as a sentence.
-pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+pub(crate) fn attached(agent: &Agent, env: *mut JNIEnv) -> Result<(), Error> {
     if super::rewrites(&agent.options) {
         open(agent, env)?;
     }

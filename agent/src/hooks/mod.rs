@@ -38,6 +38,7 @@ mod trigger;
 mod virtual_thread;
 
 use crate::agent::Agent;
+use crate::error::Error;
 use jni::sys::JNIEnv;
 use jtrail_guard::guard;
 use jtrail_jvm::jvmti::Jvmti;
@@ -83,7 +84,7 @@ const GET_VIRTUAL_THREAD: &str = "com.sun.hotspot.functions.GetVirtualThread";
 ///
 /// # Errors
 /// When the JVM can't do it, as a sentence.
-pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), String> {
+pub(crate) fn add_capabilities(jvmti: Jvmti, options: &Options) -> Result<(), Error> {
     capabilities::add(jvmti, |potential| capabilities::general(potential, options))
 }
 
@@ -154,7 +155,7 @@ fn callbacks(options: &Options) -> Callbacks {
 ///
 /// # Errors
 /// When the JVM refuses, as a sentence.
-pub(crate) fn install(agent: &Agent) -> Result<(), String> {
+pub(crate) fn install(agent: &Agent) -> Result<(), Error> {
     let options = &agent.options;
     let mut events = vec![Event::VmInit, Event::VmDeath];
     if thread::are_told(options) {
@@ -179,9 +180,9 @@ pub(crate) fn install(agent: &Agent) -> Result<(), String> {
     }
     let callbacks = callbacks(options);
     let set = agent.jvmti.set_callbacks(&callbacks);
-    set.map_err(|e| e.to_string())?;
+    set?;
     for event in events {
-        agent.jvmti.enable(event).map_err(|e| e.to_string())?;
+        agent.jvmti.enable(event)?;
     }
     if virtual_thread::are_told(options) {
         virtual_thread::install(agent.jvmti);
@@ -250,7 +251,7 @@ pub(crate) fn take_heap_snapshot(agent: &Agent, env: *mut JNIEnv) -> bool {
 ///
 /// # Errors
 /// When the JVM does not, as a sentence.
-pub(crate) fn force_gc(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+pub(crate) fn force_gc(agent: &Agent, env: *mut JNIEnv) -> Result<(), Error> {
     let buffer = match heap::wanted(&agent.options, agent.kinds(), HeapMoments::FORCED) {
         true => agent.native_buffer(),
         false => None,
@@ -261,7 +262,7 @@ pub(crate) fn force_gc(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
         }
     };
     take(Moment::BeforeCollection);
-    agent.jvmti.force_gc().map_err(|e| e.to_string())?;
+    agent.jvmti.force_gc()?;
     take(Moment::AfterCollection);
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 use super::{buffer, capabilities, last_frees, record, stack};
 use crate::agent::{self, Agent};
+use crate::error::Error;
 use crate::objects::{Objects, Walking, class_in, number_in};
 use jni::sys::{JNIEnv, JavaVM, jclass, jlong, jobject};
 use jtrail_guard::guard;
@@ -36,7 +37,7 @@ pub(super) fn is_told_by_jvm(options: &Options) -> bool {
 pub(crate) unsafe fn environment(
     vm: *mut JavaVM,
     options: &Options,
-) -> Result<Option<Objects>, String> {
+) -> Result<Option<Objects>, Error> {
     let events = options.events;
     // Where a client may ask for them later, classes get their numbers as if they were told of.
     if !are_told(events) && options.server == Server::Standalone {
@@ -62,19 +63,19 @@ pub(super) fn told_by(options: &Options) -> Event {
 }
 
 /// Sets the callbacks of that environment, and switches on what is always on.
-pub(super) fn install(objects: &Objects, options: &Options) -> Result<(), String> {
+pub(super) fn install(objects: &Objects, options: &Options) -> Result<(), Error> {
     let jvmti = objects.jvmti;
     let mut callbacks = Callbacks::default();
     callbacks.object_free(freed);
     if is_told_by_jvm(options) {
         callbacks.sampled_object_alloc(allocated);
-        jvmti.sample_every_object().map_err(|e| e.to_string())?;
+        jvmti.sample_every_object()?;
     }
     if options.has_alloc_probes() {
         callbacks.vm_object_alloc(super::site::made_by_vm);
     }
-    jvmti.set_callbacks(&callbacks).map_err(|e| e.to_string())?;
-    jvmti.enable(Event::ObjectFree).map_err(|e| e.to_string())
+    jvmti.set_callbacks(&callbacks)?;
+    Ok(jvmti.enable(Event::ObjectFree)?)
 }
 
 /// A thread is in [`wake`].

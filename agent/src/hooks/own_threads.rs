@@ -3,6 +3,7 @@
 
 use super::leaving;
 use crate::agent::{self, Agent};
+use crate::error::Error;
 use jni::sys::{JNIEnv, jobject};
 use jtrail_guard::guard;
 use jtrail_jvm::jni::Lasting;
@@ -40,8 +41,8 @@ pub(crate) fn start(
     name: &str,
     place: &'static str,
     body: Body,
-) -> Result<(), String> {
-    let groups = agent.jvmti.top_groups().map_err(|e| e.to_string())?;
+) -> Result<(), Error> {
+    let groups = agent.jvmti.top_groups()?;
     let group = groups.first().ok_or("this JVM has no thread group")?;
     // SAFETY: a local reference that the JVM just gave us.
     let thread = unsafe { jtrail_jvm::jni::new_thread(env, *group, name) }?;
@@ -50,11 +51,10 @@ pub(crate) fn start(
     let start = Box::into_raw(Box::new(Start { place, body }));
     // SAFETY: a new thread; the function takes the box over.
     let started = unsafe { agent.jvmti.run_agent_thread(reference, run, start.cast()) };
-    started.map_err(|error| {
+    Ok(started.inspect_err(|_| {
         // SAFETY: nobody has taken it.
         drop(unsafe { Box::from_raw(start) });
-        error.to_string()
-    })
+    })?)
 }
 
 unsafe extern "system" fn run(_jvmti: RawEnv, env: *mut JNIEnv, start: *mut c_void) {

@@ -6,6 +6,7 @@
 
 use super::{buffer, identity, record, stack};
 use crate::agent::{self, Agent};
+use crate::error::Error;
 use crate::instrument::sites;
 use ::jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 use jtrail_guard::guard;
@@ -329,12 +330,12 @@ unsafe fn class_and_size(
     env: *mut JNIEnv,
     hook: jclass,
     name: &str,
-) -> Result<(NewClass, Sizing), String> {
+) -> Result<(NewClass, Sizing), Error> {
     // Where there is a gate, the method that looks at it stands between.
     let gate = i32::from(agent.bursts.is_some());
     let caller = stack::caller(agent, HOOK_FRAMES + gate).ok_or("there is no frame")?;
     // SAFETY: the JVM just told us of the method, which is on the stack.
-    let from = unsafe { agent.jvmti.declaring_class(caller) }.map_err(|e| e.to_string())?;
+    let from = unsafe { agent.jvmti.declaring_class(caller) }?;
     // SAFETY: the caller's promise, and a local reference that the JVM just gave us.
     let class = unsafe { jni::named_class(env, hook, name, from) }?;
     // SAFETY: likewise.
@@ -368,7 +369,7 @@ unsafe fn class_and_size(
             false => agent.jvmti.object_size(object),
         }
     };
-    let size = size.map_err(|e| e.to_string())?;
+    let size = size?;
     all.measured(number, size);
     Ok((known, Sizing::fixed(size)))
 }

@@ -6,6 +6,7 @@
 
 use super::{class, gc, object, rewrite_anew};
 use crate::agent::Agent;
+use crate::error::Error;
 use jni::sys::JNIEnv;
 use jtrail_guard::log;
 use jtrail_jvm::jvmti::Jvmti;
@@ -76,9 +77,9 @@ fn wanted(agent: &Agent, kinds: Events) -> Vec<(Jvmti, Event)> {
 ///
 /// # Errors
 /// When it refuses, as a sentence.
-pub(super) fn begin(agent: &Agent) -> Result<(), String> {
+pub(super) fn begin(agent: &Agent) -> Result<(), Error> {
     for (jvmti, event) in wanted(agent, agent.kinds()) {
-        jvmti.enable(event).map_err(|e| e.to_string())?;
+        jvmti.enable(event)?;
     }
     Ok(())
 }
@@ -93,7 +94,7 @@ pub(crate) fn switch(
     env: *mut JNIEnv,
     kinds: Events,
     filters: bool,
-) -> Result<u64, String> {
+) -> Result<u64, Error> {
     let before = agent.kinds();
     let (were, are) = (wanted(agent, before), wanted(agent, kinds));
     let lacks = |all: &[(Jvmti, Event)], event| !all.iter().any(|(_, other)| *other == event);
@@ -101,7 +102,7 @@ pub(crate) fn switch(
     let is_on = rewrites(options, kinds) && agent.classes.has_hook();
     for (jvmti, event) in were {
         if lacks(&are, event) {
-            jvmti.disable(event).map_err(|e| e.to_string())?;
+            jvmti.disable(event)?;
         }
     }
     let change = || {
@@ -123,7 +124,7 @@ pub(crate) fn switch(
     super::sampler::start(agent, env);
     for (jvmti, event) in wanted(agent, kinds) {
         if lacks(&wanted(agent, before), event) {
-            jvmti.enable(event).map_err(|e| e.to_string())?;
+            jvmti.enable(event)?;
         }
     }
     Ok(rewritten)

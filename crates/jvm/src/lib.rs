@@ -7,7 +7,10 @@
 //! | [`perf`] | what HotSpot keeps in memory for others to read: counters, flags, the heap's variables |
 //! | [`weak`] | weak references that have numbers |
 
+mod error;
 pub mod jni;
 pub mod jvmti;
 pub mod perf;
 pub mod weak;
+
+pub use error::Error;

@@ -108,6 +108,11 @@ impl Target {
         Ok(Self::open(output, path.display().to_string()))
     }
 
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether an output is open.
     pub fn is_open(&self) -> bool {
         self.output.is_some()

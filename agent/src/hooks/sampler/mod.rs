@@ -13,6 +13,7 @@ mod tick;
 use super::own_threads::Leaves;
 use super::{cpu, own_threads, thread};
 use crate::agent::{self, Agent};
+use crate::error::Error;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use jni::sys::JNIEnv;
 use jtrail_guard::log;
@@ -48,7 +49,7 @@ pub(super) fn start(agent: &Agent, env: *mut JNIEnv) {
     }
 }
 
-fn try_start(agent: &Agent, env: *mut JNIEnv) -> Result<(), String> {
+fn try_start(agent: &Agent, env: *mut JNIEnv) -> Result<(), Error> {
     let (go_on, may_go_on) = bounded(0);
     let (has_stopped, stopped) = bounded::<()>(0);
     let sampler = Sampler {

@@ -13,6 +13,7 @@ pub use objects::{
 pub use text::{new_text, text_of};
 pub use threads::{new_thread, park_blocker, thread_id, with_local_frame};
 
+use crate::Error;
 use jni::objects::JClass;
 use jni::sys::{JNIEnv, JavaVM, jclass, jobject};
 use jni::{EnvUnowned, Outcome, jni_sig, jni_str};
@@ -22,27 +23,27 @@ use std::ptr;
 /// Runs `f` with a safe environment; what goes wrong is told as text, and no exception stays behind.
 ///
 /// # Errors
-/// When there is no environment, or `f` fails, as a sentence.
+/// When there is no environment, or `f` fails.
 #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
 pub fn with<T>(
     env: *mut JNIEnv,
     f: impl FnOnce(&mut jni::Env<'_>) -> Result<T, jni::errors::Error>,
-) -> Result<T, String> {
+) -> Result<T, Error> {
     if env.is_null() {
-        return Err("the JVM gave no environment".into());
+        return Err(Error::NoEnvironment);
     }
     // SAFETY: callbacks and native methods get the running thread's environment from the JVM.
     let mut env = unsafe { EnvUnowned::from_raw(env) };
     let outcome = env.with_env_no_catch(|env| -> Result<_, jni::errors::Error> {
-        let result = f(env).map_err(|e| e.to_string());
+        let result = f(env);
         if result.is_err() && env.exception_check() {
             env.exception_clear();
         }
         Ok(result)
     });
     match outcome.into_outcome() {
-        Outcome::Ok(result) => result,
-        Outcome::Err(error) => Err(error.to_string()),
+        Outcome::Ok(result) => result.map_err(Error::Jni),
+        Outcome::Err(error) => Err(Error::Jni(error)),
         Outcome::Panic(panic) => std::panic::resume_unwind(panic), // up to our own guard
     }
 }
@@ -258,7 +259,7 @@ pub unsafe fn delete_global(env: *mut JNIEnv, reference: jobject) {
 }
 
 /// `jdk.internal.misc.VM`.
-pub fn vm_class(env: *mut JNIEnv) -> Result<Lasting, String> {
+pub fn vm_class(env: *mut JNIEnv) -> Result<Lasting, Error> {
     with(env, |env| {
         let class = env.find_class(jni_str!("jdk/internal/misc/VM"))?;
         Ok(Lasting(env.new_global_ref(class)?.into_raw()))
@@ -269,7 +270,7 @@ pub fn vm_class(env: *mut JNIEnv) -> Result<Lasting, String> {
 ///
 /// # Safety
 /// `class` is the answer of [`vm_class`].
-pub unsafe fn vm_level(env: *mut JNIEnv, class: jclass) -> Result<i32, String> {
+pub unsafe fn vm_level(env: *mut JNIEnv, class: jclass) -> Result<i32, Error> {
     with(env, |env| {
         // SAFETY: the caller's promise.
         let class = unsafe { JClass::from_raw(env, class) };
@@ -279,10 +280,7 @@ pub unsafe fn vm_level(env: *mut JNIEnv, class: jclass) -> Result<i32, String> {
 }
 
 /// `ClassLoader.getPlatformClassLoader()`, handed to `f` as a local reference.
-pub fn with_platform_loader<T>(
-    env: *mut JNIEnv,
-    f: impl FnOnce(jobject) -> T,
-) -> Result<T, String> {
+pub fn with_platform_loader<T>(env: *mut JNIEnv, f: impl FnOnce(jobject) -> T) -> Result<T, Error> {
     with(env, |env| {
         let loader = env
             .call_static_method(

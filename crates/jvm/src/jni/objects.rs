@@ -1,6 +1,7 @@
 //! Objects and arrays, made and looked at.
 
 use super::with;
+use crate::Error;
 use jni::objects::{JClass, JObject, JValue};
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jobject};
 use jni::{jni_sig, jni_str};
@@ -169,7 +170,7 @@ pub unsafe fn named_class(
     hook: jclass,
     name: &str,
     from: jclass,
-) -> Result<jclass, String> {
+) -> Result<jclass, Error> {
     with(env, |env| {
         // SAFETY: the caller's promise.
         let (hook, from) = unsafe { (JClass::from_raw(env, hook), JObject::from_raw(env, from)) };

@@ -1,6 +1,7 @@
 //! Threads, and the local references that they hold.
 
 use super::{Lasting, with};
+use crate::Error;
 use jni::objects::{JObject, JValue};
 use jni::sys::{JNIEnv, jfieldID, jobject};
 use jni::{jni_sig, jni_str};
@@ -12,7 +13,7 @@ use std::sync::OnceLock;
 ///
 /// # Safety
 /// `group` is a live reference to a thread group.
-pub unsafe fn new_thread(env: *mut JNIEnv, group: jobject, name: &str) -> Result<Lasting, String> {
+pub unsafe fn new_thread(env: *mut JNIEnv, group: jobject, name: &str) -> Result<Lasting, Error> {
     with(env, |env| {
         // SAFETY: the caller's promise.
         let group = unsafe { JObject::from_raw(env, group) };
@@ -88,7 +89,7 @@ unsafe fn field_of_thread(
 }
 
 /// Runs `f`, and gives up the local references that came meanwhile.
-pub fn with_local_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> Result<T, String> {
+pub fn with_local_frame<T>(env: *mut JNIEnv, f: impl FnOnce() -> T) -> Result<T, Error> {
     with(env, |env| {
         env.with_local_frame(1024, |_| -> Result<_, jni::errors::Error> { Ok(f()) })
     })

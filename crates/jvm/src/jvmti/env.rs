@@ -39,6 +39,8 @@ impl fmt::Display for Failure {
     }
 }
 
+impl std::error::Error for Failure {}
+
 /// What a function of the JVM gave, or its failure.
 pub type Result<T> = std::result::Result<T, Failure>;
 

@@ -7,6 +7,7 @@
 
 use super::abi::{self, Callbacks, Event};
 use super::env::{ExtensionEvent, Jvmti, Result, check};
+use crate::Error;
 use jni::sys::{JavaVM, jint};
 use std::ffi::c_void;
 use std::ptr;
@@ -27,7 +28,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// As [`Self::of`].
-    pub unsafe fn keep_one(vm: *mut JavaVM) -> std::result::Result<(), String> {
+    pub unsafe fn keep_one(vm: *mut JavaVM) -> std::result::Result<(), Error> {
         if !IS_KEPT.swap(true, Ordering::Relaxed) {
             // SAFETY: the caller's promise.
             unsafe { Self::of(vm) }.inspect_err(|_| IS_KEPT.store(false, Ordering::Relaxed))?;
@@ -41,16 +42,14 @@ impl Jvmti {
     /// `vm` is the running JVM.
     ///
     /// # Errors
-    /// When it has none of JVMTI 1.2, as a sentence.
-    pub unsafe fn of(vm: *mut JavaVM) -> std::result::Result<Self, String> {
+    /// When it has none of JVMTI 1.2.
+    pub unsafe fn of(vm: *mut JavaVM) -> std::result::Result<Self, Error> {
         let mut env: *mut c_void = ptr::null_mut();
         let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
         // SAFETY: the caller's promise; `env` takes the answer.
         match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, version) } {
             0 if !env.is_null() => Ok(Self(env.cast())),
-            code => Err(format!(
-                "this JVM has no tool interface (GetEnv answered {code})"
-            )),
+            code => Err(Error::NoInterface(code)),
         }
     }
 

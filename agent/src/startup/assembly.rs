@@ -1,0 +1,327 @@
+//! The agent is made of its parts.
+
+use super::Moment;
+use crate::agent::{Agent, Parts};
+use crate::control::Clients;
+use crate::error::Error;
+use crate::hooks;
+use crate::instrument::lines::LineCounters;
+use crate::instrument::sites::AllocSites;
+use crate::objects::Objects;
+use crate::program::Traced;
+use ::jni::sys::JavaVM;
+use crossbeam_channel::{bounded, unbounded};
+use jtrail_guard::log;
+use jtrail_jvm::jni::{self, Vm};
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_model::Cost;
+use jtrail_options::{self as options, Events, Options, OutputFormat, Overflow};
+use jtrail_recorder::buffer::{self, Exchange, Returns, Supply, WhenFull};
+use jtrail_recorder::bursts::Bursts;
+use jtrail_recorder::clock::{self, Clock, Reading};
+use jtrail_recorder::cost;
+use jtrail_recorder::memory::Mapping;
+use jtrail_recorder::spool::{Commits, Journal, Memory, Spool};
+use jtrail_recorder::ticks::Ticks;
+use jtrail_writer::{Clocks, Input, Names, Setup, Target, Writer, hostname};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+
+/// Sets the agent up, and lets it all begin. What fails leaves nothing behind, or an agent that is to be taken away
+/// ([`super::clean_up`]).
+///
+/// # Safety
+/// `vm` is the JVM.
+///
+/// # Errors
+/// What it is that the JVM or the system does not give.
+pub(super) unsafe fn set_up(
+    vm: *mut JavaVM,
+    options: Options,
+    moment: Moment,
+) -> Result<(), Error> {
+    let options = Arc::new(options);
+    let clocks = Now::of(&options);
+    let mut undo = Undo::default();
+    // SAFETY: the caller's promise.
+    let (jvmti, objects) = unsafe { undo.environments(vm, &options, moment) }?;
+    let bursts = Bursts::of(&options).map_err(Error::memory("triggers"))?;
+    let names = Arc::<Names>::default();
+    let target = target(&options, &names)?;
+    let chunks = Chunks::of(&target.spooled, &options, &names)?;
+    let ticks = undo.ticks(&options, clocks.now, chunks.spool.as_deref())?;
+    let (full_sender, full) = unbounded();
+    let (wake, woken) = bounded(1);
+    let (announcements, announced) = unbounded();
+    let writer = Writer::start(Setup {
+        options: Arc::clone(&options),
+        target: target.first,
+        names,
+        clocks: Clocks {
+            now: clocks.now,
+            loaded: Reading::take(clocks.now),
+            cost: clocks.cost,
+            ticks: ticks.clone(),
+        },
+        input: Input {
+            announcements: announced,
+            full,
+            woken,
+            empty: chunks.empty,
+        },
+        commits: chunks.commits,
+        bursts,
+        program: Arc::new(Traced),
+        observer: Arc::new(Clients),
+    })
+    .map_err(|error| Error::Thread("the writer", error))?;
+    let exchange = Exchange {
+        empty: chunks.supply,
+        full: full_sender,
+        wake,
+        when_full: when_full(&options),
+        ticks,
+        spool: chunks.spool,
+    };
+    undo.keep();
+    let agent = Agent::create(Parts {
+        options,
+        jvmti,
+        objects,
+        now: clocks.now,
+        cost: clocks.cost,
+        announcements,
+        exchange,
+        memory: chunks.memory,
+        journal: chunks.journal,
+        writer,
+    });
+    // SAFETY: the caller's promise.
+    unsafe { begin(agent, vm, moment) }.inspect_err(|_| {
+        agent.writer.stop();
+        agent.is_stillborn.store(true, Ordering::Release);
+    })
+}
+
+/// The clock that records are stamped with, and what it takes.
+struct Now {
+    now: fn() -> u64,
+    cost: Cost,
+}
+
+impl Now {
+    fn of(options: &Options) -> Self {
+        let now: fn() -> u64 = match clock::counter_is_steady() {
+            true => clock::Counter::now,
+            false => clock::System::now,
+        };
+        let cost = cost::measure(now, (!options.has_ticks()).then_some(now));
+        Self { now, cost }
+    }
+}
+
+/// What has to be taken back when the agent does not come about.
+#[derive(Default)]
+struct Undo {
+    environments: Vec<Jvmti>,
+    ticks: Option<Arc<Ticks>>,
+}
+
+impl Undo {
+    /// The environments of the agent, with what they are to be able to do.
+    ///
+    /// # Safety
+    /// `vm` is the JVM.
+    unsafe fn environments(
+        &mut self,
+        vm: *mut JavaVM,
+        options: &Options,
+        moment: Moment,
+    ) -> Result<(Jvmti, Option<Objects>), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { Jvmti::keep_one(vm) }.map_err(Error::Jvm)?;
+        // SAFETY: the caller's promise.
+        let jvmti = unsafe { Jvmti::of(vm) }.map_err(Error::Jvm)?;
+        self.environments.push(jvmti);
+        hooks::add_capabilities(jvmti, options).map_err(|error| match moment {
+            Moment::Start => error,
+            Moment::Attach => Error::OnlyFromTheStart(Box::new(error)),
+        })?;
+        // SAFETY: the caller's promise.
+        let objects = unsafe { hooks::objects(vm, options) }?;
+        let of_objects = objects.as_ref().map(|objects| objects.jvmti);
+        self.environments.extend(of_objects);
+        Ok((jvmti, objects))
+    }
+
+    /// The coarse clock, where calls are stamped by one.
+    fn ticks(
+        &mut self,
+        options: &Options,
+        now: fn() -> u64,
+        spool: Option<&Memory>,
+    ) -> Result<Option<Arc<Ticks>>, Error> {
+        if options.has_ticks() {
+            let ticks = Ticks::start(options.tick, now, spool).map_err(Error::Ticks)?;
+            self.ticks = Some(ticks);
+        }
+        Ok(self.ticks.clone())
+    }
+
+    /// The agent has come about.
+    fn keep(mut self) {
+        self.environments.clear();
+        self.ticks = None;
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        if let Some(ticks) = &self.ticks {
+            ticks.stop();
+        }
+        self.environments.drain(..).for_each(Jvmti::dispose);
+    }
+}
+
+/// Where the first trace goes.
+struct FirstTrace {
+    first: Target,
+    /// The file that can have a spool: that of the first trace, or the one that the newest events will be saved to.
+    spooled: Option<PathBuf>,
+}
+
+/// # Errors
+/// When it can't be written.
+fn target(options: &Options, names: &Names) -> Result<FirstTrace, Error> {
+    let wanted = options
+        .file
+        .expand(std::process::id(), SystemTime::now(), &hostname());
+    let name = match &wanted {
+        options::Target::Stdout => "standard output".to_owned(),
+        options::Target::Path(path) => path.display().to_string(),
+    };
+    let has_none = options.format == OutputFormat::None
+        || options.begins_idle()
+        || options.overflow == Overflow::Ring;
+    let first = match has_none {
+        true => Target::none(name),
+        false => match Target::of(&wanted, names) {
+            Ok(target) => target,
+            Err(error) => return Err(Error::Output(name, error)),
+        },
+    };
+    if options.max_size.is_some() && first.is_open() && first.path().is_none() {
+        let name = first.name();
+        log::say(&format!("maxsize has no effect: {name} is no regular file"));
+    }
+    let path = match (first.path(), &wanted) {
+        (Some(path), _) => Some(path),
+        (None, options::Target::Path(path)) if options.overflow == Overflow::Ring => {
+            Some(path.as_path())
+        }
+        _ => None,
+    };
+    let is_file = |path: &&Path| fs::metadata(path).is_ok_and(|about| about.is_file());
+    let is_new = |path: &&Path| fs::metadata(path).is_err();
+    let spooled = path.filter(|path| options.has_spool() && (is_new(path) || is_file(path)));
+    Ok(FirstTrace {
+        spooled: spooled.map(Path::to_owned),
+        first,
+    })
+}
+
+/// Where threads record.
+struct Chunks {
+    empty: Returns,
+    supply: Supply,
+    /// Their memory, where it is no spool's.
+    memory: Option<Mapping>,
+    spool: Option<Arc<Memory>>,
+    journal: Option<Journal>,
+    commits: Option<Commits>,
+}
+
+impl Chunks {
+    /// In a spool for the trace at that path, or in memory of the process.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn of(spooled: &Option<PathBuf>, options: &Options, names: &Names) -> Result<Self, Error> {
+        let spool = spooled.as_deref().and_then(|path| spool(path, options));
+        names.set_spool(spool.as_ref().and_then(|spool| spool.memory.file_id()));
+        let Some(spool) = spool else {
+            let bytes = options.buffer_bytes;
+            let what = || format!("buffers of {bytes} bytes");
+            let pool = buffer::create_pool(bytes).map_err(|error| Error::memory(what())(error));
+            let (empty, supply, memory) = pool?;
+            return Ok(Self {
+                empty,
+                supply,
+                memory: Some(memory),
+                spool: None,
+                journal: None,
+                commits: None,
+            });
+        };
+        let (empty, supply) = buffer::create_pool_in(&spool.memory);
+        Ok(Self {
+            empty,
+            supply,
+            memory: None,
+            spool: Some(spool.memory),
+            journal: Some(spool.journal),
+            commits: Some(spool.commits),
+        })
+    }
+}
+
+fn spool(path: &Path, options: &Options) -> Option<Spool> {
+    Spool::create(path, options)
+        .map_err(|error| {
+            log::say(&format!(
+                "no spool beside {}: {error}; what is not written yet is lost if the process is killed",
+                path.display()
+            ));
+        })
+        .ok()
+}
+
+fn when_full(options: &Options) -> WhenFull {
+    match options.overflow {
+        Overflow::Block | Overflow::Ring => WhenFull::Block,
+        Overflow::Drop => WhenFull::Drop,
+    }
+}
+
+/// Lets it all begin.
+///
+/// # Safety
+/// `vm` is the JVM.
+unsafe fn begin(agent: &'static Agent, vm: *mut JavaVM, moment: Moment) -> Result<(), Error> {
+    let is_coming = moment == Moment::Attach;
+    agent.is_coming.store(is_coming, Ordering::Release);
+    if !is_coming && hooks::rewrites(&agent.options) && !agent.options.has_ticks() {
+        agent.returns.want();
+    }
+    if agent.options.events.contains(Events::LINES) {
+        let counters = LineCounters::new().map_err(Error::memory("line counters"))?;
+        let _ = agent.classes.lines.set(counters); // the first and only time
+    }
+    if agent.options.has_alloc_probes() {
+        let sites = AllocSites::new().map_err(Error::memory("allocation sites"))?;
+        agent.classes.sites.get_or_init(|| sites).show_found(); // the first and only time
+    }
+    hooks::install(agent)?;
+    match moment {
+        Moment::Start => Ok(()),
+        // SAFETY: the caller's promise.
+        Moment::Attach => match unsafe { jni::env_of(Vm::new(vm)) } {
+            Some(env) => hooks::attached(agent, env),
+            None => Err(Error::Jvm(jtrail_jvm::Error::NoEnvironment)),
+        },
+    }
+}

@@ -1,0 +1,113 @@
+//! The JVM loads the agent, and unloads it.
+
+mod assembly;
+
+use crate::agent::{self, Agent};
+use crate::error::Error;
+use crate::hooks::leaving;
+use ::jni::sys::JavaVM;
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::{self, Vm};
+use jtrail_options::{OnError, OptionError};
+use jtrail_recorder::buffer;
+use std::io::Write;
+use std::sync::atomic::Ordering;
+
+/// What the JVM is told.
+pub(crate) enum Loaded {
+    Go,
+    Refuse,
+}
+
+/// When the agent is loaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The JVM starts.
+    Start,
+    /// The JVM runs its program.
+    Attach,
+}
+
+/// Sets the agent up, as the options say.
+///
+/// # Safety
+/// `vm` is the JVM.
+pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded {
+    let options = jtrail_options::parse(text, &jtrail_options::read_file);
+    let options = match options {
+        Ok(options) => options,
+        Err(error) if moment == Moment::Attach => {
+            log::say(&match error.is_help() {
+                true => "help is for the start of a JVM; `jtrail help attach` says the same".into(),
+                false => error.to_string(),
+            });
+            return Loaded::Refuse;
+        }
+        Err(error) => return refuse_options(&error),
+    };
+    let on_error = options.on_error;
+    buffer::tls::prepare();
+    let is_second = agent::if_loaded().is_some();
+    if !is_second {
+        guard::switch_on(); // an earlier try may have failed
+    }
+    let result = match (is_second, moment) {
+        (true, Moment::Start) => Err(Error::LoadedTwice),
+        (true, Moment::Attach) => Err(Error::Present),
+        // SAFETY: the caller's promise.
+        (false, _) => unsafe { assembly::set_up(vm, options, moment) },
+    };
+    let Err(error) = result else {
+        return Loaded::Go;
+    };
+    if !is_second {
+        guard::switch_off();
+    }
+    let goes_on = on_error == OnError::Continue || matches!(error, Error::Output(..));
+    match moment {
+        // That a file can't be written is no mistake in the options, and the program matters more.
+        Moment::Start if goes_on => {
+            log::say(&format!("{error}; the program goes on without a trace"));
+            Loaded::Go
+        }
+        // Who asks for the agent while the program runs wants to know.
+        _ => {
+            log::say(&error.to_string());
+            Loaded::Refuse
+        }
+    }
+}
+
+/// Takes an agent away that could not be set up.
+///
+/// # Safety
+/// `vm` is the JVM.
+pub(crate) unsafe fn clean_up(vm: *mut JavaVM) {
+    let is_stillborn = |agent: &Agent| agent.is_stillborn.load(Ordering::Acquire);
+    if agent::if_loaded().is_some_and(is_stillborn) {
+        // SAFETY: the caller's promise.
+        let env = unsafe { jni::env_of(Vm::new(vm)) };
+        leaving::leave(env.unwrap_or(std::ptr::null_mut()));
+    }
+}
+
+fn refuse_options(error: &OptionError) -> Loaded {
+    guard::switch_off();
+    if error.is_help() {
+        let _ = writeln!(std::io::stdout(), "{error}");
+        std::process::exit(0); // as other agents do: asking for help is no wish to run the program
+    }
+    if error.continue_wanted() {
+        log::say(&format!("{error}; the program goes on without a trace"));
+        return Loaded::Go;
+    }
+    log::say(&error.to_string());
+    Loaded::Refuse
+}
+
+/// Ends the trace, when the JVM did not say before that it ends.
+pub(crate) fn unload() {
+    if let Some(agent) = agent::if_loaded() {
+        agent.stop();
+    }
+}
