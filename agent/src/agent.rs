@@ -467,7 +467,8 @@ impl Agent {
         let buffer = ThreadBuffer::new(number, thread, self.exchange.clone());
         let (handle, buffer) = BufferHandle::share(buffer);
         let _ = self.announcements.send(Message::Buffer(handle)); // likewise
-        live::begin(buffer);
+        // SAFETY: `share` has just made the address.
+        unsafe { live::begin(buffer) };
         // SAFETY: as in `buffer_if_any`.
         let buffer = unsafe { &*buffer };
         if thread != NO_THREAD && self.options.format == OutputFormat::TraceLog {

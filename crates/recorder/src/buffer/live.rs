@@ -11,20 +11,22 @@ use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+type Live = FxHashMap<Buffer, Finder>;
+
 /// By address of the buffer.
-static LIVE: LazyLock<Mutex<FxHashMap<Buffer, Finder>>> = LazyLock::new(Mutex::default);
+static LIVE: LazyLock<Mutex<Live>> = LazyLock::new(Mutex::default);
 
 /// A buffer, as an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Buffer(*mut ThreadBuffer);
 
-// SAFETY: an address; what it points to is used under the lock, or as the functions below promise.
+// SAFETY: an address, which is compared. Who dereferences it says why it may: `give_up` and `Hidden::free`.
 unsafe impl Send for Buffer {}
 
 /// The variable of the thread that the buffer is for; none when that has given it up.
 struct Finder(Option<*mut *mut ThreadBuffer>);
 
-// SAFETY: as for `Buffer`.
+// SAFETY: an address, which only `hide_all` dereferences, under the lock: an ending thread removes it before.
 unsafe impl Send for Finder {}
 
 thread_local! {
@@ -40,33 +42,59 @@ impl Drop for AtEnd {
     }
 }
 
-/// From now on, the running thread finds this buffer, which [`finish`] or the end of the thread takes away.
-pub fn begin(buffer: *mut ThreadBuffer) {
+/// From now on, the running thread finds this buffer, which [`finish`] or the end of the thread takes away. One
+/// that it has already is finished.
+///
+/// # Safety
+/// [`super::BufferHandle::share`] has made the address, and it is passed once.
+///
+/// # Panics
+/// If the thread's variables are destroyed already.
+pub unsafe fn begin(buffer: *mut ThreadBuffer) {
+    tls::prepare();
     AT_END.with(|_| {});
     let mut live = LIVE.lock();
+    take_away(&mut live);
     live.insert(Buffer(buffer), Finder(Some(tls::place())));
     tls::set(buffer);
 }
 
 /// Hands over what the running thread recorded, and takes its buffer away, if it has one.
 pub fn finish() {
-    let mut live = LIVE.lock();
+    take_away(&mut LIVE.lock());
+}
+
+/// Like [`finish`], under the lock.
+fn take_away(live: &mut Live) {
     let buffer = tls::get();
-    if buffer.is_null() {
-        return;
+    if !buffer.is_null() {
+        tls::set(std::ptr::null_mut());
+        give_up(live, buffer);
     }
-    tls::set(std::ptr::null_mut());
+}
+
+/// Hands over what is in a buffer of the running thread that the thread does not find any more.
+fn give_up(live: &mut Live, buffer: *mut ThreadBuffer) {
     if let Some(finder) = live.get_mut(&Buffer(buffer)) {
         finder.0 = None;
     }
-    // SAFETY: it is this thread's own, and nobody finds it any more. The lock keeps it from being freed by those who leave; the writer, which
-    // may free it as soon as it has the message, does not take the buffer from under us: nothing of it is touched then.
+    // SAFETY: the callers have taken the buffer out of the running thread's variable, into which `begin` put it,
+    // so it is this thread's and not found again. `live` is locked, so `Hidden::free` has not freed it; the writer
+    // does so at the earliest when it has the message, behind which `finish` does not touch the buffer.
     unsafe { ThreadBuffer::finish(buffer) };
 }
 
 /// Runs `f` while the running thread has no buffer to be found.
 pub fn without_buffer<T>(f: impl FnOnce() -> T) -> T {
-    let buffer = {
+    let _hidden = Aside::hide();
+    f()
+}
+
+/// The running thread's buffer, or null, while it is not to be found. Dropping it lets the thread find it again.
+struct Aside(*mut ThreadBuffer);
+
+impl Aside {
+    fn hide() -> Self {
         let _live = LIVE.lock();
         let buffer = tls::get();
         tls::set(std::ptr::null_mut());
@@ -74,22 +102,27 @@ pub fn without_buffer<T>(f: impl FnOnce() -> T) -> T {
         if let Some(buffer) = unsafe { buffer.as_ref() } {
             buffer.disarm();
         }
-        buffer
-    };
-    let result = f();
-    let live = LIVE.lock();
-    // Unless the agent has left meanwhile, with all buffers.
-    let is_there = live
-        .get(&Buffer(buffer))
-        .is_some_and(|finder| finder.0 == Some(tls::place()));
-    if is_there && tls::get().is_null() {
-        tls::set(buffer);
+        Self(buffer)
     }
-    result
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let mut live = LIVE.lock();
+        // Unless the agent has left meanwhile, with all buffers.
+        let is_there = live
+            .get(&Buffer(self.0))
+            .is_some_and(|finder| finder.0 == Some(tls::place()));
+        match is_there {
+            true if tls::get().is_null() => tls::set(self.0),
+            true => give_up(&mut live, self.0), // the thread has got another one meanwhile
+            false => {}
+        }
+    }
 }
 
 /// The writer frees this buffer.
-pub fn forget(buffer: *mut ThreadBuffer) {
+pub(super) fn forget(buffer: *mut ThreadBuffer) {
     LIVE.lock().remove(&Buffer(buffer));
 }
 
@@ -98,7 +131,8 @@ pub fn hide_all() -> Hidden {
     let mut live = LIVE.lock();
     for finder in live.values() {
         if let Some(place) = finder.0 {
-            // SAFETY: the variable of a thread that has not ended: it would have taken the lock before.
+            // SAFETY: the variable of a thread that has not ended: it would have taken the lock before, and removed
+            // the address in `give_up`.
             unsafe { AtomicPtr::from_ptr(place) }.store(std::ptr::null_mut(), Ordering::SeqCst);
         }
     }
@@ -112,10 +146,12 @@ impl Hidden {
     /// Frees them.
     ///
     /// # Safety
-    /// No thread is in the middle of a record, and there is no writer.
+    /// No thread is in the middle of a record, and there is no writer: nobody uses a
+    /// [`BufferHandle`](super::BufferHandle) of them any more.
     pub unsafe fn free(self) {
         for Buffer(buffer) in self.0 {
-            // SAFETY: `BufferHandle::share` made it with `Box::into_raw`; the rest is the caller's promise.
+            // SAFETY: `BufferHandle::share` made it with `Box::into_raw`. `hide_all` took it out of all threads'
+            // variables, and the caller says that nobody is using what it read there before.
             drop(unsafe { Box::from_raw(buffer) });
         }
     }

@@ -4,8 +4,10 @@
 mod chunk;
 mod exchange;
 mod gap;
+mod handle;
 mod line;
 pub mod live;
+mod own;
 mod pool;
 mod published;
 mod thread;
@@ -13,7 +15,9 @@ pub mod tls;
 
 pub use chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
 pub use exchange::{Exchange, Full, Seen, WhenFull};
+pub use handle::BufferHandle;
 pub use jtrail_records::record;
 pub use line::Line;
+pub use own::{OwnBuffer, OwnPending};
 pub use pool::{Returns, Supply, create as create_pool, create_in as create_pool_in};
 pub use thread::ThreadBuffer;

@@ -38,7 +38,7 @@ mod imp {
     /// Bytes of a descriptor (`struct pthread`) that every glibc has.
     const DESCRIPTOR: usize = 2_048;
 
-    /// Looks for the slot, once. Called before any thread has a buffer.
+    /// Looks for the slot, once: when the agent comes, and otherwise before the first thread gets a buffer.
     pub fn prepare() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -72,7 +72,7 @@ mod imp {
         let marks =
             [1, 2].map(|n| ptr::without_provenance_mut(usize::from_ne_bytes(*b"jtrail\0\0") + n));
         let [first, second] = marks;
-        // SAFETY: an own key, whose values are only compared.
+        // SAFETY: `prepare` created the key; its values are compared, and nobody dereferences them.
         let store = |value| unsafe { pthread_setspecific(key, value) } == 0;
         if !store(first) {
             return None;
@@ -90,7 +90,8 @@ mod imp {
     fn read(distance: usize) -> usize {
         debug_assert!(distance < DESCRIPTOR);
         let word;
-        // SAFETY: the thread pointer is the address of the thread's descriptor, which is that long.
+        // SAFETY: the thread pointer is the address of the thread's descriptor, and each glibc's is longer than
+        // `DESCRIPTOR`.
         unsafe {
             asm!(
                 "mov {0}, qword ptr fs:[{1}]",
@@ -109,7 +110,8 @@ mod imp {
             0 => variable().load(Ordering::Relaxed),
             slot => {
                 let buffer;
-                // SAFETY: reads this thread's slot, and nothing else.
+                // SAFETY: `prepare` found this distance inside of the thread descriptor, which each thread has; the
+                // instruction reads this one word.
                 unsafe {
                     asm!(
                         "mov {0}, qword ptr fs:[{1}]",
@@ -133,11 +135,11 @@ mod imp {
     }
 
     /// From now on, that is the running thread's buffer; none if it is null.
-    pub fn set(buffer: *mut ThreadBuffer) {
+    pub(in crate::buffer) fn set(buffer: *mut ThreadBuffer) {
         match SLOT.load(Ordering::Relaxed) {
             0 => variable().store(buffer, Ordering::Relaxed),
             _ => {
-                // SAFETY: our own key. For one whose values are in the descriptor it cannot fail.
+                // SAFETY: `prepare` created the key, and nobody deletes it. It cannot fail where values are in the descriptor.
                 unsafe { pthread_setspecific(KEY.load(Ordering::Relaxed), buffer.cast()) };
             }
         }
@@ -179,27 +181,24 @@ mod imp {
     }
 
     /// From now on, that is the running thread's buffer; none if it is null.
-    pub fn set(buffer: *mut ThreadBuffer) {
+    pub(in crate::buffer) fn set(buffer: *mut ThreadBuffer) {
         variable().store(buffer, Ordering::Relaxed);
     }
 }
 
-pub use imp::{get, place, prepare, set};
+pub(super) use imp::set;
+pub use imp::{get, place, prepare};
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering;
 
     #[test]
     fn each_thread_has_its_own() {
-        own_values(); // without a slot
         prepare();
         #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
         assert!(imp::has_slot());
-        own_values();
-    }
-
-    fn own_values() {
         let mark = std::ptr::without_provenance_mut(64);
         set(mark);
         assert_eq!(get(), mark);
@@ -214,5 +213,15 @@ mod tests {
             .expect("no panic");
         set(std::ptr::null_mut());
         assert!(get().is_null());
+    }
+
+    #[test]
+    fn so_it_is_where_there_is_no_slot() {
+        let mark = std::ptr::without_provenance_mut(64);
+        variable().store(mark, Ordering::Relaxed);
+        assert_eq!(variable().load(Ordering::Relaxed), mark);
+        std::thread::spawn(|| assert!(variable().load(Ordering::Relaxed).is_null()))
+            .join()
+            .expect("no panic");
     }
 }
