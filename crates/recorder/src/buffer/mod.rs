@@ -18,6 +18,6 @@ pub use exchange::{Exchange, Full, Seen, WhenFull};
 pub use handle::BufferHandle;
 pub use jtrail_records::record;
 pub use line::Line;
-pub use own::{OwnBuffer, OwnPending};
+pub use own::{LentBuffer, OwnBuffer, OwnPending};
 pub use pool::{Returns, Supply, create as create_pool, create_in as create_pool_in};
 pub use thread::ThreadBuffer;

@@ -12,8 +12,10 @@ use super::handle::BufferHandle;
 use super::thread::ThreadBuffer;
 use super::{live, tls};
 use crate::pending::{Pending, PendingElsewhere, Waiting};
+use jtrail_guard::lend::Lend;
 use jtrail_records::record::{Code, NO_THREAD};
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The buffer of the running thread. It does not leave that thread.
 ///
@@ -215,6 +217,38 @@ impl OwnPending {
     }
 }
 
+/// The buffer of a thread that waits for the running thread, which may record into it meanwhile.
+#[derive(Debug)]
+pub struct LentBuffer(*mut *mut ThreadBuffer);
+
+// SAFETY: the address of a thread's variable, which is read as an atomic. Which thread uses it, and when, is said by
+// whoever calls `Lend::lend`.
+unsafe impl Send for LentBuffer {}
+
+// SAFETY: `lend` is called on the thread whose buffer it is. That thread waits while another one uses the result, so it
+// neither ends, which would take its variable away, nor records at the same time.
+unsafe impl Lend for OwnBuffer {
+    type Lent = LentBuffer;
+
+    unsafe fn lend(&self) -> LentBuffer {
+        LentBuffer(tls::place())
+    }
+}
+
+impl LentBuffer {
+    /// Like [`OwnBuffer::record_coded`], for the thread that waits.
+    pub fn record_coded(&mut self, now: u64, code: Code, payload: &[u64]) -> bool {
+        // SAFETY: the variable of a thread that waits for this one, as the caller of `lend` said, so it exists. Other
+        // threads write it as an atomic (`live::hide_all`).
+        let variable = unsafe { AtomicPtr::from_ptr(self.0) };
+        // SAFETY: null, or the waiting thread's buffer, for the reason in `OwnBuffer::get`: that thread does not call
+        // `live::finish` while it waits.
+        let buffer = unsafe { variable.load(Ordering::Relaxed).as_ref() };
+        // SAFETY: this thread records in place of the buffer's owner, which waits.
+        buffer.is_none_or(|buffer| unsafe { buffer.record_coded(now, code, payload) })
+    }
+}
+
 /// Does not compile if the type is `Send` or `Sync`.
 const _: fn() = || {
     trait IfSend<A> {
@@ -407,6 +441,28 @@ mod tests {
             thread.join().expect("no panic")
         });
         assert_eq!(pool.ended(), (1, Some(1)));
+        free(handle);
+    }
+
+    #[test]
+    fn another_thread_records_while_the_owner_waits() {
+        let pool = Pool::new();
+        let (own, handle) = pool.begin(1);
+        for has_buffer in [true, false] {
+            // SAFETY: this thread waits for the scope's, which alone uses the result.
+            let mut lent = unsafe { own.lend() };
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    assert!(OwnBuffer::current().is_none());
+                    assert!(lent.record_coded(10, Code::Burst, &[0]));
+                });
+            });
+            if has_buffer {
+                live::finish();
+                assert_eq!(pool.ended(), (1, Some(2)));
+            }
+        }
+        assert!(pool.full.is_empty());
         free(handle);
     }
 
