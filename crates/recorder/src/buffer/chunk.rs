@@ -55,7 +55,8 @@ static SEQUENCE: AtomicU64 = AtomicU64::new(1);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk(NonNull<Header>);
 
-// SAFETY: a chunk is plain memory; who may touch it is passed on through channels.
+// SAFETY: an address. Whoever touches the memory behind it has received the chunk, through a channel or from the
+// pool, and says so where it does.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
@@ -66,7 +67,7 @@ impl Chunk {
     pub unsafe fn new(at: NonNull<u8>, bytes: usize, is_reserve: bool) -> Self {
         let header = at.cast::<Header>();
         let bytes = u32::try_from(bytes).expect("chunks are small");
-        // SAFETY: the caller's promise.
+        // SAFETY: the memory is writable, aligned and used by nobody else, as the caller says, and longer than a header.
         unsafe {
             header.write(Header {
                 bytes,
@@ -99,17 +100,9 @@ impl Chunk {
     /// # Safety
     /// The caller owns the chunk, or reads fields that its owner does not change.
     pub unsafe fn header<'a>(self) -> &'a Header {
-        // SAFETY: the memory stays as long as chunks are used; the rest is the caller's promise.
+        // SAFETY: the memory of a chunk stays as long as it is used. The caller owns the chunk, or reads fields that do
+        // not change meanwhile.
         unsafe { self.0.as_ref() }
-    }
-
-    /// The header, to change it.
-    ///
-    /// # Safety
-    /// The caller owns the chunk, and holds no other reference to its header.
-    unsafe fn header_mut<'a>(self) -> &'a mut Header {
-        // SAFETY: the caller's promise.
-        unsafe { &mut *self.0.as_ptr() }
     }
 
     /// Begins to use it for a buffer: at that time, with records of that thread.
@@ -117,15 +110,18 @@ impl Chunk {
     /// # Safety
     /// The caller owns the chunk, and holds no reference to its header.
     pub unsafe fn begin(self, buffer: u64, start: u64, running: u32) {
-        // SAFETY: the caller's promise.
-        let header = unsafe { self.header_mut() };
-        header.sequence.store(0, Ordering::Release);
-        header.used = 0;
-        header.start = start;
-        header.running = running;
-        header.buffer = buffer;
+        let header = self.as_ptr();
         let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
-        header.sequence.store(sequence, Ordering::Release);
+        // SAFETY: the memory of a chunk stays as long as it is used. The caller owns this one; whoever sees it
+        // meanwhile reads `bytes` and `is_reserve` alone, which stay as they are.
+        unsafe {
+            (*header).sequence.store(0, Ordering::Release);
+            (*header).used = 0;
+            (*header).start = start;
+            (*header).running = running;
+            (*header).buffer = buffer;
+            (*header).sequence.store(sequence, Ordering::Release);
+        }
     }
 
     /// What it holds is of no use any more.
@@ -133,16 +129,14 @@ impl Chunk {
     /// # Safety
     /// The caller owns the chunk.
     pub unsafe fn empty(self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.header() }
-            .sequence
-            .store(0, Ordering::Release);
+        // SAFETY: the memory of a chunk stays as long as it is used, and the caller owns this one.
+        unsafe { (*self.as_ptr()).sequence.store(0, Ordering::Release) };
     }
 
     /// Whether it is a thread's reserve.
     pub fn is_reserve(self) -> bool {
-        // SAFETY: that is written once, in `new`.
-        unsafe { self.header() }.is_reserve
+        // SAFETY: the memory of a chunk stays as long as it is used, and the field is written once, in `new`.
+        unsafe { (*self.as_ptr()).is_reserve }
     }
 
     /// Address of the first word.
@@ -152,8 +146,9 @@ impl Chunk {
 
     /// Address behind the last word that fits.
     pub fn end(self) -> usize {
-        // SAFETY: `bytes` is written once, in `new`.
-        self.0.as_ptr() as usize + unsafe { self.header() }.bytes as usize
+        // SAFETY: the memory of a chunk stays as long as it is used, and the field is written once, in `new`.
+        let bytes = unsafe { (*self.as_ptr()).bytes };
+        self.as_ptr() as usize + bytes as usize
     }
 
     /// Whether `address` can be a cursor of this chunk.
@@ -168,7 +163,8 @@ impl Chunk {
     /// and the chunk is not used anew while the answer lives.
     pub unsafe fn words<'a>(self, count: usize) -> &'a [u64] {
         debug_assert!(count * 8 <= self.end() - self.first());
-        // SAFETY: the caller's promise; the words lie inside the chunk, and are aligned to 8.
+        // SAFETY: the words lie behind the header, inside the chunk, and are aligned to 8. They were published to this
+        // thread, as the caller says, and words before the cursor do not change until the chunk is used anew.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(1).cast::<u64>(), count) }
     }
 }

@@ -43,7 +43,8 @@ const _: () = assert!(
         && std::mem::offset_of!(Line, unwritten) == 56
 );
 
-// SAFETY: a line that nobody has, with no chunk in view. Built with `loom`, for tests of another module, nobody makes one.
+// SAFETY: zeros are a line that nobody has, with no chunk in view, and it needs no drop. With the feature `loom`, whose
+// atomics are no plain words, no test makes one.
 unsafe impl crate::memory::Zeroed for Line {}
 
 impl Line {

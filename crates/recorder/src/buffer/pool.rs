@@ -21,12 +21,12 @@ use std::ptr::NonNull;
 #[derive(Debug)]
 struct Fresh(NonNull<u8>);
 
-// SAFETY: it is plain memory that whoever receives it owns.
+// SAFETY: an address of memory that nobody uses before whoever receives it from the channel.
 unsafe impl Send for Fresh {}
 
 impl Fresh {
     fn into_chunk(self) -> Chunk {
-        // SAFETY: `of` was promised so much memory, aligned and of all zeros, and each place is taken once.
+        // SAFETY: `of` made it of a whole chunk's memory, aligned and of all zeros, and the channel gives each out once.
         unsafe { Chunk::new(self.0, CHUNK_BYTES, false) }
     }
 }
@@ -113,29 +113,30 @@ pub fn create(bytes: u64) -> io::Result<(Returns, Supply, Mapping)> {
         .ok_or(io::ErrorKind::OutOfMemory)?;
     let memory = Mapping::new(length)?;
     let unaligned = memory.start();
-    // SAFETY: less than a chunk, so it is inside of the mapping.
-    let start = unsafe { unaligned.add(unaligned.align_offset(CHUNK_BYTES)) };
-    // SAFETY: so much memory is there, and is the chunks' alone.
-    let (returns, supply) = unsafe { of(start, count) };
+    // SAFETY: the next multiple of a chunk's size is less than a chunk away. So there are `count` chunks behind it in
+    // the new mapping, whose memory is all zeros, and which nobody else has.
+    let (returns, supply) =
+        unsafe { of(unaligned.add(unaligned.align_offset(CHUNK_BYTES)), count) };
     Ok((returns, supply, memory))
 }
 
 /// As [`create`], of the chunks of a spool.
 pub fn create_in(spool: &Memory) -> (Returns, Supply) {
     let (start, count) = spool.chunks();
-    // SAFETY: so much memory is there; there is one pool for each spool.
+    // SAFETY: `Memory::create` mapped so many chunks of a new file, at a multiple of their size; there is one pool for
+    // each spool.
     unsafe { of(start, count) }
 }
 
 /// A pool of so many chunks.
 ///
 /// # Safety
-/// They have memory of their own from `start` on, of all zeros, which is aligned to their size.
+/// From `start` on there is memory of `count` chunks, of all zeros, aligned to their size, which nobody else uses.
 unsafe fn of(start: NonNull<u8>, count: usize) -> (Returns, Supply) {
     let (returned, returns) = bounded(count);
     let (unused, fresh) = bounded(count);
     for i in 0..count {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller says that there are `count` chunks from `start` on, and `i` is less.
         let place = unsafe { start.add(i * CHUNK_BYTES) };
         unused.send(Fresh(place)).expect("there is room for each");
     }
@@ -155,10 +156,10 @@ pub(super) fn allocate_reserve(spool: Option<&Memory>) -> Chunk {
     if let Some(reserve) = spool.and_then(Memory::reserve) {
         return reserve;
     }
-    // SAFETY: the layout is not empty.
+    // SAFETY: the layout has `RESERVE_BYTES` bytes, so it is not empty.
     let at = NonNull::new(unsafe { alloc_zeroed(reserve_layout()) })
         .unwrap_or_else(|| std::alloc::handle_alloc_error(reserve_layout()));
-    // SAFETY: fresh memory that only `free_reserve` gives back.
+    // SAFETY: fresh memory of that layout, which only `free_reserve` gives back.
     unsafe { Chunk::new(at, RESERVE_BYTES, true) }
 }
 
@@ -170,6 +171,7 @@ pub(super) unsafe fn free_reserve(chunk: Chunk, spool: Option<&Memory>) {
     if spool.is_some_and(|memory| memory.take_back(chunk)) {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the spool has not given it out, so `allocate_reserve` allocated it with this layout; the caller says that
+    // nobody else knows of it.
     unsafe { dealloc(chunk.as_ptr().cast(), reserve_layout()) };
 }

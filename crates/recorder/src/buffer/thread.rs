@@ -42,7 +42,8 @@ pub struct ThreadBuffer {
 // SAFETY: `owner` and `pending` are only touched by the owning thread (see `Self::owner`), all else is atomic or
 // never changes.
 unsafe impl Sync for ThreadBuffer {}
-// SAFETY: the writer frees the buffer when its owner is gone.
+// SAFETY: nothing of it belongs to one thread: the lines that it points to are shared memory, and the owning thread
+// hands over its part when it finishes.
 unsafe impl Send for ThreadBuffer {}
 
 /// The line of a buffer that is in no table.
@@ -68,7 +69,7 @@ impl OwnLine {
     }
 
     fn line(&self) -> &Line {
-        // SAFETY: lines of the spool stay as long as it does, and the buffer keeps it.
+        // SAFETY: a box of its own, or a line of the spool, which stays as long as `ThreadBuffer::spool`.
         unsafe { &*self.address() }
     }
 
@@ -158,7 +159,7 @@ impl ThreadBuffer {
 
     #[inline(always)]
     fn line_as(&self, order: Ordering) -> &Line {
-        // SAFETY: the buffer's own line, or one of a table that the exchange keeps; neither goes before the buffer.
+        // SAFETY: it is `own_line`, or one of the table of `exchange.ticks`; the buffer keeps both.
         unsafe { &*self.line.load(order) }
     }
 
@@ -172,25 +173,27 @@ impl ThreadBuffer {
         &self.line().for_hooks
     }
 
+    /// The part that the owning thread alone touches. Public methods take it once and pass it on.
+    ///
     /// # Safety
-    /// Only the owning thread calls this, and drops the answer before it calls again.
+    /// The owning thread calls it, and has no other reference to the part.
     #[expect(
         clippy::mut_from_ref,
         reason = "the cell is how the owner alone changes its part"
     )]
     unsafe fn owner(&self) -> &mut Owner {
-        // SAFETY: the caller's promise.
+        // SAFETY: no other thread touches the part, and the caller, its owner, has no other reference to it.
         unsafe { &mut *self.owner.get() }
     }
 
     /// The objects of the running thread whose constructor is to come.
     ///
     /// # Safety
-    /// Only the owning thread calls this, and drops the answer before it calls again.
+    /// The owning thread calls it, and has no other reference to these objects.
     #[expect(clippy::mut_from_ref, reason = "as for the owner's part")]
     #[inline(always)]
     pub unsafe fn pending(&self) -> &mut Pending {
-        // SAFETY: the caller's promise.
+        // SAFETY: no other thread touches the objects, and the caller, their owner, has no other reference to them.
         unsafe { &mut *self.pending.get() }
     }
 
@@ -203,12 +206,12 @@ impl ThreadBuffer {
     pub unsafe fn try_record(&self, now: u64, low: u64) -> bool {
         let view = self.view();
         let cursor = view.cursor();
-        // SAFETY: the caller's promise.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
         let owner = unsafe { self.owner() };
         if cursor == owner.end || epoch(now) != owner.epoch {
             return false;
         }
-        // SAFETY: a cursor before the end of the chunk is the address of a word of it.
+        // SAFETY: `cursor` is before the end of the owner's chunk, so it is the address of one of its words.
         unsafe { (cursor as *mut u64).write(word(now, low)) };
         view.advance(cursor + 8);
         true
@@ -226,12 +229,12 @@ impl ThreadBuffer {
         payload: [u64; WORDS],
     ) -> bool {
         let cursor = self.view().cursor();
-        // SAFETY: the caller's promise.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
         let owner = unsafe { self.owner() };
         if owner.end - cursor < 8 * (1 + WORDS) || epoch(now) != owner.epoch {
             return false;
         }
-        // SAFETY: the chunk has room for so many words.
+        // SAFETY: `cursor` is the address of a word of the owner's chunk, and 1 + `WORDS` words are before its end.
         unsafe {
             (cursor as *mut u64).write(word(now, low));
             (cursor as *mut u64)
@@ -251,7 +254,7 @@ impl ThreadBuffer {
     #[inline]
     pub unsafe fn try_record_with_cpu(&self, now: u64, cpu: u64, low: u64) -> bool {
         let cursor = self.view().cursor();
-        // SAFETY: the caller's promise.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
         let owner = unsafe { self.owner() };
         if owner.end - cursor < 24 || epoch(now) != owner.epoch {
             return false;
@@ -269,15 +272,14 @@ impl ThreadBuffer {
         if self.for_hooks().thread_id() == id || self.has_place() {
             return; // or it was another thread's to Java, and cannot be found any more
         }
-        // SAFETY: the caller's promise; dropped before `hand_over` takes its own.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
         let owner = unsafe { self.owner() };
         let ticks = owner.exchange.ticks.clone();
         let Some(line) = ticks.as_ref().and_then(|ticks| ticks.place(id)) else {
             return;
         };
         // Whoever looks at the line before sees no chunk from now on, as if it had looked earlier.
-        // SAFETY: the caller's promise.
-        unsafe { self.hand_over() };
+        self.hand_over(owner);
         line.be_of(self.number, self.unwritten());
         self.line().be_of(0, 0);
         self.line
@@ -295,7 +297,7 @@ impl ThreadBuffer {
     /// # Safety
     /// The owning thread calls it.
     pub unsafe fn arm(&self, tick: u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
         let owner = unsafe { self.owner() };
         // They see the end of a chunk by its address alone.
         if owner.running == owner.told && !owner.in_extra && owner.end % CHUNK_BYTES == 0 {
@@ -316,8 +318,9 @@ impl ThreadBuffer {
     /// The owning thread calls it.
     #[cold]
     pub unsafe fn record(&self, now: u64, low: u64) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.write(now, None, low, &[]) }
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        let owner = unsafe { self.owner() };
+        self.write(owner, now, None, low, &[])
     }
 
     /// Records an enter or leave, of either kind, with the running thread's CPU time in front: both or none.
@@ -327,8 +330,9 @@ impl ThreadBuffer {
     /// # Safety
     /// The owning thread calls it.
     pub unsafe fn record_with_cpu(&self, now: u64, cpu: u64, low: u64, payload: &[u64]) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.write(now, Some(cpu), low, payload) }
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        let owner = unsafe { self.owner() };
+        self.write(owner, now, Some(cpu), low, payload)
     }
 
     /// Records something with a payload, of as many words as its code has. In drop mode, there is further memory for records that
@@ -340,8 +344,9 @@ impl ThreadBuffer {
     /// The owning thread calls it.
     pub unsafe fn record_coded(&self, now: u64, code: Code, payload: &[u64]) -> bool {
         debug_assert_eq!(code.words(payload[0]), Some(payload.len()));
-        // SAFETY: the caller's promise.
-        unsafe { self.write(now, None, record::coded(code), payload) }
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        let owner = unsafe { self.owner() };
+        self.write(owner, now, None, record::coded(code), payload)
     }
 
     /// Numbers of the thread that records belong to now, and of the operating-system thread's own.
@@ -349,7 +354,7 @@ impl ThreadBuffer {
     /// # Safety
     /// The owning thread calls it.
     pub unsafe fn owners(&self) -> (u32, u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
         let owner = unsafe { self.owner() };
         (owner.running, owner.base)
     }
@@ -360,7 +365,7 @@ impl ThreadBuffer {
     /// # Safety
     /// The owning thread calls it.
     pub unsafe fn switch_to(&self, now: u64, thread: Option<u32>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
         let owner = unsafe { self.owner() };
         owner.running = thread.unwrap_or(owner.base);
         if owner.running == owner.told || owner.in_extra {
@@ -368,8 +373,7 @@ impl ThreadBuffer {
         }
         match self.has_room(owner, owner.end, now, SWITCH_WORDS) {
             true => self.tell_running(owner, now),
-            // SAFETY: the caller's promise.
-            false => unsafe { self.hand_over() },
+            false => self.hand_over(owner),
         }
     }
 
@@ -401,9 +405,9 @@ impl ThreadBuffer {
     /// The owning thread calls it, and forgets the buffer.
     pub unsafe fn finish(this: *const Self) {
         let (exchange, message) = {
-            // SAFETY: the buffer lives until the message is sent.
+            // SAFETY: the writer frees the buffer when it has the message, which is sent below.
             let buffer = unsafe { &*this };
-            // SAFETY: the caller's promise.
+            // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
             let owner = unsafe { buffer.owner() };
             buffer.line().hide();
             let chunk = buffer.close_chunk();
@@ -420,9 +424,15 @@ impl ThreadBuffer {
         exchange.hand_over(message);
     }
 
-    /// # Safety
-    /// The owning thread calls it.
-    unsafe fn write(&self, now: u64, cpu: Option<u64>, low: u64, payload: &[u64]) -> bool {
+    /// Records something, in a new chunk if need be; `false` when recording has ended for good.
+    fn write(
+        &self,
+        owner: &mut Owner,
+        now: u64,
+        cpu: Option<u64>,
+        low: u64,
+        payload: &[u64],
+    ) -> bool {
         let needed = 1 + payload.len() + if cpu.is_some() { 2 } else { 0 };
         let code = match record::kind(low) {
             Some(record::Kind::Coded(code)) => Some(code),
@@ -432,8 +442,6 @@ impl ThreadBuffer {
         // Nothing of a thread comes behind its end, so what is missing is told in front of it.
         let is_end = code == Some(Code::ThreadEnd);
         loop {
-            // SAFETY: the caller's promise; dropped before `refill` takes its own.
-            let owner = unsafe { self.owner() };
             let is_whole =
                 !is_end || !owner.in_extra || self.write_gap_of(owner, now, owner.running);
             let end = if may_drop { owner.end } else { owner.limit };
@@ -453,12 +461,9 @@ impl ThreadBuffer {
                 }
                 return true;
             }
-            // SAFETY: the caller's promise.
-            match unsafe { self.refill(now, may_drop) } {
+            match self.refill(owner, now, may_drop) {
                 Refill::Done => {}
                 Refill::NoRoom => {
-                    // SAFETY: the caller's promise.
-                    let owner = unsafe { self.owner() };
                     self.count_missing(owner, low, payload);
                     return true;
                 }
@@ -471,7 +476,7 @@ impl ThreadBuffer {
     fn push(&self, first: u64, payload: &[u64]) {
         let cursor = self.view().cursor();
         for (i, w) in std::iter::once(&first).chain(payload).enumerate() {
-            // SAFETY: the callers made sure that it lies in the chunk.
+            // SAFETY: the owner has called `has_room`, or compared the cursor with the end: the words lie in its chunk.
             unsafe { (cursor as *mut u64).add(i).write(*w) };
         }
         self.for_hooks().note_time(first);
@@ -483,16 +488,14 @@ impl ThreadBuffer {
         // SAFETY: only `refill` brings chunks into view, with the address of one.
         let chunk = unsafe { Chunk::from_ptr(self.view().chunk()) }?;
         let used = (self.view().cursor() - chunk.first()) / 8;
-        // SAFETY: the chunk is ours until it is sent; the writer reads `used` only once it has received it.
+        // SAFETY: only the owning thread calls it, which owns the chunk until it is sent; the writer reads `used` only
+        // once it has received the chunk.
         unsafe { (*chunk.as_ptr()).used = used as u32 };
         Some(chunk)
     }
 
-    /// # Safety
-    /// The owning thread calls it.
-    unsafe fn hand_over(&self) {
-        // SAFETY: the caller's promise.
-        let owner = unsafe { self.owner() };
+    /// Hands over the chunk, if there is one.
+    fn hand_over(&self, owner: &mut Owner) {
         (owner.end, owner.limit) = (0, 0);
         owner.in_extra = false;
         self.for_hooks().disarm();
@@ -510,12 +513,7 @@ impl ThreadBuffer {
 
     /// Hands over the chunk, and gets an empty one. A further reserve, which has room for what may not be left out, stays as long as there
     /// is no other.
-    ///
-    /// # Safety
-    /// The owning thread calls it.
-    unsafe fn refill(&self, now: u64, may_drop: bool) -> Refill {
-        // SAFETY: the caller's promise.
-        let owner = unsafe { self.owner() };
+    fn refill(&self, owner: &mut Owner, now: u64, may_drop: bool) -> Refill {
         if let Ok(chunk) = owner.reserve_back.try_recv() {
             owner.reserve = Some(chunk);
         }
@@ -525,10 +523,7 @@ impl ThreadBuffer {
         if is_none && may_drop && owner.in_extra {
             return Refill::NoRoom;
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.hand_over() };
-        // SAFETY: the caller's promise; `hand_over` has dropped its own.
-        let owner = unsafe { self.owner() };
+        self.hand_over(owner);
         let mut in_extra = false;
         let chunk = match found {
             Ok(chunk) => {
@@ -563,7 +558,8 @@ impl ThreadBuffer {
             owner.give_back(chunk);
             return Refill::NoRoom;
         }
-        // SAFETY: we own the chunk until it is handed over, and hold no other reference to it.
+        // SAFETY: the chunk comes from the pool, or is a reserve of this buffer, so it is the owner's until it is
+        // handed over.
         unsafe { chunk.begin(self.number, now, owner.running) };
         owner.told = owner.running;
         owner.limit = chunk.end();
@@ -603,7 +599,8 @@ impl ThreadBuffer {
             // There is room: no other one is given back.
             let _ = self.reserve_return.try_send(chunk);
         } else {
-            // SAFETY: a further one was handed over, and read, so it is in nobody's hands but the caller's.
+            // SAFETY: `refill` got a further one from `allocate_reserve` with this spool, and handed it over; the
+            // caller, the writer, has read it.
             unsafe { pool::free_reserve(chunk, self.spool.as_deref()) };
         }
     }
@@ -614,7 +611,8 @@ impl Drop for ThreadBuffer {
         if self.has_place() {
             self.line().give_back();
         }
-        // SAFETY: where the buffer is given up, nobody has its chunks in hands.
+        // SAFETY: `new` got it from `allocate_reserve` with this spool. The buffer is dropped when its thread has
+        // finished and the writer has read what was handed over, or when both are gone.
         unsafe { pool::free_reserve(self.reserve, self.spool.as_deref()) };
         self.own_line.give_back();
     }
