@@ -16,9 +16,9 @@ pub struct Mapping {
     skipped: usize,
 }
 
-// SAFETY: plain memory; who may touch which part of it is the users' business.
+// SAFETY: a mapping gives out its address alone; whoever dereferences that says which part is its own.
 unsafe impl Send for Mapping {}
-// SAFETY: likewise.
+// SAFETY: no method touches the memory, or changes the mapping, through a shared reference.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -29,7 +29,7 @@ impl Mapping {
     pub fn new(bytes: usize) -> io::Result<Self> {
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: asks for new memory, which concerns no other.
+        // SAFETY: without `MAP_FIXED`, the system answers with addresses that nobody uses.
         let start = unsafe { map(ptr::null_mut(), bytes, access, private, -1, 0) }?;
         Ok(Self {
             start,
@@ -47,7 +47,7 @@ impl Mapping {
             .checked_add(alignment)
             .ok_or(io::ErrorKind::OutOfMemory)?;
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: asks for addresses alone, which concerns no other.
+        // SAFETY: without `MAP_FIXED`, the system answers with addresses that nobody uses.
         let start = unsafe { map(ptr::null_mut(), all, libc::PROT_NONE, private, -1, 0) }?;
         let mapping = Self {
             start,
@@ -57,7 +57,7 @@ impl Mapping {
         let at = mapping.start().as_ptr().cast();
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let shared = libc::MAP_SHARED | libc::MAP_FIXED;
-        // SAFETY: these addresses are ours, and nobody uses them yet.
+        // SAFETY: `at` and the `bytes` behind it are inside of what was just mapped, which nobody uses yet.
         unsafe { map(at, bytes, access, shared, file.as_raw_fd(), 0) }?;
         Ok(mapping)
     }
@@ -66,7 +66,7 @@ impl Mapping {
     /// alone, and memory that is written from its begin to its end is faster without.
     pub fn read_nothing_ahead(&self, bytes: usize) {
         let bytes = bytes.min(self.bytes - self.skipped);
-        // SAFETY: these addresses are mapped, and keep what they hold.
+        // SAFETY: these addresses are mapped, and the advice leaves alone what they hold.
         unsafe { libc::madvise(self.start().as_ptr().cast(), bytes, libc::MADV_RANDOM) };
     }
 
@@ -75,7 +75,7 @@ impl Mapping {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let at = libc::off_t::try_from(at).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let file = file.as_raw_fd();
-        // SAFETY: asks for new memory, which concerns no other.
+        // SAFETY: without `MAP_FIXED`, the system answers with addresses that nobody uses.
         let start = unsafe { map(ptr::null_mut(), bytes, access, libc::MAP_SHARED, file, at) }?;
         Ok(Self {
             start,
@@ -86,13 +86,15 @@ impl Mapping {
 
     /// Address of the first byte.
     pub fn start(&self) -> NonNull<u8> {
-        // SAFETY: so many bytes are mapped, at least.
+        // SAFETY: `skipped` is less than the bytes that are mapped from `start` on.
         unsafe { self.start.add(self.skipped) }
     }
 }
 
+/// Maps memory, as `mmap` does.
+///
 /// # Safety
-/// With `MAP_FIXED`, the addresses are the caller's to give away.
+/// With `MAP_FIXED`, the addresses are a mapping of the caller's, in which nobody uses any memory.
 unsafe fn map(
     at: *mut libc::c_void,
     bytes: usize,
@@ -101,7 +103,7 @@ unsafe fn map(
     file: libc::c_int,
     from: libc::off_t,
 ) -> io::Result<NonNull<u8>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `mmap` replaces what is mapped with `MAP_FIXED` only, and then nobody uses that, as the caller says.
     let start = unsafe { libc::mmap(at, bytes, access, flags, file, from) };
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -111,7 +113,8 @@ unsafe fn map(
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new` or `of_file`. Nothing is left that points there: the owner's promise.
+        // SAFETY: `map` mapped these bytes. Safe users (`Zeros`, `Growing`) keep the mapping as long as they look into
+        // it; who uses the address itself drops the mapping last.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -160,7 +163,8 @@ impl Growing {
                 }
             };
             let (now, then) = bytes.split_at(bytes.len().min(Self::PART - self.used));
-            // SAFETY: so much of the part is left, the file has room for it, and nobody else has it.
+            // SAFETY: the part has `PART` bytes, of which `used` are written and `now.len()` more are left. `make_room` has
+            // made the file as long, and nobody else has the mapping.
             unsafe {
                 let to = part.start().add(self.used);
                 ptr::copy_nonoverlapping(now.as_ptr(), to.as_ptr(), now.len());
@@ -178,7 +182,7 @@ impl Growing {
 /// When there is none.
 pub fn make_room(file: &File, at: u64, bytes: usize) -> io::Result<()> {
     let range = (at as libc::off_t, bytes as libc::off_t);
-    // SAFETY: the file is open.
+    // SAFETY: the call takes the descriptor of an open file and two numbers.
     match unsafe { libc::fallocate(file.as_raw_fd(), 0, range.0, range.1) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -191,11 +195,13 @@ pub fn make_room(file: &File, at: u64, bytes: usize) -> io::Result<()> {
 /// It is a value of the type, and the type needs no drop.
 pub unsafe trait Zeroed {}
 
-// SAFETY: 0.
+// SAFETY: zeros are a byte's value 0, and it needs no drop.
+unsafe impl Zeroed for u8 {}
+// SAFETY: zeros are the value 0, and it needs no drop.
 unsafe impl Zeroed for std::sync::atomic::AtomicU32 {}
-// SAFETY: 0.
+// SAFETY: zeros are the value 0, and it needs no drop.
 unsafe impl Zeroed for std::sync::atomic::AtomicU64 {}
-// SAFETY: `false`.
+// SAFETY: a zero is `false`, and it needs no drop.
 unsafe impl Zeroed for std::sync::atomic::AtomicBool {}
 
 /// Zeros in a row that never move. Memory is used up as they are written to.
@@ -226,7 +232,8 @@ impl<T: Zeroed> Zeros<T> {
     /// Those at a place of other memory.
     ///
     /// # Safety
-    /// They are zeros, inside of the mapping and where their type may be, and nobody else uses them.
+    /// From byte `at` of the mapping on there are zeros for `count` values, aligned for their type, which nobody else
+    /// uses.
     pub unsafe fn within(mapping: &Arc<Mapping>, at: usize, count: usize) -> Self {
         Self {
             mapping: Arc::clone(mapping),
@@ -238,10 +245,44 @@ impl<T: Zeroed> Zeros<T> {
 
     /// All of them.
     pub fn all(&self) -> &[T] {
-        // SAFETY: zeroed memory of that length, where such a type may be, mapped as long as `self`.
+        // SAFETY: `new` or `within` has `count` values of the type there, which are valid since zeros are, and the mapping
+        // stays as long as `self`.
         unsafe {
             let first = self.mapping.start().add(self.at);
             NonNull::slice_from_raw_parts(first.cast(), self.count).as_ref()
         }
+    }
+}
+
+impl Zeros<u8> {
+    /// The same memory as one value of another type; none if it has another size, or is not aligned for it.
+    pub(crate) fn into_one<T: Zeroed>(self) -> Option<Zeros<T>> {
+        let first = self.all().as_ptr();
+        let fits = self.count == size_of::<T>() && first.cast::<T>().is_aligned();
+        fits.then_some(Zeros {
+            mapping: self.mapping,
+            at: self.at,
+            count: 1,
+            of: std::marker::PhantomData,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn zeroed_bytes_become_a_value_that_fits_them() {
+        let bytes = |count| Zeros::<u8>::new(count).expect("memory");
+        let word = bytes(8).into_one::<AtomicU64>().expect("it fits");
+        assert_eq!(word.all()[0].fetch_add(1, Ordering::Relaxed), 0);
+        assert_eq!(word.all()[0].load(Ordering::Relaxed), 1);
+        assert!(bytes(9).into_one::<AtomicU64>().is_none());
+        let mapping = Arc::new(Mapping::new(16).expect("memory"));
+        // SAFETY: a new mapping of 16 zeros, which nobody else uses.
+        let askew = unsafe { Zeros::<u8>::within(&mapping, 4, 8) };
+        assert!(askew.into_one::<AtomicU64>().is_none());
     }
 }

@@ -11,7 +11,7 @@
 use crate::buffer::Line;
 use crate::clock::timer_is_exact;
 use crate::memory::{Zeroed, Zeros};
-use crate::spool::Memory;
+use crate::spool::{Memory, TABLE_BYTES};
 use jtrail_guard::threads::without_signals;
 use parking_lot::Mutex;
 use std::io;
@@ -32,20 +32,19 @@ const PLACES: usize = 1 << 14;
 
 /// What compiled hooks look at.
 #[repr(C)]
-pub struct Shared {
+struct Shared {
     /// Alone in its cache line.
     word: AtomicU64,
     apart: [u64; 7],
     lines: [Line; PLACES],
 }
 
-/// Bytes of that.
-pub const SHARED_BYTES: usize = size_of::<Shared>();
-
-// `JtrailHook.java` has this place, too.
+// `JtrailHook.java` has this place, too; and a spool has room for it.
 const _: () = assert!(offset_of!(Shared, lines) == 64);
+#[cfg(not(feature = "loom"))]
+const _: () = assert!(size_of::<Shared>() == TABLE_BYTES);
 
-// SAFETY: lines that nobody has.
+// SAFETY: zeros are a word of 0 and lines that nobody has, and it needs no drop.
 unsafe impl Zeroed for Shared {}
 
 /// What the agent, the writer and compiled hooks share.
@@ -70,7 +69,13 @@ impl Ticks {
         now: fn() -> u64,
         spool: Option<&Memory>,
     ) -> io::Result<Arc<Self>> {
-        let shared = spool.map_or_else(|| Zeros::new(1), |memory| Ok(memory.ticks()))?;
+        let shared = match spool {
+            None => Zeros::new(1)?,
+            Some(memory) => memory
+                .table()
+                .and_then(Zeros::into_one)
+                .ok_or(io::ErrorKind::ResourceBusy)?,
+        };
         let ticks = Arc::new(Self::new(shared, now));
         let own = Arc::clone(&ticks);
         let thread = without_signals(|| {

@@ -2,7 +2,6 @@
 
 use crate::buffer::{CHUNK_BYTES, Chunk, Line, RESERVE_BYTES};
 use crate::memory::{Mapping, Zeros, make_room};
-use crate::ticks;
 use jtrail_records::ownership::FileId;
 use jtrail_records::spool::layout::{HEAD_BYTES, LINE_BYTES, MAGIC, VERSION, head};
 use parking_lot::Mutex;
@@ -10,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Lines that are in no table. Threads beyond that have one that no file keeps.
 const LINES: usize = 1 << 14;
@@ -20,9 +19,12 @@ const RESERVES: usize = 1 << 14;
 const RESERVES_AT_ONCE: usize = 64;
 
 const LINES_AT: usize = HEAD_BYTES as usize;
-/// The clock's word takes a line as well.
-const TICKS_AT: usize = LINES_AT + LINES * LINE_BYTES as usize;
-const RESERVES_AT: usize = (TICKS_AT + ticks::SHARED_BYTES).next_multiple_of(RESERVE_BYTES);
+/// Lines of the table that compiled hooks look into, and of the clock's word in front of it.
+const TABLE_LINES: usize = 1 + (1 << 14);
+/// Bytes of that.
+pub(crate) const TABLE_BYTES: usize = TABLE_LINES * LINE_BYTES as usize;
+const TABLE_AT: usize = LINES_AT + LINES * LINE_BYTES as usize;
+const RESERVES_AT: usize = (TABLE_AT + TABLE_BYTES).next_multiple_of(RESERVE_BYTES);
 const CHUNKS_AT: usize = (RESERVES_AT + RESERVES * RESERVE_BYTES).next_multiple_of(CHUNK_BYTES);
 
 /// See the module.
@@ -33,6 +35,7 @@ pub struct Memory {
     /// Where the next line that nobody has may be.
     next_line: AtomicUsize,
     reserves: Mutex<Reserves>,
+    has_given_table: AtomicBool,
     chunks: usize,
     /// Locked, as long as the process is there.
     file: File,
@@ -62,20 +65,25 @@ impl Memory {
         make_room(&file, CHUNKS_AT as u64, all - CHUNKS_AT)?;
         let mapping = Arc::new(Mapping::of_file(&file, all, CHUNK_BYTES)?);
         mapping.read_nothing_ahead(CHUNKS_AT);
-        // SAFETY: a new file is all zeros, and nobody else has its memory.
-        let head = unsafe { Zeros::within(&mapping, 0, HEAD_BYTES as usize / 8) };
-        // SAFETY: likewise.
-        let lines = unsafe { Zeros::within(&mapping, LINES_AT, LINES) };
+        // SAFETY: a new file is all zeros. The head and the lines are apart in it, and nothing else of this type
+        // touches these bytes; both begin at a multiple of a line's size.
+        let (head, lines) = unsafe {
+            (
+                Zeros::within(&mapping, 0, HEAD_BYTES as usize / 8),
+                Zeros::within(&mapping, LINES_AT, LINES),
+            )
+        };
         let memory = Self {
             mapping,
             head,
             lines,
             next_line: AtomicUsize::new(0),
             reserves: Mutex::default(),
+            has_given_table: AtomicBool::new(false),
             chunks,
             file,
         };
-        let lines = LINES + ticks::SHARED_BYTES / LINE_BYTES as usize;
+        let lines = LINES + TABLE_LINES;
         for (at, word) in [
             (head::ADDRESS, memory.mapping.start().addr().get() as u64),
             (head::PID, std::process::id().into()),
@@ -120,10 +128,13 @@ impl Memory {
         behind.iter().chain(before).find(|line| line.take())
     }
 
-    /// What compiled hooks look at.
-    pub fn ticks(&self) -> Zeros<ticks::Shared> {
-        // SAFETY: zeros that nobody else uses: there is one clock for each spool.
-        unsafe { Zeros::within(&self.mapping, TICKS_AT, 1) }
+    /// The memory of the table that compiled hooks look into: [`TABLE_BYTES`] zeros, for whoever asks first.
+    pub(crate) fn table(&self) -> Option<Zeros<u8>> {
+        // SAFETY: a new file is all zeros, and the bytes from `TABLE_AT` on are the table's alone, which is given out
+        // once.
+        let table = || unsafe { Zeros::within(&self.mapping, TABLE_AT, TABLE_BYTES) };
+        let is_first = !self.has_given_table.swap(true, Ordering::Relaxed);
+        is_first.then(table)
     }
 
     /// The memory of all chunks, and how many there are.
@@ -132,7 +143,7 @@ impl Memory {
     }
 
     fn at(&self, place: usize) -> NonNull<u8> {
-        // SAFETY: the places of this module are inside of the mapping.
+        // SAFETY: `create` has mapped the file up to the last chunk, and the callers pass the place of a chunk or reserve.
         unsafe { self.mapping.start().add(place) }
     }
 
@@ -151,7 +162,8 @@ impl Memory {
             self.set(head::RESERVES + 1, end as u64);
         }
         let number = reserves.free.pop()?;
-        // SAFETY: nobody else has it, until it is given back.
+        // SAFETY: the file has room for the reserve, at a multiple of its size; the number was free, so nobody else has
+        // the memory until `take_back`. What it held before is no matter: the chunk gets a new header.
         Some(unsafe { Chunk::new(self.at(place_of(number)), RESERVE_BYTES, true) })
     }
 

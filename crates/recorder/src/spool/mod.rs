@@ -12,6 +12,7 @@ pub use commits::Commits;
 use folder::Folder;
 pub use journal::Journal;
 pub use memory::Memory;
+pub(crate) use memory::TABLE_BYTES;
 
 use jtrail_options::Options;
 use jtrail_records::spool;
