@@ -64,7 +64,7 @@ type CreateJavaVm =
 #[derive(Clone, Copy)]
 struct Vm(*mut JavaVM);
 
-// SAFETY: the invocation interface may be used on any thread.
+// SAFETY: the functions of the invocation interface may be called on any thread (JNI specification).
 unsafe impl Send for Vm {}
 
 fn text(s: &str) -> CString {
@@ -81,7 +81,8 @@ impl Vm {
             group: ptr::null_mut(),
         };
         let mut env: *mut c_void = ptr::null_mut();
-        // SAFETY: the JVM is alive, and the calls follow JNI's rules.
+        // SAFETY: the tests destroy the JVM after they have joined the threads that call this. `args` and the name live
+        // during the call, and `body` gets the environment of this thread before it detaches.
         unsafe {
             let attached =
                 ((**self.0).v1_2.AttachCurrentThread)(self.0, &mut env, (&raw mut args).cast());
@@ -94,7 +95,8 @@ impl Vm {
     /// Attaches, calls `harness.Threads.step` so often, detaches.
     fn work(self, name: &str, calls: i32) {
         let (class, method, descriptor) = (text("harness/Threads"), text("step"), text("(I)I"));
-        // SAFETY: the JVM is alive, and the calls follow JNI's rules.
+        // SAFETY: `env` is this thread's, and the names are C strings. `step` is a static method of the class, which
+        // takes an int and returns one.
         self.attached(name, |env| unsafe {
             let class = ((**env).v1_1.FindClass)(env, class.as_ptr());
             assert!(!class.is_null());
@@ -110,7 +112,8 @@ impl Vm {
     /// Attaches as `maker`, makes what [`Made`] says, and detaches.
     fn make(self) {
         let (class, constructor, descriptor) = (text(Made::CLASS), text("<init>"), text("()V"));
-        // SAFETY: the JVM is alive, and the calls follow JNI's rules.
+        // SAFETY: `env` is this thread's, and the names are C strings. The constructor takes no arguments, and each
+        // local reference is deleted once, after its last use.
         self.attached("maker", |env| unsafe {
             let class = ((**env).v1_1.FindClass)(env, class.as_ptr());
             assert!(!class.is_null());
@@ -182,7 +185,7 @@ fn start() -> Vm {
 
 /// Ends it.
 fn destroy(vm: Vm) {
-    // SAFETY: this thread created the JVM, and no other is attached.
+    // SAFETY: this thread created the JVM, and the callers have joined the threads that were attached.
     assert_eq!(unsafe { ((**vm.0).v1_2.DestroyJavaVM)(vm.0) }, 0);
 }
 

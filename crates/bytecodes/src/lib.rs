@@ -23,22 +23,27 @@ const GET_BYTECODES_SLOT: usize = 75;
 type GetBytecodes =
     unsafe extern "system" fn(RawEnv, jmethodID, *mut jint, *mut *mut c_uchar) -> jvmti::Error;
 
-/// A string of the JVM's, which is not freed: this agent comes a few times at most.
+/// Copies a C string of the JVM's, which is not freed: this agent comes a few times at most.
 ///
 /// # Safety
-/// It is a string.
+/// `string` points to a C string that the JVM does not free or change meanwhile.
 unsafe fn text(string: *const c_char) -> String {
-    // SAFETY: the caller's promise.
+    // SAFETY: `string` is a C string, as the caller says; it is copied before this returns.
     unsafe { CStr::from_ptr(string) }
         .to_string_lossy()
         .into_owned()
 }
 
+/// Appends a line for each method of the class that has code.
+///
 /// # Safety
-/// The environment is alive, and so is the class.
+/// `env` is an environment that has `can_get_bytecodes` and is not disposed of; `class` is a live reference of the
+/// running thread.
 unsafe fn class_lines(env: RawEnv, class: jclass, out: &mut Vec<String>) {
     let mut signature = ptr::null_mut();
-    // SAFETY: the caller's promise; all places take answers, which are the JVM's arrays and strings.
+    // SAFETY: `env` and `class` are good, as the caller says. Where a function answers 0, the JVM has set the
+    // count, and the pointer to an array of that length or to a C string; nobody deallocates these. The slot of
+    // GetBytecodes has a function of that type (JVMTI specification, "Function Table").
     unsafe {
         if jvmti::get_class_signature(env, class, &mut signature, ptr::null_mut()).0 != 0 {
             return;
@@ -71,14 +76,14 @@ unsafe fn class_lines(env: RawEnv, class: jclass, out: &mut Vec<String>) {
 /// The JVM calls this when the agent is loaded into it while it runs.
 ///
 /// # Safety
-/// Only the JVM calls it: `vm` is alive, and `options` a C string.
+/// Only the JVM calls it: `vm` is its own interface, and `options` a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnAttach(
     vm: *mut JavaVM,
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
-    // SAFETY: the caller's promise.
+    // SAFETY: the JVM passes a C string, which it keeps during the call.
     let options = unsafe { text(options) };
     let Some(file) = options
         .split(',')
@@ -88,13 +93,15 @@ pub unsafe extern "system" fn Agent_OnAttach(
     };
     let mut env: *mut c_void = ptr::null_mut();
     const VERSION: jint = 0x3001_0200;
-    // SAFETY: the caller's promise; `env` takes the answer.
+    // SAFETY: `vm` is the interface that the JVM passed to this call; `env` takes the answer.
     if unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, VERSION) } != 0 {
         return -1;
     }
     let env: RawEnv = env.cast();
     let mut lines = Vec::new();
-    // SAFETY: a fresh environment; all places take answers.
+    // SAFETY: GetEnv has just made the environment, which only this function uses, and which it disposes of last.
+    // The capabilities are a table of 16 bytes. Where GetLoadedClasses answers 0, `classes` has `count` local
+    // references of this thread.
     unsafe {
         // The crate's table of capabilities has only those that the agent itself asks for.
         let capabilities: Capabilities = std::mem::transmute([1_u32 << GET_BYTECODES, 0, 0, 0]);

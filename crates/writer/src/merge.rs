@@ -190,7 +190,7 @@ impl Merge {
     pub(crate) fn let_go(&mut self) {
         let Some(held) = &mut self.held else { return };
         for (number, chunk) in held.chunks.drain(..) {
-            // SAFETY: what is read is ours.
+            // SAFETY: the chunk was handed over and read to its end, and the writer owns it until `give_back`.
             unsafe { chunk.empty() };
             let stream = self.streams.get(&number);
             let stream = stream.or_else(|| held.done.iter().find(|s| s.number() == number));

@@ -64,7 +64,7 @@ impl Stream {
     pub(crate) fn add_full(&mut self, full: &Full) {
         self.finished |= full.last;
         let Some(chunk) = full.chunk else { return };
-        // SAFETY: the chunk was handed over, so its header is ours.
+        // SAFETY: the chunk was handed over, so the writer owns it until it is released.
         let words = unsafe { chunk.header() }.used as usize;
         match self.parts.back_mut() {
             Some(part) if part.chunk == chunk && !part.full => {
@@ -124,7 +124,7 @@ impl Stream {
             }
             self.parts.pop_front();
             self.place.words = 0;
-            // SAFETY: it is ours until it is released.
+            // SAFETY: the chunk is full, so it was handed over, and the writer owns it until `release` below.
             self.after = unsafe { chunk.header() }.sequence.load(Ordering::Relaxed);
             if !release(self, chunk) {
                 limits = Limits::NOTHING; // look at the next record only

@@ -23,14 +23,12 @@ fn turns(ahead: u64) -> Vec<(u32, u64, Seen)> {
     for turn in 0..TURNS {
         for (at, &buffer) in (0..).zip(&buffers) {
             let now = (1 + turn * THREADS + at) * STEP;
-            // SAFETY: all buffers are this thread's, and there until it finishes them.
-            let buffer = unsafe { &*buffer };
-            // SAFETY: likewise.
+            // SAFETY: this thread made all buffers, alone uses them, and finishes them below.
             let is_recorded = unsafe {
                 match turn % 100 == at * 30 + 7 {
-                    true => buffer.record_coded(now, Code::ThreadCpu, &[turn, 0]),
-                    false if turn % 2 == 0 => buffer.record(now, record::enter(1)),
-                    false => buffer.record(now, record::leave(1)),
+                    true => (*buffer).record_coded(now, Code::ThreadCpu, &[turn, 0]),
+                    false if turn % 2 == 0 => (*buffer).record(now, record::enter(1)),
+                    false => (*buffer).record(now, record::leave(1)),
                 }
             };
             assert!(is_recorded);
@@ -42,7 +40,7 @@ fn turns(ahead: u64) -> Vec<(u32, u64, Seen)> {
     let mut seen = Collect::default();
     assert!(merge.run(u64::MAX, ahead, &mut seen, usize::MAX));
     for buffer in buffers {
-        // SAFETY: the last use.
+        // SAFETY: this thread, which alone uses the buffer, does not use it any more.
         unsafe { ThreadBuffer::finish(buffer) };
     }
     seen.0

@@ -67,16 +67,15 @@ impl Program {
     }
 
     fn record(&self, thread: usize, low: u64) {
-        // SAFETY: all buffers are this thread's, and there until it finishes them.
-        let buffer = unsafe { &*self.buffers[thread] };
-        // SAFETY: likewise.
-        assert!(unsafe { buffer.try_record(self.now, low) || buffer.record(self.now, low) });
+        let buffer = self.buffers[thread];
+        // SAFETY: this thread made all buffers, alone uses them, and finishes them at the end.
+        assert!(unsafe { (*buffer).try_record(self.now, low) || (*buffer).record(self.now, low) });
     }
 
     fn coded(&self, thread: usize, code: Code, first: u64) {
         let payload = [first, 0, 0];
         let words = code.words(first).expect("a known record");
-        // SAFETY: as in `record`.
+        // SAFETY: this thread made all buffers, alone uses them, and finishes them at the end.
         assert!(unsafe { (*self.buffers[thread]).record_coded(self.now, code, &payload[..words]) });
     }
 

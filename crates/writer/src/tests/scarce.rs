@@ -28,7 +28,7 @@ fn calls_take_no_room_from_what_may_not_be_left_out() {
                 let coded = |code, thread: u32| unsafe {
                     assert!(buffer.record_coded(System::now(), code, &[thread.into()]));
                 };
-                // SAFETY: likewise.
+                // SAFETY: each test thread records into its own buffer.
                 let on = |thread| unsafe { buffer.switch_to(System::now(), thread) };
                 for thread in first(carrier)..first(carrier) + THREADS {
                     on(Some(thread));
