@@ -7,7 +7,8 @@
 //! | Module | Holds |
 //! |---|---|
 //! | [`announce`] | what is told to the writer besides records |
-//! | [`buffer`] | chunks, their pool, and the buffer of a thread |
+//! | [`buffer`] | the buffer of a thread, the pool of chunks, and how threads find their buffers |
+//! | `chunk`, `line`, `published` | what a thread and the writer share: records, and how far they go |
 //! | [`clock`], [`ticks`] | time stamps: exact ones, and the coarse clock that compiled hooks read |
 //! | [`cost`] | what recording takes |
 //! | [`spool`] | buffers that outlive the process |
@@ -18,9 +19,12 @@
 pub mod announce;
 pub mod buffer;
 pub mod bursts;
+mod chunk;
 pub mod clock;
 pub mod cost;
+mod line;
 pub mod memory;
 pub mod pending;
+mod published;
 pub mod spool;
 pub mod ticks;

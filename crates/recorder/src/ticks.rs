@@ -8,8 +8,8 @@
 //! Nobody needs a tick while nothing is recorded: where no stamp was taken for a while, the word says that the clock is asleep. That is no
 //! word which a thread took a stamp with, so the next hook calls the agent, which wakes the thread.
 
-use crate::buffer::Line;
 use crate::clock::timer_is_exact;
+use crate::line::Line;
 use crate::memory::{Zeroed, Zeros};
 use crate::spool::{Memory, TABLE_BYTES};
 use jtrail_guard::threads::without_signals;

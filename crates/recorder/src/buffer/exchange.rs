@@ -1,7 +1,7 @@
 //! What passes between a thread that fills chunks and the writer.
 
-use super::chunk::Chunk;
 use super::pool::Supply;
+use crate::chunk::Chunk;
 use crate::spool::Memory;
 use crate::ticks::Ticks;
 use crossbeam_channel::Sender;

@@ -1,23 +1,20 @@
 //! Where application threads record: chunks of memory, one at a time for each thread, handed to the
 //! writer when full.
 
-mod chunk;
 mod exchange;
 mod gap;
 mod handle;
-mod line;
 pub mod live;
 mod own;
 mod pool;
-mod published;
 mod thread;
 pub mod tls;
 
-pub use chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
+pub use crate::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
+pub use crate::line::Line;
 pub use exchange::{Exchange, Full, Seen, WhenFull};
 pub use handle::BufferHandle;
 pub use jtrail_records::record;
-pub use line::Line;
 pub use own::{LentBuffer, OwnBuffer, OwnPending};
 pub use pool::{Returns, Supply, create as create_pool, create_in as create_pool_in};
 pub use thread::ThreadBuffer;

@@ -8,7 +8,7 @@
 //! A thread that finds no empty chunk falls back on a small reserve of its own, so that a program with more
 //! threads than chunks can't come to a halt.
 
-use super::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
+use crate::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
 use crate::memory::Mapping;
 use crate::spool::Memory;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};

@@ -1,18 +1,18 @@
 //! One thread's place to record: its chunk, and the way to the next one.
 //!
 //! The owning thread stores a record and then moves the cursor behind it; the writer may read all words before
-//! the cursor (see [`super::published`]). There is no lock, and nothing else that the two share
+//! the cursor (see [`crate::published`]). There is no lock, and nothing else that the two share
 //! while a chunk is being filled.
 
 mod missing;
 
-use super::chunk::{CHUNK_BYTES, Chunk};
 use super::exchange::{Exchange, Full, Seen, WhenFull};
 use super::gap::Gap;
-use super::line::{ForHooks, Line};
 use super::pool;
-use super::published::{Published, View};
+use crate::chunk::{CHUNK_BYTES, Chunk};
+use crate::line::{ForHooks, Line};
 use crate::pending::Pending;
+use crate::published::{Published, View};
 use crate::spool::Memory;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select_biased};
 use jtrail_records::record::{self, Code, epoch, word};

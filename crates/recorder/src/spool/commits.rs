@@ -1,6 +1,7 @@
 //! How far the trace is written, in two files by turns.
 
-use super::{Folder, Memory};
+use super::folder::Folder;
+use super::memory::Memory;
 use jtrail_records::Named;
 use jtrail_records::spool::{State, frame};
 use std::fs::File;

@@ -1,7 +1,6 @@
 //! The folder of a spool. It gets its name when the JVM runs the program: of a JVM that does not come up, nothing is left, and what an
 //! earlier process left beside the trace is still there.
 
-use crate::spool::clear;
 use jtrail_records::ownership;
 use jtrail_records::spool::{ANNOUNCED, MEMORY, NAMED, folder_of, state_name};
 use rustix::fs::{AtFlags, CWD};
@@ -195,6 +194,15 @@ fn clear_abandoned(path: &Path) {
             }
         }
     }
+}
+
+/// Takes a spool away, and its folder if nothing else is in it.
+fn clear(folder: &Path) {
+    let states = [0, 1].map(state_name);
+    for name in [MEMORY, ANNOUNCED, NAMED].into_iter().chain(states) {
+        let _ = fs::remove_file(folder.join(name)); // it may not be there
+    }
+    let _ = fs::remove_dir(folder);
 }
 
 /// A name by which the system finds an open file.

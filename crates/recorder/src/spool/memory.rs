@@ -1,6 +1,7 @@
 //! The memory that is a file: where everything is in it, and who has what.
 
-use crate::buffer::{CHUNK_BYTES, Chunk, Line, RESERVE_BYTES};
+use crate::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
+use crate::line::Line;
 use crate::memory::{Mapping, Zeros, make_room};
 use jtrail_records::ownership::FileId;
 use jtrail_records::spool::layout::{HEAD_BYTES, LINE_BYTES, MAGIC, VERSION, head};

@@ -15,8 +15,6 @@ pub use memory::Memory;
 pub(crate) use memory::TABLE_BYTES;
 
 use jtrail_options::Options;
-use jtrail_records::spool;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,16 +44,4 @@ impl Spool {
             memory,
         })
     }
-}
-
-/// Takes a spool away, and its folder if nothing else is in it.
-fn clear(folder: &Path) {
-    let states = [0, 1].map(spool::state_name);
-    for name in [spool::MEMORY, spool::ANNOUNCED, spool::NAMED]
-        .into_iter()
-        .chain(states)
-    {
-        let _ = fs::remove_file(folder.join(name)); // it may not be there
-    }
-    let _ = fs::remove_dir(folder);
 }

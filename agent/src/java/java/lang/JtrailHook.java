@@ -24,7 +24,7 @@ public final class JtrailHook {
     /** Where a thread has its id; negative if this JVM has it elsewhere. */
     private static final long ID = placeOfId();
 
-    /* Places in bytes, as in ticks.rs, buffer/line.rs and buffer/chunk.rs. A line's cursor is at its begin. */
+    /* Places in bytes, as in ticks.rs, line.rs and chunk.rs of the recorder. A line's cursor is at its begin. */
     private static final long FIRST_LINE = 64;
     private static final long LINES = 1 << 14;
     private static final int LINE_BITS = 6;

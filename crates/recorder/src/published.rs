@@ -5,7 +5,7 @@
 //! has taken a chunk from the channel never sees it here again, where it may be in use anew.
 //! Built with the feature `loom`, the tests below try the interleavings.
 
-use super::chunk::Header;
+use crate::chunk::Header;
 
 #[cfg(feature = "loom")]
 use loom::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// What the writer sees of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum View {
+pub(crate) enum View {
     /// No chunk; all that there were before are in the channel.
     Nothing,
     /// A chunk, and the address behind its last published word.
@@ -29,7 +29,7 @@ const IN_TRANSIT: usize = 1;
 /// A chunk's address, and the address behind its last published word.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Published {
+pub(crate) struct Published {
     /// 0 while there is no chunk.
     cursor: AtomicUsize,
     chunk: AtomicPtr<Header>,
@@ -37,7 +37,7 @@ pub(super) struct Published {
 
 impl Published {
     /// No chunk.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             cursor: AtomicUsize::new(0),
             chunk: AtomicPtr::new(std::ptr::null_mut()),
@@ -46,40 +46,40 @@ impl Published {
 
     /// For the owner: where the next word goes; 0 while there is no chunk.
     #[inline(always)]
-    pub(super) fn cursor(&self) -> usize {
+    pub(crate) fn cursor(&self) -> usize {
         self.cursor.load(Ordering::Relaxed)
     }
 
     /// For the owner: its chunk, or null.
-    pub(super) fn chunk(&self) -> *mut Header {
+    pub(crate) fn chunk(&self) -> *mut Header {
         self.chunk.load(Ordering::Relaxed)
     }
 
     /// For the owner: all words before `cursor` are stored.
     #[inline(always)]
-    pub(super) fn advance(&self, cursor: usize) {
+    pub(crate) fn advance(&self, cursor: usize) {
         self.cursor.store(cursor, Ordering::Release);
     }
 
     /// For the owner: a new, empty chunk is in view.
-    pub(super) fn begin(&self, chunk: *mut Header, first: usize) {
+    pub(crate) fn begin(&self, chunk: *mut Header, first: usize) {
         self.chunk.store(chunk, Ordering::Release);
         self.cursor.store(first, Ordering::Release);
     }
 
     /// For the owner: the chunk is about to be sent.
-    pub(super) fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.cursor.store(IN_TRANSIT, Ordering::Release);
     }
 
     /// For the owner: the chunk is sent.
-    pub(super) fn retire(&self) {
+    pub(crate) fn retire(&self) {
         self.chunk.store(std::ptr::null_mut(), Ordering::Release);
         self.cursor.store(0, Ordering::Release);
     }
 
     /// For the writer. `holds` says whether a cursor belongs to a chunk.
-    pub(super) fn view(&self, holds: impl Fn(*mut Header, usize) -> bool) -> View {
+    pub(crate) fn view(&self, holds: impl Fn(*mut Header, usize) -> bool) -> View {
         loop {
             let chunk = self.chunk.load(Ordering::Acquire);
             let cursor = self.cursor.load(Ordering::Acquire);

@@ -1,6 +1,6 @@
 //! Chunks: blocks of records, each written by one thread and read by the writer thread.
 //!
-//! A chunk starts with a header of 64 bytes and is otherwise words of [`super::record`]. While a thread
+//! A chunk starts with a header of 64 bytes and is otherwise words of [`jtrail_records::record`]. While a thread
 //! fills it, the header belongs to that thread; handing it over through a channel passes it on.
 
 use jtrail_records::spool::layout;

@@ -3,25 +3,25 @@
 //! Such a hook is Java code that records for the thread that runs it. It reads all of the line and changes the cursor alone. While the word of the
 //! clock is not the one here, it calls the agent. It finds the line by its thread's id in [`crate::ticks`]; a buffer without a place there has a line of its own.
 
-use super::published::Published;
+use crate::published::Published;
 use jtrail_records::record;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module.
 #[repr(C, align(64))]
 pub struct Line {
-    pub(super) published: Published,
-    pub(super) for_hooks: ForHooks,
+    pub(crate) published: Published,
+    pub(crate) for_hooks: ForHooks,
     /// Whether a buffer has it, where lines are in a table.
     is_taken: AtomicU64,
     /// For whoever finds it in a spool: the number of the buffer, and its events that are lost and that no record tells of yet.
-    pub(super) buffer: AtomicU64,
-    pub(super) unwritten: AtomicU64,
+    pub(crate) buffer: AtomicU64,
+    pub(crate) unwritten: AtomicU64,
 }
 
 /// What compiled hooks need. Only the owning thread changes it, but when the agent leaves.
 #[repr(C)]
-pub(super) struct ForHooks {
+pub(crate) struct ForHooks {
     /// What Java calls the thread that finds the line; 0 if none does.
     thread_id: AtomicU64,
     /// The clock's word that the stamp is good for. The clock's is never 0.
@@ -49,7 +49,7 @@ unsafe impl crate::memory::Zeroed for Line {}
 
 impl Line {
     /// A line that is in no table.
-    pub(super) fn own() -> Self {
+    pub(crate) fn own() -> Self {
         Self {
             published: Published::new(),
             for_hooks: ForHooks {
@@ -72,14 +72,14 @@ impl Line {
     }
 
     /// Gives it back. Nobody looks at it for the buffer any more.
-    pub(super) fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         self.published.retire();
         self.be_of(0, 0);
         self.is_taken.store(0, Ordering::Release);
     }
 
     /// It is that buffer's, of which so many events are lost.
-    pub(super) fn be_of(&self, buffer: u64, unwritten: u64) {
+    pub(crate) fn be_of(&self, buffer: u64, unwritten: u64) {
         self.unwritten.store(unwritten, Ordering::Relaxed);
         self.buffer.store(buffer, Ordering::Relaxed);
     }
@@ -94,27 +94,27 @@ impl Line {
 }
 
 impl ForHooks {
-    pub(super) fn thread_id(&self) -> u64 {
+    pub(crate) fn thread_id(&self) -> u64 {
         self.thread_id.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_thread_id(&self, id: u64) {
+    pub(crate) fn set_thread_id(&self, id: u64) {
         self.thread_id.store(id, Ordering::Relaxed);
     }
 
     /// A record with that first word is stored: those that follow are not earlier.
     #[inline(always)]
-    pub(super) fn note_time(&self, word: u64) {
+    pub(crate) fn note_time(&self, word: u64) {
         self.stamp.store(record::stamp(word), Ordering::Relaxed);
     }
 
     /// Hooks may record with the time of the last record while the clock's word is `tick`.
-    pub(super) fn arm(&self, tick: u64) {
+    pub(crate) fn arm(&self, tick: u64) {
         self.tick.store(tick, Ordering::Relaxed);
     }
 
     /// Hooks call the agent.
-    pub(super) fn disarm(&self) {
+    pub(crate) fn disarm(&self) {
         self.tick.store(0, Ordering::Relaxed);
     }
 }
