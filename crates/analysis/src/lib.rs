@@ -200,32 +200,12 @@ impl Analysis {
                 let names = &self.names;
                 self.calls.event(event, |thread| wanted(names, thread));
             }
-            Event::ObjectAlloc(e) => {
-                let wanted = self.is_wanted(e.thread, wanted);
-                if wanted {
-                    self.allocations.event(event);
-                }
-                if self.subjects.objects {
-                    self.objects.event(event, wanted);
-                }
-            }
-            Event::AllocationSum(e) => {
-                if self.is_wanted(e.thread, wanted) {
-                    self.allocations.event(event);
-                }
-            }
-            Event::ObjectCounts(e) => {
-                if self.is_wanted(e.thread, wanted) {
-                    self.live.event(event);
-                }
-            }
-            Event::LiveObjects(_) => self.live.event(event),
-            Event::ObjectDef(_) | Event::ObjectFree(_) => {
-                if self.subjects.objects {
-                    let wanted = self.is_wanted(ThreadId::NONE, wanted);
-                    self.objects.event(event, wanted);
-                }
-            }
+            Event::ObjectAlloc(_)
+            | Event::AllocationSum(_)
+            | Event::ObjectCounts(_)
+            | Event::LiveObjects(_)
+            | Event::ObjectDef(_)
+            | Event::ObjectFree(_) => self.of_objects(event, wanted),
             Event::MonitorWait(_)
             | Event::MonitorWaited(_)
             | Event::MonitorContendedEnter(_)
@@ -281,6 +261,38 @@ impl Analysis {
             Event::ProcessCpu(e) => self.process_cpu = Some(e.cpu_time),
             Event::Custom(custom) => self.note(&custom.body, wanted),
             _ => self.names.event(event),
+        }
+    }
+
+    /// Takes an event of the kinds `alloc` and `free`.
+    fn of_objects(&mut self, event: &Event<'_>, wanted: impl Fn(&Names, ThreadId) -> bool) {
+        match event {
+            Event::ObjectAlloc(e) => {
+                let wanted = self.is_wanted(e.thread, wanted);
+                if wanted {
+                    self.allocations.event(event);
+                }
+                if self.subjects.objects {
+                    self.objects.event(event, wanted);
+                }
+            }
+            Event::AllocationSum(e) => {
+                if self.is_wanted(e.thread, wanted) {
+                    self.allocations.event(event);
+                }
+            }
+            Event::ObjectCounts(e) => {
+                if self.is_wanted(e.thread, wanted) {
+                    self.live.event(event);
+                }
+            }
+            Event::LiveObjects(_) => self.live.event(event),
+            _ => {
+                if self.subjects.objects {
+                    let wanted = self.is_wanted(ThreadId::NONE, wanted);
+                    self.objects.event(event, wanted);
+                }
+            }
         }
     }
 

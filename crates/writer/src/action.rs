@@ -1,6 +1,7 @@
 //! What the writer is told to do with the trace while the program runs.
 
-use crate::{Output, Progress, Saved};
+use crate::output::Output;
+use crate::progress::{Progress, Saved};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use jtrail_options::{BurstLimit, Options, SaveMoments};
 use std::path::PathBuf;
@@ -34,6 +35,26 @@ pub enum Action {
     Mark(String),
     /// The document of a format of totals as it is now, into a file of that name, or of one beside the trace.
     Document(Option<PathBuf>, Sender<Result<PathBuf, String>>),
+}
+
+impl Action {
+    /// Returns true if the action is one for a trace that has not ended.
+    pub(crate) fn needs_trace(&self) -> bool {
+        match self {
+            Self::Pause
+            | Self::Resume
+            | Self::End
+            | Self::Rotate(..)
+            | Self::Follow
+            | Self::Burst(_)
+            | Self::Mark(_) => true,
+            Self::Begin(..)
+            | Self::Save(_)
+            | Self::SaveTo(..)
+            | Self::Triggered(_)
+            | Self::Document(..) => false,
+        }
+    }
 }
 
 /// What became of something that the writer was to do.

@@ -1,6 +1,8 @@
 //! The files of a trace, where their size is bounded.
 
-use super::{Names, Output, losses};
+use crate::losses;
+use crate::names::Names;
+use crate::output::Output;
 use jtrail_formats::Loss;
 use jtrail_guard::log;
 use jtrail_options::{AtMaxSize, Options, size_text};

@@ -7,13 +7,14 @@
 //! | Module | Holds |
 //! |---|---|
 //! | `writer`, `action`, `setup`, `progress`, `program` | what the agent sees of it |
-//! | `work` | what its thread does |
+//! | `command`, `work` | what its thread is asked for, and does |
 //! | `stream`, `merge` | the records of a buffer in order, and those of all buffers |
 //! | `compilations`, `windows` | what has its place between records: compiled code, bursts |
 //! | `format`, `preamble`, `losses` | the encoder, what opens a trace, and what it has no place for |
 //! | `output`, `names`, `files` | where the bytes go |
 
 mod action;
+mod command;
 mod compilations;
 mod files;
 mod format;
@@ -33,6 +34,7 @@ mod work;
 mod writer;
 
 pub use action::{Acted, Action, Burst, Handshake, Meeting, NextTrace, SaveReason};
+pub use command::Begun;
 pub use format::has_notes;
 pub use names::Names;
 pub use output::{Output, part};
@@ -40,4 +42,4 @@ pub use preamble::hostname;
 pub use program::{Observer, Program};
 pub use progress::{Newest, Progress, Saved};
 pub use setup::{Clocks, Input, Setup, Target};
-pub use writer::{Begun, Writer};
+pub use writer::Writer;

@@ -9,6 +9,9 @@ use jtrail_records::spool::BufferState;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+/// A chunk being filled: its buffer's number, the chunk, and how many of its words are published.
+pub(crate) type PublishedChunk = (u64, Chunk, usize);
+
 /// The streams of all threads that record.
 pub(crate) struct Merge {
     streams: HashMap<u64, Stream>,
@@ -62,7 +65,7 @@ impl Merge {
 
     /// What each thread has published now. `None` when a chunk is on its way to the writer, so that nobody can
     /// say what came before what.
-    pub(crate) fn published(&self) -> Option<Vec<(u64, Chunk, usize)>> {
+    pub(crate) fn published(&self) -> Option<Vec<PublishedChunk>> {
         let mut all = Vec::with_capacity(self.streams.len());
         for (number, stream) in &self.streams {
             match stream.published() {
@@ -82,7 +85,7 @@ impl Merge {
         }
     }
 
-    pub(crate) fn add_published(&mut self, published: Vec<(u64, Chunk, usize)>) {
+    pub(crate) fn add_published(&mut self, published: Vec<PublishedChunk>) {
         for (number, chunk, words) in published {
             if let Some(stream) = self.streams.get_mut(&number) {
                 stream.add_published(chunk, words);

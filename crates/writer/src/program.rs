@@ -1,6 +1,6 @@
 //! What the writer needs of the program that is traced, and whom it tells how its trace gets on.
 
-use crate::{Progress, Saved};
+use crate::progress::{Progress, Saved};
 use jtrail_options::Filter;
 use jtrail_records::ownership::FileId;
 

@@ -1,6 +1,8 @@
 //! What the writer works on.
 
-use crate::{Names, Observer, Output, Program};
+use crate::names::Names;
+use crate::output::Output;
+use crate::program::{Observer, Program};
 use crossbeam_channel::Receiver;
 use jtrail_model::Cost;
 use jtrail_options::{self as options, Options, OutputFormat};

@@ -1,6 +1,6 @@
 //! The bursts under way. They may overlap: what is recorded is recorded as long as one of them lasts.
 
-use super::Burst;
+use crate::action::Burst;
 use jtrail_options::BurstLimit;
 use std::time::Duration;
 

@@ -1,12 +1,15 @@
 //! The agent's end of the writer.
 
+use crate::action::{Acted, Action};
+use crate::command::{Begun, Command};
+use crate::names::Names;
+use crate::progress::Progress;
+use crate::setup::Setup;
 use crate::work::Work;
-use crate::{Acted, Action, Names, Progress, Setup};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_guard::guard;
 use jtrail_guard::threads::without_signals;
 use jtrail_recorder::bursts::Bursts;
-use jtrail_records::ownership::FileId;
 use parking_lot::Mutex;
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -23,24 +26,6 @@ pub struct Writer {
     /// Where bursts begin by themselves.
     pub bursts: Option<Arc<Bursts>>,
     progress: Arc<Mutex<Progress>>,
-}
-
-/// The first trace, which begins when the JVM runs the program.
-pub struct Begun {
-    /// Where it goes.
-    pub target: String,
-    /// Which file that is, if it is a regular one.
-    pub file: Option<FileId>,
-}
-
-pub(crate) enum Command {
-    /// The answer comes when the first trace has its file, or is why it has none.
-    Open(Sender<Result<Begun, String>>),
-    /// With the tick at which recording began.
-    Live(u64),
-    /// Something to do when all is written that happened before this tick; and whom to tell then.
-    At(u64, Action, Sender<Acted>),
-    Stop,
 }
 
 impl Writer {

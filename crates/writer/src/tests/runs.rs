@@ -129,6 +129,31 @@ impl Program {
     }
 }
 
+/// Settings that all occur among a few seeds in a row.
+fn settings(seed: u64) -> Settings {
+    Settings {
+        tell_threads: seed.is_multiple_of(2),
+        aggregate: seed % 8 == 7,
+        has_gate: seed % 8 == 5,
+        ..Settings::default()
+    }
+}
+
+/// A method of the program; some are constructors with marks.
+fn method(number: u32) -> MethodInfo {
+    MethodInfo {
+        number,
+        name: format!("m{number}").into(),
+        descriptor: "()V".into(),
+        marks: match number % 5 {
+            0 => SuperMarks::Behind,
+            1 => SuperMarks::Around,
+            _ => SuperMarks::None,
+        },
+        ..MethodInfo::default()
+    }
+}
+
 /// What the writer makes of a program that begins at a tick.
 fn trace(
     seed: u64,
@@ -142,27 +167,10 @@ fn trace(
     let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
     let mut merge = Merge::new(empty, false);
     let mut program = Program::new(seed, now, &exchange, &mut merge);
-    let settings = Settings {
-        tell_threads: seed.is_multiple_of(2),
-        aggregate: seed % 8 == 7,
-        has_gate: seed % 8 == 5,
-        ..Settings::default()
-    };
+    let settings = settings(seed);
     let mut translator = Translator::new(format.encoder(), timeline, settings.clone());
     translator.begin();
     let (mut written, mut is_silent) = (Vec::new(), false);
-    let marks = |number| match number % 5 {
-        0 => SuperMarks::Behind,
-        1 => SuperMarks::Around,
-        _ => SuperMarks::None,
-    };
-    let method = |number| MethodInfo {
-        number,
-        name: format!("m{number}").into(),
-        descriptor: "()V".into(),
-        marks: marks(number),
-        ..MethodInfo::default()
-    };
     translator.add_class(ClassInfo::default());
     translator.add_methods(0, (0..METHODS).map(method).collect());
     let mut take = |program: &mut Program, translator: &mut Translator, limit| {

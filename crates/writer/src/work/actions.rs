@@ -2,8 +2,8 @@
 
 use super::flushing::triggered;
 use super::{DRAIN_INTERVAL, Work};
+use crate::action::{Acted, Action, Burst, Handshake, NextTrace, SaveReason};
 use crate::output::write_whole;
-use crate::{Acted, Action, Burst, SaveReason};
 use crossbeam_channel::bounded;
 use jtrail_model::{Custom, Event, Timestamp};
 use jtrail_options::Trigger;
@@ -103,19 +103,11 @@ impl Work {
         let Some(trace) = &mut self.trace else {
             return Acted::TraceOver;
         };
+        if trace.is_over && action.needs_trace() {
+            return Acted::TraceOver;
+        }
         let time = Timestamp(trace.timeline.at(at));
         match action {
-            Action::Pause
-            | Action::Burst(_)
-            | Action::Resume
-            | Action::Mark(_)
-            | Action::End
-            | Action::Rotate(..)
-            | Action::Follow
-                if trace.is_over =>
-            {
-                return Acted::TraceOver;
-            }
             Action::Pause => {
                 self.windows.clear();
                 self.goes_on = false;
@@ -128,17 +120,9 @@ impl Work {
                 self.open_window(at, burst);
             }
             Action::Triggered(number) => {
-                let translator = &mut trace.translator;
+                let (translator, windows) = (&mut trace.translator, &mut self.windows);
                 let is_over = trace.is_over;
-                triggered(
-                    &self.setup,
-                    translator,
-                    &mut self.windows,
-                    is_over,
-                    at,
-                    number,
-                    None,
-                );
+                triggered(&self.setup, translator, windows, is_over, at, number, None);
             }
             Action::Resume => {
                 self.goes_on = true;
@@ -152,17 +136,7 @@ impl Work {
                 self.windows.clear();
                 self.close(at);
             }
-            Action::Begin(next, burst, handshake) => {
-                self.windows.clear();
-                self.goes_on = !next.options.has_bursts();
-                self.close(at);
-                self.open(at, next, OpenCalls::Hide);
-                if let Some(burst) = burst {
-                    self.open_window(at, burst);
-                }
-                self.note_progress();
-                handshake.meet(*self.progress.lock());
-            }
+            Action::Begin(next, burst, handshake) => self.begin_next(at, next, burst, handshake),
             Action::Rotate(next, handshake) => {
                 self.end_trace_in_file(at);
                 handshake.meet(*self.progress.lock());
@@ -182,6 +156,19 @@ impl Work {
             }
         }
         Acted::Done
+    }
+
+    /// Ends the trace, if there is one, and begins another one without the calls that are open.
+    fn begin_next(&mut self, at: u64, next: NextTrace, burst: Option<Burst>, handshake: Handshake) {
+        self.windows.clear();
+        self.goes_on = !next.options.has_bursts();
+        self.close(at);
+        self.open(at, next, OpenCalls::Hide);
+        if let Some(burst) = burst {
+            self.open_window(at, burst);
+        }
+        self.note_progress();
+        handshake.meet(*self.progress.lock());
     }
 
     /// A burst begins in the trace that there is.

@@ -1,7 +1,9 @@
 //! What is told goes to the encoder, and what is encoded to the output.
 
+use crate::action::Burst;
+use crate::format;
+use crate::setup::Setup;
 use crate::windows::Windows;
-use crate::{Burst, Setup, format};
 use jtrail_guard::log;
 use jtrail_options::Overflow;
 use jtrail_recorder::buffer::record::Code;

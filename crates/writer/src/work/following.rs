@@ -1,7 +1,9 @@
 //! A file is full: the trace goes on in another one.
 
 use super::Work;
-use crate::{Action, NextTrace, Output, Progress};
+use crate::action::{Action, NextTrace};
+use crate::output::Output;
+use crate::progress::Progress;
 
 use crossbeam_channel::bounded;
 use jtrail_guard::log;

@@ -8,11 +8,13 @@ mod ring;
 mod trace;
 mod traces;
 
+use crate::action::{Acted, Action};
+use crate::command::Command;
 use crate::files::Files;
-use crate::merge::Merge;
+use crate::merge::{Merge, PublishedChunk};
+use crate::progress::{Newest, Progress};
+use crate::setup::Setup;
 use crate::windows::Windows;
-use crate::writer::Command;
-use crate::{Acted, Action, Newest, Progress, Setup};
 use crossbeam_channel::{Receiver, Sender, select};
 use flushing::{Flushing, write};
 use jtrail_formats::trail;
@@ -150,29 +152,7 @@ impl Work {
 
     /// Reads what there is to read; whether that is all, and no thread was in the middle of handing a chunk over. The last pass leaves nothing.
     fn pass(&mut self, full: &mut Vec<Full>, last: bool) -> bool {
-        // In this order: all that a thread stored before the first moment is published by the third, also by threads
-        // that had no buffer before; and all that it published before is in the chunks that are in the channel by
-        // the fourth.
-        let before = self.setup.now();
-        // What has arrived is not on its way any more: else a pass that the end of a thread brings about would come to nothing, and with
-        // threads that end all the time, each would.
-        full.extend(self.setup.input.full.try_iter());
-        self.take_announcements();
-        for message in full.drain(..) {
-            self.merge.add_full(&message);
-        }
-        let until = Instant::now() + if last { LAST_HAND_OVER } else { HAND_OVER };
-        let mut published = self.merge.published();
-        while published.is_none() && Instant::now() < until {
-            std::thread::yield_now();
-            full.extend(self.setup.input.full.try_iter());
-            published = self.merge.published();
-        }
-        full.extend(self.setup.input.full.try_iter());
-        self.take_announcements();
-        for message in full.drain(..) {
-            self.merge.add_full(&message);
-        }
+        let (before, published) = self.look(full, last);
         let Some(trace) = &mut self.trace else {
             if !self.setup.may_write() {
                 self.merge.discard();
@@ -193,23 +173,7 @@ impl Work {
         } else {
             before.saturating_sub(window)
         };
-        loop {
-            let action = self.actions.front().map(|(at, ..)| *at);
-            let until = self.windows.until();
-            match (action, until) {
-                // The last pass has no limit, but does not end what would have gone on.
-                (_, Some(until))
-                    if until <= limit.min(before) && action.is_none_or(|at| until <= at) =>
-                {
-                    self.merge_until(until);
-                    let ended = self.windows.passed(until);
-                    self.have_ended(ended, until);
-                }
-                // It may have been late.
-                (Some(at), _) if at <= limit => self.next_action(at.max(self.written)),
-                _ => break,
-            }
-        }
+        self.act_before(limit, before);
         match (&self.ring, last) {
             (None, _) => self.merge_until(limit),
             (Some(_), false) => self.make_room(limit),
@@ -234,6 +198,56 @@ impl Work {
         }
         self.note_progress();
         true
+    }
+
+    /// Takes in what threads have handed over, and looks at what else they have published. Returns the tick before which nothing is
+    /// missing of that, and the chunks being filled; none if a chunk is still on its way.
+    fn look(&mut self, full: &mut Vec<Full>, last: bool) -> (u64, Option<Vec<PublishedChunk>>) {
+        // In this order: all that a thread stored before the first moment is published by the third, also by threads
+        // that had no buffer before; and all that it published before is in the chunks that are in the channel by
+        // the fourth.
+        let before = self.setup.now();
+        // What has arrived is not on its way any more: else a pass that the end of a thread brings about would come to nothing, and with
+        // threads that end all the time, each would.
+        full.extend(self.setup.input.full.try_iter());
+        self.take_announcements();
+        for message in full.drain(..) {
+            self.merge.add_full(&message);
+        }
+        let until = Instant::now() + if last { LAST_HAND_OVER } else { HAND_OVER };
+        let mut published = self.merge.published();
+        while published.is_none() && Instant::now() < until {
+            std::thread::yield_now();
+            full.extend(self.setup.input.full.try_iter());
+            published = self.merge.published();
+        }
+        full.extend(self.setup.input.full.try_iter());
+        self.take_announcements();
+        for message in full.drain(..) {
+            self.merge.add_full(&message);
+        }
+        (before, published)
+    }
+
+    /// Ends the bursts and carries out the actions that are due by `limit`, each when all before it is written. `before` is now.
+    fn act_before(&mut self, limit: u64, before: u64) {
+        loop {
+            let action = self.actions.front().map(|(at, ..)| *at);
+            let until = self.windows.until();
+            match (action, until) {
+                // The last pass has no limit, but does not end what would have gone on.
+                (_, Some(until))
+                    if until <= limit.min(before) && action.is_none_or(|at| until <= at) =>
+                {
+                    self.merge_until(until);
+                    let ended = self.windows.passed(until);
+                    self.have_ended(ended, until);
+                }
+                // It may have been late.
+                (Some(at), _) if at <= limit => self.next_action(at.max(self.written)),
+                _ => break,
+            }
+        }
     }
 
     /// Lets others see how far the trace has come.

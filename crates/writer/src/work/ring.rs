@@ -2,9 +2,12 @@
 //! is kept of them. When something happens, what is there becomes a trace, which begins with the calls that are open then.
 
 use super::{Merged, Work};
+use crate::action::{NextTrace, SaveReason};
 use crate::output::numbered;
+use crate::preamble::hostname;
 use crate::preamble::{self, Identity};
-use crate::{Newest, NextTrace, SaveReason, Saved, Setup, hostname};
+use crate::progress::{Newest, Saved};
+use crate::setup::Setup;
 
 use jtrail_formats::Format;
 use jtrail_guard::log;

@@ -1,8 +1,8 @@
 //! The trace that is being written.
 
-use crate::Setup;
 use crate::compilations::Compilations;
 use crate::preamble::{self, Identity};
+use crate::setup::Setup;
 use jtrail_formats::Loss;
 use jtrail_model::{Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceOption};
 use jtrail_options::{Events, OutputFormat, Trigger};

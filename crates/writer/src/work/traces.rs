@@ -3,10 +3,14 @@
 use super::Work;
 use super::flushing::write;
 use super::trace::{Trace, process_cpu};
+use crate::action::NextTrace;
+use crate::command::Begun;
 use crate::compilations::Compilations;
 use crate::files::Files;
+use crate::output::Output;
 use crate::preamble::Identity;
-use crate::{Begun, NextTrace, Output, Setup, format, losses};
+use crate::setup::Setup;
+use crate::{format, losses};
 use jtrail_guard::log;
 use jtrail_model::{AgentDestroy, ClockNote, Event, Timestamp, TraceEnd};
 use jtrail_options::{Events, Options, OutputFormat, Overflow, Server};
