@@ -3,7 +3,10 @@
 use jtrail_analysis::Names;
 use jtrail_formats::trail::Part;
 use jtrail_model::{Event, ThreadId, Timestamp};
-use jtrail_options::Pattern;
+use jtrail_options::{Pattern, parse_nanos};
+use time::UtcDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 
 /// A thread by its id, or threads by their name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,65 +97,30 @@ impl Moment {
 
 /// Nanoseconds of a decimal number with a unit, or of seconds without one.
 fn length(text: &str) -> Option<i64> {
-    let units = [
+    const UNITS: &[(&str, u64)] = &[
         ("ns", 1),
         ("us", 1_000),
         ("ms", 1_000_000),
         ("s", 1_000_000_000),
+        ("", 1_000_000_000),
     ];
-    let with_unit = |(name, scale)| Some((text.strip_suffix(name)?, scale));
-    let (number, scale) = units
-        .into_iter()
-        .find_map(with_unit)
-        .unwrap_or((text, 1_000_000_000));
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 9 {
-        return None;
-    }
-    let part: i64 = format!("{part:0<9}").parse().ok()?;
-    let whole: i64 = whole.parse().ok()?;
-    let part = i128::from(part) * i128::from(scale) / 1_000_000_000;
-    whole
-        .checked_mul(scale)?
-        .checked_add(i64::try_from(part).ok()?)
-}
-
-fn digits(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_digit())
+    i64::try_from(parse_nanos(text, UNITS)?).ok()
 }
 
 /// Nanoseconds since 1970-01-01 of `2026-01-31T12:00:00Z`, with up to nine digits of a second.
 fn date(text: &str) -> Option<i64> {
-    let (day, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let field = |text: Option<&str>, width: usize, most: i64| {
-        let text = text.filter(|text| text.len() == width && digits(text))?;
-        text.parse().ok().filter(|n: &i64| *n <= most)
-    };
-    let mut parts = day.split('-');
-    let year = field(parts.next(), 4, 2261)?;
-    let month = field(parts.next(), 2, 12).filter(|month| *month > 0)?;
-    let february = 28 + i64::from(year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
-    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let day = field(parts.next(), 2, months[month as usize - 1]).filter(|day| *day > 0)?;
-    if parts.next().is_some() || year < 1970 {
+    const FORMAT: &[BorrowedFormatItem<'_>] = format_description!(
+        version = 2,
+        "[year]-[month]-[day]T[hour]:[minute]:[second][optional [.[subsecond]]]Z"
+    );
+    const LONGEST: usize = "2026-01-31T12:00:00.123456789Z".len();
+    // The format alone would also take a sign before the year, and more decimals, which it cuts off.
+    if text.len() > LONGEST || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let fraction = Some(fraction).filter(|f| !f.is_empty() && digits(f) && f.len() <= 9)?;
-    let fraction: i64 = format!("{fraction:0<9}").parse().ok()?;
-    let mut parts = time.split(':');
-    let hour = field(parts.next(), 2, 23)?;
-    let minute = field(parts.next(), 2, 59)?;
-    let second = field(parts.next(), 2, 59)?;
-    if parts.next().is_some() {
-        return None;
-    }
-    // Days of the years before, with a leap day every four years but for three in 400.
-    let before = year - 1;
-    let years = 365 * (year - 1970) + (before / 4 - before / 100 + before / 400) - 477;
-    let days = years + months[..month as usize - 1].iter().sum::<i64>() + day - 1;
-    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-    seconds.checked_mul(1_000_000_000)?.checked_add(fraction)
+    let time = UtcDateTime::parse(text, FORMAT).ok()?;
+    let ns = i64::try_from(time.unix_timestamp_nanos()).ok()?;
+    (ns >= 0).then_some(ns)
 }
 
 /// What of a trace is wanted, by time and by thread.
@@ -256,11 +224,30 @@ mod tests {
                 "2000-12-31T00:00:00Z",
                 Some(Moment::At(978_220_800_000_000_000)),
             ),
+            (
+                "2026-01-31T12:00:00.000000001Z",
+                Some(Moment::At(1_769_860_800_000_000_001)),
+            ),
             ("2023-02-29T00:00:00Z", None),
             ("2026-13-01T00:00:00Z", None),
             ("2026-01-31T24:00:00Z", None),
             ("2026-01-31", None),
             ("2026-01-31T12:00:00", None),
+            ("+2026-01-31T12:00:00Z", None),
+            ("-2026-01-31T12:00:00Z", None),
+            ("1969-12-31T23:59:59Z", None),
+            ("2300-01-01T00:00:00Z", None),
+            ("2026-1-31T12:00:00Z", None),
+            ("2026-01-31t12:00:00z", None),
+            ("2026-01-31 12:00:00Z", None),
+            ("2026-01-31T12:00Z", None),
+            ("2026-01-31T12:00:60Z", None),
+            ("2026-06-30T23:59:60Z", None),
+            ("2026-01-31T12:00:00.Z", None),
+            ("2026-01-31T12:00:00.0000000001Z", None),
+            ("2026-01-31T12:00:00+01:00", None),
+            (" 2026-01-31T12:00:00Z", None),
+            ("2026-01-31T12:00:00Z ", None),
             ("", None),
             (".5", None),
             ("-1", None),
@@ -268,6 +255,9 @@ mod tests {
             ("1.0000000001", None),
             ("9999999999999", None),
             ("1e3", None),
+            ("1m", None),
+            ("1.5.5s", None),
+            ("9223372036854775808ns", None),
         ] {
             assert_eq!(Moment::parse(text).ok(), moment, "{text}");
         }

@@ -233,7 +233,7 @@ pub(crate) fn number<N: std::str::FromStr>(digits: &str) -> Option<N> {
 /// Shortest and longest `interval`.
 const INTERVAL_LIMITS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(3600));
 
-/// Units of a time, and their ns.
+/// Units of a duration, and the nanoseconds of each.
 const UNITS: &[(&str, u64)] = &[
     ("ns", 1),
     ("us", 1_000),
@@ -246,7 +246,6 @@ const UNITS: &[(&str, u64)] = &[
 /// The units that an `interval` has: ms, s, m.
 const INTERVAL_UNITS: &[(&str, u64)] = UNITS.split_at(5).0.split_at(2).1;
 
-/// Reads `10ms`, `2s`, `1m`.
 /// Shortest and longest `tick`.
 const TICK_LIMITS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_millis(10));
 
@@ -320,23 +319,34 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{} is too long", quoted(text)))
 }
 
-/// The time, or none where it has more than 64 bits of ns.
+/// The duration, or `None` if it exceeds 64 bits of nanoseconds.
 fn parse_time(text: &str, units: &[(&str, u64)], like: &str) -> Result<Option<Duration>, String> {
     if text.is_empty() {
         return Err(format!("the value is missing; {like}"));
     }
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
-    let unit = units
-        .iter()
-        .find(|(unit, _)| *unit == &text[digits.len()..]);
-    match unit {
-        Some((_, ns)) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
-            Ok(number::<u64>(digits)
-                .and_then(|n| n.checked_mul(*ns))
-                .map(Duration::from_nanos))
-        }
-        _ => Err(format!("{} is not a time; {like}", quoted(text))),
+    parse_nanos(text, units)
+        .filter(|_| !text.contains('.'))
+        .map(|ns| u64::try_from(ns).ok().map(Duration::from_nanos))
+        .ok_or_else(|| format!("{} is not a time; {like}", quoted(text)))
+}
+
+/// Parses a decimal number followed by one of `units`, such as `1.5s`, into nanoseconds.
+///
+/// Returns `None` for any other text. The number has at most nine decimals, and fractions of a
+/// nanosecond are cut off. A result beyond 128 bits becomes [`u128::MAX`].
+pub fn parse_nanos(text: &str, units: &[(&str, u64)]) -> Option<u128> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let unit = &text[number.len()..];
+    let scale = u128::from(units.iter().find(|(name, _)| *name == unit)?.1);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let are_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !are_digits(whole) || !are_digits(fraction) || fraction.len() > 9 {
+        return None;
     }
+    let whole: u128 = whole.parse().unwrap_or(u128::MAX); // digits fail only by overflow
+    let billionths: u128 = format!("{fraction:0<9}").parse().ok()?;
+    let below_one = billionths * scale / 1_000_000_000;
+    Some(whole.saturating_mul(scale).saturating_add(below_one))
 }
 
 /// A time of whole milliseconds with the largest unit that divides it, up to minutes: `10ms`.
@@ -490,10 +500,18 @@ mod tests {
                 "\"+5s\" is not a time; write it like 500us, 10ms, 2s or 1m",
             ),
             (
+                "1.5s",
+                "\"1.5s\" is not a time; write it like 500us, 10ms, 2s or 1m",
+            ),
+            (
                 "1d",
                 "\"1d\" is not a time; write it like 500us, 10ms, 2s or 1m",
             ),
             ("9999999999h", "\"9999999999h\" is too long"),
+            (
+                "9999999999999999999999999999999999999999ns",
+                "\"9999999999999999999999999999999999999999ns\" is too long",
+            ),
         ] {
             assert_eq!(parse_duration(text), Err(problem.to_owned()), "{text}");
         }
