@@ -1,60 +1,19 @@
-//! A hasher for short texts and numbers, seeded at random.
+//! Hashing for tables whose keys may come from a trace file.
 //!
-//! Readers of text and trees of calls look something up for each event, and the standard library's hasher
-//! would take most of their time. Without the seed, nobody can make keys that meet in one place.
+//! Readers of text and trees of calls look something up for each event, and the standard library's
+//! hasher would take most of their time. A seed drawn at random for each table keeps the author of a
+//! file from choosing keys that collide. No hash is written anywhere.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 
-/// A seed of its own for each table.
-#[derive(Clone, Debug)]
-pub(crate) struct Seed(u64);
+/// Hashes short texts and numbers, with a seed of its own for each table.
+pub(crate) type Seed = foldhash::fast::RandomState;
 
-impl Default for Seed {
-    fn default() -> Self {
-        Self(RandomState::new().hash_one(0))
-    }
-}
-
-impl BuildHasher for Seed {
-    type Hasher = Mixed;
-
-    fn build_hasher(&self) -> Mixed {
-        Mixed(self.0)
-    }
-}
-
-/// A seed, with numbers mixed in.
-#[derive(Debug)]
-pub(crate) struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        for word in words {
-            self.write_u64(u64::from_le_bytes(*word));
-        }
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        // The length tells apart what differs only in zeros at the end.
-        self.write_u64(u64::from_le_bytes(last) ^ (bytes.len() as u64).rotate_right(8));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-        let product = u128::from(self.0 ^ number).wrapping_mul(ODD);
-        self.0 = (product >> 64) as u64 ^ product as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// Stands for a text: another one with the same digest is not found in as many years as the world has. Where texts are to be known again, and
-/// nothing else is asked of them, that takes less room.
+/// Stands for a text where only equality matters: no two texts with the same digest will ever be found,
+/// and it takes less room than a text.
 pub(crate) type Digest = [u64; 2];
 
-/// Digests of one table.
+/// Makes the digests of one table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digests(RandomState, RandomState);
 
