@@ -1,5 +1,7 @@
 //! Compiles the Java sides with the `javac` that it finds: the hook class, which the agent carries inside,
 //! and the harness, which the tests run. At run time the agent needs nothing but itself.
+//!
+//! The hook class's methods that stop at the gate are generated ([`with_gated_twins`]).
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,8 +11,8 @@ use std::process::Command;
 
 const HOOK: &str = "agent/src/java/java/lang/JtrailHook.java";
 const BINDER: &str = "agent/src/java/jtrail/Binder.java";
-/// Classes of the JDK that no release lets us compile against.
-const STUBS: &str = "agent/src/java/stubs/jdk/internal/misc/Unsafe.java";
+/// What the hook class is compiled against and no class file of the agent needs.
+const STUBS: &str = "agent/src/java/stubs";
 const HARNESS: &str = "java-harness";
 /// What programs may have with them, to command the agent.
 const API: &str = "java-api";
@@ -28,8 +30,11 @@ fn main() {
     let javac = Javac::find();
 
     let hook = out.join("hook");
+    let hook_source = out.join("JtrailHook.java");
+    write(&hook_source, &with_gated_twins(&read(HOOK)));
     // Release 8 has no modules, so the compiler lets us add to java.lang.
-    let sources = [HOOK, BINDER, STUBS].map(PathBuf::from);
+    let mut sources = java_files(Path::new(STUBS));
+    sources.extend([hook_source, PathBuf::from(BINDER)]);
     javac.compile(8, &hook, &sources, &[]);
     for (key, class) in [
         ("JTRAIL_HOOK_CLASS", "java/lang/JtrailHook.class"),
@@ -61,6 +66,47 @@ fn main() {
         earlier.push(classes);
     }
     println!("cargo::rustc-env=JTRAIL_HARNESS={}", harness.display());
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// The hook class's source, with a twin of each method that is marked `@Gated`. The twin of `enter` is
+/// `burstEnter`: it does nothing while the gate is closed, and otherwise calls `enter`, or `tickEnter`
+/// where there is one and the coarse clock is in use.
+fn with_gated_twins(hook: &str) -> String {
+    let (class, end) = hook.rsplit_once('}').expect("a class");
+    let declarations = hook.split("@Gated\n").skip(1);
+    let twins = declarations.map(|rest| gated_twin(hook, rest).expect("a method of one line"));
+    class.to_owned() + &twins.collect::<String>() + "}" + end
+}
+
+fn gated_twin(hook: &str, declaration: &str) -> Option<String> {
+    let (signature, _) = declaration.split_once(')')?;
+    let (head, parameters) = signature.split_once('(')?;
+    let (_, name) = head.rsplit_once(' ')?;
+    let names = parameters.split(", ").filter_map(|p| p.split(' ').nth(1));
+    let arguments = names.collect::<Vec<_>>().join(", ");
+    let capitalized = name[..1].to_uppercase() + &name[1..];
+    let ticking = format!("tick{capitalized}(");
+    let choice = match hook.contains(&format!("void {ticking}")) {
+        true => format!("if (ticks != 0) {ticking}{arguments}); else "),
+        false => String::new(),
+    };
+    Some(format!(
+        "
+    public static void burst{capitalized}({parameters}) {{
+        if (isOpen()) {{
+            {choice}{name}({arguments});
+        }}
+    }}
+"
+    ))
 }
 
 struct Javac {

@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jtrail.Gated;
 
 /**
  * What instrumented code calls. The agent defines this class into the boot loader, as a member of
@@ -43,21 +44,27 @@ public final class JtrailHook {
     }
 
     /** The method begins. */
+    @Gated
     public static native void enter(int method);
 
     /** The method is about to return. */
+    @Gated
     public static native void leave(int method);
 
     /** An exception is about to leave the method. */
+    @Gated
     public static native void leaveByException(int method);
 
     /** The method caught an exception: calls above it are gone. */
+    @Gated
     public static native void caught(int method);
 
     /** The constructor is about to call this(...) or super(...). */
+    @Gated
     public static native void superCall(int method);
 
     /** The constructor is back from this(...) or super(...). */
+    @Gated
     public static native void superReturned(int method);
 
     /*
@@ -149,6 +156,7 @@ public final class JtrailHook {
     }
 
     /** A line begins: the argument is the number of its counter. */
+    @Gated
     public static void line(int number) {
         long first = lines;
         if (first != 0) {
@@ -157,21 +165,27 @@ public final class JtrailHook {
     }
 
     /** An object was created, and is not initialised yet. The argument is the number of the place in the code. */
+    @Gated
     public static native void allocated(int site);
 
     /** An array of one dimension was created. */
+    @Gated
     public static native void arrayAllocated(int length, int site);
 
     /** The same, where objects have identity. */
+    @Gated
     public static native void arrayAllocated(Object array, int length, int site);
 
     /** An array of arrays was created, with those that it holds. */
+    @Gated
     public static native void multiAllocated(Object array, int site);
 
     /** A method was called that makes an object, and made this one. */
+    @Gated
     public static native void callAllocated(Object made, int site);
 
     /** The object's constructor has come to that of {@code Object}. */
+    @Gated
     public static native void constructed(Object object);
 
     /** The class of that name, as code in the class {@code from} means it. */
@@ -186,8 +200,9 @@ public final class JtrailHook {
     public static native void unpark(int ignored);
 
     /*
-     * Where only bursts are recorded, instrumented code calls these. They stop at a gate, which costs next to nothing while it is shut. The
-     * agent opens and shuts it without a call into the JVM, so it is a word of memory, as the counters of lines are.
+     * Where only bursts are recorded, instrumented code calls other methods, which the build adds to this class: burstEnter, burstLeave and so
+     * on, one for each method that is marked with Gated. They stop at a gate, which costs next to nothing while it is closed. The agent opens
+     * and closes the gate without a call into the JVM, so it is a word of memory, as the counters of lines are.
      */
 
     private static boolean isOpen() {
@@ -195,114 +210,12 @@ public final class JtrailHook {
         return address != 0 && UNSAFE.getIntVolatile(null, address) != 0;
     }
 
-    public static void burstEnter(int method) {
-        if (isOpen()) {
-            if (ticks != 0) {
-                tickEnter(method);
-            } else {
-                enter(method);
-            }
-        }
-    }
-
-    public static void burstLeave(int method) {
-        if (isOpen()) {
-            if (ticks != 0) {
-                tickLeave(method);
-            } else {
-                leave(method);
-            }
-        }
-    }
-
-    public static void burstLeaveByException(int method) {
-        if (isOpen()) {
-            if (ticks != 0) {
-                tickLeaveByException(method);
-            } else {
-                leaveByException(method);
-            }
-        }
-    }
-
-    public static void burstCaught(int method) {
-        if (isOpen()) {
-            if (ticks != 0) {
-                tickCaught(method);
-            } else {
-                caught(method);
-            }
-        }
-    }
-
-    public static void burstSuperCall(int method) {
-        if (isOpen()) {
-            if (ticks != 0) {
-                tickSuperCall(method);
-            } else {
-                superCall(method);
-            }
-        }
-    }
-
-    public static void burstSuperReturned(int method) {
-        if (isOpen()) {
-            if (ticks != 0) {
-                tickSuperReturned(method);
-            } else {
-                superReturned(method);
-            }
-        }
-    }
-
-    public static void burstLine(int number) {
-        if (isOpen()) {
-            line(number);
-        }
-    }
-
-    public static void burstAllocated(int site) {
-        if (isOpen()) {
-            allocated(site);
-        }
-    }
-
-    public static void burstArrayAllocated(int length, int site) {
-        if (isOpen()) {
-            arrayAllocated(length, site);
-        }
-    }
-
-    public static void burstArrayAllocated(Object array, int length, int site) {
-        if (isOpen()) {
-            arrayAllocated(array, length, site);
-        }
-    }
-
-    public static void burstMultiAllocated(Object array, int site) {
-        if (isOpen()) {
-            multiAllocated(array, site);
-        }
-    }
-
-    public static void burstCallAllocated(Object made, int site) {
-        if (isOpen()) {
-            callAllocated(made, site);
-        }
-    }
-
-    public static void burstConstructed(Object object) {
-        if (isOpen()) {
-            constructed(object);
-        }
-    }
-
-    /** As {@link #burstEnter}, in a method whose calls may begin a burst. */
+    /** As {@code burstEnter}, in a method whose calls may begin a burst. */
     public static native void triggerEnter(int method);
 
-    /** As {@link #burstLeave}, likewise. */
+    /** As {@code burstLeave}, likewise. */
     public static native void triggerLeave(int method);
 
-    /** As {@link #burstLeaveByException}, likewise. */
+    /** As {@code burstLeaveByException}, likewise. */
     public static native void triggerLeaveByException(int method);
 }
