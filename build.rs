@@ -1,7 +1,8 @@
 //! Compiles the Java sides with the `javac` that it finds: the hook class, which the agent carries inside,
 //! and the harness, which the tests run. At run time the agent needs nothing but itself.
 //!
-//! The hook class's methods that stop at the gate are generated ([`with_gated_twins`]).
+//! Two things are generated: the hook class's methods that stop at the gate ([`with_gated_twins`]), and
+//! Rust constants from those of the Java sources ([`constants`]), which the agent compares with its own.
 
 use std::env;
 use std::ffi::OsStr;
@@ -16,6 +17,7 @@ const STUBS: &str = "agent/src/java/stubs";
 const HARNESS: &str = "java-harness";
 /// What programs may have with them, to command the agent.
 const API: &str = "java-api";
+const TRACE: &str = "java-api/jtrail/Trace.java";
 /// Releases of the harness's source sets: each in a folder `srcN`, compiled for JDK N.
 const RELEASES: [u32; 3] = [11, 17, 21];
 
@@ -42,6 +44,8 @@ fn main() {
     ] {
         println!("cargo::rustc-env={key}={}", hook.join(class).display());
     }
+    write(&out.join("hook_constants.rs"), &constants(&read(HOOK)));
+    write(&out.join("trace_constants.rs"), &constants(&read(TRACE)));
 
     // Beside the programs, so that people and scripts find them: `target/<profile>/harness` and `jtrail-api.jar`.
     let profile = out
@@ -74,6 +78,23 @@ fn read(path: &str) -> String {
 
 fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// The numbers among the `static final` fields of a Java source, as constants of Rust. Java and Rust
+/// spell such numbers alike.
+fn constants(java: &str) -> String {
+    let constant = |line: &str| {
+        let field = line.trim().strip_prefix("private static final ")?;
+        let (declared, value) = field.strip_suffix(';')?.split_once(" = ")?;
+        let (kind, name) = match declared.split_once(' ')? {
+            ("int", name) => ("i32", name),
+            ("long", name) => ("i64", name),
+            _ => return None,
+        };
+        let is_number = value.starts_with(|c: char| c.is_ascii_digit());
+        is_number.then(|| format!("pub(crate) const {name}: {kind} = {value};\n"))
+    };
+    java.lines().filter_map(constant).collect()
 }
 
 /// The hook class's source, with a twin of each method that is marked `@Gated`. The twin of `enter` is

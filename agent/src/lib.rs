@@ -25,6 +25,7 @@ mod error;
 mod hook_class;
 mod hooks;
 mod instrument;
+mod java_constants;
 mod objects;
 mod program;
 mod startup;

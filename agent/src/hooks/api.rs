@@ -10,6 +10,7 @@ use crate::agent::{self, Agent};
 use crate::api_class::ApiFunctions;
 use crate::control;
 use crate::error::Error;
+use crate::java_constants::trace;
 use ::jni::sys::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
 use jtrail_control::{Command, Failure, LONGEST_MARK, Start};
 use jtrail_guard::{guard, log};
@@ -131,23 +132,23 @@ fn carry_out(
     }
     let amount = || u64::try_from(number).ok().filter(|n| *n > 0);
     let command = match what {
-        0 => Command::Start(Start {
+        trace::START => Command::Start(Start {
             file: text.filter(|name| !name.is_empty()),
             format: more.map(|word| OutputFormat::parse(&word)).transpose()?,
             ..Start::default()
         }),
-        1 => Command::Stop,
-        2 => Command::Pause,
-        3 => Command::Resume,
-        4 => {
+        trace::STOP => Command::Stop,
+        trace::PAUSE => Command::Pause,
+        trace::RESUME => Command::Resume,
+        trace::BURST_TIME => {
             let ns = amount().ok_or("a burst takes some time")?;
             Command::Burst(BurstLimit::Time(Duration::from_nanos(ns)))
         }
-        5 => {
+        trace::BURST_EVENTS => {
             let events = amount().ok_or("a burst has some events")?;
             Command::Burst(BurstLimit::Events(events))
         }
-        6 => return mark(agent, env, text.unwrap_or_else(|| "null".into())),
+        trace::MARK => return mark(agent, env, text.unwrap_or_else(|| "null".into())),
         _ => return Err("this agent does not know the call; it may be older than the jar".into()),
     };
     if agent.options.server != Server::Application {

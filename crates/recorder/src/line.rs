@@ -30,15 +30,11 @@ pub(crate) struct ForHooks {
     stamp: AtomicU64,
 }
 
-// `JtrailHook.java` has these places, too; and a spool some of them.
+// A spool has them at these offsets, and `JtrailHook.java` the cursor.
 #[cfg(not(feature = "loom"))]
 const _: () = assert!(
     size_of::<Line>() == 64
         && std::mem::offset_of!(Line, published) == 0
-        && std::mem::offset_of!(Line, for_hooks) == 16
-        && std::mem::offset_of!(ForHooks, thread_id) == 0
-        && std::mem::offset_of!(ForHooks, tick) == 8
-        && std::mem::offset_of!(ForHooks, stamp) == 16
         && std::mem::offset_of!(Line, buffer) == 48
         && std::mem::offset_of!(Line, unwritten) == 56
 );
@@ -48,6 +44,13 @@ const _: () = assert!(
 unsafe impl crate::memory::Zeroed for Line {}
 
 impl Line {
+    /// Offset in bytes of the id of the thread that finds the line, for compiled hooks.
+    pub const THREAD_ID_OFFSET: usize = std::mem::offset_of!(Self, for_hooks.thread_id);
+    /// Offset in bytes of the clock's word that the stamp is good for, for compiled hooks.
+    pub const TICK_OFFSET: usize = std::mem::offset_of!(Self, for_hooks.tick);
+    /// Offset in bytes of the stamp, for compiled hooks.
+    pub const STAMP_OFFSET: usize = std::mem::offset_of!(Self, for_hooks.stamp);
+
     /// A line that is in no table.
     pub(crate) fn own() -> Self {
         Self {

@@ -27,8 +27,8 @@ const ASLEEP: u64 = 1;
 /// After so many ticks without a stamp, the clock falls asleep.
 const IDLE_TICKS: u32 = 20;
 
-/// How many threads can be found at most: one for each value of these bits of the id that Java gives it. `JtrailHook.java` has them, too.
-const PLACES: usize = 1 << 14;
+/// Lines in [`Shared`]: one for each value of the lowest bits of the id that Java gives a thread.
+pub const LINES: usize = 1 << 14;
 
 /// What compiled hooks look at.
 #[repr(C)]
@@ -36,11 +36,13 @@ struct Shared {
     /// Alone in its cache line.
     word: AtomicU64,
     apart: [u64; 7],
-    lines: [Line; PLACES],
+    lines: [Line; LINES],
 }
 
-// `JtrailHook.java` has this place, too; and a spool has room for it.
-const _: () = assert!(offset_of!(Shared, lines) == 64);
+/// Offset in bytes of the first line in [`Shared`].
+pub const LINES_OFFSET: usize = offset_of!(Shared, lines);
+
+// A spool has room for it.
 const _: () = assert!(cfg!(feature = "loom") || size_of::<Shared>() == TABLE_BYTES);
 
 // SAFETY: zeros are a word of 0 and lines that nobody has, and it needs no drop.
@@ -194,7 +196,7 @@ impl Ticks {
     /// The line that hooks of a thread look at to which Java gives this id, for a buffer that gives it back when it is dropped. None where another buffer
     /// has it.
     pub fn place(&self, id: u64) -> Option<&Line> {
-        let line = &self.shared().lines[id as usize % PLACES];
+        let line = &self.shared().lines[id as usize % LINES];
         (id != 0 && line.take()).then_some(line)
     }
 
@@ -240,7 +242,7 @@ mod tests {
         let ticks = Ticks::new(Zeros::new(1).expect("memory"), System::now);
         assert!(ticks.place(5).is_some());
         assert!(ticks.place(5).is_none());
-        assert!(ticks.place(5 + PLACES as u64).is_none());
+        assert!(ticks.place(5 + LINES as u64).is_none());
         assert!(ticks.place(6).is_some());
         assert!(ticks.place(0).is_none());
     }

@@ -25,7 +25,9 @@ public final class JtrailHook {
     /** Where a thread has its id; negative if this JVM has it elsewhere. */
     private static final long ID = placeOfId();
 
-    /* Places in bytes, as in ticks.rs, line.rs and chunk.rs of the recorder. A line's cursor is at its begin. */
+    /* The build compares all these constants with those of the agent (java_constants.rs). */
+
+    /* Offsets and sizes in bytes of the table of lines, of a line and of a chunk. A line's cursor is at offset 0. */
     private static final long FIRST_LINE = 64;
     private static final long LINES = 1 << 14;
     private static final int LINE_BITS = 6;
@@ -34,7 +36,9 @@ public final class JtrailHook {
     private static final long LINE_STAMP = 32;
     private static final long CHUNK = 256 << 10;
 
-    /* Codes, as in crates/records/src/record.rs. */
+    /* The lower part of a record. */
+    private static final int METHOD_SHIFT = 1;
+    private static final int LEAVE = 1;
     private static final int LEAVE_BY_EXCEPTION = 0x1fffe02;
     private static final int CAUGHT = 0x1fffe04;
     private static final int SUPER_CALL = 0x1fffe06;
@@ -75,12 +79,12 @@ public final class JtrailHook {
 
     /** As {@link #enter}. */
     public static void tickEnter(int method) {
-        tick(method << 1);
+        tick(method << METHOD_SHIFT);
     }
 
     /** As {@link #leave}. */
     public static void tickLeave(int method) {
-        tick(method << 1 | 1);
+        tick(method << METHOD_SHIFT | LEAVE);
     }
 
     /** As {@link #leaveByException}. */

@@ -1,0 +1,37 @@
+//! The constants of the Java sources, compared with those of Rust when the agent is compiled.
+//!
+//! The build script turns every number among the `static final` fields into a constant of Rust. One that
+//! is neither used nor compared is reported as dead code, so none is forgotten.
+
+use jtrail_recorder::buffer::record::{self, Code};
+use jtrail_recorder::buffer::{CHUNK_BYTES, Line};
+use jtrail_recorder::ticks::{LINES, LINES_OFFSET};
+
+/// Constants of `java.lang.JtrailHook`.
+mod hook {
+    include!(concat!(env!("OUT_DIR"), "/hook_constants.rs"));
+}
+
+/// Constants of `jtrail.Trace`: what the program asks for.
+pub(crate) mod trace {
+    include!(concat!(env!("OUT_DIR"), "/trace_constants.rs"));
+}
+
+const _: () = assert!(
+    hook::FIRST_LINE == LINES_OFFSET as i64
+        && hook::LINES == LINES as i64
+        && 1 << hook::LINE_BITS == size_of::<Line>()
+        && hook::LINE_ID == Line::THREAD_ID_OFFSET as i64
+        && hook::LINE_TICK == Line::TICK_OFFSET as i64
+        && hook::LINE_STAMP == Line::STAMP_OFFSET as i64
+        && hook::CHUNK == CHUNK_BYTES as i64
+);
+
+const _: () = assert!(
+    1 << hook::METHOD_SHIFT == record::enter(1)
+        && hook::LEAVE as u64 == record::leave(0)
+        && hook::LEAVE_BY_EXCEPTION as u64 == record::coded(Code::LeaveByException)
+        && hook::CAUGHT as u64 == record::coded(Code::Caught)
+        && hook::SUPER_CALL as u64 == record::coded(Code::SuperCall)
+        && hook::SUPER_RETURNED as u64 == record::coded(Code::SuperReturned)
+);
