@@ -4,9 +4,9 @@
 //! elsewhere are cut when they are written, so that every document fits into a frame.
 
 use crate::command::{Destination, SnapshotKind};
-use crate::part::{ErrorCode, Failure, Part, Size, Value, words};
-use crate::xml::{self, Element};
+use crate::part::{ErrorCode, Failure, Part, Size, Value, parse, words};
 use jtrail_options::OutputFormat;
+use jtrail_xml::Element;
 use std::time::Duration;
 
 words! {
@@ -395,11 +395,6 @@ fn unknown(root: &Element) -> Failure {
     Failure::at(ErrorCode::Unrecognized, name, "no such element")
 }
 
-fn tree(bytes: &[u8]) -> Result<Element, Failure> {
-    xml::parse(bytes)
-        .map_err(|w| Failure::at(ErrorCode::Malformed, format!("byte {}", w.at), w.message))
-}
-
 impl Reply {
     /// The document.
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -419,8 +414,8 @@ impl Reply {
         const OLD_END: &[u8] = b"<enabledOutputFormat>";
         let bytes = bytes.trim_ascii();
         let root = match bytes.strip_suffix(OLD_END) {
-            Some(begin) => tree(&[begin, b"</enabledOutputFormat>"].concat()),
-            None => tree(bytes),
+            Some(begin) => parse(&[begin, b"</enabledOutputFormat>"].concat()),
+            None => parse(bytes),
         }?;
         Ok(Self {
             id: root.get("id").map(str::to_owned),
@@ -460,7 +455,7 @@ impl Notice {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let root = tree(bytes)?;
+        let root = parse(bytes)?;
         let part = Part::root(&root);
         Ok(match root.name.as_str() {
             "traceStarted" => Self::TraceStarted(Trace::read(&part)?),

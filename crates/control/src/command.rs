@@ -4,9 +4,9 @@
 //! What a command does not know, be it an attribute, an element or text, is an error: a misspelt wish must not be
 //! taken for none.
 
-use crate::part::{ErrorCode, Failure, Part, Value, words};
-use crate::xml::{self, Element};
+use crate::part::{ErrorCode, Failure, Part, Value, parse, words};
 use jtrail_options::{BurstLimit, Events, Filter, OutputFormat};
+use jtrail_xml::Element;
 use std::time::Duration;
 
 /// Most bytes of an `id`.
@@ -288,10 +288,7 @@ impl Request {
     /// What is wrong with it, to be answered.
     pub fn parse(bytes: &[u8]) -> Result<Self, BadRequest> {
         let bad = |id, failure| BadRequest { id, failure };
-        let root = xml::parse(bytes).map_err(|w| {
-            let place = format!("byte {}", w.at);
-            bad(None, Failure::at(ErrorCode::Malformed, place, w.message))
-        })?;
+        let root = parse(bytes).map_err(|failure| bad(None, failure))?;
         let id = root.get("id").map(str::to_owned);
         if id.as_ref().is_some_and(|id| id.len() > LONGEST_ID) {
             let message = format!("it is longer than {LONGEST_ID} bytes");

@@ -6,7 +6,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | [`frame`] | bytes to frames and back |
-//! | `xml`, `part` | documents to trees of elements and back; what is wrong with them |
+//! | `part` | parts of documents, and what is wrong with them |
 //! | `command` | what a client asks for |
 //! | `answer` | what the agent answers, and what it tells unasked |
 //! | `agent` | what an agent must be able to do |
@@ -56,7 +56,6 @@ mod socket;
 mod testing;
 #[cfg(unix)]
 mod within;
-mod xml;
 
 pub use agent::*;
 pub use answer::*;

@@ -1,7 +1,7 @@
 //! Parts of documents, and what is wrong with them.
 
-use crate::xml::Element;
 use jtrail_options::{duration_text, parse_duration, parse_size, size_text};
+use jtrail_xml::Element;
 use std::fmt;
 use std::time::Duration;
 
@@ -90,6 +90,17 @@ impl Failure {
             message: message.into(),
         }
     }
+}
+
+/// Most levels of elements in a document.
+const DEEPEST: usize = 8;
+
+/// Reads a document.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Element, Failure> {
+    Element::parse(bytes, DEEPEST).map_err(|e| {
+        let place = format!("byte {}", e.offset);
+        Failure::at(ErrorCode::Malformed, place, e.message)
+    })
 }
 
 /// An element whose attributes and children are known, and where it stands.

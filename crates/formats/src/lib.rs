@@ -27,12 +27,6 @@ pub mod trail;
 mod unkept;
 mod xml;
 
-/// The strict XML tokenizer of the text formats, for other documents of ours.
-pub mod markup {
-    pub use crate::tptp::xml::value::write_text;
-    pub use crate::xml::scan::{Attribute, Markup, Scanner, Tag, Wrong, text, white_space};
-}
-
 pub use check::*;
 pub use codec::*;
 pub use detect::*;

@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xml::scan::{Markup, Scanner};
+    use jtrail_xml::{Scanner, Token};
     use proptest::prelude::*;
 
     /// The two ways agree where both go, and the short one goes where `ours`.
@@ -127,8 +127,8 @@ mod tests {
         assert!(taken.is_some() || !ours);
         let Some((call, size)) = taken else { return };
         let mut scanner = Scanner::default();
-        let scanned = scanner.scan(input).expect("markup");
-        let Some((Markup::Start(tag), scanned_size)) = scanned else {
+        let scanned = scanner.scan(input, 0, true).expect("markup");
+        let Some((Token::Start(tag), scanned_size)) = scanned else {
             panic!("{scanned:?}");
         };
         assert_eq!(

@@ -6,14 +6,11 @@ use super::findings::{Findings, Passed};
 use super::ids::Ids;
 use super::open::{Open, Place};
 use super::queue::Queue;
-use crate::xml::cut;
-use crate::xml::document::{Document, Element, State, done};
-use crate::xml::scan::{self, Attribute, Markup, Scanner, Tag, Wrong};
+use crate::xml::{Document, Element, State, cut, done};
 use crate::{Decode, DecodeError, Decoded, Step};
+use jtrail_xml::{Attribute, Error, Scanner, Tag, Text, Token};
 use std::borrow::Cow;
 
-/// Bytes of the largest tag or text.
-const LARGEST_PIECE: usize = 16 << 20;
 /// Elements that may be open inside of each other.
 const DEEPEST: usize = 1 << 16;
 const ROOT: &str = "doc";
@@ -62,7 +59,7 @@ impl Decoder {
             State::Start => Ok(self.document.start(input, last)),
             _ => Ok(match self.short(input) {
                 Some(used) => self.told(used),
-                None => self.piece(input, last),
+                None => self.token(input, last),
             }),
         }
     }
@@ -96,76 +93,49 @@ impl Decoder {
     }
 
     /// Takes a tag or a text.
-    fn piece<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
-        let (space, rest) = self.document.piece(input);
-        let Some(first) = rest.first() else {
-            return match last {
-                true => self.end_of_input(input, space),
-                false => self.document.more(rest, space),
-            };
-        };
-        let taken = if *first == b'<' {
-            self.tag(rest, last, space)
-        } else {
-            self.text(rest, space)
+    fn token<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        let (space, rest, offset) = self.document.skip_space(input);
+        let taken = match self.scanner.scan(rest, offset, last) {
+            Ok(None) if last => return self.end_of_input(input, space),
+            Ok(None) => return self.document.more(space),
+            Ok(Some((Token::Text(text), size))) => {
+                // Only the end of the input ends a text without a tag.
+                if size == rest.len() && !matches!(self.document.state, State::After) {
+                    return self.end_of_input(input, space);
+                }
+                self.text(text, offset).map(|()| size)
+            }
+            Ok(Some((token, size))) => match self.take(token, offset) {
+                Ok(()) => Ok(size),
+                Err(message) => Err(Error::new(offset, message)),
+            },
+            Err(error) => Err(error),
         };
         match taken {
-            Err(Wrong { at, message }) => self.refuse(space + at, message),
-            Ok(Some(size)) if size > LARGEST_PIECE => self.too_large(space),
-            Ok(Some(size)) => self.told(space + size),
-            Ok(None) if rest.len() > LARGEST_PIECE => self.too_large(space),
-            Ok(None) if last && *first != b'<' && matches!(self.document.state, State::After) => {
-                self.refuse(space, "text outside of the root".into())
-            }
-            Ok(None) if last => self.end_of_input(input, space),
-            Ok(None) => self.document.more(rest, space),
+            Ok(size) => self.told(space + size),
+            Err(error) => self.refuse(error),
         }
     }
 
-    /// Takes a piece of markup, `at` bytes behind the last place. Answers with its size, if it is whole.
-    fn tag(&mut self, rest: &[u8], last: bool, at: usize) -> Result<Option<usize>, Wrong> {
-        if !self.document.may_be_whole(rest, last) {
-            return Ok(None);
+    fn text(&mut self, text: Text<'_>, offset: u64) -> Result<(), Error> {
+        if !matches!(self.document.state, State::Inside) {
+            return Err(Error::new(offset, "text outside of the root"));
         }
-        let Some((markup, size)) = self.scanner.scan(rest)? else {
-            return Ok(None);
-        };
-        if size > LARGEST_PIECE {
-            return Ok(Some(size));
-        }
-        let offset = self.document.offset + at as u64;
-        let taken = self.take(markup, offset);
-        taken.map_err(|message| Wrong { at: 0, message })?;
-        Ok(Some(size))
-    }
-
-    /// Takes text up to a tag. Answers with its size, if it is whole.
-    fn text(&mut self, rest: &[u8], at: usize) -> Result<Option<usize>, Wrong> {
-        let unsearched = self.document.unsearched(rest);
-        let Some(length) = unsearched.iter().position(|&b| b == b'<') else {
-            return Ok(None);
-        };
-        let size = rest.len() - unsearched.len() + length;
-        if size > LARGEST_PIECE {
-            return Ok(Some(size));
-        }
-        let text = scan::text(&rest[..size])?;
-        let offset = self.document.offset + at as u64;
-        let taken = match (&self.document.state, self.open.last_mut()) {
-            (State::Inside, Some(Open::Footprints(lines))) => lines.add(&text),
-            (State::Inside, Some(Open::Unknown(_))) => Ok(()),
-            (State::Inside, _) => {
+        let text = text.read()?;
+        match self.open.last_mut() {
+            Some(Open::Footprints(lines)) => lines
+                .add(&text)
+                .map_err(|message| Error::new(offset, message)),
+            Some(Open::Unknown(_)) => Ok(()),
+            _ => {
                 self.findings.passed(Passed::Text, offset);
                 Ok(())
             }
-            _ => Err("text outside of the root".into()),
-        };
-        taken.map_err(|message| Wrong { at: 0, message })?;
-        Ok(Some(size))
+        }
     }
 
-    fn take(&mut self, markup: Markup<'_>, offset: u64) -> Result<(), Cow<'static, str>> {
-        match self.document.take(markup, &self.scanner)? {
+    fn take(&mut self, token: Token<'_>, offset: u64) -> Result<(), Cow<'static, str>> {
+        match self.document.take(token, &self.scanner)? {
             Some(Element::Start(tag)) => return self.start(tag, offset),
             Some(Element::End(name)) => return self.end(name, offset),
             Some(Element::Root(tag)) => {
@@ -251,13 +221,8 @@ impl Decoder {
         self.document.broken_off(input, offset, "document")
     }
 
-    fn too_large<'a>(&mut self, at: usize) -> Decoded<'a> {
-        let message = format!("one tag or text is larger than {LARGEST_PIECE} bytes");
-        self.refuse(at, message.into())
-    }
-
-    fn refuse<'a>(&mut self, at: usize, message: Cow<'static, str>) -> Decoded<'a> {
+    fn refuse<'a>(&mut self, error: Error) -> Decoded<'a> {
         self.queue.clear();
-        self.document.refuse(at, message)
+        self.document.refuse(error)
     }
 }

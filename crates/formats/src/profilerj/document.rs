@@ -1,9 +1,10 @@
 //! Sums to the document.
 
 use super::encode::Encoder;
-use super::text::{attribute, attribute_of, boolean, digits, number};
+use super::text::{attribute, attribute_of, boolean, number};
 use super::threads::{Calls, Hits};
 use super::tree::{Place, Tree, Visit};
+use crate::xml::write_unsigned;
 use jtrail_model::MethodId;
 
 /// What stands before everything else.
@@ -263,7 +264,7 @@ fn footprints(sums: &Encoder, id: MethodId, out: &mut Vec<u8>) {
     out.extend_from_slice(b"><footprints>");
     for line in first..behind {
         match counts.get(&line) {
-            Some(count) => digits(*count, out),
+            Some(count) => write_unsigned(*count, out),
             None => out.extend_from_slice(b"-1"),
         }
         out.push(b' ');

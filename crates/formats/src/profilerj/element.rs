@@ -1,9 +1,8 @@
 //! What elements say.
 
 use super::findings::Findings;
-use super::text;
-use crate::xml::cut;
-use crate::xml::scan::{Attribute, Scanner, Tag};
+use crate::xml::{cut, read_unsigned};
+use jtrail_xml::{Attribute, Scanner, Tag};
 use std::borrow::Cow;
 
 /// Why the document is refused.
@@ -71,7 +70,7 @@ impl<'a, const N: usize> Attributes<'a, N> {
         let Some(value) = self.text(at) else {
             return Ok(None);
         };
-        match text::parse(value) {
+        match read_unsigned(value) {
             Some(number) => Ok(Some(number)),
             None => {
                 let (element, name) = (self.element, self.known[at]);

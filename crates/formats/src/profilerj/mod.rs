@@ -167,7 +167,7 @@ mod text;
 mod threads;
 mod tree;
 
-use crate::xml::scan::{Markup, Scanner};
+use jtrail_xml::{Scanner, Token};
 
 pub use decode::Decoder;
 pub use encode::Encoder;
@@ -188,8 +188,8 @@ pub(crate) fn is_snapshot(head: &[u8]) -> bool {
             let ends = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'>' | b'/');
             return name.first().is_some_and(ends);
         }
-        match scanner.scan(rest) {
-            Ok(Some((Markup::Declaration { .. } | Markup::Passed, size))) => {
+        match scanner.scan(rest, 0, true) {
+            Ok(Some((Token::Declaration { .. } | Token::Skipped, size))) => {
                 rest = rest[size..].trim_ascii_start();
             }
             _ => return false,

@@ -6,12 +6,12 @@ use super::findings::{Findings, Passed};
 use super::ids::{Ids, Section};
 use super::names::frame_from_sampler;
 use super::queue::Queue;
-use crate::xml::cut;
-use crate::xml::scan::{Scanner, Tag};
+use crate::xml::{cut, read_unsigned};
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, AggregatedLeave, ClassId, Duration, Event, Frame, LineCount,
     LineCounts, MethodDef, MethodId, ObjectCounts, SampleSum, ThreadId, Timestamp,
 };
+use jtrail_xml::{Scanner, Tag};
 
 /// The largest line that a class file can name.
 const LAST_LINE: u64 = u16::MAX as u64;
@@ -77,7 +77,7 @@ impl Footprints {
         for word in text.split_ascii_whitespace() {
             let count = match word {
                 "-1" => None,
-                _ => match super::text::parse(word) {
+                _ => match read_unsigned(word) {
                     Some(count) => Some(count),
                     None => return Err("a footprint is no number".into()),
                 },

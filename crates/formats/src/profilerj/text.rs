@@ -1,15 +1,13 @@
 //! Characters and numbers of the document.
 
+use crate::xml::write_unsigned;
+use jtrail_xml::{escape, is_allowed};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether XML 1.0 forbids the character.
-fn forbidden(c: char) -> bool {
-    (c < ' ' && !matches!(c, '\t' | '\n' | '\r')) || matches!(c, '\u{fffe}' | '\u{ffff}')
-}
-
 /// The text with U+FFFD for what XML 1.0 forbids.
 pub(super) fn legal(text: &str) -> Cow<'_, str> {
+    let forbidden = |c: char| !is_allowed(c);
     if text.contains(forbidden) {
         text.replace(forbidden, "\u{fffd}").into()
     } else {
@@ -29,25 +27,20 @@ pub(super) fn attribute_of(name: &str, parts: &[&str], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Appends text, with its apostrophes escaped as well.
 fn escaped(text: &str, out: &mut Vec<u8>) {
-    let mut rest = text.as_bytes();
-    while let Some((at, reference)) = rest
-        .iter()
-        .enumerate()
-        .find_map(|(at, &b)| Some((at, reference(b)?)))
-    {
-        let (plain, special) = rest.split_at(at);
-        out.extend_from_slice(plain);
-        out.extend_from_slice(reference);
-        rest = special.get(1..).unwrap_or_default();
+    for (i, part) in text.split('\'').enumerate() {
+        if i > 0 {
+            out.extend_from_slice(b"&apos;");
+        }
+        escape(part, out);
     }
-    out.extend_from_slice(rest);
 }
 
 /// Appends ` name="number"`.
 pub(super) fn number(name: &str, number: u64, out: &mut Vec<u8>) {
     open(name, out);
-    digits(number, out);
+    write_unsigned(number, out);
     out.push(b'"');
 }
 
@@ -56,48 +49,10 @@ pub(super) fn boolean(name: &str, value: bool, out: &mut Vec<u8>) {
     attribute(name, if value { "true" } else { "false" }, out);
 }
 
-/// Appends the number in decimal.
-pub(super) fn digits(mut number: u64, out: &mut Vec<u8>) {
-    let mut buffer = [0; 20];
-    let mut at = buffer.len();
-    loop {
-        at -= 1;
-        buffer[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&buffer[at..]);
-}
-
 fn open(name: &str, out: &mut Vec<u8>) {
     out.push(b' ');
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"=\"");
-}
-
-fn reference(byte: u8) -> Option<&'static [u8]> {
-    Some(match byte {
-        b'&' => b"&amp;",
-        b'<' => b"&lt;",
-        b'>' => b"&gt;",
-        b'"' => b"&quot;",
-        b'\'' => b"&apos;",
-        b'\t' => b"&#9;",
-        b'\n' => b"&#10;",
-        b'\r' => b"&#13;",
-        _ => return None,
-    })
-}
-
-/// A number as the document has it: digits only. `None` for anything else, and above 64 bits.
-pub(super) fn parse(text: &str) -> Option<u64> {
-    let add = |number: u64, b: u8| {
-        let digit = b.is_ascii_digit().then(|| u64::from(b - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    };
-    (!text.is_empty()).then(|| text.bytes().try_fold(0, add))?
 }
 
 /// What stands for a method or class that was never announced.
@@ -111,6 +66,7 @@ pub(super) fn unknown(kind: &str, id: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xml::read_unsigned;
 
     #[test]
     fn text_is_escaped() {
@@ -128,10 +84,10 @@ mod tests {
     fn numbers_at_their_limits() {
         for n in [0, 9, 10, 99, 100, u64::MAX - 1, u64::MAX] {
             let mut out = Vec::new();
-            digits(n, &mut out);
+            write_unsigned(n, &mut out);
             let text = String::from_utf8(out).unwrap();
             assert_eq!(text, n.to_string());
-            assert_eq!(parse(&text), Some(n));
+            assert_eq!(read_unsigned(&text), Some(n));
         }
         for wrong in [
             "",
@@ -143,7 +99,7 @@ mod tests {
             "18446744073709551616",
             "1.0",
         ] {
-            assert_eq!(parse(wrong), None, "{wrong}");
+            assert_eq!(read_unsigned(wrong), None, "{wrong}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It reads `methodEntry` and `methodExit` as our encoder writes them, byte by byte: the attributes
 //! in order, one blank between them, plain numbers. What looks otherwise takes the long way through
-//! the tokenizer and the table; tests hold the two ways against each other.
+//! the scanner and the table; tests hold the two ways against each other.
 
 use crate::xml;
 use jtrail_model::{

@@ -5,12 +5,12 @@ use super::tally::Tally;
 use super::value::Value;
 use super::{FORMAT, call, element, names};
 use crate::tptp::{LARGEST_EVENT, custom};
-use crate::xml::document::{Document, Element, State, done};
-use crate::xml::scan::{Attribute, Markup, Scanner, Tag, Wrong};
+use crate::xml::{Document, Element, State, done};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::{
     Event, Frame, MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited,
 };
+use jtrail_xml::{Attribute, Error, Scanner, Tag, Token};
 use std::borrow::Cow;
 
 /// Elements that may be open inside of each other, the root not counted.
@@ -35,7 +35,7 @@ impl Default for Decoder {
     fn default() -> Self {
         Self {
             document: Document::new(FORMAT, ROOT),
-            scanner: Scanner::default(),
+            scanner: Scanner::new("one element", LARGEST_EVENT),
             open: Vec::new(),
             outer: Outer::default(),
             tally: Tally::default(),
@@ -78,37 +78,36 @@ impl Decoder {
         match self.document.state {
             State::Inside if self.open.is_empty() => match call::take(input) {
                 Some((event, used)) => Ok(done(used, Step::Event(event))),
-                None => Ok(self.markup(input, last)),
+                None => Ok(self.token(input, last)),
             },
             State::Ending(_) => self.document.ending(self.tally.pop()),
             State::Start => Ok(self.document.start(input, last)),
-            _ => Ok(self.markup(input, last)),
+            _ => Ok(self.token(input, last)),
         }
     }
 
-    fn markup<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
-        let (space, rest) = self.document.piece(input);
+    fn token<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        let (space, rest, offset) = self.document.skip_space(input);
         let scanned = match rest {
-            [b'<', ..] if !self.document.may_be_whole(rest, last) => Ok(None),
-            _ => self.scanner.scan(rest),
+            [b'<', ..] | [] => self.scanner.scan(rest, offset, last),
+            // It is refused before its end comes.
+            _ => Err(Error::new(offset, "text where an element is expected")),
         };
-        match scanned {
-            Err(Wrong { at, message }) => self.document.refuse(space + at, message),
-            Ok(Some((_, size))) if size > LARGEST_EVENT => self.too_large(space),
-            Ok(Some((markup, size))) => match self.take(markup, space) {
-                Ok(step) => done(space + size, step),
-                Err(message) => self.document.refuse(space, message),
+        let error = match scanned {
+            Ok(None) if last => return self.end_of_input(input, space),
+            Ok(None) => return self.document.more(space),
+            Ok(Some((token, size))) => match self.take(token, offset) {
+                Ok(step) => return done(space + size, step),
+                Err(message) => Error::new(offset, message),
             },
-            Ok(None) if rest.len() > LARGEST_EVENT => self.too_large(space),
-            Ok(None) if last => self.end_of_input(input, space),
-            Ok(None) => self.document.more(rest, space),
-        }
+            Err(error) => error,
+        };
+        self.document.refuse(error)
     }
 
-    /// Takes a piece of markup that starts `at` bytes behind the last place.
-    fn take<'a>(&mut self, markup: Markup<'a>, at: usize) -> Result<Step<'a>, Cow<'static, str>> {
-        let offset = self.document.offset + at as u64;
-        match self.document.take(markup, &self.scanner)? {
+    /// Takes a token at `offset`.
+    fn take<'a>(&mut self, token: Token<'a>, offset: u64) -> Result<Step<'a>, Cow<'static, str>> {
+        match self.document.take(token, &self.scanner)? {
             Some(Element::Start(tag)) => self.start(tag, offset),
             Some(Element::End(name)) => self.end(name),
             Some(Element::Root(tag)) => {
@@ -205,11 +204,6 @@ impl Decoder {
             Outer::Done | Outer::Passed => offset,
         };
         self.document.broken_off(input, offset, "trace")
-    }
-
-    fn too_large<'a>(&mut self, at: usize) -> Decoded<'a> {
-        let message = format!("one element is larger than {LARGEST_EVENT} bytes");
-        self.document.refuse(at, message.into())
     }
 }
 

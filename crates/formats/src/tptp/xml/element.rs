@@ -2,7 +2,6 @@
 
 use super::value::Value;
 use crate::Unkept;
-use crate::xml::scan::Attribute;
 use jtrail_model::{
     AgentCreate, AgentDestroy, AggregatedEnter, AggregatedLeave, ClassDef, Custom, Event, Filter,
     GcFinish, GcRoot, GcStart, HeapDump, MethodDef, MethodEnter, MethodLeave,
@@ -10,6 +9,7 @@ use jtrail_model::{
     ObjectFree, ObjectReference, ProcessCreate, RuntimeInitDone, RuntimeShutdown, ThreadEnd,
     ThreadStart, TraceEnd, TraceOption, TraceStart,
 };
+use jtrail_xml::Attribute;
 
 /// What can be said of an element's attributes besides their values.
 pub(super) trait Remarks {

@@ -1,10 +1,11 @@
 //! Events to XML elements.
 
-use super::value::{Value, write_text};
+use super::value::Value;
 use super::{element, names};
 use crate::tptp::{LARGEST_EVENT, custom, losses};
 use crate::{Encode, Loss};
 use jtrail_model::{Event, Frame, MethodDef};
+use jtrail_xml::escape;
 
 /// Writes the XML document, an event a line.
 #[derive(Debug, Default)]
@@ -89,7 +90,7 @@ fn stack<'e, 'a>(event: &'e Event<'a>) -> &'e [Frame<'a>] {
 
 fn write_frame(frame: &Frame<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"<annotation key=\"stackFrame\" value=\"");
-    write_text(&names::frame_to_xml(&frame.method), out);
+    escape(&names::frame_to_xml(&frame.method), out);
     out.extend_from_slice(b"\" line=\"");
     frame.line.write(out);
     out.extend_from_slice(b"\"/>");

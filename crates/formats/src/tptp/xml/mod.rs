@@ -5,7 +5,6 @@
 //! | `element` | the table of elements: which attributes, in which order |
 //! | `value` | the types of attributes |
 //! | `names` | what is spelled otherwise: constructors and class initialisers |
-//! | `scan` | a strict tokenizer, which finds tags and attributes |
 //! | `call` | a short way for method entries and exits |
 //! | `tally` | findings that are counted |
 //! | `encode`, `decode` | the document around the elements |
@@ -16,7 +15,7 @@ mod element;
 mod encode;
 mod names;
 mod tally;
-pub(crate) mod value;
+mod value;
 
 pub use decode::Decoder;
 pub(crate) use element::PASSED_OVER;

@@ -1,8 +1,10 @@
 //! Values of attributes, written and read.
 
+use crate::xml::{pair, read_unsigned, write_unsigned};
 use jtrail_model::{
     ClassId, Duration, HeapDumpId, MethodId, ObjectId, ObjectKind, Text, ThreadId, Timestamp,
 };
+use jtrail_xml::escape;
 use std::borrow::Cow;
 
 /// A type that attributes have.
@@ -17,48 +19,6 @@ pub(super) trait Value<'a>: Sized {
 }
 
 const NANOSECONDS: u64 = 1_000_000_000;
-
-/// The numbers from 00 to 99, two digits each.
-const PAIRS: [u8; 200] = {
-    let mut pairs = [0; 200];
-    let mut i = 0;
-    while i < 100 {
-        pairs[2 * i] = b'0' + (i / 10) as u8;
-        pairs[2 * i + 1] = b'0' + (i % 10) as u8;
-        i += 1;
-    }
-    pairs
-};
-
-fn pair(n: u64) -> [u8; 2] {
-    let at = 2 * (n % 100) as usize;
-    [PAIRS[at], PAIRS[at + 1]]
-}
-
-/// Appends `n` in decimal.
-pub(super) fn write_unsigned(mut n: u64, out: &mut Vec<u8>) {
-    if n < 10 {
-        return out.push(b'0' + n as u8);
-    }
-    if n < 100 {
-        return out.extend_from_slice(&pair(n));
-    }
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    while n >= 100 {
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&pair(n));
-        n /= 100;
-    }
-    if n >= 10 {
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&pair(n));
-    } else {
-        at -= 1;
-        digits[at] = b'0' + n as u8;
-    }
-    out.extend_from_slice(&digits[at..]);
-}
 
 fn write_signed(n: i64, out: &mut Vec<u8>) {
     if n < 0 {
@@ -81,12 +41,6 @@ pub(super) fn write_seconds(ns: i64, out: &mut Vec<u8>) {
     let [d6, d7] = pair(fraction / 10);
     let d8 = b'0' + (fraction % 10) as u8;
     out.extend_from_slice(&[b'.', d0, d1, d2, d3, d4, d5, d6, d7, d8]);
-}
-
-fn read_unsigned(text: &str) -> Option<u64> {
-    // The standard parser also takes a plus sign.
-    text.starts_with(|c: char| c.is_ascii_digit())
-        .then(|| text.parse().ok())?
 }
 
 fn read_signed(text: &str) -> Option<i64> {
@@ -113,63 +67,9 @@ fn read_seconds(text: &str) -> Option<i64> {
     i64::try_from(if negative { -ns } else { ns }).ok()
 }
 
-/// How a byte of text is written.
-const PLAIN: u8 = 0;
-const SPECIAL: u8 = 1;
-
-/// Bytes that can't be copied as they are, or that begin a character which may be such.
-const CLASS: [u8; 256] = {
-    let mut class = [PLAIN; 256];
-    let mut control = 0;
-    while control < 0x20 {
-        class[control] = SPECIAL;
-        control += 1;
-    }
-    class[b'&' as usize] = SPECIAL;
-    class[b'<' as usize] = SPECIAL;
-    class[b'>' as usize] = SPECIAL;
-    class[b'"' as usize] = SPECIAL;
-    class[0xef] = SPECIAL;
-    class
-};
-
-/// Appends text for an attribute in double quotes. A character that XML forbids becomes U+FFFD.
-pub fn write_text(text: &str, out: &mut Vec<u8>) {
-    let bytes = text.as_bytes();
-    let mut copied = 0;
-    let mut at = 0;
-    while let Some(step) = bytes[at..]
-        .iter()
-        .position(|&b| CLASS[usize::from(b)] == SPECIAL)
-    {
-        at += step;
-        let (replacement, length) = match bytes[at..] {
-            [b'&', ..] => ("&amp;", 1),
-            [b'<', ..] => ("&lt;", 1),
-            [b'>', ..] => ("&gt;", 1),
-            [b'"', ..] => ("&quot;", 1),
-            [b'\t', ..] => ("&#9;", 1),
-            [b'\n', ..] => ("&#10;", 1),
-            [b'\r', ..] => ("&#13;", 1),
-            // U+FFFE and U+FFFF; what else starts with EF is a character like any other.
-            [0xef, 0xbf, 0xbe | 0xbf, ..] => ("\u{fffd}", 3),
-            [0xef, ..] => {
-                at += 3;
-                continue;
-            }
-            _ => ("\u{fffd}", 1),
-        };
-        out.extend_from_slice(&bytes[copied..at]);
-        out.extend_from_slice(replacement.as_bytes());
-        at += length;
-        copied = at;
-    }
-    out.extend_from_slice(&bytes[copied..]);
-}
-
 impl<'a> Value<'a> for Text<'a> {
     fn write(&self, out: &mut Vec<u8>) {
-        write_text(self, out);
+        escape(self, out);
     }
 
     fn is_unset(&self) -> bool {
@@ -334,15 +234,6 @@ mod tests {
         assert_eq!(read::<u32>("4294967296"), None);
         assert_eq!(read::<i64>("-2"), Some(-2));
         assert_eq!(read::<i32>("--2"), None);
-    }
-
-    #[test]
-    fn text_is_escaped() {
-        let text =
-            "a&<>\"'\t\n\r\0\u{1}\u{b}\u{1f}\u{7f}\u{fffe}\u{ffff}\u{fffd}\u{feff}é\u{10ffff}";
-        let expected = "a&amp;&lt;&gt;&quot;'&#9;&#10;&#13;\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{7f}\
-            \u{fffd}\u{fffd}\u{fffd}\u{feff}é\u{10ffff}";
-        assert_eq!(written(Text::from(text)), expected);
     }
 
     proptest! {

@@ -1,81 +1,121 @@
-//! A strict tokenizer for the few things that a trace document holds.
+//! A strict, incremental scanner for the few things that a document of ours holds.
 //!
-//! It finds one piece of markup at the begin of the input: a tag with its attributes, a comment, a
-//! processing instruction. Everything else is refused: document types, CDATA sections, entities other
-//! than the five of XML, characters that XML forbids. Nothing is expanded but references inside the
-//! attribute that they stand in, so memory stays below the size of the tag.
+//! It finds one token at the start of its input. Refused are document types, CDATA sections,
+//! entities other than the five of XML, and characters that XML forbids. So a value or a text is
+//! never longer than the bytes it is read from.
 //!
-//! A general parser costs more than all the rest of decoding, and the ones at hand let through what
-//! must be refused: attributes without white space between them, `<` and control characters inside of
-//! values, unknown entities. The tests hold this one against such a parser.
+//! Why no parser of another crate is used: `docs/design/dependencies.md`.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Attributes that one tag may have.
-const MOST_ATTRIBUTES: usize = 64;
-/// Bytes that a reference may have, from `&` to `;`.
+/// Most attributes of a tag.
+pub const MOST_ATTRIBUTES: usize = 64;
+/// Most bytes of a token, unless a scanner is made for another number ([`Scanner::new`]).
+pub const LONGEST_TOKEN: usize = 16 << 20;
+/// Most bytes of a reference, from `&` to `;`.
 const LONGEST_REFERENCE: usize = 32;
 
-/// A piece of markup.
+/// What the scanner found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Markup<'a> {
+pub enum Token<'a> {
     /// `<name …>` or `<name …/>`
     Start(Tag<'a>),
     /// `</name>`
     End {
-        /// Its name.
+        /// The element's name.
         name: &'a str,
     },
-    /// `<?xml …?>`; what stands in it is like attributes.
+    /// Text up to a tag, or to the end of the last input.
+    Text(Text<'a>),
+    /// `<?xml …?>`; what it says has the form of attributes.
     Declaration {
-        /// All of it but its end.
+        /// All of it but `?>`.
         text: &'a str,
     },
     /// A comment or a processing instruction.
-    Passed,
+    Skipped,
 }
 
 /// A start tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tag<'a> {
-    /// All of it.
+    /// The tag from `<` to `>`.
     pub text: &'a str,
-    /// Its name.
+    /// The element's name.
     pub name: &'a str,
-    /// It is the whole element.
+    /// True if the tag is the whole element: `<name/>`.
     pub empty: bool,
 }
 
-/// An attribute, its value without references.
+/// An attribute.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Attribute<'a> {
-    /// Its name.
+    /// The attribute's name.
     pub name: &'a str,
-    /// Its value.
+    /// The value, with its references expanded.
     pub value: Cow<'a, str>,
 }
 
-/// Why the input is refused, and how many bytes into it.
-#[derive(PartialEq, Eq, Debug)]
-pub struct Wrong {
-    /// Bytes before the fault.
-    pub at: usize,
-    /// A sentence.
+/// Text outside of tags, as it was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Text<'a> {
+    bytes: &'a [u8],
+    offset: u64,
+}
+
+impl Text<'_> {
+    /// The position of the first byte that is not white space.
+    pub fn first(&self) -> Option<u64> {
+        let blank = white_space(self.bytes);
+        (blank < self.bytes.len()).then(|| self.offset + blank as u64)
+    }
+
+    /// Returns the text with its references expanded, and its white space as blanks.
+    ///
+    /// # Errors
+    /// The first thing in it that is not allowed.
+    pub fn read(&self) -> Result<String, Error> {
+        text(self.bytes).map_err(|e| e.after(self.offset))
+    }
+}
+
+/// Why a document is refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("at byte {offset}: {message}")]
+pub struct Error {
+    /// Number of bytes before the fault.
+    pub offset: u64,
+    /// What is wrong.
     pub message: Cow<'static, str>,
 }
 
-/// What a scan answers: `Ok(None)` when the input ends too early to say.
-type Scanned<T> = Result<Option<T>, Wrong>;
+impl Error {
+    /// An error at a position.
+    pub fn new(offset: u64, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            offset,
+            message: message.into(),
+        }
+    }
 
-fn wrong<T>(at: usize, message: impl Into<Cow<'static, str>>) -> Result<T, Wrong> {
-    Err(Wrong {
-        at,
-        message: message.into(),
-    })
+    /// The error with a position that does not count the `offset` bytes before the input.
+    fn after(self, offset: u64) -> Self {
+        Self {
+            offset: offset + self.offset,
+            ..self
+        }
+    }
 }
 
-/// Goes on with a value that is there, or answers that the input ends too early.
+/// `Ok(None)` where the input ends too early to say.
+type Scanned<T> = Result<Option<T>, Error>;
+
+fn wrong<T>(at: usize, message: impl Into<Cow<'static, str>>) -> Result<T, Error> {
+    Err(Error::new(at as u64, message))
+}
+
+/// The value, or `Ok(None)` out of the function if the input ends before it.
 macro_rules! part {
     ($value:expr) => {
         match $value {
@@ -85,23 +125,34 @@ macro_rules! part {
     };
 }
 
-/// The tokenizer. It keeps where the attributes of the last tag are.
-#[derive(Debug, Default)]
+/// The scanner. It keeps where the attributes of the last tag are.
+#[derive(Debug)]
 pub struct Scanner {
     attributes: Vec<Span>,
+    /// What a token is called in the error for one that is too long.
+    token: &'static str,
+    longest: usize,
+    /// Position of the token that was not whole, and how many of its bytes were searched.
+    searched: (u64, usize),
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::new("one tag or text", LONGEST_TOKEN)
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Span {
     name: Range<usize>,
     value: Range<usize>,
-    /// The value is to be taken as it is.
+    /// True if nothing in the value is to be expanded.
     plain: bool,
 }
 
 const NAME: u8 = 1;
 const NAME_START: u8 = 2;
-/// Bytes that end or change a plain attribute value.
+/// Bytes that end a plain attribute value, or make it one that is not plain.
 const STOP: u8 = 4;
 
 const CLASS: [u8; 256] = {
@@ -125,30 +176,68 @@ fn is(byte: u8, class: u8) -> bool {
     CLASS[usize::from(byte)] & class != 0
 }
 
-/// Number of white space bytes at the begin of `input`.
+/// Returns the number of white space bytes at the start of `input`.
 pub fn white_space(input: &[u8]) -> usize {
     let other = |b: &u8| !matches!(b, b' ' | b'\t' | b'\n' | b'\r');
     input.iter().position(other).unwrap_or(input.len())
 }
 
 impl Scanner {
-    /// Finds the markup at the begin of `input`, and the number of its bytes; none if the input ends within it.
-    ///
-    /// # Errors
-    /// What is not allowed, and its place.
-    pub fn scan<'a>(&mut self, input: &'a [u8]) -> Scanned<(Markup<'a>, usize)> {
-        self.attributes.clear();
-        match *input {
-            [] | [b'<'] => Ok(None),
-            [b'<', b'!', ..] => comment(input),
-            [b'<', b'?', ..] => self.instruction(input),
-            [b'<', b'/', ..] => end_tag(input),
-            [b'<', ..] => self.start_tag(input),
-            _ => wrong(0, "text where an element is expected"),
+    /// A scanner of tokens of at most `longest` bytes. The error for a longer one calls it `token`.
+    pub fn new(token: &'static str, longest: usize) -> Self {
+        Self {
+            attributes: Vec::new(),
+            token,
+            longest,
+            searched: (0, 0),
         }
     }
 
-    /// The attributes of the tag that was found last, whose text is handed in again.
+    /// Finds the token at the start of `input`, and the number of its bytes.
+    ///
+    /// `offset` is the position of `input` in the document. Returns `None` if the token is not whole.
+    /// Unless the input is the `last`, the caller passes the token again when more input has come;
+    /// bytes without the token's end are not searched again.
+    ///
+    /// # Errors
+    /// What is not allowed, and its position.
+    pub fn scan<'a>(
+        &mut self,
+        input: &'a [u8],
+        offset: u64,
+        last: bool,
+    ) -> Scanned<(Token<'a>, usize)> {
+        self.attributes.clear();
+        let searched = match self.searched {
+            (at, searched) if at == offset => searched.min(input.len()),
+            _ => 0,
+        };
+        let scanned = match input {
+            [] => Ok(None),
+            [b'<', ..] if last || input[searched..].contains(&b'>') => self.markup(input),
+            [b'<', ..] => Ok(None),
+            _ => {
+                let found = input[searched..].iter().position(|&b| b == b'<');
+                let rest = found.or(last.then_some(input.len() - searched));
+                Ok(rest.map(|length| {
+                    let bytes = &input[..searched + length];
+                    (Token::Text(Text { bytes, offset }), bytes.len())
+                }))
+            }
+        };
+        let scanned = scanned.map_err(|e| e.after(offset))?;
+        if scanned.map_or(input.len(), |(_, length)| length) > self.longest {
+            let message = format!("{} is larger than {} bytes", self.token, self.longest);
+            return Err(Error::new(offset, message));
+        }
+        if scanned.is_none() {
+            self.searched = (offset, input.len());
+        }
+        Ok(scanned)
+    }
+
+    /// The attributes of the tag that was found last, whose text is passed again.
+    #[inline]
     pub fn attributes<'a>(&self, text: &'a str) -> impl Iterator<Item = Attribute<'a>> {
         let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
         self.attributes.iter().map(move |span| {
@@ -165,7 +254,17 @@ impl Scanner {
         })
     }
 
-    fn start_tag<'a>(&mut self, input: &'a [u8]) -> Scanned<(Markup<'a>, usize)> {
+    fn markup<'a>(&mut self, input: &'a [u8]) -> Scanned<(Token<'a>, usize)> {
+        match input.get(1) {
+            None => Ok(None),
+            Some(b'!') => comment(input),
+            Some(b'?') => self.instruction(input),
+            Some(b'/') => end_tag(input),
+            Some(_) => self.start_tag(input),
+        }
+    }
+
+    fn start_tag<'a>(&mut self, input: &'a [u8]) -> Scanned<(Token<'a>, usize)> {
         let name_end = part!(name(input, 1)?);
         let at = part!(self.attribute_list(input, name_end)?);
         let (empty, end) = match input[at..] {
@@ -176,12 +275,12 @@ impl Scanner {
         };
         let text = characters(&input[..end])?;
         let name = &text[1..name_end];
-        Ok(Some((Markup::Start(Tag { text, name, empty }), end)))
+        Ok(Some((Token::Start(Tag { text, name, empty }), end)))
     }
 
-    /// Reads attributes up to a byte that can't begin one, and answers with its place.
+    /// Reads attributes up to a byte that can't start one. Returns its position.
     fn attribute_list(&mut self, input: &[u8], mut at: usize) -> Scanned<usize> {
-        // Those of the names so far.
+        // Marks of the names so far.
         let mut marks = 0;
         loop {
             let space = white_space(&input[at..]);
@@ -232,14 +331,14 @@ impl Scanner {
         }
     }
 
-    fn instruction<'a>(&mut self, input: &'a [u8]) -> Scanned<(Markup<'a>, usize)> {
+    fn instruction<'a>(&mut self, input: &'a [u8]) -> Scanned<(Token<'a>, usize)> {
         let name_end = part!(name(input, 2)?);
         if input[2..name_end].eq_ignore_ascii_case(b"xml") {
             let at = part!(self.attribute_list(input, name_end)?);
             return match input[at..] {
                 [b'?', b'>', ..] => {
                     let text = characters(&input[..at])?;
-                    Ok(Some((Markup::Declaration { text }, at + 2)))
+                    Ok(Some((Token::Declaration { text }, at + 2)))
                 }
                 [b'?'] => Ok(None),
                 _ => wrong(at, "the declaration ends with ?>"),
@@ -248,11 +347,11 @@ impl Scanner {
         let length = part!(find(&input[name_end..], b"?>"));
         let end = name_end + length + 2;
         characters(&input[..end])?;
-        Ok(Some((Markup::Passed, end)))
+        Ok(Some((Token::Skipped, end)))
     }
 }
 
-fn comment(input: &[u8]) -> Scanned<(Markup<'_>, usize)> {
+fn comment(input: &[u8]) -> Scanned<(Token<'_>, usize)> {
     const OPEN: &[u8] = b"<!--";
     let head = &input[..input.len().min(OPEN.len())];
     if !OPEN.starts_with(head) {
@@ -271,26 +370,26 @@ fn comment(input: &[u8]) -> Scanned<(Markup<'_>, usize)> {
         return wrong(dashes, "-- inside a comment");
     }
     characters(&input[..dashes])?;
-    Ok(Some((Markup::Passed, dashes + 3)))
+    Ok(Some((Token::Skipped, dashes + 3)))
 }
 
-fn end_tag(input: &[u8]) -> Scanned<(Markup<'_>, usize)> {
+fn end_tag(input: &[u8]) -> Scanned<(Token<'_>, usize)> {
     let name_end = part!(name(input, 2)?);
     let at = name_end + white_space(&input[name_end..]);
     if *part!(input.get(at)) != b'>' {
         return wrong(at, "an end tag ends with >");
     }
     let name = &characters(&input[..at])?[2..name_end];
-    Ok(Some((Markup::End { name }, at + 1)))
+    Ok(Some((Token::End { name }, at + 1)))
 }
 
-/// One bit of 64, which most names of a tag have for themselves: where it is new, the name is.
+/// One bit of 64 for a name. A name whose bit is new is new itself.
 fn mark(name: &[u8]) -> u64 {
     let byte = |at: Option<&u8>| at.map_or(0, |&b| usize::from(b));
     1 << ((name.len() + 2 * byte(name.first()) + byte(name.last())) % 64)
 }
 
-/// Where the name that starts at `at` ends.
+/// Returns the end of the name at `at`.
 fn name(input: &[u8], at: usize) -> Scanned<usize> {
     if !is(*part!(input.get(at)), NAME_START) {
         return wrong(at, "a name is expected");
@@ -301,7 +400,7 @@ fn name(input: &[u8], at: usize) -> Scanned<usize> {
         .map(|length| at + length))
 }
 
-/// Where the value that starts at `at` ends, and whether it is plain.
+/// Returns the end of the value at `at`, and true if it is plain.
 fn value(input: &[u8], mut at: usize, quote: u8) -> Scanned<(usize, bool)> {
     let mut plain = true;
     loop {
@@ -323,7 +422,7 @@ fn value(input: &[u8], mut at: usize, quote: u8) -> Scanned<(usize, bool)> {
     }
 }
 
-/// The character that the reference at `at` stands for, and where it ends.
+/// Returns the character of the reference at `at`, and the end of the reference.
 fn reference(input: &[u8], at: usize) -> Scanned<(char, usize)> {
     let rest = &input[at + 1..];
     let Some(length) = rest.iter().take(LONGEST_REFERENCE).position(|&b| b == b';') else {
@@ -338,7 +437,7 @@ fn reference(input: &[u8], at: usize) -> Scanned<(char, usize)> {
         let digits = digits
             .starts_with(|c: char| c.is_digit(radix))
             .then_some(digits)?;
-        char::from_u32(u32::from_str_radix(digits, radix).ok()?).filter(|&c| allowed(c))
+        char::from_u32(u32::from_str_radix(digits, radix).ok()?).filter(|&c| is_allowed(c))
     };
     let character = match name {
         b"amp" => Some('&'),
@@ -359,8 +458,8 @@ fn reference(input: &[u8], at: usize) -> Scanned<(char, usize)> {
     }
 }
 
-/// Whether XML 1.0 allows the character.
-fn allowed(c: char) -> bool {
+/// True for a character that XML 1.0 allows.
+pub fn is_allowed(c: char) -> bool {
     match c {
         '\t' | '\n' | '\r' => true,
         '\u{fffe}' | '\u{ffff}' => false,
@@ -368,8 +467,8 @@ fn allowed(c: char) -> bool {
     }
 }
 
-/// The text of `bytes`, when all of it is characters that are allowed.
-fn characters(bytes: &[u8]) -> Result<&str, Wrong> {
+/// Checks that `bytes` are characters that are allowed.
+fn characters(bytes: &[u8]) -> Result<&str, Error> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(e) => return wrong(e.valid_up_to(), "not UTF-8"),
@@ -377,7 +476,7 @@ fn characters(bytes: &[u8]) -> Result<&str, Wrong> {
     // Without an early exit, this takes many bytes at a time.
     let suspect = |b: u8| (b == 0xef) | ((b < b' ') & (b != b'\t') & (b != b'\n') & (b != b'\r'));
     if bytes.iter().fold(false, |any, &b| any | suspect(b))
-        && let Some((at, c)) = text.char_indices().find(|&(_, c)| !allowed(c))
+        && let Some((at, c)) = text.char_indices().find(|&(_, c)| !is_allowed(c))
     {
         return wrong(
             at,
@@ -387,11 +486,7 @@ fn characters(bytes: &[u8]) -> Result<&str, Wrong> {
     Ok(text)
 }
 
-/// The text of `input`, which has no `<`, with its references expanded and its white space as blanks.
-///
-/// # Errors
-/// What is not allowed, and its place.
-pub fn text(input: &[u8]) -> Result<String, Wrong> {
+fn text(input: &[u8]) -> Result<String, Error> {
     let text = characters(input)?;
     let mut at = 0;
     while let Some(length) = input[at..].iter().position(|&b| b == b'&') {
@@ -406,7 +501,7 @@ pub fn text(input: &[u8]) -> Result<String, Wrong> {
     }
 }
 
-/// The value with its references expanded, and its white space turned into blanks as XML asks for.
+/// Returns the value with its references expanded, and its white space as blanks, as XML asks for.
 fn normalized(value: &str) -> String {
     let bytes = value.as_bytes();
     let mut out = String::with_capacity(value.len());
@@ -448,22 +543,23 @@ fn find(bytes: &[u8], what: &[u8; 2]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn scan(text: &str) -> Result<Option<usize>, String> {
-        let scanned = Scanner::default().scan(text.as_bytes());
+        let scanned = Scanner::default().scan(text.as_bytes(), 0, true);
         scanned
             .map(|s| s.map(|(_, end)| end))
-            .map_err(|w| format!("{}: {}", w.at, w.message))
+            .map_err(|e| format!("{}: {}", e.offset, e.message))
     }
 
     #[test]
     fn tags_are_split() {
         let input = "<a.b-c x=\"1 &gt; &#65;&#x42;'\n\" \n _y = '\"\t\r\n.'/>rest".as_bytes();
         let mut scanner = Scanner::default();
-        let (markup, end) = scanner.scan(input).unwrap().unwrap();
+        let (token, end) = scanner.scan(input, 0, false).unwrap().unwrap();
         let text = std::str::from_utf8(&input[..end]).unwrap();
         let (name, empty) = ("a.b-c", true);
-        assert_eq!(markup, Markup::Start(Tag { text, name, empty }));
+        assert_eq!(token, Token::Start(Tag { text, name, empty }));
         assert_eq!(&input[end..], b"rest");
         let attributes: Vec<_> = scanner
             .attributes(text)
@@ -473,8 +569,38 @@ mod tests {
             attributes,
             [("x", "1 > AB' ".into()), ("_y", "\"  .".into())]
         );
-        let end_tag = Scanner::default().scan(b"</x >").unwrap().unwrap();
-        assert_eq!(end_tag, (Markup::End { name: "x" }, 5));
+        let end_tag = scanner.scan(b"</x >", 0, true).unwrap().unwrap();
+        assert_eq!(end_tag, (Token::End { name: "x" }, 5));
+    }
+
+    #[test]
+    fn text_ends_at_a_tag_or_with_the_input() {
+        let mut scanner = Scanner::default();
+        assert_eq!(scanner.scan(b" a", 7, false), Ok(None));
+        let (token, size) = scanner.scan(b" a\r\n&lt;b<c/>", 7, false).unwrap().unwrap();
+        let Token::Text(text) = token else {
+            panic!("{token:?}");
+        };
+        assert_eq!((text.first(), size), (Some(8), 9));
+        assert_eq!(text.read().as_deref(), Ok(" a <b"));
+        let (token, size) = scanner.scan(b" \n", 7, true).unwrap().unwrap();
+        let Token::Text(text) = token else {
+            panic!("{token:?}");
+        };
+        assert_eq!((text.first(), size), (None, 2));
+        for (wrong, at) in [
+            (&b"a&b;"[..], 8),
+            (b"a&b", 8),
+            (b"a]]>", 8),
+            (b"a\xff", 8),
+            (b"a\x01", 8),
+        ] {
+            let (token, _) = scanner.scan(wrong, 7, true).unwrap().unwrap();
+            let Token::Text(text) = token else {
+                panic!("{token:?}");
+            };
+            assert_eq!(text.read().map_err(|e| e.offset), Err(at));
+        }
     }
 
     #[test]
@@ -489,8 +615,10 @@ mod tests {
             "<?pi ? > ?>",
         ] {
             for end in 0..whole.len() {
-                let part = Scanner::default().scan(&whole.as_bytes()[..end]);
-                assert_eq!(part, Ok(None), "{whole} up to {end}");
+                for last in [false, true] {
+                    let part = Scanner::default().scan(&whole.as_bytes()[..end], 0, last);
+                    assert_eq!(part, Ok(None), "{whole} up to {end}");
+                }
             }
             assert_eq!(scan(whole), Ok(Some(whole.len())), "{whole}");
         }
@@ -499,8 +627,6 @@ mod tests {
     #[test]
     fn what_is_malformed_is_refused_at_its_place() {
         for (text, at) in [
-            ("x", 0),
-            ("&amp;", 0),
             ("< a/>", 1),
             ("<1a/>", 1),
             ("<a/ >", 2),
@@ -532,7 +658,85 @@ mod tests {
             let found = scan(text).expect_err(text);
             assert!(found.starts_with(&format!("{at}: ")), "{text}: {found}");
         }
-        assert!(Scanner::default().scan(b"<a b=\"\xff\"/>").is_err());
-        assert!(Scanner::default().scan(b"</a\xff>").is_err());
+        for wrong in [&b"<a b=\"\xff\"/>"[..], b"</a\xff>"] {
+            assert!(Scanner::default().scan(wrong, 0, true).is_err());
+        }
+    }
+
+    #[test]
+    fn tokens_have_limits() {
+        let attributes = |n| -> String { (0..n).map(|i| format!(" a{i}=''")).collect() };
+        let most = format!("<a{}/>", attributes(MOST_ATTRIBUTES));
+        assert_eq!(scan(&most), Ok(Some(most.len())));
+        let found = scan(&format!("<a{}/>", attributes(MOST_ATTRIBUTES + 1)));
+        let message = found.expect_err("one too many");
+        assert!(message.ends_with(": an element has more than 64 attributes"));
+
+        let refused = Error::new(9, "it is larger than 8 bytes");
+        for (longest, longer) in [
+            ("<abcde/>", "<abcdef/>"),
+            ("<a b=''>", "<a b='c'>"),
+            ("<!-- -->", "<!-- c -->"),
+            ("<abcdefg", "<abcdefgh"),
+            ("abcdefgh", "abcdefghi"),
+        ] {
+            for last in [false, true] {
+                let mut scanner = Scanner::new("it", 8);
+                assert!(scanner.scan(longest.as_bytes(), 9, last).is_ok());
+                let found = scanner.scan(longer.as_bytes(), 9, last);
+                assert_eq!(found, Err(refused.clone()), "{longer}");
+            }
+        }
+    }
+
+    /// Scans a document that comes in pieces. Returns the tokens up to an error.
+    fn tokens(document: &[u8], piece: usize) -> (Vec<String>, Option<Error>) {
+        let mut scanner = Scanner::default();
+        let (mut tokens, mut at, mut end) = (Vec::new(), 0, 0);
+        loop {
+            let last = end == document.len();
+            match scanner.scan(&document[at..end], at as u64, last) {
+                Ok(Some((token, length))) => {
+                    let attributes: Vec<_> = match token {
+                        Token::Start(tag) => scanner.attributes(tag.text).collect(),
+                        Token::Declaration { text } => scanner.attributes(text).collect(),
+                        _ => Vec::new(),
+                    };
+                    tokens.push(format!("{at} {token:?} {attributes:?}"));
+                    if let Token::Text(text) = token
+                        && let Err(error) = text.read()
+                    {
+                        return (tokens, Some(error));
+                    }
+                    at += length;
+                }
+                Ok(None) if last => return (tokens, None),
+                Ok(None) => end = document.len().min(end + piece),
+                Err(error) => return (tokens, Some(error)),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_no_difference(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    "[<>/a?!&;='\"\\- \\[\\]]{1,8}",
+                    "<a( b='[x>&;]{0,3}'| c=\"é?\"){0,2}/?>",
+                    "</a ?>|<!--[ ->a]{0,4}-->|<\\?[a-z]{1,3}( x='1')? ?\\?>|&(lt|amp|#65|#x1);|t",
+                ],
+                0..12,
+            ),
+            noise: Option<(prop::sample::Index, u8)>,
+            piece in 1_usize..20,
+        ) {
+            let mut document = parts.concat().into_bytes();
+            if let Some((at, byte)) = noise && !document.is_empty() {
+                let at = at.index(document.len());
+                document[at] = byte;
+            }
+            prop_assert_eq!(tokens(&document, piece), tokens(&document, document.len().max(1)));
+        }
     }
 }

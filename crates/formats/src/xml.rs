@@ -1,10 +1,11 @@
-//! The frame of a document: a byte order mark, the declaration, one root, and the end.
+//! What the formats in XML have in common: a byte order mark, the declaration, one root, the end.
 
-use super::cut;
-use super::scan::{Attribute, Markup, Scanner, Tag, white_space};
 use crate::{DecodeError, Decoded, Remark, Severity, Step};
+use jtrail_xml::{Attribute, Error, Scanner, Tag, Token, white_space};
 use std::borrow::Cow;
 
+/// Most characters of a name in a message.
+const LONGEST_NAME: usize = 80;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How far a document was read.
@@ -16,8 +17,6 @@ pub(crate) struct Document {
     /// Where the input of the next step starts, from the begin of the document.
     pub(crate) offset: u64,
     pub(crate) state: State,
-    /// Bytes of the input that hold no end of a piece, as the last step found.
-    searched: usize,
 }
 
 #[derive(Debug)]
@@ -53,19 +52,14 @@ impl Document {
             root,
             offset: 0,
             state: State::Start,
-            searched: 0,
         }
     }
 
     /// Takes note of the bytes that a step used.
     #[inline]
     pub(crate) fn passed(&mut self, step: &Result<Decoded<'_>, DecodeError>) {
-        if let Ok(Decoded {
-            used: used @ 1.., ..
-        }) = step
-        {
+        if let Ok(Decoded { used, .. }) = step {
             self.offset += *used as u64;
-            self.searched = 0;
         }
     }
 
@@ -81,55 +75,46 @@ impl Document {
         done(used, Step::Nothing)
     }
 
-    /// Parts white space from what is behind it.
-    pub(crate) fn piece<'a>(&mut self, input: &'a [u8]) -> (usize, &'a [u8]) {
+    /// Skips white space. Returns its length, the input after it, and the position of that.
+    #[inline]
+    pub(crate) fn skip_space<'a>(&mut self, input: &'a [u8]) -> (usize, &'a [u8], u64) {
         let space = white_space(input);
         if space > 0 && matches!(self.state, State::Declaration) {
             self.state = State::Prolog;
         }
-        (space, &input[space..])
+        (space, &input[space..], self.offset + space as u64)
     }
 
-    /// The part of a piece that no step before has looked at.
-    pub(crate) fn unsearched<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
-        &rest[self.searched.min(rest.len())..]
+    /// Returns the step of a token that is not whole, and comes after `space` bytes of white space.
+    pub(crate) fn more<'a>(&self, space: usize) -> Decoded<'a> {
+        let step = if space > 0 {
+            Step::Nothing
+        } else {
+            Step::NeedMore
+        };
+        done(space, step)
     }
 
-    /// Whether a tag may be whole. One that comes in many parts is not looked at before.
-    #[inline]
-    pub(crate) fn may_be_whole(&self, rest: &[u8], last: bool) -> bool {
-        last || self.unsearched(rest).contains(&b'>')
-    }
-
-    /// More is needed than the piece behind the white space.
-    pub(crate) fn more<'a>(&mut self, rest: &[u8], space: usize) -> Decoded<'a> {
-        if space > 0 {
-            return done(space, Step::Nothing);
-        }
-        self.searched = rest.len();
-        done(0, Step::NeedMore)
-    }
-
-    /// Takes markup. None when it says nothing.
+    /// Takes a token other than text. Returns `None` if it says nothing.
     #[inline]
     pub(crate) fn take<'m>(
         &mut self,
-        markup: Markup<'m>,
+        token: Token<'m>,
         scanner: &Scanner,
     ) -> Result<Option<Element<'m>>, Cow<'static, str>> {
         let declaration = matches!(self.state, State::Declaration);
         if declaration {
             self.state = State::Prolog;
         }
-        match (markup, &self.state) {
-            (Markup::Start(tag), State::Inside) => Ok(Some(Element::Start(tag))),
-            (Markup::End { name }, State::Inside) => Ok(Some(Element::End(name))),
-            (Markup::Declaration { text }, _) if declaration => {
+        match (token, &self.state) {
+            (Token::Start(tag), State::Inside) => Ok(Some(Element::Start(tag))),
+            (Token::End { name }, State::Inside) => Ok(Some(Element::End(name))),
+            (Token::Declaration { text }, _) if declaration => {
                 self::declaration(scanner, text).map(|()| None)
             }
-            (Markup::Declaration { .. }, _) => Err("a declaration that is not at the begin".into()),
-            (Markup::Passed, _) => Ok(None),
-            (Markup::Start(tag), State::Prolog) => {
+            (Token::Declaration { .. }, _) => Err("a declaration that is not at the begin".into()),
+            (Token::Skipped, _) => Ok(None),
+            (Token::Start(tag), State::Prolog) => {
                 if tag.name != self.root {
                     return Err(format!("the root is not {}", self.root).into());
                 }
@@ -177,12 +162,12 @@ impl Document {
         done(input.len(), Step::Remark(remark))
     }
 
-    /// Gives up at `at` bytes into the input.
-    pub(crate) fn refuse<'a>(&mut self, at: usize, message: Cow<'static, str>) -> Decoded<'a> {
+    /// Gives up: the next step is the error.
+    pub(crate) fn refuse<'a>(&mut self, error: Error) -> Decoded<'a> {
         self.state = State::Ending(Err(DecodeError {
             format: self.format,
-            offset: self.offset + at as u64,
-            message: message.into_owned(),
+            offset: error.offset,
+            message: error.message.into_owned(),
         }));
         done(0, Step::Nothing)
     }
@@ -219,4 +204,79 @@ fn declaration(scanner: &Scanner, text: &str) -> Result<(), Cow<'static, str>> {
 #[inline]
 pub(crate) fn done(used: usize, step: Step<'_>) -> Decoded<'_> {
     Decoded { used, step }
+}
+
+/// Returns the start of a name, short enough for a message.
+pub(crate) fn cut(name: &str) -> &str {
+    name.char_indices()
+        .nth(LONGEST_NAME)
+        .map_or(name, |(end, _)| &name[..end])
+}
+
+/// Returns the number at the start of `input`, and the input after it.
+///
+/// It has up to nineteen digits: more may not fit into 64 bits.
+#[inline]
+pub(crate) fn number(input: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0_u64;
+    let mut length = 0;
+    while let Some(digit) = input.get(length).map(|b| b.wrapping_sub(b'0'))
+        && digit <= 9
+    {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    (1..=19)
+        .contains(&length)
+        .then(|| (number, &input[length..]))
+}
+
+/// The numbers from 00 to 99, two digits each.
+const PAIRS: [u8; 200] = {
+    let mut pairs = [0; 200];
+    let mut i = 0;
+    while i < 100 {
+        pairs[2 * i] = b'0' + (i / 10) as u8;
+        pairs[2 * i + 1] = b'0' + (i % 10) as u8;
+        i += 1;
+    }
+    pairs
+};
+
+/// The last two digits of a number.
+pub(crate) fn pair(n: u64) -> [u8; 2] {
+    let at = 2 * (n % 100) as usize;
+    [PAIRS[at], PAIRS[at + 1]]
+}
+
+/// Appends `n` in decimal.
+pub(crate) fn write_unsigned(mut n: u64, out: &mut Vec<u8>) {
+    if n < 10 {
+        return out.push(b'0' + n as u8);
+    }
+    if n < 100 {
+        return out.extend_from_slice(&pair(n));
+    }
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    while n >= 100 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&pair(n));
+        n /= 100;
+    }
+    if n >= 10 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&pair(n));
+    } else {
+        at -= 1;
+        digits[at] = b'0' + n as u8;
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Returns the number that `text` is: digits only, and at most 64 bits.
+pub(crate) fn read_unsigned(text: &str) -> Option<u64> {
+    // The standard parser also takes a plus sign.
+    text.starts_with(|c: char| c.is_ascii_digit())
+        .then(|| text.parse().ok())?
 }
