@@ -36,7 +36,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
 ) -> jint {
     let mut env: *mut c_void = ptr::null_mut();
     let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
-    // SAFETY: the caller's promise; `env` takes the answer.
+    // SAFETY: the JVM's own pointer; `env` takes the answer.
     unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, version) };
     if env.is_null() {
         return -1;

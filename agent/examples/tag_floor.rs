@@ -36,10 +36,10 @@ static SWEEPER: OnceLock<Thread> = OnceLock::new();
 unsafe fn name(env: *mut JNIEnv, object: jobject) {
     let number = || NEXT.fetch_add(1, Ordering::Relaxed);
     if TAGS.load(Ordering::Relaxed) {
-        // SAFETY: the environment lives as long as the JVM; the caller's promise.
+        // SAFETY: the environment lives as long as the JVM; `object` is an argument of the callback that runs.
         unsafe { jvmti::set_tag(JVMTI.load(Ordering::Relaxed), object, number()) };
     } else if IS_WEAK.load(Ordering::Relaxed) {
-        // SAFETY: the caller's promise; the function is there since version 1.2.
+        // SAFETY: `env` and `object` are arguments of the callback that runs; the function is there since version 1.2.
         let weak = unsafe { ((**env).v1_2.NewWeakGlobalRef)(env, object) };
         references().push((weak.expose_provenance(), number()));
     }
@@ -125,7 +125,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
     }
     let mut env: *mut c_void = ptr::null_mut();
     let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
-    // SAFETY: the caller's promise; `env` takes the answer.
+    // SAFETY: the JVM's own pointer, and its options, a C string; `env` takes the answer.
     let options = unsafe {
         ((**vm).v1_2.GetEnv)(vm, &mut env, version);
         CStr::from_ptr(options).to_string_lossy()
@@ -176,13 +176,13 @@ pub unsafe extern "system" fn Agent_OnLoad(
     };
     const ENABLE: jint = 1;
     for event in events {
-        // SAFETY: likewise; null means all threads.
+        // SAFETY: a live environment; a null thread means all threads.
         results.push(unsafe {
             jvmti::set_event_notification_mode(env, ENABLE, event as jint, ptr::null_mut())
         });
     }
     if has("sampled") {
-        // SAFETY: likewise.
+        // SAFETY: a live environment.
         results.push(unsafe { jvmti::set_heap_sampling_interval(env, 0) });
     }
     match results.iter().all(|result| *result == jvmti::Error::NONE) {

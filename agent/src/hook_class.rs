@@ -9,13 +9,10 @@
 //! to them: for methods that are bound anew the JVM compiles new entries, and later ones (20 and up) never let the old go.
 
 use crate::error::Error;
-use jni::objects::{JClass, JClassLoader, JObject, JValue};
-use jni::strings::JNIString;
-use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong};
-use jni::{NativeMethod, jni_sig, jni_str};
-use jtrail_jvm::jni::{Lasting, with};
+use jni::jni_str;
+use jtrail_jvm::jni::{Env, GlobalRef, Native, kind};
 use rustc_hash::FxHasher;
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::hash::Hasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -30,9 +27,6 @@ const BINDER_NAME: &str = "jtrail/Binder";
 /// How many there are at most.
 pub(crate) const HOOKS: u32 = 8;
 
-/// The native method of the binder: `(env, binder, hook class)`.
-pub(crate) type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
-
 /// A hook class.
 pub(crate) struct Hook {
     /// Below [`HOOKS`].
@@ -40,37 +34,7 @@ pub(crate) struct Hook {
     pub(crate) name: String,
     /// No agent was in this JVM before.
     pub(crate) is_first: bool,
-    pub(crate) class: Lasting,
-}
-
-/// The hook's functions.
-pub(crate) struct HookFunctions {
-    pub(crate) enter: *mut c_void,
-    pub(crate) leave: *mut c_void,
-    pub(crate) leave_by_exception: *mut c_void,
-    pub(crate) caught: *mut c_void,
-    pub(crate) super_call: *mut c_void,
-    pub(crate) super_returned: *mut c_void,
-    /// Has two arguments: the lower part of a record, and the id of a thread.
-    pub(crate) stamp: *mut c_void,
-    /// Has three arguments: the lower part of a record, a method, and the id of a thread.
-    pub(crate) stamp_with_method: *mut c_void,
-    pub(crate) allocated: *mut c_void,
-    /// Has two arguments: length and site.
-    pub(crate) array_allocated: *mut c_void,
-    /// Has three arguments: the array, its length and the site.
-    pub(crate) array_handed_over: *mut c_void,
-    /// Has two arguments: an object and the site.
-    pub(crate) multi_allocated: *mut c_void,
-    /// Likewise.
-    pub(crate) call_allocated: *mut c_void,
-    /// Has one argument, the object.
-    pub(crate) constructed: *mut c_void,
-    pub(crate) trigger_enter: *mut c_void,
-    pub(crate) trigger_leave: *mut c_void,
-    pub(crate) trigger_leave_by_exception: *mut c_void,
-    pub(crate) park: *mut c_void,
-    pub(crate) unpark: *mut c_void,
+    pub(crate) class: GlobalRef<kind::Class>,
 }
 
 /// The number of the hook class whose agent is here.
@@ -86,37 +50,28 @@ pub(crate) fn is_present(number: u32) -> bool {
 impl Hook {
     /// The hook class of the next agent, which is defined into the boot loader where it is not there from an earlier time. Its methods are
     /// not bound, or do nothing.
-    pub(crate) fn next(env: *mut JNIEnv) -> Result<Self, Error> {
+    pub(crate) fn next(env: &Env<'_>) -> Result<Self, Error> {
         let first = Self::define(env, 0)?;
-        // SAFETY: the running thread's environment, which `define` has looked at.
-        let count = unsafe {
-            let place = first.field(env, c"agents", c"I")?;
-            let functions = &(**env).v1_1;
-            let class = first.class.get();
-            let count = (functions.GetStaticIntField)(env, class, place) as u32;
-            (functions.SetStaticIntField)(env, class, place, count.wrapping_add(1) as jint);
-            count
-        };
+        let class = first.class.get();
+        let count = env.static_int(class, c"agents");
+        let count = count.ok_or_else(|| first.lacks(c"agents"))? as u32;
+        env.set_static_int(class, c"agents", count.wrapping_add(1) as i32);
         match count % HOOKS {
             0 => Ok(Self {
                 is_first: count == 0,
                 ..first
             }),
-            number => {
-                // SAFETY: the running thread's environment; nobody else knows the reference.
-                unsafe { first.class.forget(env) };
-                Self::define(env, number)
-            }
+            number => Self::define(env, number),
         }
     }
 
-    fn define(env: *mut JNIEnv, number: u32) -> Result<Self, Error> {
+    fn define(env: &Env<'_>, number: u32) -> Result<Self, Error> {
         let name = match number {
             0 => HOOK_NAME.to_owned(),
             number => format!("{HOOK_NAME}{number}"),
         };
         let mut bytes = HOOK_CLASS.to_vec();
-        if threads_have_carriers(env)? {
+        if env.has_carriers()? {
             // It has the same descriptor. Older JVMs have no such method.
             bytes = renamed(&bytes, "currentThread", "currentCarrierThread");
         }
@@ -129,39 +84,13 @@ impl Hook {
         })
     }
 
-    /// Has `bind` called to bind the methods. The JVM prints a warning when native code binds methods of java.base on its own account, and none when
-    /// a class of the same loader asks for it.
-    pub(crate) fn bind(&self, env: *mut JNIEnv, bind: Bind) -> Result<(), Error> {
+    /// Makes `bind`, the native method of the binder, bind the methods. The JVM prints a warning when native code binds methods of java.base on its
+    /// own account, and none when a class of the same loader asks for it.
+    pub(crate) fn bind(&self, env: &Env<'_>, bind: Native) -> Result<(), Error> {
         let (_, binder) = own(env, BINDER_NAME, BINDER_NAME, BINDER_CLASS)?;
-        let result = with(env, |env| {
-            // SAFETY: that is the method's signature.
-            let method = unsafe {
-                NativeMethod::from_raw_parts(
-                    jni_str!("bindNatives"),
-                    jni_str!("(Ljava/lang/Class;)V"),
-                    bind as *mut c_void,
-                )
-            };
-            // SAFETY: live global references to classes.
-            let (binder, hook) = unsafe {
-                (
-                    JClass::from_raw(env, binder.get()),
-                    JClass::from_raw(env, self.class.get()),
-                )
-            };
-            // SAFETY: as above.
-            unsafe { env.register_native_methods(&binder, &[method]) }?;
-            env.call_static_method(
-                &binder,
-                jni_str!("bind"),
-                jni_sig!("(Ljava/lang/Class;)V"),
-                &[JValue::Object(&hook)],
-            )?
-            .v()
-        });
-        // SAFETY: the running thread's environment; nobody else knows the reference.
-        unsafe { binder.forget(env) };
-        Ok(result?)
+        env.register_natives(binder.get(), &[bind])?;
+        let hook = self.class.get();
+        Ok(env.call_with_class(binder.get(), jni_str!("bind"), hook)?)
     }
 
     /// From now on, its methods do something.
@@ -175,12 +104,12 @@ impl Hook {
     }
 
     /// Says where lines are counted; 0 for nowhere.
-    pub(crate) fn set_lines(&self, env: *mut JNIEnv, address: usize) -> Result<(), Error> {
+    pub(crate) fn set_lines(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
         self.set_address(env, c"lines", address)
     }
 
     /// Says where the gate is; 0 for one that is shut for ever.
-    pub(crate) fn set_gate(&self, env: *mut JNIEnv, address: usize) -> Result<(), Error> {
+    pub(crate) fn set_gate(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
         self.set_address(env, c"gate", address)
     }
 
@@ -188,13 +117,9 @@ impl Hook {
     ///
     /// # Errors
     /// Where hooks could not find their threads' buffers, as a sentence.
-    pub(crate) fn set_ticks(&self, env: *mut JNIEnv, address: usize) -> Result<(), Error> {
-        // SAFETY: the running thread's environment; the class has such a field.
-        let place = unsafe {
-            let field = self.field(env, c"ID", c"J")?;
-            ((**env).v1_1.GetStaticLongField)(env, self.class.get(), field)
-        };
-        match place {
+    pub(crate) fn set_ticks(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
+        let offset = env.static_long(self.class.get(), c"ID");
+        match offset.ok_or_else(|| self.lacks(c"ID"))? {
             ..0 if address != 0 => Err(
                 "this JVM does not say where threads have their ids; clock=exact does without"
                     .into(),
@@ -203,44 +128,16 @@ impl Hook {
         }
     }
 
-    fn set_address(&self, env: *mut JNIEnv, name: &CStr, address: usize) -> Result<(), Error> {
-        // SAFETY: the class was found with the running thread's environment, and has such a field.
-        unsafe {
-            let place = self.field(env, name, c"J")?;
-            ((**env).v1_1.SetStaticLongField)(env, self.class.get(), place, address as jlong);
+    fn set_address(&self, env: &Env<'_>, name: &CStr, address: usize) -> Result<(), Error> {
+        match env.set_static_long(self.class.get(), name, address as i64) {
+            true => Ok(()),
+            false => Err(self.lacks(name)),
         }
-        Ok(())
     }
 
-    /// # Safety
-    /// `env` is the running thread's.
-    unsafe fn field(&self, env: *mut JNIEnv, name: &CStr, kind: &CStr) -> Result<jfieldID, Error> {
-        // SAFETY: the caller's promise, and a live reference.
-        let field = unsafe { static_field(env, &self.class, name, kind) };
-        field.ok_or_else(|| {
-            let name = name.to_string_lossy();
-            Error::Request(format!("{} has no field {name}", self.name))
-        })
-    }
-}
-
-/// # Safety
-/// `env` is the running thread's, and the reference was not given up.
-unsafe fn static_field(
-    env: *mut JNIEnv,
-    class: &Lasting,
-    name: &CStr,
-    kind: &CStr,
-) -> Option<jfieldID> {
-    // SAFETY: the caller's promise; the functions are there since the first version.
-    unsafe {
-        let functions = &(**env).v1_1;
-        let field = (functions.GetStaticFieldID)(env, class.get(), name.as_ptr(), kind.as_ptr());
-        if field.is_null() {
-            (functions.ExceptionClear)(env);
-            return None;
-        }
-        Some(field)
+    fn lacks(&self, field: &CStr) -> Error {
+        let field = field.to_string_lossy();
+        Error::Request(format!("{} has no field {field}", self.name))
     }
 }
 
@@ -255,41 +152,27 @@ fn build() -> u64 {
 /// A class of this build, and its name: the one that is wanted, unless another build has a class of that name. In its bytes, its name is
 /// `written`.
 fn own(
-    env: *mut JNIEnv,
+    env: &Env<'_>,
     wanted: &str,
     written: &str,
     bytes: &[u8],
-) -> Result<(String, Lasting), Error> {
+) -> Result<(String, GlobalRef<kind::Class>), Error> {
     for name in [wanted.to_owned(), format!("{wanted}_{:016x}", build())] {
-        let class = define_once(env, &name, &renamed(bytes, written, &name))?;
-        // SAFETY: the running thread's environment, which has found the class or defined it.
-        unsafe {
-            if is_ours(env, &class) {
-                return Ok((name, class));
-            }
-            class.forget(env);
+        let class = env.find_or_define(&name, &renamed(bytes, written, &name))?;
+        if is_ours(env, &class) {
+            return Ok((name, class));
         }
     }
     let problem = format!("{wanted} is a class of another program");
     Err(Error::Request(problem))
 }
 
-/// Whether a class is of this build. A new one is from now on.
-///
-/// # Safety
-/// `env` is the running thread's, and the reference was not given up.
-unsafe fn is_ours(env: *mut JNIEnv, class: &Lasting) -> bool {
-    // SAFETY: the caller's promise; the field has that type. Builds before there was such a field have other classes.
-    unsafe {
-        let functions = &(**env).v1_1;
-        let Some(field) = static_field(env, class, c"build", c"J") else {
-            return false;
-        };
-        match (functions.GetStaticLongField)(env, class.get(), field) as u64 {
-            0 => (functions.SetStaticLongField)(env, class.get(), field, build() as jlong),
-            found => return found == build(),
-        }
-        true
+/// Returns true if a class is of this build. A new one is from now on. Builds before there was such a field have other classes.
+fn is_ours(env: &Env<'_>, class: &GlobalRef<kind::Class>) -> bool {
+    match env.static_long(class.get(), c"build") {
+        None => false,
+        Some(0) => env.set_static_long(class.get(), c"build", build() as i64),
+        Some(found) => found as u64 == build(),
     }
 }
 
@@ -304,123 +187,6 @@ fn renamed(class: &[u8], from: &str, to: &str) -> Vec<u8> {
         Some(at) => [&class[..at], &utf8(to), &class[at + old.len()..]].concat(),
         None => class.to_vec(),
     }
-}
-
-/// Whether this JVM tells a thread from the carrier that runs it.
-fn threads_have_carriers(env: *mut JNIEnv) -> Result<bool, jtrail_jvm::Error> {
-    with(env, |env| {
-        let thread = env.find_class(jni_str!("java/lang/Thread"))?;
-        let name = jni_str!("currentCarrierThread");
-        let found = env.get_static_method_id(&thread, name, jni_sig!("()Ljava/lang/Thread;"));
-        if found.is_err() {
-            env.exception_clear();
-        }
-        Ok(found.is_ok())
-    })
-}
-
-/// A class of the boot loader, which is defined unless it is there. No other loader is asked: it may be the program's own.
-fn define_once(env: *mut JNIEnv, name: &str, bytes: &[u8]) -> Result<Lasting, jtrail_jvm::Error> {
-    let found = with(env, |env| {
-        let name = env.new_string(name.replace('/', "."))?;
-        let found = env.call_static_method(
-            jni_str!("java/lang/Class"),
-            jni_str!("forName"),
-            jni_sig!("(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;"),
-            &[
-                JValue::Object(&name),
-                JValue::Bool(false),
-                JValue::Object(&JObject::null()),
-            ],
-        )?;
-        let class = found.l()?;
-        // SAFETY: the running thread's environment, and a live local reference.
-        Ok(unsafe { Lasting::new(env.get_raw(), class.as_raw()) })
-    });
-    found.or_else(|_| {
-        let name = JNIString::from(name);
-        with(env, |env| {
-            let class = env.define_class(Some(&name), JClassLoader::null(), bytes)?;
-            // SAFETY: as above.
-            Ok(unsafe { Lasting::new(env.get_raw(), class.as_raw()) })
-        })
-    })
-}
-
-/// Binds the methods of the hook class.
-///
-/// # Safety
-/// The functions are static native methods of Java with one `int`, where nothing else is said.
-pub(crate) unsafe fn bind_functions(
-    env: *mut JNIEnv,
-    class: jclass,
-    functions: &HookFunctions,
-) -> Result<(), jtrail_jvm::Error> {
-    with(env, |env| {
-        let methods = [
-            (jni_str!("enter"), functions.enter),
-            (jni_str!("leave"), functions.leave),
-            (jni_str!("leaveByException"), functions.leave_by_exception),
-            (jni_str!("caught"), functions.caught),
-            (jni_str!("superCall"), functions.super_call),
-            (jni_str!("superReturned"), functions.super_returned),
-            (jni_str!("allocated"), functions.allocated),
-            (jni_str!("triggerEnter"), functions.trigger_enter),
-            (jni_str!("triggerLeave"), functions.trigger_leave),
-            (
-                jni_str!("triggerLeaveByException"),
-                functions.trigger_leave_by_exception,
-            ),
-            (jni_str!("park"), functions.park),
-            (jni_str!("unpark"), functions.unpark),
-        ]
-        .map(|(name, function)| (name, jni_str!("(I)V"), function));
-        let others = [
-            (
-                jni_str!("arrayAllocated"),
-                jni_str!("(II)V"),
-                functions.array_allocated,
-            ),
-            (
-                jni_str!("arrayAllocated"),
-                jni_str!("(Ljava/lang/Object;II)V"),
-                functions.array_handed_over,
-            ),
-            (
-                jni_str!("constructed"),
-                jni_str!("(Ljava/lang/Object;)V"),
-                functions.constructed,
-            ),
-            (
-                jni_str!("multiAllocated"),
-                jni_str!("(Ljava/lang/Object;I)V"),
-                functions.multi_allocated,
-            ),
-            (
-                jni_str!("callAllocated"),
-                jni_str!("(Ljava/lang/Object;I)V"),
-                functions.call_allocated,
-            ),
-            (jni_str!("stamp"), jni_str!("(IJ)V"), functions.stamp),
-            (
-                jni_str!("stamp"),
-                jni_str!("(IIJ)V"),
-                functions.stamp_with_method,
-            ),
-        ];
-        let methods: Vec<_> = methods
-            .into_iter()
-            .chain(others)
-            // SAFETY: the caller's promise.
-            .map(|(name, signature, function)| unsafe {
-                NativeMethod::from_raw_parts(name, signature, function)
-            })
-            .collect();
-        // SAFETY: the JVM's own reference.
-        let class = unsafe { JClass::from_raw(env, class) };
-        // SAFETY: the caller's promise.
-        unsafe { env.register_native_methods(class, &methods) }
-    })
 }
 
 #[cfg(test)]

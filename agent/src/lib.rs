@@ -1,38 +1,47 @@
 //! The jtrail agent: a shared library that a JVM loads with `-agentpath:libjtrail.so=OPTIONS`.
 //!
+//! The modules are layers; each imports only those below it (`layers.rs` checks that).
+//!
 //! | Module | Holds |
 //! |---|---|
-//! | `startup` | the JVM loads the agent, and unloads it |
-//! | `agent` | what lives from the loading until the agent leaves |
-//! | `jvmti`, `jni` | the JVM's interfaces, made safe |
-//! | `hooks` | what the JVM and instrumented code call: callback to record |
-//! | `instrument` | which methods are rewritten, and their numbers |
-//! | `objects`, `weak`, `pending` | objects: their numbers, references to them, those whose constructor is to come |
-//! | `perf` | the JVM's performance counters, and variables of its heap |
-//! | `buffer` | where application threads record |
-//! | `bursts` | what begins bursts by itself, and the gate |
+//! | `startup` | the JVM loads the agent, and unloads it; the agent leaves |
+//! | `agent` | what lives from the loading until the agent leaves: the layers, put together |
 //! | `control` | the thread that serves clients |
-//! | `writer` | the thread that makes a trace of the records |
-//! | `clock`, `guard`, `log` | time stamps; panics; messages |
+//! | `callbacks` | what the JVM and instrumented code call: guard, safe references, and the hot path |
+//! | `sources` | the kinds of events: what each needs of the JVM, and how it records |
+//! | `instrument` | which methods are rewritten |
+//! | `objects` | the numbers of objects |
+//! | `session` | options, enabled kinds, clock, definitions, the numbers of threads and classes, buffers |
+//! | `hook_class`, `error`, `allocated` | the classes that hooks are in; errors; memory that the agent uses |
 //!
 //! How it all works together is told in `docs/architecture.md`.
 
 mod agent;
 mod allocated;
-mod api_class;
+mod callbacks;
+#[forbid(unsafe_code)]
 mod control;
+#[forbid(unsafe_code)]
 mod error;
+#[forbid(unsafe_code)]
 mod hook_class;
-mod hooks;
+#[deny(unsafe_code)]
 mod instrument;
+#[forbid(unsafe_code)]
 mod java_constants;
+#[cfg(test)]
+mod layers;
+#[forbid(unsafe_code)]
 mod objects;
-mod program;
+#[forbid(unsafe_code)]
+mod session;
+#[forbid(unsafe_code)]
+mod sources;
 mod startup;
-mod thread_numbers;
 
 use ::jni::sys::{JavaVM, jint};
 use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::Vm;
 use startup::{Loaded, Moment};
 use std::ffi::{CStr, c_char, c_void};
 
@@ -49,7 +58,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
-    // SAFETY: the caller's promise.
+    // SAFETY: the JVM's own arguments.
     unsafe { load(vm, options, Moment::Start) }
 }
 
@@ -63,20 +72,24 @@ pub unsafe extern "system" fn Agent_OnAttach(
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
-    // SAFETY: the caller's promise.
+    // SAFETY: the JVM's own arguments.
     unsafe { load(vm, options, Moment::Attach) }
 }
 
 /// # Safety
-/// `vm` is alive, and `options` null or a C string.
+/// The JVM passed `vm` and `options` to one of its entry points: `vm` is alive, and `options` null or a C string.
 unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint {
     // A panic is reported by the guard, in one line.
     std::panic::set_hook(Box::new(|_| {}));
-    let options = match options.is_null() {
-        true => Ok(""),
-        // SAFETY: the caller's promise.
-        false => unsafe { CStr::from_ptr(options) }.to_str(),
+    // SAFETY: the JVM's own arguments.
+    let (vm, options) = unsafe {
+        let options = match options.is_null() {
+            true => Ok(""),
+            false => CStr::from_ptr(options).to_str(),
+        };
+        (Vm::new(vm), options)
     };
+    let Some(vm) = vm else { return JNI_ERR };
     let options = match options {
         Ok(options) => options,
         Err(error) => {
@@ -90,16 +103,12 @@ unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint 
             return JNI_ERR;
         }
     };
-    if !hooks::leaving::wait_until_gone() {
+    if !startup::leaving::wait_until_gone() {
         log::say("it is in this JVM already, and about to leave; try again");
         return JNI_ERR;
     }
-    let loaded = guard::run("start-up", || {
-        // SAFETY: the caller's promise.
-        Some(unsafe { startup::load(vm, options, moment) })
-    });
-    // SAFETY: the caller's promise.
-    unsafe { startup::clean_up(vm) };
+    let loaded = guard::run("start-up", || Some(startup::load(vm, options, moment)));
+    startup::clean_up(vm);
     match (loaded, moment) {
         (Some(Loaded::Go), _) | (None, Moment::Start) => JNI_OK,
         _ => JNI_ERR,

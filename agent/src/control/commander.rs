@@ -2,38 +2,43 @@
 
 use super::shown::{Shown, counts};
 use super::waiting::Waiting;
-use crate::agent::Agent;
 use crate::allocated;
-use crate::hooks::own_threads::Leaves;
-use crate::hooks::{self, leaving};
+use crate::sources::own_threads::Leaves;
+use crate::sources::{Tracer, jit, late, program, sampler, switch, trace};
 use crossbeam_channel::bounded;
-use jni::sys::JNIEnv;
 use jtrail_control::{
     self as control, DataStream, Destination, EndReason, Ended, ErrorCode, Failure, Notice,
-    Notifier, SnapshotKind, State, Status, StreamUse, Trace, TraceRequest, unavailable,
+    Notifier, SnapshotKind, State, Status, Stopper, StreamUse, Trace, TraceRequest, unavailable,
 };
+use jtrail_jvm::jni::Env;
 use jtrail_options::{
     BurstLimit, Events, FilePattern, Filter, Options, OutputFormat, Overflow, Target, TraceChange,
 };
 use jtrail_writer::{Acted, Action, Burst, Handshake, NextTrace, Output, hostname, part};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 /// The agent, as clients command it.
-pub(super) struct Commander {
-    agent: &'static Agent,
-    env: *mut JNIEnv,
-    shown: Arc<Mutex<Shown>>,
-    /// Those of the trace under way, or of the last one.
+pub(super) struct Commander<'t, 'e> {
+    tracer: &'static Tracer,
+    env: &'t mut Env<'e>,
+    parts: Parts,
+    /// Those of the active trace, or of the last one.
     options: Arc<Options>,
-    notifier: Notifier,
-    waiting: Arc<Waiting>,
     /// Files that we named ourselves.
     files: u64,
     /// The agent is to leave when all clients are gone.
     leaves: Leaves,
+}
+
+/// What a commander shares with the channel.
+pub(super) struct Parts {
+    pub(super) shown: Arc<Mutex<Shown>>,
+    pub(super) waiting: Arc<Waiting>,
+    pub(super) notifier: Notifier,
+    pub(super) stopper: Arc<OnceLock<Stopper>>,
 }
 
 fn failed(message: impl Into<String>) -> Failure {
@@ -52,21 +57,13 @@ fn expand(pattern: &FilePattern) -> Result<PathBuf, Failure> {
     }
 }
 
-impl Commander {
-    pub(super) fn new(
-        agent: &'static Agent,
-        env: *mut JNIEnv,
-        shown: Arc<Mutex<Shown>>,
-        waiting: Arc<Waiting>,
-        notifier: Notifier,
-    ) -> Self {
+impl<'t, 'e> Commander<'t, 'e> {
+    pub(super) fn new(tracer: &'static Tracer, env: &'t mut Env<'e>, parts: Parts) -> Self {
         Self {
-            agent,
+            tracer,
             env,
-            shown,
-            options: Arc::clone(&agent.options),
-            notifier,
-            waiting,
+            parts,
+            options: Arc::clone(&tracer.session.options),
             files: 0,
             leaves: Leaves::No,
         }
@@ -79,29 +76,34 @@ impl Commander {
 
     /// Has the writer do something now.
     fn act(&self, action: Action) -> Result<(), Failure> {
-        acted(self.agent.writer.act(self.agent.moment(), action))
+        acted(self.tracer.writer.act(self.tracer.session.moment(), action))
     }
 
     /// The options of a trace that is to begin, of events that can be had.
-    fn options_of(&self, change: &TraceChange) -> Result<Options, Failure> {
-        let mut options = self.agent.options.changed(change).map_err(invalid)?;
+    fn options_of(&mut self, change: &TraceChange) -> Result<Options, Failure> {
+        let mut options = self
+            .tracer
+            .session
+            .options
+            .changed(change)
+            .map_err(invalid)?;
         if change.events.is_none() {
             // What the format would like beyond what was asked for has to be asked for, but for what classes declare, which costs
             // the program nothing.
-            let asked = self.agent.options.events.union(Events::DETAILS);
+            let asked = self.tracer.session.options.events.union(Events::DETAILS);
             let more = options.events.without(asked);
             options.events = options.events.without(more);
         }
-        hooks::acquire(self.agent, self.env, options.events).map_err(unavailable)?;
+        late::acquire(self.tracer, self.env, options.events).map_err(unavailable)?;
         if change.patterns.is_empty() {
-            options.filter = (*self.agent.filter()).clone();
+            options.filter = (*self.tracer.session.filter()).clone();
         }
         Ok(options)
     }
 
     /// Switches on what a trace wants, and all else off. How many classes were rewritten for it.
-    fn switch(&self, kinds: Events, filters: bool) -> Result<u64, Failure> {
-        hooks::switch(self.agent, self.env, kinds, filters).map_err(failed)
+    fn switch(&mut self, kinds: Events, filters: bool) -> Result<u64, Failure> {
+        switch::switch(self.tracer, self.env, kinds, filters).map_err(failed)
     }
 
     /// Opens a file, of that name or of one that no trace of ours has had.
@@ -111,11 +113,11 @@ impl Commander {
             true => {
                 // Only a rotation finds a trace that is open.
                 self.keep_trace(&path, "rotate/@file")?;
-                let output = self.agent.writer.names.open(&path);
+                let output = self.tracer.writer.names.open(&path);
                 (path, output)
             }
             false => {
-                let names = &self.agent.writer.names;
+                let names = &self.tracer.writer.names;
                 names.create_numbered(&names.instead_of(&path), &mut self.files)
             }
         };
@@ -127,7 +129,7 @@ impl Commander {
 
     /// What is written there must not be the trace under way, whose data would be lost.
     fn keep_trace(&self, path: &Path, place: &str) -> Result<(), Failure> {
-        match self.shown.lock().is_written_to(path) {
+        match self.parts.shown.lock().is_written_to(path) {
             true => {
                 let message = format!("{} is the file of the trace under way", path.display());
                 Err(Failure::at(ErrorCode::Invalid, place, message))
@@ -169,13 +171,13 @@ impl Commander {
     /// The trace that has begun has to be told of the compiled code that is there.
     fn tell_code(&self) {
         if self.options.events.contains(Events::JIT) {
-            hooks::tell_compiled_code(self.agent);
+            jit::tell(self.tracer);
         }
     }
 
     /// The next trace has to be told of objects anew.
     fn begin_objects(&self) {
-        if let Some(objects) = self.agent.objects.get() {
+        if let Some(objects) = self.tracer.objects.get() {
             objects.begin_trace();
         }
     }
@@ -197,21 +199,29 @@ impl Commander {
         let (options, file) = (Arc::clone(&next.options), next.output.file_id());
         let begins_paused = !options.bursts.is_empty();
         if has_filters {
-            self.agent.set_filter(options.filter.clone());
+            self.tracer.session.set_filter(options.filter.clone());
         }
-        if let Some(bursts) = &self.agent.bursts {
+        if let Some(bursts) = &self.tracer.session.bursts {
             bursts.keep_stacks(options.format);
         }
-        self.agent.set_samples(&options);
+        sampler::set_samples(self.tracer, &options);
         self.switch(options.events, has_filters)?;
         self.begin_objects();
-        let triggers = self.agent.bursts.as_ref().filter(|_| begins_paused);
+        let triggers = self
+            .tracer
+            .session
+            .bursts
+            .as_ref()
+            .filter(|_| begins_paused);
         let (handshake, meeting) = Handshake::new();
         let begin = Action::Begin(next, burst, handshake);
-        self.shown.lock().open(stream); // the writer waits for it from the first byte on
-        let done = self.agent.writer.begin(self.agent.moment(), begin);
+        self.parts.shown.lock().open(stream); // the writer waits for it from the first byte on
+        let done = self
+            .tracer
+            .writer
+            .begin(self.tracer.session.moment(), begin);
         let met = meeting.meet(|progress| {
-            let mut shown = self.shown.lock();
+            let mut shown = self.parts.shown.lock();
             shown.begin(&trace, file, progress);
             if let Some(bursts) = triggers {
                 shown.set_state(State::Paused);
@@ -221,7 +231,7 @@ impl Commander {
             began(&trace);
         });
         if met.is_none() {
-            self.shown.lock().open(None);
+            self.parts.shown.lock().open(None);
             return Err(off());
         }
         acted(done.recv().unwrap_or(Acted::Off))?;
@@ -232,26 +242,26 @@ impl Commander {
                 self.act(Action::Triggered(number))?;
             }
         }
-        self.waiting.end();
+        self.parts.waiting.end();
         Ok(())
     }
 
     /// The trace is about to end: no burst begins any more.
     fn disarm(&self) {
-        if let Some(bursts) = &self.agent.bursts {
+        if let Some(bursts) = &self.tracer.session.bursts {
             bursts.disarm();
         }
     }
 
     /// Recording is resumed on command, or no longer.
     fn resumed(&self, resumed: bool) {
-        if let Some(bursts) = &self.agent.bursts {
+        if let Some(bursts) = &self.tracer.session.bursts {
             bursts.resume(resumed);
         }
     }
 
     fn shown_end(&self) -> Option<Ended> {
-        self.shown.lock().end(self.agent.writer.progress())
+        self.parts.shown.lock().end(self.tracer.writer.progress())
     }
 }
 
@@ -268,19 +278,19 @@ fn acted(acted: Acted) -> Result<(), Failure> {
     }
 }
 
-impl control::Agent for Commander {
+impl control::Agent for Commander<'_, '_> {
     fn state(&self) -> State {
-        self.shown.lock().state()
+        self.parts.shown.lock().state()
     }
 
     fn settle(&mut self) {
-        if self.state() == State::Idle && self.agent.kinds() != Events::NONE {
+        if self.state() == State::Idle && self.tracer.session.kinds.on() != Events::NONE {
             let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         }
     }
 
     fn trace(&self) -> Option<Trace> {
-        self.shown.lock().trace.clone()
+        self.parts.shown.lock().trace.clone()
     }
 
     fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure> {
@@ -321,8 +331,14 @@ impl control::Agent for Commander {
         began: &mut dyn FnMut(&Trace),
     ) -> Result<(), Failure> {
         let ends_trace = begin.is_some();
-        let lasting = self.agent.bursts.as_ref().map(|bursts| bursts.lasting());
-        let (shown, notifier) = (Arc::clone(&self.shown), self.notifier.clone());
+        let lasting = self
+            .tracer
+            .session
+            .bursts
+            .as_ref()
+            .map(|bursts| bursts.lasting());
+        let (shown, notifier) = (Arc::clone(&self.parts.shown), self.parts.notifier.clone());
+        let stopper = Arc::clone(&self.parts.stopper);
         let over = move |progress| {
             drop(lasting);
             let notice = match ends_trace {
@@ -339,8 +355,8 @@ impl control::Agent for Commander {
             if let Some(notice) = notice {
                 notifier.notify(&notice);
             }
-            if ends_trace {
-                super::wake(); // for what can't be done on the writer's thread
+            if ends_trace && let Some(stopper) = stopper.get() {
+                stopper.wake(); // for what can't be done on the writer's thread
             }
         };
         let burst = Burst {
@@ -358,7 +374,7 @@ impl control::Agent for Commander {
     }
 
     fn go(&mut self) -> Result<(), Failure> {
-        match self.waiting.end() {
+        match self.parts.waiting.end() {
             true => Ok(()),
             false => Err(Failure::new(ErrorCode::State, "the program does not wait")),
         }
@@ -369,9 +385,9 @@ impl control::Agent for Commander {
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure> {
-        let stream = self.shown.lock().stream.clone();
+        let stream = self.parts.shown.lock().stream.clone();
         let mut options = (*self.options).clone();
-        options.filter = (*self.agent.filter()).clone();
+        options.filter = (*self.tracer.session.filter()).clone();
         if let Some(file) = file {
             options.file = FilePattern::parse(file).map_err(invalid)?;
         }
@@ -380,9 +396,12 @@ impl control::Agent for Commander {
         self.begin_objects();
         let (handshake, meeting) = Handshake::new();
         let action = Action::Rotate(next, handshake);
-        let done = self.agent.writer.begin(self.agent.moment(), action);
+        let done = self
+            .tracer
+            .writer
+            .begin(self.tracer.session.moment(), action);
         meeting.meet(|progress| {
-            let mut shown = self.shown.lock();
+            let mut shown = self.parts.shown.lock();
             let state = shown.state();
             let old = shown.end(progress);
             shown.open(stream);
@@ -405,7 +424,7 @@ impl control::Agent for Commander {
         }
         let file = file.map(|file| expand(&FilePattern::parse(file).map_err(invalid)?));
         let file = file.transpose()?;
-        hooks::last_words(self.agent, self.env);
+        trace::last_words(self.tracer, self.env);
         let (answer, answered) = bounded(1);
         self.act(Action::SaveTo(file, answer))?;
         let saved = answered.recv().map_err(|_| off())?.map_err(failed)?;
@@ -421,7 +440,7 @@ impl control::Agent for Commander {
             SnapshotKind::Heap if file.is_some() => {
                 Err(unavailable("a heap snapshot goes into the trace"))
             }
-            SnapshotKind::Heap => match hooks::take_heap_snapshot(self.agent, self.env) {
+            SnapshotKind::Heap => match trace::take_heap_snapshot(self.tracer, self.env) {
                 true => Ok(None),
                 false => Err(unavailable("this trace has no events=heap")),
             },
@@ -441,7 +460,7 @@ impl control::Agent for Commander {
                     }
                     None => None,
                 };
-                hooks::last_words(self.agent, self.env);
+                trace::last_words(self.tracer, self.env);
                 let (answer, answered) = bounded(1);
                 self.act(Action::Document(path, answer))?;
                 let path = answered.recv().map_err(|_| off())?;
@@ -452,28 +471,28 @@ impl control::Agent for Commander {
     }
 
     fn force_gc(&mut self) -> Result<(), Failure> {
-        hooks::force_gc(self.agent, self.env).map_err(failed)
+        trace::force_gc(self.tracer, self.env).map_err(failed)
     }
 
     fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure> {
         let filter = Filter::from_patterns(patterns);
         let filter = filter.map_err(|(_, problem)| invalid(problem))?;
-        self.agent.set_filter(filter);
-        self.switch(self.agent.kinds(), true)
+        self.tracer.session.set_filter(filter);
+        self.switch(self.tracer.session.kinds.on(), true)
     }
 
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
-        super::check_mark(self.agent, text)?;
+        super::check_note(self.parts.shown.lock().format(), text)?;
         if self.options.overflow == Overflow::Ring {
             // It is one of the newest events.
-            return hooks::mark_from_outside(self.agent, text.to_owned()).map_err(failed);
+            return program::mark_from_outside(self.tracer, text.to_owned()).map_err(failed);
         }
         self.act(Action::Mark(text.to_owned()))
     }
 
     fn status(&self) -> Status {
-        let shown = self.shown.lock();
-        let progress = self.agent.writer.progress();
+        let shown = self.parts.shown.lock();
+        let progress = self.tracer.writer.progress();
         let trace = shown.ended(progress);
         let recording = trace.is_some();
         let overhead = shown.overhead.so_far(progress).filter(|_| recording);
@@ -498,8 +517,8 @@ impl control::Agent for Commander {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime: shown.uptime(),
             trace,
-            buffer: self.agent.options.buffer_bytes,
-            buffered: self.agent.buffered(),
+            buffer: self.tracer.session.options.buffer_bytes,
+            buffered: self.tracer.session.buffered(),
             memory: Some(allocated::bytes()),
             overhead,
             clients: 0,
@@ -522,13 +541,13 @@ impl control::Agent for Commander {
     }
 
     fn detach(&mut self) -> Result<Option<Ended>, Failure> {
-        self.waiting.end();
+        self.parts.waiting.end();
         self.disarm();
-        hooks::end_own_work(self.agent, self.env);
-        hooks::last_words(self.agent, self.env);
+        trace::end_own_work(self.tracer, self.env);
+        trace::last_words(self.tracer, self.env);
         let _ = self.act(Action::End); // it may have failed, which was told
         let ended = self.shown_end();
-        leaving::begin(self.agent, self.env);
+        super::begin_leaving(self.tracer, self.env);
         self.leaves = Leaves::Yes;
         Ok(ended)
     }

@@ -5,20 +5,21 @@
 mod commander;
 mod observer;
 mod overhead;
+pub(crate) mod program;
 mod shown;
 mod waiting;
 
-use crate::agent::{self, Agent};
 use crate::error::Error;
-use crate::hooks::own_threads::{self, Leaves};
-use commander::Commander;
+use crate::sources::own_threads::{self, Leaves};
+use crate::sources::{Tracer, trace};
+use commander::{Commander, Parts};
 use crossbeam_channel::{Receiver, bounded};
-use jni::sys::JNIEnv;
 use jtrail_control::{
     Beacon, Caller, Command, EndReason, ErrorCode, Failure, Listener, Notice, Notifier, Server,
     Service, Settings, State, Stopper, calls,
 };
-use jtrail_guard::log;
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::Env;
 use jtrail_options::{self as options, Control, Options, OutputFormat, Target};
 use jtrail_recorder::buffer::live;
 use jtrail_writer::has_notes;
@@ -36,6 +37,9 @@ use waiting::Waiting;
 const NOTE: &str = "jtrail ";
 /// How long the JVM's end waits for the thread, which may be in the middle of a command.
 const LAST_COMMAND: Duration = Duration::from_secs(2);
+
+/// Where the channel is, once there is one.
+pub(crate) type ChannelSlot = Arc<OnceLock<Channel>>;
 
 /// The agent's end of the channel.
 pub(crate) struct Channel {
@@ -67,11 +71,6 @@ fn announce(listener: Option<&Listener>) {
     }
 }
 
-/// The agent leaves: clients find none.
-pub(crate) fn withdraw() {
-    BEACON.lock().take();
-}
-
 /// Makes the socket.
 fn listen(options: &Options) -> io::Result<Listener> {
     let Control::Path(pattern) = &options.control else {
@@ -85,23 +84,26 @@ fn listen(options: &Options) -> io::Result<Listener> {
 }
 
 /// Lets clients come, where the options say so.
-pub(crate) fn start(env: *mut JNIEnv) {
-    let Some(agent) = agent::get() else { return };
-    if agent.options.server == options::Server::Standalone {
+pub(crate) fn start(tracer: &'static Tracer, slot: &ChannelSlot, env: &mut Env<'_>) {
+    if guard::is_off() {
+        return; // the trace could not begin
+    }
+    let options = &tracer.session.options;
+    if options.server == options::Server::Standalone {
         return announce(None);
     }
-    let listener = match agent.options.control {
+    let listener = match options.control {
         Control::Off => None,
-        _ => listen(&agent.options)
+        _ => listen(options)
             .inspect_err(|error| tell(&error.to_string()))
             .ok(),
     };
     announce(listener.as_ref());
     // The program can command without a socket; and who waits for no client in vain, leaves.
     let is_served = listener.is_some()
-        || agent.options.server == options::Server::Application
-        || agent.options.linger.is_some();
-    if is_served && let Err(error) = serve(agent, env, listener) {
+        || options.server == options::Server::Application
+        || options.linger.is_some();
+    if is_served && let Err(error) = serve(tracer, slot, env, listener) {
         announce(None);
         tell(&error.to_string());
     }
@@ -111,12 +113,18 @@ fn tell(error: &str) {
     log::say(&format!("no command channel: {error}; the program goes on"));
 }
 
-fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Option<Listener>) -> Result<(), Error> {
+fn serve(
+    tracer: &'static Tracer,
+    slot: &ChannelSlot,
+    env: &mut Env<'_>,
+    listener: Option<Listener>,
+) -> Result<(), Error> {
+    let options = &tracer.session.options;
     let (alive, ended) = bounded::<()>(0);
     let notifier = Notifier::default();
     let stopper = Arc::<OnceLock<Stopper>>::default();
-    let shown = Arc::new(Mutex::new(Shown::of(agent)));
-    let waits = agent.options.server == options::Server::Controlled;
+    let shown = Arc::new(Mutex::new(Shown::of(tracer)));
+    let waits = options.server == options::Server::Controlled;
     let waiting = Arc::new(Waiting::new(waits));
     let is_set_up = Arc::<AtomicBool>::default();
     let (caller, calls) = calls().map_err(|error| error.to_string())?;
@@ -130,18 +138,25 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Option<Listener>) ->
         shown: Arc::clone(&shown),
         ended,
     };
-    if agent.channel.set(channel).is_err() {
+    if slot.set(channel).is_err() {
         return Err("there is one".into());
     }
-    let body = move |agent: &'static Agent, env| {
-        let commander = Commander::new(agent, env, shown, waiting, notifier.clone());
-        let settings = Settings::default().with_compat(agent.options.compat);
+    let body = move |tracer: &'static Tracer, env: &mut Env<'_>| {
+        let parts = Parts {
+            shown,
+            waiting,
+            notifier: notifier.clone(),
+            stopper: Arc::clone(&stopper),
+        };
+        let commander = Commander::new(tracer, env, parts);
+        let options = &tracer.session.options;
+        let settings = Settings::default().with_compat(options.compat);
         let server = Server::new(commander, settings, notifier);
         let service = Service::new(server, listener, log::say);
         let result = service.and_then(|(service, stop)| {
             let _ = stopper.set(stop); // the first and only time
             let service = service.serving(calls);
-            match agent.options.linger {
+            match options.linger {
                 Some(time) => service.lingering(time, is_set_up).run(),
                 None => service.run(),
             }
@@ -157,36 +172,38 @@ fn serve(agent: &'static Agent, env: *mut JNIEnv, listener: Option<Listener>) ->
         drop(alive);
         leaves
     };
-    own_threads::start(
-        agent,
-        env,
-        "jtrail control",
-        "the command channel",
-        Box::new(body),
-    )
+    let (name, place) = ("jtrail control", "the command channel");
+    own_threads::start(tracer, env, name, place, Box::new(body))
 }
 
-/// Whether there is a trace, and it is not paused.
-pub(crate) fn is_recording(agent: &Agent) -> bool {
-    match agent.channel.get() {
+/// Returns true if there is a trace, and it is not paused.
+pub(crate) fn is_recording(tracer: &Tracer, channel: Option<&Channel>) -> bool {
+    match channel {
         Some(channel) => channel.shown.lock().state() == State::Recording,
         None => {
-            agent.live.get().is_some()
-                && agent.options.format != OutputFormat::None
-                && agent
-                    .bursts
-                    .as_ref()
-                    .is_none_or(|bursts| bursts.is_recording())
+            let session = &tracer.session;
+            let bursts = session.bursts.as_ref();
+            session.is_live()
+                && session.options.format != OutputFormat::None
+                && bursts.is_none_or(|bursts| bursts.is_recording())
         }
     }
 }
 
-/// Whether a text may go into the trace that is under way.
-pub(crate) fn check_mark(agent: &Agent, text: &str) -> Result<(), Failure> {
-    let format = match agent.channel.get() {
-        Some(channel) => channel.shown.lock().format(),
-        None => Some(agent.options.format),
-    };
+/// Checks whether a text may go into the active trace.
+pub(crate) fn check_mark(
+    tracer: &Tracer,
+    channel: Option<&Channel>,
+    text: &str,
+) -> Result<(), Failure> {
+    match channel {
+        Some(channel) => check_note(channel.shown.lock().format(), text),
+        None => check_note(Some(tracer.session.options.format), text),
+    }
+}
+
+/// Checks whether a text may go into a trace of that format; `None` is no trace.
+fn check_note(format: Option<OutputFormat>, text: &str) -> Result<(), Failure> {
     let problem = match format {
         None | Some(OutputFormat::None) => (ErrorCode::State, "there is no trace".to_owned()),
         Some(format) if has_notes(format) => {
@@ -204,47 +221,40 @@ pub(crate) fn check_mark(agent: &Agent, text: &str) -> Result<(), Failure> {
     Err(Failure::new(problem.0, problem.1))
 }
 
-/// The program runs already.
-pub(crate) fn does_not_wait(agent: &Agent) {
-    if let Some(channel) = agent.channel.get() {
-        channel.waiting.end();
-        channel.is_set_up.store(true, Ordering::Release);
-    }
-}
-
-/// Where the options say so, waits until a client has begun a trace.
-pub(crate) fn wait_for_client(agent: &Agent) {
-    let Some(channel) = agent.channel.get() else {
-        return; // there is none, which was told
-    };
-    channel.is_set_up.store(true, Ordering::Release);
-    let (Some(socket), options::Server::Controlled) = (&channel.socket, agent.options.server)
-    else {
-        return;
-    };
-    let time = options::duration_text(agent.options.wait);
-    if !agent.options.wait.is_zero() {
-        let socket = socket.display();
-        log::say(&format!(
-            "the program waits up to {time} for a client at {socket}"
-        ));
-    }
-    if !channel.waiting.wait(agent.options.wait) {
-        log::say(&format!(
-            "no client began a trace within {time}; the program goes on without one, and a client may still come"
-        ));
-    }
-}
-
-/// Has the channel's thread look what is to be done.
-fn wake() {
-    let channel = agent::if_loaded().and_then(|agent| agent.channel.get());
-    if let Some(stopper) = channel.and_then(|channel| channel.stopper.get()) {
-        stopper.wake();
-    }
-}
-
 impl Channel {
+    /// The program runs already.
+    pub(crate) fn does_not_wait(&self) {
+        self.waiting.end();
+        self.is_set_up.store(true, Ordering::Release);
+    }
+
+    /// Where the options say so, waits until a client has begun a trace.
+    pub(crate) fn wait_for_client(&self, options: &Options) {
+        self.is_set_up.store(true, Ordering::Release);
+        let (Some(socket), options::Server::Controlled) = (&self.socket, options.server) else {
+            return;
+        };
+        let time = options::duration_text(options.wait);
+        if !options.wait.is_zero() {
+            let socket = socket.display();
+            log::say(&format!(
+                "the program waits up to {time} for a client at {socket}"
+            ));
+        }
+        if !self.waiting.wait(options.wait) {
+            log::say(&format!(
+                "no client began a trace within {time}; the program goes on without one, and a client may still come"
+            ));
+        }
+    }
+
+    /// Makes the channel's thread look what is to be done.
+    fn wake(&self) {
+        if let Some(stopper) = self.stopper.get() {
+            stopper.wake();
+        }
+    }
+
     /// Carries out a command of the program, as if a client had given it.
     pub(crate) fn command(&self, command: Command) -> Result<(), Failure> {
         self.caller.call(command).map(|_| ())
@@ -279,4 +289,38 @@ impl Channel {
             let _ = self.ended.recv_timeout(LAST_COMMAND); // nothing is ever sent
         }
     }
+}
+
+/// The agent has begun to leave.
+static IS_LEAVING: AtomicBool = AtomicBool::new(false);
+
+/// Returns true while an agent is about to leave.
+pub(crate) fn is_leaving() -> bool {
+    IS_LEAVING.load(Ordering::Acquire)
+}
+
+/// The agent is about to leave: clients find none. Once it has left, a new one may come.
+pub(crate) fn set_leaving(is_leaving: bool) {
+    IS_LEAVING.store(is_leaving, Ordering::Release);
+    if is_leaving {
+        BEACON.lock().take();
+    }
+}
+
+/// The trace has ended, and the program gets its own code back. An agent thread removes the agent when it does nothing else any more.
+fn begin_leaving(tracer: &Tracer, env: &mut Env<'_>) {
+    set_leaving(true);
+    trace::give_back(tracer, env);
+}
+
+/// Ends recording and the trace. The JVM may go on running Java code.
+pub(crate) fn stop(tracer: &Tracer, channel: Option<&Channel>) {
+    if let Some(channel) = channel {
+        channel.finish();
+    }
+    trace::stop_writer(tracer);
+    if let Some(channel) = channel {
+        channel.end(tracer.writer.progress());
+    }
+    guard::switch_off();
 }

@@ -1,16 +1,22 @@
 //! What the writer tells is told to clients.
 
-use super::{Channel, shown, wake};
-use crate::agent;
+use super::{Channel, ChannelSlot, shown};
 use jtrail_control::{EndReason, Notice, State, Trace};
+use jtrail_options::OutputFormat;
 use jtrail_records::ownership::FileId;
 use jtrail_writer::{Observer, Progress, Saved};
 
-/// The clients of this JVM's agent. Without a channel, nobody is told.
-pub(crate) struct Clients;
+/// The clients of this JVM's agent. Without a channel, nobody is notified.
+pub(crate) struct Clients {
+    pub(crate) channel: ChannelSlot,
+    /// That of the agent's options.
+    pub(crate) format: OutputFormat,
+}
 
-fn channel() -> Option<&'static Channel> {
-    agent::if_loaded()?.channel.get()
+impl Clients {
+    fn channel(&self) -> Option<&Channel> {
+        self.channel.get()
+    }
 }
 
 fn state(is_recording: bool) -> State {
@@ -23,20 +29,22 @@ fn state(is_recording: bool) -> State {
 impl Observer for Clients {
     /// Who asked for it tells the others.
     fn switched(&self, is_recording: bool) {
-        if let Some(channel) = channel() {
+        if let Some(channel) = self.channel() {
             channel.shown.lock().set_state(state(is_recording));
         }
     }
 
     fn burst(&self, is_recording: bool) {
         self.switched(is_recording);
-        if let Some(channel) = channel() {
+        if let Some(channel) = self.channel() {
             channel.notifier.notify(&Notice::State(state(is_recording)));
         }
     }
 
     fn file_full(&self, progress: Progress, target: &str, file: Option<FileId>) {
-        let Some(channel) = channel() else { return };
+        let Some(channel) = self.channel() else {
+            return;
+        };
         let mut shown = channel.shown.lock();
         let (state, Some(ended)) = (shown.state(), shown.end(progress)) else {
             return;
@@ -57,20 +65,18 @@ impl Observer for Clients {
     }
 
     fn saved(&self, reason: &str, saved: &Saved) {
-        if let Some(agent) = agent::if_loaded()
-            && let Some(channel) = agent.channel.get()
-        {
+        if let Some(channel) = self.channel() {
             channel.notifier.notify(&Notice::TraceSaved {
                 reason: reason.to_owned(),
-                saved: shown::saved(agent.options.format, saved),
+                saved: shown::saved(self.format, saved),
             });
         }
     }
 
     fn failed(&self, progress: Progress, message: &str) {
-        if let Some(channel) = channel() {
+        if let Some(channel) = self.channel() {
             channel.tell_end(progress, EndReason::Failure, message);
-            wake(); // for what can't be done on the writer's thread
+            channel.wake(); // for what can't be done on the writer's thread
         }
     }
 }

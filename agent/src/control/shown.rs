@@ -1,7 +1,7 @@
 //! What clients see of the trace.
 
 use super::overhead::Overhead;
-use crate::agent::Agent;
+use crate::sources::Tracer;
 use jtrail_control::{DataStream, Destination, Ended, Figures, State, Trace};
 use jtrail_model::Totals;
 use jtrail_options::{OutputFormat, Overflow};
@@ -33,24 +33,25 @@ pub(super) struct Shown {
 
 impl Shown {
     /// The trace that the agent began with; none if its file could not be opened.
-    pub(super) fn of(agent: &Agent) -> Self {
+    pub(super) fn of(tracer: &Tracer) -> Self {
         let now = Instant::now();
-        let begun = agent.writer.begun();
-        let begun = begun.filter(|_| !agent.options.begins_idle());
+        let options = &tracer.session.options;
+        let begun = tracer.writer.begun();
+        let begun = begun.filter(|_| !options.begins_idle());
         let trace = begun.map(|begun| {
-            let (to, file) = match agent.options.overflow {
+            let (to, file) = match options.overflow {
                 Overflow::Ring => (Destination::Ring, None),
                 _ => (Destination::File, Some(begun.target.clone())),
             };
             Trace {
-                format: agent.options.format,
+                format: options.format,
                 to,
                 file,
             }
         });
         Self {
             state: match trace {
-                Some(_) if agent.options.has_bursts() => State::Paused,
+                Some(_) if options.has_bursts() => State::Paused,
                 Some(_) => State::Recording,
                 None => State::Idle,
             },
@@ -58,7 +59,10 @@ impl Shown {
             trace,
             loaded: now,
             began: now,
-            overhead: Overhead::new(agent.cost.record as f64 / 1000.0, agent.writer.progress()),
+            overhead: Overhead::new(
+                tracer.session.clock.cost.record as f64 / 1000.0,
+                tracer.writer.progress(),
+            ),
             stream: None,
             hurries: false,
             last_data: None,

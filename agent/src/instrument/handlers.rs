@@ -4,7 +4,7 @@
 //! known by its length.
 
 use super::classes::full_name;
-use super::loader::Loader;
+use crate::session::Loader;
 use jtrail_classfile::{Class, Handler};
 use jtrail_jvm::jvmti::Lines;
 use parking_lot::Mutex;

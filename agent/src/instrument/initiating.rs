@@ -16,12 +16,9 @@
 //! No lock of ours is held while a loader is asked. Threads that define the first classes of a loader at the same time each
 //! ask it. Nothing that a thread does while it asks is recorded: the program did not call the loader.
 
-use super::loader::Loader;
-use crate::agent::Agent;
 use crate::hook_class::Hook;
-use crate::hooks::unrecorded;
-use jni::sys::{JNIEnv, jclass, jobject};
-use jtrail_jvm::jni::{Answer, ask_loader, class_of, resolve_for, superclass_of, with_frame};
+use crate::session::{Loader, Session, class_name, unrecorded};
+use jtrail_jvm::jni::{Answer, ClassRef, Env, LoaderRef};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_recorder::buffer::tls;
 use parking_lot::Mutex;
@@ -30,31 +27,12 @@ use std::sync::{Arc, OnceLock};
 
 /// The class loader of a class that passes the load hook.
 #[derive(Clone, Copy)]
-pub(crate) struct Origin {
-    env: *mut JNIEnv,
-    pub(super) loader: Loader,
-    object: jobject,
-    /// The class, where it exists already; else null.
-    class: jclass,
-}
-
-impl Origin {
-    /// # Safety
-    /// Until it is dropped, `env` is the running thread's environment, `object` a live reference to `loader`, and `class` one to
-    /// a class of it; both may be null.
-    pub(crate) unsafe fn new(
-        env: *mut JNIEnv,
-        loader: Loader,
-        object: jobject,
-        class: jclass,
-    ) -> Self {
-        Self {
-            env,
-            loader,
-            object,
-            class,
-        }
-    }
+pub(crate) struct Origin<'e> {
+    pub(crate) loader: Loader,
+    /// The loader; none for the boot loader.
+    pub(crate) object: Option<LoaderRef<'e>>,
+    /// The class, if it exists already.
+    pub(crate) class: Option<ClassRef<'e>>,
 }
 
 /// What is known of each loader that was asked, or is being asked.
@@ -80,29 +58,36 @@ type Verdict = Result<(), Arc<str>>;
 
 impl InitiatingLoaders {
     /// Returns whether the loader resolves the hook class, for the class too. Asks it if it was not asked before.
-    pub(super) fn verdict(&self, agent: &Agent, origin: &Origin) -> Verdict {
-        self.verdict_of_loader(agent, origin)?;
-        if !origin.class.is_null() {
-            self.prepared(agent, origin, || true);
+    pub(super) fn verdict(
+        &self,
+        session: &Session,
+        env: &mut Env<'_>,
+        hook: Option<&Hook>,
+        origin: &Origin<'_>,
+    ) -> Verdict {
+        let Some(hook) = hook else {
+            return Ok(()); // no class is rewritten before there is one
+        };
+        self.verdict_of_loader(session, env, hook, origin)?;
+        if let Some(class) = origin.class {
+            self.prepared(session, env, Some(hook), (origin, class), || true);
         }
         Ok(())
     }
 
-    /// Has the JVM look whether the class, which exists, may see the hook class, if it has hooks and its loader was asked for that.
+    /// Makes the JVM check whether the class, which exists, may see the hook class, if it has hooks and its loader was asked for that.
     /// Other classes are left alone: for them, no lock of the program's is to be taken.
     pub(super) fn prepared(
         &self,
-        agent: &Agent,
-        origin: &Origin,
+        session: &Session,
+        env: &Env<'_>,
+        hook: Option<&Hook>,
+        (origin, class): (&Origin<'_>, ClassRef<'_>),
         has_hooks: impl FnOnce() -> bool,
     ) {
-        let version = || {
-            agent
-                .jvmti
-                .java_version()
-                .is_none_or(|version| version < 18)
-        };
-        if !self.has_domains.get_or_init(version) {
+        let version = || session.jvmti.java_version();
+        let has_domains = || version().is_none_or(|version| version < 18);
+        if !self.has_domains.get_or_init(has_domains) {
             return;
         }
         let is_found = {
@@ -110,26 +95,25 @@ impl InitiatingLoaders {
             let state = states.get(&origin.loader);
             state.is_some_and(|state| !state.is_trusted && matches!(state.verdict, Some(Ok(()))))
         };
-        if let Some(hook) = agent.hook.get()
+        if let (Some(hook), Some(loader)) = (hook, origin.object)
             && is_found
             && has_hooks()
         {
-            let Origin {
-                env, object, class, ..
-            } = *origin;
             let name = hook.name.replace('/', ".");
-            // SAFETY: the running thread's environment, and live references (`Origin::new`).
-            unrecorded(|| unsafe { resolve_for(env, object, &name, class) });
+            unrecorded(|| env.resolve_for(loader, &name, class));
         }
     }
 
-    fn verdict_of_loader(&self, agent: &Agent, origin: &Origin) -> Verdict {
-        let Some(hook) = agent.hook.get() else {
-            return Ok(()); // no class is rewritten before there is one
-        };
-        if origin.loader == Loader::BOOT || origin.loader == Loader::PLATFORM {
+    fn verdict_of_loader(
+        &self,
+        session: &Session,
+        env: &mut Env<'_>,
+        hook: &Hook,
+        origin: &Origin<'_>,
+    ) -> Verdict {
+        let Some(object) = origin.object.filter(|_| origin.loader != Loader::PLATFORM) else {
             return Ok(());
-        }
+        };
         // The address of a variable that each thread has its own of tells threads apart.
         let thread = tls::place().addr();
         {
@@ -145,19 +129,13 @@ impl InitiatingLoaders {
             }
             state.asking.push(thread);
         }
-        // SAFETY: the running thread's environment, and a live reference (`Origin::new`); no reference leaves.
-        let (is_trusted, verdict, is_final) = unsafe {
-            with_frame(origin.env, || {
-                let class = class_of(origin.env, origin.object);
-                match is_application_loader(agent.jvmti, class) {
-                    true => (true, Ok(()), true),
-                    false => {
-                        let (verdict, is_final) = ask(agent.jvmti, hook, origin);
-                        (false, verdict, is_final)
-                    }
-                }
-            })
-        };
+        let (is_trusted, (verdict, is_final)) = env.with_frame(|env| {
+            let class = env.class_of(object.as_object());
+            match is_application_loader(session.jvmti, env, class) {
+                true => (true, (Ok(()), true)),
+                false => (false, ask(session.jvmti, env, hook, object)),
+            }
+        });
         if let Some(state) = self.states.lock().get_mut(&origin.loader) {
             state.is_trusted = is_trusted;
             state.asking.retain(|asking| *asking != thread);
@@ -178,26 +156,23 @@ impl InitiatingLoaders {
 }
 
 /// Asks the loader. Returns its verdict, and whether that is final: with the stack or the memory exhausted, it is not.
-fn ask(jvmti: Jvmti, hook: &Hook, origin: &Origin) -> (Verdict, bool) {
-    let Origin { env, object, .. } = *origin;
-    // SAFETY: `Origin::new` has both alive, and local references that the JVM gives us.
-    unsafe {
-        let class = class_of(env, object);
-        let name = hook.name.replace('/', ".");
-        let answer = unrecorded(|| ask_loader(env, object, &name, hook.class.get()));
-        let loader = names_of(env, jvmti, class).swap_remove(0);
-        match answer {
-            Answer::Expected => (Ok(()), true),
-            Answer::Other => (refused(&loader, &name, "it answers another class"), true),
-            Answer::Thrown(thrown) if thrown.is_null() => (
-                refused(&loader, &name, "there is no memory to ask it"),
-                false,
-            ),
-            Answer::Thrown(thrown) => {
-                let names = names_of(env, jvmti, class_of(env, thrown));
-                let is_final = !names.iter().any(|n| n == "java.lang.VirtualMachineError");
-                (refused(&loader, &name, &names[0]), is_final)
-            }
+fn ask(jvmti: Jvmti, env: &mut Env<'_>, hook: &Hook, object: LoaderRef<'_>) -> (Verdict, bool) {
+    let name = hook.name.replace('/', ".");
+    let answer = unrecorded(|| env.ask_loader(object, &name, hook.class.get()));
+    let class = env.class_of(object.as_object());
+    let loader = names_of(env, jvmti, class).swap_remove(0);
+    match answer {
+        Answer::Expected => (Ok(()), true),
+        Answer::Other => (refused(&loader, &name, "it answers another class"), true),
+        Answer::Thrown(None) => {
+            let verdict = refused(&loader, &name, "there is no memory to ask it");
+            (verdict, false)
+        }
+        Answer::Thrown(Some(thrown)) => {
+            let class = env.class_of(thrown);
+            let names = names_of(env, jvmti, class);
+            let is_final = !names.iter().any(|n| n == "java.lang.VirtualMachineError");
+            (refused(&loader, &name, &names[0]), is_final)
         }
     }
 }
@@ -206,34 +181,22 @@ fn refused(loader: &str, hook: &str, why: &str) -> Verdict {
     Err(format!("its class loader ({loader}) does not give out {hook}: {why}").into())
 }
 
-/// Whether a loader of that class is the JDK's own for applications. It gives out all of the JDK, and is never asked.
-///
-/// # Safety
-/// `class` is a live reference to a class.
-unsafe fn is_application_loader(jvmti: Jvmti, class: jobject) -> bool {
+/// Returns true if a loader of that class is the JDK's own for applications. It gives out all of the JDK, and is never asked.
+fn is_application_loader(jvmti: Jvmti, env: &Env<'_>, class: ClassRef<'_>) -> bool {
     const NAME: &str = "Ljdk/internal/loader/ClassLoaders$AppClassLoader;";
-    // SAFETY: the caller's reference. Only the boot loader's is the JDK's.
-    unsafe {
-        jvmti.class_signature(class).is_ok_and(|name| name == NAME)
-            && jvmti
-                .class_loader(class)
-                .is_ok_and(|loader| loader.is_null())
-    }
+    // Only the boot loader's is the JDK's.
+    let is_boot = || matches!(jvmti.class_loader(env, class), Ok(None));
+    jvmti.class_signature(class).is_ok_and(|name| name == NAME) && is_boot()
 }
 
 /// Names of a class and its superclasses, in that order; never empty.
-///
-/// # Safety
-/// `env` is the running thread's environment, and `class` a live reference to a class.
-unsafe fn names_of(env: *mut JNIEnv, jvmti: Jvmti, mut class: jobject) -> Vec<String> {
+fn names_of(env: &mut Env<'_>, jvmti: Jvmti, class: ClassRef<'_>) -> Vec<String> {
     let mut names = Vec::new();
-    while !class.is_null() {
-        // SAFETY: the caller's reference, or a local one that the JVM just gave us.
-        let signature = unsafe { jvmti.class_signature(class) }.unwrap_or_default();
+    env.for_superclasses(class, |_, class| {
+        let signature = jvmti.class_signature(class).unwrap_or_default();
         let name = signature.trim_start_matches('L').trim_end_matches(';');
-        names.push(super::class_name(name));
-        // SAFETY: likewise.
-        class = unsafe { superclass_of(env, class) };
-    }
+        names.push(class_name(name));
+        true
+    });
     names
 }

@@ -1,15 +1,15 @@
 //! What a class's methods get when it is rewritten, and what the writer has to know of them.
 
-use super::classes::{class_name, full_name, uncovered};
-use super::known::Known;
-use super::loader::Loader;
+use super::Instrument;
+use super::classes::{full_name, uncovered};
 use super::never;
 use super::sites;
-use crate::agent::Agent;
+use crate::session::{Known, Loader, Session, class_name};
 use jtrail_classfile::{AllocationSite, Class, Inserted, LineProbe, Method, Probes, SuperMarks};
-use jtrail_options::{ClassVerdict, Events, Trivial};
+use jtrail_options::{ClassVerdict, Events, Filter, Trivial};
 use jtrail_records::Announcement;
 use jtrail_records::announce::MethodInfo;
+use std::sync::Arc;
 
 const ACC_NATIVE: u16 = 0x0100;
 const ACC_ABSTRACT: u16 = 0x0400;
@@ -44,159 +44,212 @@ struct Chosen<'a> {
     sites: Vec<AllocationSite<'a>>,
 }
 
-impl Plan {
-    pub(super) fn of<'a>(
-        known: &mut Known,
-        agent: &Agent,
-        loader: Loader,
-        class: &Class<'a>,
-        name: &str,
-        verdict: ClassVerdict,
-    ) -> Self {
-        let dotted = class_name(name);
-        let jdk = loader.is_jdk(name);
-        let (number, is_new) = known.loaded(agent, loader, class, name);
-        let mut new_methods = Vec::new();
-        let sites_of = |method: &Method<'a>| match agent.classes.sites_now(agent) {
-            Some(_) => class.allocation_sites(method),
-            None => Vec::new(),
+/// What a plan is made from.
+pub(super) struct Planner<'p, 'a> {
+    pub(super) session: &'p Session,
+    pub(super) instrument: &'p Instrument,
+    pub(super) loader: Loader,
+    pub(super) class: &'p Class<'a>,
+    /// The class's internal name (`a/b/C`).
+    pub(super) name: &'p str,
+    pub(super) verdict: ClassVerdict,
+}
+
+/// A class that is looked at, method by method.
+struct Looked<'p> {
+    /// Its name as `Class.getName` prints it.
+    dotted: String,
+    /// It is the JDK's own.
+    is_jdk: bool,
+    /// It did not pass the load hook before.
+    is_new: bool,
+    filter: Arc<Filter>,
+    known: &'p mut Known,
+    new_methods: Vec<(usize, MethodInfo)>,
+}
+
+impl<'a> Planner<'_, 'a> {
+    /// Looks at all methods of the class, and gives those numbers that get hooks.
+    pub(super) fn plan(&self, known: &mut Known) -> Plan {
+        let (number, is_new) = known.loaded(self.session, self.loader, self.class, self.name);
+        let mut looked = Looked {
+            dotted: class_name(self.name),
+            is_jdk: self.loader.is_jdk(self.name),
+            is_new,
+            filter: self.session.filter(),
+            known,
+            new_methods: Vec::new(),
         };
-        let filter = agent.filter();
-        let skips_trivial = agent.options.trivial == Trivial::Skip;
-        let lines = agent.classes.lines_now(agent).is_some();
-        let mut choose = |(at, method): (usize, &Method<'a>)| {
-            let refusal = refusal(name, method, jdk);
-            let included = match verdict {
-                ClassVerdict::None => false,
-                ClassVerdict::ByMethod => filter.method(&dotted, &method.name(), jdk),
-                ClassVerdict::All => true,
-            };
-            if included
-                && is_new
-                && let Some(reason) = refusal
-                && !reason.is_empty()
-            {
-                uncovered(agent, name, &full_name(method), reason);
-            }
-            let mut sites = sites_of(method);
-            if !sites.is_empty()
-                && let Some(reason) = refusal
-                && reason != never::INTRINSIC
-            {
-                if is_new && !included {
-                    let reason = format!("its allocations are not seen: {reason}");
-                    uncovered(agent, name, &full_name(method), &reason);
-                }
-                sites.clear();
-            }
-            let mut triggers = match &agent.bursts {
-                Some(bursts) => bursts.fits_method(&dotted, &method.name()),
-                None => 0,
-            };
-            if triggers != 0
-                && let Some(reason) = refusal
-            {
-                if is_new && !reason.is_empty() {
-                    let reason = format!("its calls begin no burst: {reason}");
-                    uncovered(agent, name, &full_name(method), &reason);
-                }
-                triggers = 0;
-            }
-            let included = included && refusal.is_none();
-            let is_trivial = included && skips_trivial && triggers == 0 && method.is_trivial();
-            if is_trivial && is_new {
-                uncovered(agent, name, &full_name(method), never::TRIVIAL);
-            }
-            let included = included && (!is_trivial || lines);
-            if !included && sites.is_empty() && triggers == 0 {
-                return Chosen::default();
-            }
-            let Some((number, is_new_method)) = known.method(loader, name, &full_name(method))
-            else {
-                let reason = "there are no numbers left for methods";
-                uncovered(agent, name, &full_name(method), reason);
-                return Chosen::default();
-            };
-            if is_new || is_new_method {
-                let (first, last) = method.lines().unwrap_or_default();
-                let info = MethodInfo {
-                    number,
-                    name: method.name().into(),
-                    descriptor: method.descriptor().into(),
-                    lines: (first.into(), last.into()),
-                    code_length: u32::try_from(method.code_len()).unwrap_or_default(),
-                    marks: SuperMarks::None,
-                };
-                new_methods.push((at, info));
-            }
-            Chosen {
-                number: Some(number),
-                included,
-                is_trivial,
-                triggers,
-                sites,
-            }
-        };
-        let chosen: Vec<_> = class
-            .methods()
-            .iter()
-            .enumerate()
-            .map(&mut choose)
-            .collect();
-        let calls = agent.kinds().contains(Events::METHODS);
-        let mut probes = |(method, chosen): (&Method<'a>, &Chosen<'a>)| {
-            let number = chosen.number.filter(|_| chosen.included);
-            let counters = number.and(agent.classes.lines_now(agent));
-            let lines = counters.and_then(|counters| {
-                let count = method.line_entries().len();
-                let key = (loader, name, &*full_name(method));
-                let first = known.lines(counters, key, count);
-                if first.is_none() {
-                    let reason = "there are no counters left for its lines";
-                    uncovered(agent, name, &full_name(method), reason);
-                }
-                first
-            });
-            let all = agent.classes.sites_now(agent);
-            let allocations = all.filter(|_| !chosen.sites.is_empty()).and_then(|all| {
-                let key = (loader, name, &*full_name(method));
-                let first = sites::number(agent, all, known, key, &chosen.sites);
-                if first.is_none() {
-                    let reason = "there are no numbers left for its allocations";
-                    uncovered(agent, name, &full_name(method), reason);
-                }
-                first
-            });
-            let calls = number.filter(|_| calls && !chosen.is_trivial);
-            let is_trigger = chosen.triggers != 0;
-            if let (Some(bursts), Some(number)) = (&agent.bursts, chosen.number) {
-                bursts.set_method(number, chosen.triggers, calls.is_some());
-            }
-            Probes {
-                calls: if is_trigger { chosen.number } else { calls },
-                is_trigger,
-                lines,
-                allocations,
-                constructed: false,
-            }
-        };
-        let probes = class
-            .methods()
-            .iter()
-            .zip(&chosen)
-            .map(&mut probes)
-            .collect();
+        let methods = self.class.methods();
+        let mut chosen = Vec::with_capacity(methods.len());
+        for (at, method) in methods.iter().enumerate() {
+            chosen.push(self.choose(&mut looked, at, method));
+        }
+        let mut probes = Vec::with_capacity(methods.len());
+        for (method, chosen) in methods.iter().zip(&chosen) {
+            probes.push(self.probes(looked.known, method, chosen));
+        }
         let number_if = |chosen: &Chosen<'a>| chosen.number.filter(|_| chosen.included);
-        Self {
+        Plan {
             class: number,
             is_new,
-            is_included: verdict != ClassVerdict::None,
+            is_included: self.verdict != ClassVerdict::None,
             numbers: chosen.iter().map(number_if).collect(),
             probes,
-            new_methods,
+            new_methods: looked.new_methods,
         }
     }
 
+    /// What is to be done to a method. It gets a number if it gets hooks.
+    fn choose(&self, looked: &mut Looked<'_>, at: usize, method: &Method<'a>) -> Chosen<'a> {
+        let refusal = refusal(self.name, method, looked.is_jdk);
+        let is_included = self.is_included(looked, method, refusal);
+        let sites = self.sites_of(looked, method, refusal, is_included);
+        let triggers = self.triggers_of(looked, method, refusal);
+        let included = is_included && refusal.is_none();
+        let skips_trivial = self.session.options.trivial == Trivial::Skip;
+        let is_trivial = included && skips_trivial && triggers == 0 && method.is_trivial();
+        if is_trivial && looked.is_new {
+            self.uncovered(method, never::TRIVIAL);
+        }
+        let has_lines = self.instrument.lines_now(self.session).is_some();
+        let included = included && (!is_trivial || has_lines);
+        if !included && sites.is_empty() && triggers == 0 {
+            return Chosen::default();
+        }
+        let Some(number) = self.number(looked, at, method) else {
+            self.uncovered(method, "there are no numbers left for methods");
+            return Chosen::default();
+        };
+        Chosen {
+            number: Some(number),
+            included,
+            is_trivial,
+            triggers,
+            sites,
+        }
+    }
+
+    /// Returns true if the filters include the method. If they do in vain, the trace says so.
+    fn is_included(&self, looked: &Looked<'_>, method: &Method<'a>, refusal: Option<&str>) -> bool {
+        let Looked { filter, dotted, .. } = looked;
+        let included = match self.verdict {
+            ClassVerdict::None => false,
+            ClassVerdict::ByMethod => filter.method(dotted, &method.name(), looked.is_jdk),
+            ClassVerdict::All => true,
+        };
+        if included
+            && looked.is_new
+            && let Some(reason) = refusal
+            && !reason.is_empty()
+        {
+            self.uncovered(method, reason);
+        }
+        included
+    }
+
+    /// Where the method creates objects, if allocations are seen there now.
+    fn sites_of(
+        &self,
+        looked: &Looked<'_>,
+        method: &Method<'a>,
+        refusal: Option<&str>,
+        is_included: bool,
+    ) -> Vec<AllocationSite<'a>> {
+        let mut sites = match self.instrument.sites_now(self.session) {
+            Some(_) => self.class.allocation_sites(method),
+            None => Vec::new(),
+        };
+        if !sites.is_empty()
+            && let Some(reason) = refusal
+            && reason != never::INTRINSIC
+        {
+            if looked.is_new && !is_included {
+                self.uncovered(method, &format!("its allocations are not seen: {reason}"));
+            }
+            sites.clear();
+        }
+        sites
+    }
+
+    /// Triggers that calls of the method are for, as bits.
+    fn triggers_of(&self, looked: &Looked<'_>, method: &Method<'a>, refusal: Option<&str>) -> u32 {
+        let Some(bursts) = &self.session.bursts else {
+            return 0;
+        };
+        let triggers = bursts.fits_method(&looked.dotted, &method.name());
+        if triggers != 0
+            && let Some(reason) = refusal
+        {
+            if looked.is_new && !reason.is_empty() {
+                self.uncovered(method, &format!("its calls begin no burst: {reason}"));
+            }
+            return 0;
+        }
+        triggers
+    }
+
+    /// The method's number; `None` if there are none left.
+    fn number(&self, looked: &mut Looked<'_>, at: usize, method: &Method<'a>) -> Option<u32> {
+        let full_name = full_name(method);
+        let (number, is_new) = looked.known.method(self.loader, self.name, &full_name)?;
+        if looked.is_new || is_new {
+            let (first, last) = method.lines().unwrap_or_default();
+            let info = MethodInfo {
+                number,
+                name: method.name().into(),
+                descriptor: method.descriptor().into(),
+                lines: (first.into(), last.into()),
+                code_length: u32::try_from(method.code_len()).unwrap_or_default(),
+                marks: SuperMarks::None,
+            };
+            looked.new_methods.push((at, info));
+        }
+        Some(number)
+    }
+
+    /// The probes of a method.
+    fn probes(&self, known: &mut Known, method: &Method<'a>, chosen: &Chosen<'a>) -> Probes {
+        let number = chosen.number.filter(|_| chosen.included);
+        let full_name = full_name(method);
+        let key = (self.loader, self.name, &*full_name);
+        let counters = number.and(self.instrument.lines_now(self.session));
+        let lines = counters.and_then(|counters| {
+            let first = known.lines(counters, key, method.line_entries().len());
+            if first.is_none() {
+                self.uncovered(method, "there are no counters left for its lines");
+            }
+            first
+        });
+        let all = self.instrument.sites_now(self.session);
+        let allocations = all.filter(|_| !chosen.sites.is_empty()).and_then(|all| {
+            let first = sites::number(self.session, all, known, key, &chosen.sites);
+            if first.is_none() {
+                self.uncovered(method, "there are no numbers left for its allocations");
+            }
+            first
+        });
+        let has_calls = self.session.is_on(Events::METHODS) && !chosen.is_trivial;
+        let calls = number.filter(|_| has_calls);
+        let is_trigger = chosen.triggers != 0;
+        if let (Some(bursts), Some(number)) = (&self.session.bursts, chosen.number) {
+            bursts.set_method(number, chosen.triggers, calls.is_some());
+        }
+        Probes {
+            calls: if is_trigger { chosen.number } else { calls },
+            is_trigger,
+            lines,
+            allocations,
+            constructed: false,
+        }
+    }
+
+    fn uncovered(&self, method: &Method<'a>, reason: &str) {
+        uncovered(self.session, self.name, &full_name(method), reason);
+    }
+}
+
+impl Plan {
     /// Whether a method's calls or lines are traced.
     pub(super) fn is_included(&self, at: usize) -> bool {
         self.numbers[at].is_some()
@@ -208,16 +261,16 @@ impl Plan {
         }
     }
 
-    pub(super) fn announce(self, agent: &Agent, instrumented: u64) {
+    pub(super) fn announce(self, session: &Session, instrumented: u64) {
         if !self.new_methods.is_empty() {
             let methods = self.new_methods.into_iter().map(|(_, info)| info).collect();
-            agent.announce(Announcement::Methods {
+            session.announce(Announcement::Methods {
                 class: self.class,
                 methods,
             });
         }
         if self.is_new && self.is_included {
-            agent.announce(Announcement::Instrumented {
+            session.announce(Announcement::Instrumented {
                 methods: instrumented,
             });
         }
@@ -226,7 +279,7 @@ impl Plan {
 
 /// Tells where the lines of a method are counted. One that has none is told of where its calls are.
 pub(super) fn tell_lines(
-    agent: &Agent,
+    session: &Session,
     class: &str,
     method: &Method<'_>,
     (number, probes): (u32, &Probes),
@@ -253,7 +306,7 @@ pub(super) fn tell_lines(
             Some(refusal) => format!("its lines are not counted: {refusal}"),
             None => "some of its lines are not counted, where a failing hook could run in circles or leave a monitor locked".to_owned(),
         };
-        uncovered(agent, class, &full_name(method), &reason);
+        uncovered(session, class, &full_name(method), &reason);
     }
     let entries = method.line_entries().zip(&told.lines);
     let entry = entries
@@ -262,7 +315,7 @@ pub(super) fn tell_lines(
             LineProbe::Own(counter) => Some(*counter),
             _ => None,
         });
-    agent.announce(Announcement::Lines {
+    session.announce(Announcement::Lines {
         method: number,
         counters: counters.into(),
         entry,
@@ -270,10 +323,10 @@ pub(super) fn tell_lines(
 }
 
 /// Tells that a method's allocations are not seen, where it had no room for their probes.
-pub(super) fn tell_reduced(agent: &Agent, class: &str, method: &Method<'_>, told: &Inserted) {
+pub(super) fn tell_reduced(session: &Session, class: &str, method: &Method<'_>, told: &Inserted) {
     if let Some(refusal) = &told.reduced {
         let reason = format!("its allocations are not seen: {refusal}");
-        uncovered(agent, class, &full_name(method), &reason);
+        uncovered(session, class, &full_name(method), &reason);
     }
 }
 

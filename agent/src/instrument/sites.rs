@@ -4,9 +4,7 @@
 //! a place makes objects of is known by name only until one is made there: then the class is there for certain, and
 //! is looked up once ([`AllocSites::found`]). Most places are never reached.
 
-use super::known::Known;
-use super::loader::Loader;
-use crate::agent::Agent;
+use crate::session::{Known, Loader, Session};
 use jtrail_classfile::{Allocation, AllocationSite};
 use jtrail_recorder::memory::Zeros;
 use jtrail_recorder::pending::NewClass;
@@ -34,12 +32,13 @@ pub(crate) fn is_found(site: u32) -> bool {
 
 /// The class of what the place makes, if a record may be made of it without further ado.
 #[inline(always)]
+#[expect(unsafe_code, reason = "every probe looks here: the hot path")]
 pub(crate) fn class_at(site: u32) -> Option<NewClass> {
     let all = FOUND.load(Ordering::Acquire);
     if all.is_null() || site >= MOST {
         return None;
     }
-    // SAFETY: there are so many, as long as the static points there.
+    // SAFETY: `show_found` was given `MOST` of them, which stay until `forget_found` has been called and no probe is on its way.
     NewClass::from_word(unsafe { &*all.add(site as usize) }.load(Ordering::Acquire))
 }
 
@@ -140,7 +139,7 @@ fn class_made(kind: &Allocation<'_>) -> String {
 /// The number of the first of a known method's places, which are announced if they are new. They keep their numbers if
 /// the class passes the load hook again and they are the same. `None` when there are no numbers left.
 pub(super) fn number(
-    agent: &Agent,
+    session: &Session,
     all: &AllocSites,
     known: &mut Known,
     (loader, class, method): (Loader, &str, &str),
@@ -160,7 +159,7 @@ pub(super) fn number(
     }
     let first = all.take(sites)?;
     entry.sites = Some((content, first));
-    agent.announce(Announcement::AllocSites {
+    session.announce(Announcement::AllocSites {
         method: entry.number,
         first,
         lines: sites.iter().map(|site| site.line).collect(),

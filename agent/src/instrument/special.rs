@@ -3,8 +3,9 @@
 //! Parking is seen in the methods of `LockSupport`: each call of one is told, whether it really parks or finds its permit there. Objects that were
 //! seen where code creates them are handed over in the constructor of `Object`, if their ends are told.
 
+use super::Instrument;
 use super::classes::{hooks_of, uncovered};
-use crate::agent::Agent;
+use crate::session::Session;
 use jtrail_classfile::{Class, Hooks, Method, Probes};
 use jtrail_options::Events;
 
@@ -15,24 +16,42 @@ pub(crate) const OBJECT: &str = "java/lang/Object";
 
 const PARKING_METHODS: [&str; 3] = ["park", "parkNanos", "parkUntil"];
 
-/// The class with hooks of its own, if it is one of these and they are wanted now.
-pub(super) fn rewrite(agent: &Agent, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
-    match name {
-        PARKING if agent.kinds().contains(Events::PARKS) => {
-            let hooks = Hooks {
-                enter: "park",
-                leave: "unpark",
-                leave_by_exception: "unpark",
-                ..Hooks::JTRAIL
-            };
-            instrument(agent, name, bytes, hooks, "parking is not told", in_parking)
+impl Instrument {
+    /// The class with hooks of its own, if it is one of these and they are wanted now.
+    pub(super) fn special(&self, session: &Session, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (hooks, fault, probes): (Hooks<'_>, _, fn(&Method<'_>) -> Probes) = match name {
+            PARKING if session.is_on(Events::PARKS) => {
+                let hooks = Hooks {
+                    enter: "park",
+                    leave: "unpark",
+                    leave_by_exception: "unpark",
+                    ..Hooks::JTRAIL
+                };
+                (hooks, "parking is not told", in_parking)
+            }
+            OBJECT if self.identifies_now(session) => {
+                let fault = "ends of objects are not told";
+                (hooks_of(session), fault, in_object)
+            }
+            _ => return None,
+        };
+        let hooks = Hooks {
+            class: self.hook.get().map_or(hooks.class, |hook| &hook.name),
+            ..hooks
+        };
+        let result = Class::parse(bytes)
+            .map_err(|error| error.to_string())
+            .and_then(|class| {
+                jtrail_classfile::instrument(&class, &hooks, |_, method| probes(method))
+                    .map_err(|error| error.to_string())
+            });
+        match result {
+            Ok(rewritten) => Some(rewritten.bytes),
+            Err(error) => {
+                uncovered(session, name, "", &format!("{fault}: {error}"));
+                None
+            }
         }
-        OBJECT if agent.classes.identifies_now(agent) => {
-            let hooks = hooks_of(agent);
-            let fault = "ends of objects are not told";
-            instrument(agent, name, bytes, hooks, fault, in_object)
-        }
-        _ => None,
     }
 }
 
@@ -46,32 +65,5 @@ fn in_object(method: &Method<'_>) -> Probes {
     Probes {
         constructed: method.name() == "<init>",
         ..Probes::NONE
-    }
-}
-
-fn instrument(
-    agent: &Agent,
-    name: &str,
-    bytes: &[u8],
-    hooks: Hooks<'_>,
-    fault: &str,
-    probes: impl Fn(&Method<'_>) -> Probes,
-) -> Option<Vec<u8>> {
-    let hooks = Hooks {
-        class: agent.hook.get().map_or(hooks.class, |hook| &hook.name),
-        ..hooks
-    };
-    let result = Class::parse(bytes)
-        .map_err(|error| error.to_string())
-        .and_then(|class| {
-            jtrail_classfile::instrument(&class, &hooks, |_, method| probes(method))
-                .map_err(|error| error.to_string())
-        });
-    match result {
-        Ok(rewritten) => Some(rewritten.bytes),
-        Err(error) => {
-            uncovered(agent, name, "", &format!("{fault}: {error}"));
-            None
-        }
     }
 }

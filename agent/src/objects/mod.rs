@@ -9,15 +9,13 @@ mod walks;
 
 pub(crate) use tag::{class_in, is_made, number_in, with_made};
 
-use crate::agent::Agent;
-use crate::hooks::Teller;
+use crate::session::Session;
 use classes::ClassRefs;
-use jni::sys::{JNIEnv, jclass, jobject};
-use jtrail_jvm::jni::Vm;
+use jtrail_jvm::jni::{ClassRef, Env, ObjectRef, Vm};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_jvm::weak::WeakObjects;
 use jtrail_options::{Events, Options, Server};
-use jtrail_recorder::buffer::ThreadBuffer;
+use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::pending::{NewClass, PendingElsewhere};
 use jtrail_records::NumberSet;
@@ -45,27 +43,26 @@ pub(crate) fn next_number() -> u64 {
 pub(crate) struct Objects {
     /// The environment of the tags.
     pub(crate) jvmti: Jvmti,
-    pub(crate) vm: Vm,
-    pub(crate) teller: Teller,
-    /// See [`crate::hooks::forgets_areas`].
+    /// See [`forgets_areas`].
     pub(crate) forgets_areas: bool,
     /// Objects have tags; otherwise they are only counted.
     tagged: AtomicBool,
     /// What objects have instead of tags, where that is enough.
     pub(crate) weak: Option<WeakObjects>,
     pub(crate) elsewhere: PendingElsewhere,
-    /// Objects up to this number are older than the trace under way, and those of them that it was told of.
+    /// Objects up to this number are older than the active trace, and those of them that it was told of.
     older: AtomicU64,
     told: Mutex<NumberSet>,
     /// Held while an object that may be known to several threads gets its tag.
     naming: Mutex<()>,
     classes: ClassRefs,
-    /// Where the heap is walked over: shared by threads that give an object its number and tell of it, which the walk may not come
+    /// Where the heap is walked over: shared by threads that give an object its number and report it, which the walk may not come
     /// between.
     walks: Option<Walks>,
 }
 
-/// Whether nothing is ever asked of an object's number but when the object dies. With a channel, a client may ask for more later.
+/// Returns true if nothing is ever asked of an object's number but when the object dies. With a channel, a client may ask for more
+/// later.
 pub(crate) fn are_only_freed(options: &Options) -> bool {
     let named = Events::NAMING_OBJECTS
         .iter()
@@ -73,9 +70,29 @@ pub(crate) fn are_only_freed(options: &Options) -> bool {
     named.eq([&Events::FREE]) && options.server == Server::Standalone
 }
 
-/// Whether a look at a weak reference leaves a dying object alone. HotSpot 11's G1, in the middle of its marking, takes it for a use.
+/// Returns true if the JVM does not report what goes into the rest of an area after an object was put beside it. Such is HotSpot 11:
+/// `MemAllocator::allocate_inside_tlab_slow` takes the mark off the area, and sets it again only where the object fits.
+fn forgets_areas(jvmti: Jvmti) -> bool {
+    jvmti.java_version().is_some_and(|version| version < 17)
+}
+
+/// Returns true if a look at a weak reference leaves a dying object alone. HotSpot 11's G1, in the middle of its marking, takes it
+/// for a use.
 fn has_weak_looks(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version >= 17)
+}
+
+/// The number of a class; the class is announced if it is new. Its object has the number, where objects have numbers.
+pub(crate) fn class_number(
+    session: &Session,
+    objects: Option<&Objects>,
+    env: &Env<'_>,
+    class: ClassRef<'_>,
+) -> Option<u32> {
+    match objects {
+        Some(objects) => objects.class(session, env, class),
+        None => session.class_by_name(env, class, false),
+    }
 }
 
 impl Objects {
@@ -85,30 +102,15 @@ impl Objects {
         NEXT.0.store(1, Ordering::Relaxed);
         Self {
             jvmti,
-            vm,
-            teller: Teller::default(),
-            forgets_areas: crate::hooks::forgets_areas(jvmti),
+            forgets_areas: forgets_areas(jvmti),
             tagged: AtomicBool::new(events.name_objects()),
-            weak: is_weak.then(WeakObjects::default),
+            weak: is_weak.then(|| WeakObjects::new(vm)),
             elsewhere: PendingElsewhere::default(),
             older: AtomicU64::new(0),
             told: Mutex::default(),
             naming: Mutex::new(()),
             classes: ClassRefs::default(),
             walks: events.contains(Events::HEAP).then(Walks::default),
-        }
-    }
-
-    /// Gives up what it refers to.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and nobody asks for objects any more.
-    pub(crate) unsafe fn forget(&self, env: *mut JNIEnv) {
-        // SAFETY: the caller's promise.
-        unsafe { self.classes.forget(env) };
-        if let Some(weak) = &self.weak {
-            // SAFETY: the caller's promise.
-            unsafe { weak.forget(env) };
         }
     }
 
@@ -158,138 +160,95 @@ impl Objects {
         number
     }
 
-    /// The number of a new object, that nobody else knows yet. `None` if a walk over the heap came by it before, and told of it.
+    /// The number of a new object, that nobody else knows yet. `None` if a walk over the heap came by it before, and reported it.
     /// The caller keeps walks away.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and `object` a live reference.
-    pub(crate) unsafe fn number_new(
+    pub(crate) fn number_new(
         &self,
-        env: *mut JNIEnv,
-        object: jobject,
+        env: &Env<'_>,
+        object: ObjectRef<'_>,
         class: NewClass,
     ) -> Option<u64> {
-        if self.walks.is_some()
-            // SAFETY: the caller's promise.
-            && number_in(unsafe { self.jvmti.tag(object) }.unwrap_or_default()) != 0
-        {
+        if self.walks.is_some() && number_in(self.jvmti.tag(object).unwrap_or_default()) != 0 {
             return None;
         }
         let number = next_number();
-        // SAFETY: likewise.
-        unsafe { self.keep(env, object, class, number) };
+        self.keep(env, object, class, number);
         Some(number)
     }
 
     /// Gives a new object, that nobody else knows yet, a number that was taken for it.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and `object` a live reference.
-    pub(crate) unsafe fn keep(
-        &self,
-        env: *mut JNIEnv,
-        object: jobject,
-        class: NewClass,
-        number: u64,
-    ) {
+    pub(crate) fn keep(&self, env: &Env<'_>, object: ObjectRef<'_>, class: NewClass, number: u64) {
         match &self.weak {
-            // SAFETY: the caller's promise.
-            Some(weak) if !class.is_looked_up() => unsafe { weak.add(env, object, number) },
-            _ if self.is_tagging() => {
-                // SAFETY: likewise.
-                let _ = unsafe { self.jvmti.set_tag(object, number as i64) };
-            }
+            Some(weak) if !class.is_looked_up() => weak.add(env, object, number),
+            _ if self.is_tagging() => _ = self.jvmti.set_tag(object, number as i64),
             _ => {}
         }
     }
 
     /// The number of a class.
-    ///
-    /// # Safety
-    /// `class` is a live reference to a class.
-    pub(crate) unsafe fn class(&self, agent: &Agent, class: jclass) -> Option<u32> {
-        // SAFETY: the caller's promise.
-        if let Some(number) = class_in(unsafe { self.jvmti.tag(class) }.ok()?) {
+    pub(crate) fn class(
+        &self,
+        session: &Session,
+        env: &Env<'_>,
+        class: ClassRef<'_>,
+    ) -> Option<u32> {
+        if let Some(number) = self.class_if_known(class) {
             return Some(number);
         }
+        let object = class.as_object();
         let _away = self.keep_walks_away();
         let _naming = self.naming.lock();
-        // SAFETY: likewise.
-        let tag = unsafe { self.jvmti.tag(class) }.ok()?;
+        let tag = self.jvmti.tag(object).ok()?;
         if let Some(number) = class_in(tag) {
             return Some(number); // another thread was faster
         }
-        // SAFETY: likewise.
-        let number = unsafe { agent.classes.number_by_name(agent, class, true) }?;
+        let number = session.class_by_name(env, class, true)?;
         let tag = tag & OBJECT_MASK | (i64::from(number) + 1) << CLASS_SHIFT;
-        // SAFETY: likewise.
-        unsafe { self.jvmti.set_tag(class, tag) }.ok()?;
+        self.jvmti.set_tag(object, tag).ok()?;
         Some(number)
     }
 
     /// As [`Self::number_new`], as a tag in any case, so that the object is known by [`Self::has_number`].
-    ///
-    /// # Safety
-    /// `object` is a live reference.
-    pub(crate) unsafe fn tag_new(&self, object: jobject) -> Option<u64> {
+    pub(crate) fn tag_new(&self, object: ObjectRef<'_>) -> Option<u64> {
         let number = next_number();
-        // SAFETY: the caller's promise.
-        unsafe { self.jvmti.set_tag(object, number as i64) }.ok()?;
+        self.jvmti.set_tag(object, number as i64).ok()?;
         Some(number)
     }
 
-    /// Whether the object has that number, as a tag.
-    ///
-    /// # Safety
-    /// `object` is a live reference.
-    pub(crate) unsafe fn has_number(&self, object: jobject, number: u64) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.jvmti.tag(object) }.is_ok_and(|tag| number_in(tag) == number)
+    /// Returns true if the object has that number, as a tag.
+    pub(crate) fn has_number(&self, object: ObjectRef<'_>, number: u64) -> bool {
+        let tag = self.jvmti.tag(object);
+        tag.is_ok_and(|tag| number_in(tag) == number)
     }
 
     /// The number of a class, if it has one.
-    ///
-    /// # Safety
-    /// `class` is a live reference to a class.
-    pub(crate) unsafe fn class_if_known(&self, class: jclass) -> Option<u32> {
-        // SAFETY: the caller's promise.
-        class_in(unsafe { self.jvmti.tag(class) }.ok()?)
+    pub(crate) fn class_if_known(&self, class: ClassRef<'_>) -> Option<u32> {
+        class_in(self.jvmti.tag(class.as_object()).ok()?)
     }
 
     /// The class with that number, so that it is known again by [`Self::is_class`].
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and `class` a live reference to that class.
-    pub(crate) unsafe fn know_class(
+    pub(crate) fn know_class(
         &self,
-        env: *mut JNIEnv,
-        class: jclass,
+        env: &mut Env<'_>,
+        class: ClassRef<'_>,
         number: u32,
     ) -> NewClass {
-        // SAFETY: the caller's promise.
-        unsafe { self.classes.keep(self.jvmti, env, class, number) }
+        self.classes.keep(self.jvmti, env, class, number)
     }
 
-    /// Whether it is that class.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and `class` a live reference to a class.
+    /// Returns true if it is that class.
     #[inline]
-    pub(crate) unsafe fn is_class(&self, env: *mut JNIEnv, class: jclass, known: NewClass) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.classes.is(env, class, known) }
+    pub(crate) fn is_class(&self, env: &Env<'_>, class: ClassRef<'_>, known: NewClass) -> bool {
+        self.classes.is(env, class, known)
     }
 
     /// As [`Self::class`], for a new object of that class with so many bytes: most often, the class is the one that the running thread
     /// used last for an object of that size, and to make sure of that costs less than to look at the tag.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and `class` a live reference to a class.
-    pub(crate) unsafe fn class_of_new(
+    pub(crate) fn class_of_new(
         &self,
-        agent: &Agent,
-        env: *mut JNIEnv,
-        class: jclass,
+        session: &Session,
+        env: &mut Env<'_>,
+        class: ClassRef<'_>,
         size: u64,
     ) -> Option<NewClass> {
         let place = (size / 8) as usize % RECENT;
@@ -297,42 +256,33 @@ impl Objects {
             let [first, second] = &recent[place];
             for (at, recent) in [first, second].into_iter().enumerate() {
                 let known = recent.get();
-                // SAFETY: the caller's promise.
-                if known != NewClass::NONE && unsafe { self.classes.is(env, class, known) } {
+                if known != NewClass::NONE && self.classes.is(env, class, known) {
                     if at == 1 {
                         first.swap(second);
                     }
                     return Some(known);
                 }
             }
-            // SAFETY: the caller's promise.
-            let number = unsafe { self.class(agent, class) }?;
-            // SAFETY: likewise.
-            let known = unsafe { self.classes.keep(self.jvmti, env, class, number) };
+            let number = self.class(session, env, class)?;
+            let known = self.classes.keep(self.jvmti, env, class, number);
             second.set(first.replace(known));
             Some(known)
         })
     }
 
-    /// What there is to say of an object, and whether this is its first mention. `None` for null, and when
-    /// objects are not named.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, `object` null or a live reference.
-    pub(crate) unsafe fn describe(
+    /// What there is to say of an object, and whether this is its first mention. `None` if objects are not named.
+    pub(crate) fn describe(
         &self,
-        agent: &Agent,
-        env: *mut JNIEnv,
-        object: jobject,
+        session: &Session,
+        env: &mut Env<'_>,
+        object: ObjectRef<'_>,
     ) -> Option<(ObjectInfo, bool)> {
-        if object.is_null() || !self.is_tagging() {
+        if !self.is_tagging() {
             return None;
         }
-        // SAFETY: the caller's promise.
-        let (class, size) = unsafe { self.class_and_size(agent, env, object) }?;
+        let (class, size) = self.class_and_size(session, env, object)?;
         let _away = self.keep_walks_away();
-        // SAFETY: likewise.
-        let (number, is_new) = unsafe { self.number(object) }?;
+        let (number, is_new) = self.number(object)?;
         let info = ObjectInfo {
             number,
             class,
@@ -341,79 +291,60 @@ impl Objects {
         Some((info, is_new))
     }
 
-    /// # Safety
-    /// As for [`Self::describe`]; `object` is not null.
-    unsafe fn class_and_size(
+    fn class_and_size(
         &self,
-        agent: &Agent,
-        env: *mut JNIEnv,
-        object: jobject,
+        session: &Session,
+        env: &mut Env<'_>,
+        object: ObjectRef<'_>,
     ) -> Option<(u32, u64)> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let class = jtrail_jvm::jni::class_of(env, object);
-            Some((
-                self.class(agent, class)?,
-                self.jvmti.object_size(object).ok()?,
-            ))
-        }
+        let class = env.with_class_of(object, |env, class| self.class(session, env, class))?;
+        Some((class, self.jvmti.object_size(object).ok()?))
     }
 
     /// The number of an object, which gets one if it has none; whether it is new. The caller keeps walks away.
-    ///
-    /// # Safety
-    /// `object` is a live reference, not null.
-    unsafe fn number(&self, object: jobject) -> Option<(u64, bool)> {
-        // SAFETY: the caller's promise.
-        match number_in(unsafe { self.jvmti.tag(object) }.ok()?) {
+    fn number(&self, object: ObjectRef<'_>) -> Option<(u64, bool)> {
+        match number_in(self.jvmti.tag(object).ok()?) {
             0 => {}
             known => return Some((known, false)),
         }
         let _naming = self.naming.lock();
-        // SAFETY: likewise.
-        let tag = unsafe { self.jvmti.tag(object) }.ok()?;
+        let tag = self.jvmti.tag(object).ok()?;
         match number_in(tag) {
             0 => {}
             known => return Some((known, false)),
         }
         let new = next_number();
-        // SAFETY: likewise.
-        unsafe { self.jvmti.set_tag(object, tag | new as i64) }.ok()?;
+        self.jvmti.set_tag(object, tag | new as i64).ok()?;
         Some((new, true))
     }
 
-    /// The number of an object, 0 for null and when objects are not named; its first mention is recorded.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and so is `buffer`; `object` is null or a live reference.
-    pub(crate) unsafe fn mention(
+    /// The number of an object, 0 for none and if objects are not named; its first mention is recorded in the running thread's
+    /// buffer.
+    pub(crate) fn mention(
         &self,
-        agent: &Agent,
-        env: *mut JNIEnv,
-        buffer: &ThreadBuffer,
-        object: jobject,
+        session: &Session,
+        env: &mut Env<'_>,
+        buffer: OwnBuffer,
+        object: Option<ObjectRef<'_>>,
     ) -> u64 {
-        if object.is_null() || !self.is_tagging() {
+        let Some(object) = object.filter(|_| self.is_tagging()) else {
             return 0;
-        }
-        // SAFETY: the caller's promise.
-        let is_untold = match number_in(unsafe { self.jvmti.tag(object) }.unwrap_or_default()) {
+        };
+        let is_untold = match number_in(self.jvmti.tag(object).unwrap_or_default()) {
             0 => false,
             known if !self.is_untold(known) => return known,
             _ => true,
         };
-        // SAFETY: likewise.
-        let Some((class, size)) = (unsafe { self.class_and_size(agent, env, object) }) else {
+        let Some((class, size)) = self.class_and_size(session, env, object) else {
             return 0;
         };
         let _away = self.keep_walks_away();
-        // SAFETY: likewise.
-        let Some((number, is_new)) = (unsafe { self.number(object) }) else {
+        let Some((number, is_new)) = self.number(object) else {
             return 0;
         };
         if is_new || is_untold {
             let payload = [record::object(number, class), size];
-            crate::hooks::record(agent, Some(buffer), Code::ObjectDef, &payload);
+            session.record(buffer, Code::ObjectDef, &payload);
         }
         number
     }

@@ -1,24 +1,26 @@
 //! The agent is made of its parts.
 
 use super::Moment;
-use crate::agent::{Agent, Parts};
-use crate::control::Clients;
+use super::program::Traced;
+use super::upcalls::Layers;
+use crate::agent::Agent;
+use crate::callbacks;
+use crate::control::{ChannelSlot, Clients};
 use crate::error::Error;
-use crate::hooks;
-use crate::instrument::lines::LineCounters;
 use crate::instrument::sites::AllocSites;
 use crate::objects::Objects;
-use crate::program::Traced;
-use ::jni::sys::JavaVM;
+use crate::session::lines::LineCounters;
+use crate::session::{self, Clock, Definitions, Session};
+use crate::sources::{Environment, Tracer, allocations, capabilities, classes, trace};
 use crossbeam_channel::{bounded, unbounded};
 use jtrail_guard::log;
-use jtrail_jvm::jni::{self, Vm};
+use jtrail_jvm::jni::{Env, Vm};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_model::Cost;
 use jtrail_options::{self as options, Events, Options, OutputFormat, Overflow};
 use jtrail_recorder::buffer::{self, Exchange, Returns, Supply, WhenFull};
 use jtrail_recorder::bursts::Bursts;
-use jtrail_recorder::clock::{self, Clock, Reading};
+use jtrail_recorder::clock::{self, Clock as _, Reading};
 use jtrail_recorder::cost;
 use jtrail_recorder::memory::Mapping;
 use jtrail_recorder::spool::{Commits, Journal, Memory, Spool};
@@ -33,21 +35,13 @@ use std::time::SystemTime;
 /// Sets the agent up, and lets it all begin. What fails leaves nothing behind, or an agent that is to be taken away
 /// ([`super::clean_up`]).
 ///
-/// # Safety
-/// `vm` is the JVM.
-///
 /// # Errors
 /// What it is that the JVM or the system does not give.
-pub(super) unsafe fn set_up(
-    vm: *mut JavaVM,
-    options: Options,
-    moment: Moment,
-) -> Result<(), Error> {
+pub(super) fn set_up(vm: Vm, options: Options, moment: Moment) -> Result<(), Error> {
     let options = Arc::new(options);
     let clocks = Now::of(&options);
     let mut undo = Undo::default();
-    // SAFETY: the caller's promise.
-    let (jvmti, objects) = unsafe { undo.environments(vm, &options, moment) }?;
+    let (jvmti, objects) = undo.environments(vm, &options, moment)?;
     let bursts = Bursts::of(&options).map_err(Error::memory("triggers"))?;
     let names = Arc::<Names>::default();
     let target = target(&options, &names)?;
@@ -56,6 +50,7 @@ pub(super) unsafe fn set_up(
     let (full_sender, full) = unbounded();
     let (wake, woken) = bounded(1);
     let (announcements, announced) = unbounded();
+    let channel = ChannelSlot::default();
     let writer = Writer::start(Setup {
         options: Arc::clone(&options),
         target: target.first,
@@ -75,33 +70,41 @@ pub(super) unsafe fn set_up(
         commits: chunks.commits,
         bursts,
         program: Arc::new(Traced),
-        observer: Arc::new(Clients),
+        observer: Arc::new(Clients {
+            channel: Arc::clone(&channel),
+            format: options.format,
+        }),
     })
     .map_err(|error| Error::Thread("the writer", error))?;
-    let exchange = Exchange {
-        empty: chunks.supply,
-        full: full_sender,
-        wake,
-        when_full: when_full(&options),
-        ticks,
-        spool: chunks.spool,
-    };
-    undo.keep();
-    let agent = Agent::create(Parts {
-        options,
+    let session = Session::new(session::Parts {
+        vm,
         jvmti,
-        objects,
-        now: clocks.now,
-        cost: clocks.cost,
-        announcements,
-        exchange,
-        memory: chunks.memory,
-        journal: chunks.journal,
-        writer,
+        clock: Clock {
+            now: clocks.now,
+            cost: clocks.cost,
+            ticks: ticks.clone(),
+        },
+        bursts: writer.bursts.clone(),
+        definitions: Definitions {
+            sender: announcements,
+            journal: chunks.journal,
+        },
+        exchange: Exchange {
+            empty: chunks.supply,
+            full: full_sender,
+            wake,
+            when_full: when_full(&options),
+            ticks,
+            spool: chunks.spool,
+        },
+        upcalls: &Layers,
+        options,
     });
-    // SAFETY: the caller's promise.
-    unsafe { begin(agent, vm, moment) }.inspect_err(|_| {
-        agent.writer.stop();
+    undo.keep();
+    let tracer = Tracer::new(session, objects, writer);
+    let agent = Agent::create(tracer, channel, chunks.memory);
+    begin(agent, vm, moment).inspect_err(|_| {
+        agent.tracer.writer.stop();
         agent.is_stillborn.store(true, Ordering::Release);
     })
 }
@@ -132,28 +135,25 @@ struct Undo {
 
 impl Undo {
     /// The environments of the agent, with what they are to be able to do.
-    ///
-    /// # Safety
-    /// `vm` is the JVM.
-    unsafe fn environments(
+    fn environments(
         &mut self,
-        vm: *mut JavaVM,
+        vm: Vm,
         options: &Options,
         moment: Moment,
     ) -> Result<(Jvmti, Option<Objects>), Error> {
-        // SAFETY: the caller's promise.
-        unsafe { Jvmti::keep_one(vm) }.map_err(Error::Jvm)?;
-        // SAFETY: the caller's promise.
-        let jvmti = unsafe { Jvmti::of(vm) }.map_err(Error::Jvm)?;
+        Jvmti::keep_one(vm).map_err(Error::Jvm)?;
+        let jvmti = Jvmti::of(vm).map_err(Error::Jvm)?;
         self.environments.push(jvmti);
-        hooks::add_capabilities(jvmti, options).map_err(|error| match moment {
+        let added = capabilities::add(jvmti, Environment::General, options);
+        added.map_err(|error| match moment {
             Moment::Start => error,
             Moment::Attach => Error::OnlyFromTheStart(Box::new(error)),
         })?;
-        // SAFETY: the caller's promise.
-        let objects = unsafe { hooks::objects(vm, options) }?;
-        let of_objects = objects.as_ref().map(|objects| objects.jvmti);
-        self.environments.extend(of_objects);
+        let objects = allocations::objects(vm, options)?;
+        if let Some(objects) = &objects {
+            self.environments.push(objects.jvmti);
+            capabilities::add(objects.jvmti, Environment::Objects, options)?;
+        }
         Ok((jvmti, objects))
     }
 
@@ -183,7 +183,10 @@ impl Drop for Undo {
         if let Some(ticks) = &self.ticks {
             ticks.stop();
         }
-        self.environments.drain(..).for_each(Jvmti::dispose);
+        for jvmti in self.environments.drain(..) {
+            // SAFETY: the agent did not come about, so nobody has them.
+            unsafe { jvmti.dispose() };
+        }
     }
 }
 
@@ -298,30 +301,48 @@ fn when_full(options: &Options) -> WhenFull {
 }
 
 /// Lets it all begin.
-///
-/// # Safety
-/// `vm` is the JVM.
-unsafe fn begin(agent: &'static Agent, vm: *mut JavaVM, moment: Moment) -> Result<(), Error> {
-    let is_coming = moment == Moment::Attach;
-    agent.is_coming.store(is_coming, Ordering::Release);
-    if !is_coming && hooks::rewrites(&agent.options) && !agent.options.has_ticks() {
-        agent.returns.want();
+fn begin(agent: &'static Agent, vm: Vm, moment: Moment) -> Result<(), Error> {
+    let tracer = &agent.tracer;
+    let (session, instrument) = (&tracer.session, &tracer.instrument);
+    let options = &session.options;
+    let is_attaching = moment == Moment::Attach;
+    session.life.set_attaching(is_attaching);
+    if !is_attaching && classes::are_rewritten(options) && !options.has_ticks() {
+        instrument.returns.want();
     }
-    if agent.options.events.contains(Events::LINES) {
+    if options.events.contains(Events::LINES) {
         let counters = LineCounters::new().map_err(Error::memory("line counters"))?;
-        let _ = agent.classes.lines.set(counters); // the first and only time
+        let _ = instrument.lines.set(counters); // the first and only time
     }
-    if agent.options.has_alloc_probes() {
+    if options.has_alloc_probes() {
         let sites = AllocSites::new().map_err(Error::memory("allocation sites"))?;
-        agent.classes.sites.get_or_init(|| sites).show_found(); // the first and only time
+        instrument.sites.get_or_init(|| sites).show_found(); // the first and only time
     }
-    hooks::install(agent)?;
+    callbacks::install(tracer)?;
     match moment {
         Moment::Start => Ok(()),
-        // SAFETY: the caller's promise.
-        Moment::Attach => match unsafe { jni::env_of(Vm::new(vm)) } {
-            Some(env) => hooks::attached(agent, env),
-            None => Err(Error::Jvm(jtrail_jvm::Error::NoEnvironment)),
-        },
+        Moment::Attach => {
+            // SAFETY: the JVM has just called the agent's entry point, which uses no other environment.
+            let attached = unsafe { vm.with_env_mut(|env| attach(agent, env)) };
+            attached.unwrap_or(Err(Error::Jvm(jtrail_jvm::Error::NoEnvironment)))
+        }
     }
+}
+
+/// The agent was loaded into a JVM that runs its program.
+///
+/// # Errors
+/// When the hook class can't be defined, or the trace's file can't be written.
+fn attach(agent: &'static Agent, env: &mut Env<'_>) -> Result<(), Error> {
+    let tracer = &agent.tracer;
+    if classes::are_rewritten(&tracer.session.options) {
+        tracer.session.life.upcalls.install_hook(env)?;
+    }
+    // Last: an earlier trace may be there, which is still good if the agent is refused.
+    tracer.writer.open()?;
+    trace::start(tracer, env, false);
+    if let Some(channel) = agent.channel.get() {
+        channel.does_not_wait();
+    }
+    Ok(())
 }

@@ -1,13 +1,14 @@
 //! The JVM loads the agent, and unloads it.
 
 mod assembly;
+pub(crate) mod leaving;
+mod program;
+mod upcalls;
 
 use crate::agent::{self, Agent};
 use crate::error::Error;
-use crate::hooks::leaving;
-use ::jni::sys::JavaVM;
 use jtrail_guard::{guard, log};
-use jtrail_jvm::jni::{self, Vm};
+use jtrail_jvm::jni::Vm;
 use jtrail_options::{OnError, OptionError};
 use jtrail_recorder::buffer;
 use std::io::Write;
@@ -29,10 +30,7 @@ pub(crate) enum Moment {
 }
 
 /// Sets the agent up, as the options say.
-///
-/// # Safety
-/// `vm` is the JVM.
-pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded {
+pub(crate) fn load(vm: Vm, text: &str, moment: Moment) -> Loaded {
     let options = jtrail_options::parse(text, &jtrail_options::read_file);
     let options = match options {
         Ok(options) => options,
@@ -54,8 +52,7 @@ pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded
     let result = match (is_second, moment) {
         (true, Moment::Start) => Err(Error::LoadedTwice),
         (true, Moment::Attach) => Err(Error::Present),
-        // SAFETY: the caller's promise.
-        (false, _) => unsafe { assembly::set_up(vm, options, moment) },
+        (false, _) => assembly::set_up(vm, options, moment),
     };
     let Err(error) = result else {
         return Loaded::Go;
@@ -79,15 +76,14 @@ pub(crate) unsafe fn load(vm: *mut JavaVM, text: &str, moment: Moment) -> Loaded
 }
 
 /// Takes an agent away that could not be set up.
-///
-/// # Safety
-/// `vm` is the JVM.
-pub(crate) unsafe fn clean_up(vm: *mut JavaVM) {
+pub(crate) fn clean_up(vm: Vm) {
     let is_stillborn = |agent: &Agent| agent.is_stillborn.load(Ordering::Acquire);
     if agent::if_loaded().is_some_and(is_stillborn) {
-        // SAFETY: the caller's promise.
-        let env = unsafe { jni::env_of(Vm::new(vm)) };
-        leaving::leave(env.unwrap_or(std::ptr::null_mut()));
+        // SAFETY: the JVM has just called the agent's entry point, which uses no other environment.
+        let left = unsafe { vm.with_env_mut(|env| leaving::leave(Some(env))) };
+        if left.is_none() {
+            leaving::leave(None);
+        }
     }
 }
 

@@ -87,8 +87,17 @@ pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
 }
 
+/// How often recording has begun: what was there before the last time is of an earlier agent.
+static ROUND: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns a number that is another one each time that recording begins.
+pub fn round() -> usize {
+    ROUND.load(Ordering::Acquire)
+}
+
 /// Lets recording begin.
 pub fn switch_on() {
+    ROUND.fetch_add(1, Ordering::AcqRel);
     SAID.store(false, Ordering::Relaxed);
     OFF.store(false, Ordering::Relaxed);
 }

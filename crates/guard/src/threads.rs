@@ -16,3 +16,9 @@ pub fn without_signals<T>(f: impl FnOnce() -> T) -> T {
         result
     }
 }
+
+/// The running thread's id in the operating system.
+pub fn os_thread_id() -> u64 {
+    // SAFETY: the call takes nothing, and cannot fail.
+    unsafe { libc::gettid() as u64 }
+}

@@ -11,6 +11,9 @@ pub enum Error {
     /// The running thread has no environment.
     #[error("the JVM gave no environment")]
     NoEnvironment,
+    /// There is no memory for a reference.
+    #[error("the JVM has no memory for a reference")]
+    NoMemory,
     /// A function of JVMTI failed.
     #[error(transparent)]
     Jvmti(#[from] Failure),

@@ -8,17 +8,20 @@
 //! New references go into blocks of whoever makes objects on the same stack: there are many shards, so that threads rarely meet at one. A sweep takes the
 //! blocks away from there, and keeps what is alive in as few as it fits into.
 
-use jni::sys::{JNIEnv, jobject};
+use crate::jni::refs::RawWeak;
+use crate::jni::{Env, ObjectRef, Vm};
 use jtrail_guard::guard::Spread;
 use parking_lot::Mutex;
 use std::mem::take;
 
 /// A reference, and its object's number.
 struct Entry {
-    /// As the JVM gave it.
-    reference: usize,
+    reference: RawWeak,
     number: u64,
 }
+
+// SAFETY: JNI lets any thread use a weak global reference; an entry is its only owner.
+unsafe impl Send for Entry {}
 
 type Blocks = Vec<Vec<Entry>>;
 
@@ -26,24 +29,28 @@ type Blocks = Vec<Vec<Entry>>;
 const BLOCK: usize = 4096;
 
 /// Weak references to objects.
-#[derive(Default)]
 pub struct WeakObjects {
+    vm: Vm,
     new: Spread<Mutex<Blocks>>,
-    /// Those that a sweep found alive. Held while one is under way.
+    /// Those that a sweep found alive. Held during a sweep.
     old: Mutex<Blocks>,
 }
 
 impl WeakObjects {
-    /// Remembers a new object. Nothing is, when there is no memory for a reference.
-    ///
-    /// # Safety
-    /// `env` is the running thread's, and `object` a live reference.
-    pub unsafe fn add(&self, env: *mut JNIEnv, object: jobject, number: u64) {
-        // SAFETY: the caller's promise.
-        let reference = unsafe { crate::jni::weak_reference(env, object) }.expose_provenance();
-        if reference == 0 {
-            return;
+    /// No objects of that JVM.
+    pub fn new(vm: Vm) -> Self {
+        Self {
+            vm,
+            new: Spread::default(),
+            old: Mutex::default(),
         }
+    }
+
+    /// Remembers a new object. If there is no memory for a reference, it is not remembered.
+    pub fn add(&self, env: &Env<'_>, object: ObjectRef<'_>, number: u64) {
+        let Some(reference) = RawWeak::new(env, object) else {
+            return;
+        };
         let mut blocks = self.new.own().lock();
         let entry = Entry { reference, number };
         match blocks.last_mut() {
@@ -56,11 +63,8 @@ impl WeakObjects {
         }
     }
 
-    /// Gives up the references to dead objects, and tells of their numbers.
-    ///
-    /// # Safety
-    /// `env` is the running thread's.
-    pub unsafe fn sweep(&self, env: *mut JNIEnv, mut tell: impl FnMut(u64)) {
+    /// Deletes the references to dead objects, and reports their numbers.
+    pub fn sweep(&self, env: &Env<'_>, mut report: impl FnMut(u64)) {
         let mut old = self.old.lock();
         let mut blocks = take(&mut *old);
         for new in self.new.iter() {
@@ -68,34 +72,30 @@ impl WeakObjects {
         }
         for mut block in blocks {
             block.retain(|entry| {
-                let reference = std::ptr::with_exposed_provenance_mut(entry.reference);
-                // SAFETY: the caller's promise, and a reference from `add`, which is in no other block.
-                let is_dead = unsafe { crate::jni::is_same(env, reference, std::ptr::null_mut()) };
+                let is_dead = entry.reference.is_cleared(env);
                 if is_dead {
-                    tell(entry.number);
-                    // SAFETY: likewise.
-                    unsafe { crate::jni::forget_weak(env, reference) };
+                    report(entry.number);
+                    entry.reference.delete(env); // the entry goes
                 }
                 !is_dead
             });
             keep(&mut old, block);
         }
     }
+}
 
-    /// Gives all references up.
-    ///
-    /// # Safety
-    /// `env` is the running thread's.
-    pub unsafe fn forget(&self, env: *mut JNIEnv) {
-        let mut blocks = take(&mut *self.old.lock());
+impl Drop for WeakObjects {
+    /// Deletes all references, on a thread that is attached to the JVM.
+    fn drop(&mut self) {
+        let mut blocks = take(self.old.get_mut());
         for new in self.new.iter() {
             blocks.append(&mut new.lock());
         }
-        for entry in blocks.into_iter().flatten() {
-            let reference = std::ptr::with_exposed_provenance_mut(entry.reference);
-            // SAFETY: the caller's promise, and a reference from `add`, which is in no block any more.
-            unsafe { crate::jni::forget_weak(env, reference) };
-        }
+        self.vm.with_env(|env| {
+            for entry in blocks.into_iter().flatten() {
+                entry.reference.delete(env);
+            }
+        });
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
             let entry = |_| {
                 next += 1;
                 Entry {
-                    reference: 0,
+                    reference: RawWeak::from_word(8).expect("a number"),
                     number: next,
                 }
             };

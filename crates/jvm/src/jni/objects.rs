@@ -1,186 +1,257 @@
-//! Objects and arrays, made and looked at.
+//! Objects and arrays, created and looked at.
 
-use super::with;
-use crate::Error;
-use jni::objects::{JClass, JObject, JValue};
-use jni::sys::{JNIEnv, jclass, jfieldID, jint, jobject};
-use jni::{jni_sig, jni_str};
-use std::ffi::CStr;
+use super::{ClassRef, Env, GlobalRef, Handle, ObjectArrayRef, ObjectRef, kind};
+use jni::sys::{jfieldID, jint};
 use std::ptr;
 
-/// Where an object is at the moment: HotSpot's local references point to places that hold it.
-///
-/// # Safety
-/// `object` is a live local reference.
-pub unsafe fn address(object: jobject) -> u64 {
-    // SAFETY: the caller's promise.
-    unsafe { object.cast::<u64>().read_volatile() }
-}
-
-/// Makes an array of so many bytes, shows it to `look`, and forgets it. `None` if there was no memory for it.
-///
-/// # Safety
-/// `env` is the running thread's; the reference does not leave `look`.
-pub unsafe fn with_garbage<T>(
-    env: *mut JNIEnv,
-    bytes: jint,
-    look: impl FnOnce(jobject) -> T,
-) -> Option<T> {
-    // SAFETY: the caller's promise; the functions are there since the first version.
-    unsafe {
-        let array = ((**env).v1_1.NewByteArray)(env, bytes);
-        if array.is_null() {
-            ((**env).v1_1.ExceptionClear)(env);
-            return None;
+impl<'e> Env<'e> {
+    /// An object's class.
+    #[inline]
+    pub fn class_of(&self, object: ObjectRef<'_>) -> ClassRef<'e> {
+        // SAFETY: the environment is the running thread's, and the handle is valid. Every object has a class, so the JVM returns
+        // a new local reference.
+        unsafe {
+            let class = (self.functions().GetObjectClass)(self.as_ptr(), object.as_raw());
+            self.local(class).unwrap_unchecked()
         }
+    }
+
+    /// Runs `f` with an object's class, and deletes the reference.
+    pub fn with_class_of<T>(
+        &mut self,
+        object: ObjectRef<'_>,
+        f: impl for<'f> FnOnce(&mut Self, ClassRef<'f>) -> T,
+    ) -> T {
+        let class = self.class_of(object);
+        let result = f(self, class);
+        self.delete_local(class);
+        result
+    }
+
+    /// Deletes a local reference before its frame ends. Nobody uses it afterwards: the callers in this crate lend it for a
+    /// shorter time than it lives.
+    fn delete_local<K>(&self, reference: Handle<'_, K>) {
+        // SAFETY: the environment is the running thread's, the callers own the reference.
+        unsafe { (self.functions().DeleteLocalRef)(self.as_ptr(), reference.as_raw()) }
+    }
+
+    /// A class's superclass; `None` for an interface, `Object`, and a primitive type.
+    pub fn superclass_of(&self, class: ClassRef<'_>) -> Option<ClassRef<'e>> {
+        // SAFETY: the environment is the running thread's, and the handle refers to a class. The JVM returns a new local
+        // reference to a class, or null.
+        unsafe {
+            self.local((self.functions().GetSuperclass)(
+                self.as_ptr(),
+                class.as_raw(),
+            ))
+        }
+    }
+
+    /// Shows `f` a class and its superclasses, innermost first, until it returns false. The references are deleted on the way.
+    pub fn for_superclasses(
+        &mut self,
+        class: ClassRef<'_>,
+        mut f: impl for<'f> FnMut(&mut Self, ClassRef<'f>) -> bool,
+    ) {
+        if !f(self, class) {
+            return;
+        }
+        let mut next = self.superclass_of(class);
+        while let Some(class) = next {
+            let goes_on = f(self, class);
+            next = match goes_on {
+                true => self.superclass_of(class),
+                false => None,
+            };
+            self.delete_local(class);
+        }
+    }
+
+    /// Returns true if both references refer to the same object.
+    pub fn is_same(&self, one: ObjectRef<'_>, other: ObjectRef<'_>) -> bool {
+        // SAFETY: the environment is the running thread's, and the handles are valid.
+        unsafe { (self.functions().IsSameObject)(self.as_ptr(), one.as_raw(), other.as_raw()) }
+    }
+
+    /// Returns true if an object is an instance of a class.
+    pub fn is_instance(&self, object: ObjectRef<'_>, class: ClassRef<'_>) -> bool {
+        // SAFETY: the environment is the running thread's, and the handles are valid, the second one a class.
+        unsafe { (self.functions().IsInstanceOf)(self.as_ptr(), object.as_raw(), class.as_raw()) }
+    }
+
+    /// Creates a `byte[]` of that length, shows it to `look`, and drops it. `None` if there was no memory for it.
+    pub fn with_garbage<T>(
+        &mut self,
+        bytes: jint,
+        look: impl for<'f> FnOnce(ObjectRef<'f>) -> T,
+    ) -> Option<T> {
+        // SAFETY: the environment is the running thread's. The JVM returns a new local reference, or null.
+        let array: Option<ObjectRef<'_>> =
+            unsafe { self.local((self.functions().NewByteArray)(self.as_ptr(), bytes)) };
+        let Some(array) = array else {
+            self.clear_exception();
+            return None;
+        };
         let result = look(array);
-        ((**env).v1_1.DeleteLocalRef)(env, array);
+        self.delete_local(array);
         Some(result)
     }
-}
 
-/// A new array of that length, as a local reference. `element` is the first character of the elements' descriptor; references are
-/// to `class`. Null when there is no memory for it.
-///
-/// # Safety
-/// `env` is the running thread's, and `class` a live reference to a class.
-pub unsafe fn new_array(env: *mut JNIEnv, element: u8, length: jint, class: jclass) -> jobject {
-    // SAFETY: the caller's promise; the functions are there since the first version.
-    unsafe {
-        let functions = &(**env).v1_1;
-        let array = match element {
-            b'Z' => (functions.NewBooleanArray)(env, length),
-            b'B' => (functions.NewByteArray)(env, length),
-            b'C' => (functions.NewCharArray)(env, length),
-            b'S' => (functions.NewShortArray)(env, length),
-            b'I' => (functions.NewIntArray)(env, length),
-            b'J' => (functions.NewLongArray)(env, length),
-            b'F' => (functions.NewFloatArray)(env, length),
-            b'D' => (functions.NewDoubleArray)(env, length),
-            _ => (functions.NewObjectArray)(env, length, class, ptr::null_mut()),
+    /// Creates an array of that length, and shows it to `look`. `element` is the first character of the elements' descriptor;
+    /// references are to `class`. `None` if there is no memory for it.
+    pub fn with_new_array<T>(
+        &mut self,
+        element: u8,
+        length: jint,
+        class: ClassRef<'_>,
+        look: impl for<'f> FnOnce(ObjectRef<'f>) -> T,
+    ) -> Option<T> {
+        let (env, functions) = (self.as_ptr(), self.functions());
+        // SAFETY: the environment is the running thread's, and the handle refers to a class. The JVM returns a new local
+        // reference, or null.
+        let array: Option<ObjectRef<'_>> = unsafe {
+            self.local(match element {
+                b'Z' => (functions.NewBooleanArray)(env, length),
+                b'B' => (functions.NewByteArray)(env, length),
+                b'C' => (functions.NewCharArray)(env, length),
+                b'S' => (functions.NewShortArray)(env, length),
+                b'I' => (functions.NewIntArray)(env, length),
+                b'J' => (functions.NewLongArray)(env, length),
+                b'F' => (functions.NewFloatArray)(env, length),
+                b'D' => (functions.NewDoubleArray)(env, length),
+                _ => (functions.NewObjectArray)(env, length, class.as_raw(), ptr::null_mut()),
+            })
         };
-        if array.is_null() {
-            (functions.ExceptionClear)(env);
-        }
-        array
+        let Some(array) = array else {
+            self.clear_exception();
+            return None;
+        };
+        let result = look(array);
+        self.delete_local(array);
+        Some(result)
     }
-}
 
-/// A new object of an initialised class, without running a constructor, as a local reference; null if that is impossible.
-///
-/// # Safety
-/// `env` is the running thread's, and `class` a live reference to a class.
-pub unsafe fn allocate(env: *mut JNIEnv, class: jclass) -> jobject {
-    // SAFETY: the caller's promise; the functions are there since the first version.
-    unsafe {
-        let object = ((**env).v1_1.AllocObject)(env, class);
-        if object.is_null() {
-            ((**env).v1_1.ExceptionClear)(env);
+    /// A new object of a class, without running a constructor; `None` if that is impossible. The class is initialised, or the
+    /// running thread initialises it.
+    pub fn allocate(&self, class: ClassRef<'_>) -> Option<ObjectRef<'e>> {
+        // SAFETY: the environment is the running thread's, and the handle refers to a class. The JVM returns a new local
+        // reference; or null, with an exception, also for what has no objects.
+        let object = unsafe {
+            self.local((self.functions().AllocObject)(
+                self.as_ptr(),
+                class.as_raw(),
+            ))
+        };
+        if object.is_none() {
+            self.clear_exception();
         }
         object
     }
-}
 
-/// Gives a local reference back.
-///
-/// # Safety
-/// `env` is the running thread's, and the reference one of its own or null.
-pub unsafe fn forget(env: *mut JNIEnv, object: jobject) {
-    // SAFETY: the caller's promise; the function is there since the first version.
-    unsafe { ((**env).v1_1.DeleteLocalRef)(env, object) }
-}
-
-/// `java.lang.Object`, as a local reference.
-///
-/// # Safety
-/// `env` is the running thread's.
-pub unsafe fn object_class(env: *mut JNIEnv) -> Option<jclass> {
-    // SAFETY: the caller's promise; the function is there since the first version.
-    let class = unsafe { ((**env).v1_1.FindClass)(env, c"java/lang/Object".as_ptr()) };
-    (!class.is_null()).then_some(class)
-}
-
-/// Whether an object is an instance of a class.
-///
-/// # Safety
-/// `env` is the running thread's, and both are live references.
-pub unsafe fn is_instance(env: *mut JNIEnv, object: jobject, class: jclass) -> bool {
-    // SAFETY: the caller's promise; the function is there since the first version.
-    unsafe { ((**env).v1_1.IsInstanceOf)(env, object, class) }
-}
-
-/// A field of a class; `None` if it has none of that name and descriptor.
-///
-/// # Safety
-/// `env` is the running thread's, and `class` a live reference to an initialised class.
-pub unsafe fn field(
-    env: *mut JNIEnv,
-    class: jclass,
-    name: &CStr,
-    descriptor: &CStr,
-) -> Option<jfieldID> {
-    // SAFETY: the caller's promise; the functions are there since the first version.
-    unsafe {
-        let functions = &(**env).v1_1;
-        let field = (functions.GetFieldID)(env, class, name.as_ptr(), descriptor.as_ptr());
-        if field.is_null() {
-            (functions.ExceptionClear)(env);
+    /// `java.lang.Object`.
+    pub fn object_class(&self) -> Option<ClassRef<'e>> {
+        // SAFETY: the environment is the running thread's. The JVM returns a new local reference to a class, or null.
+        unsafe {
+            let name = c"java/lang/Object".as_ptr();
+            self.local((self.functions().FindClass)(self.as_ptr(), name))
         }
-        (!field.is_null()).then_some(field)
     }
 }
 
-/// Whether a field of an object holds a reference that is not null.
-///
-/// # Safety
-/// `env` is the running thread's, `object` a live reference, and `field` one of references, of the object's class.
-pub unsafe fn is_set(env: *mut JNIEnv, object: jobject, field: jfieldID) -> bool {
-    // SAFETY: the caller's promise; the functions are there since the first version.
-    unsafe {
-        let value = ((**env).v1_1.GetObjectField)(env, object, field);
-        forget(env, value);
-        !value.is_null()
+/// Recognises arrays of references.
+pub struct ObjectArrays(GlobalRef<kind::Class>);
+
+impl ObjectArrays {
+    /// `None` if there is no memory for a reference.
+    pub fn new(env: &mut Env<'_>) -> Option<Self> {
+        let object = env.object_class()?;
+        // SAFETY: the environment is the running thread's, and the handle refers to a class. The JVM returns a new local
+        // reference, or null.
+        let array: Option<ObjectRef<'_>> = unsafe {
+            let create = env.functions().NewObjectArray;
+            env.local(create(env.as_ptr(), 0, object.as_raw(), ptr::null_mut()))
+        };
+        let Some(array) = array else {
+            env.clear_exception();
+            return None;
+        };
+        GlobalRef::new(env, env.class_of(array)).map(Self)
+    }
+
+    /// The object as an array of references, if it is one.
+    pub fn downcast<'o>(&self, env: &Env<'_>, object: ObjectRef<'o>) -> Option<ObjectArrayRef<'o>> {
+        if !env.is_instance(object, self.0.get()) {
+            return None;
+        }
+        // SAFETY: instances of `Object[]` are arrays of references; the handle lives as long as the one of the object.
+        Some(unsafe { object.cast() })
     }
 }
 
-/// Elements of an array.
-///
-/// # Safety
-/// `env` is the running thread's, and `array` a live reference to an array.
-pub unsafe fn array_length(env: *mut JNIEnv, array: jobject) -> jint {
-    // SAFETY: the caller's promise; the function is there since the first version.
-    unsafe { ((**env).v1_1.GetArrayLength)(env, array) }
+impl<'e> Env<'e> {
+    /// The number of elements of an array.
+    pub fn array_length(&self, array: ObjectArrayRef<'_>) -> usize {
+        // SAFETY: the environment is the running thread's, and the handle refers to an array.
+        let length = unsafe { (self.functions().GetArrayLength)(self.as_ptr(), array.as_raw()) };
+        usize::try_from(length).unwrap_or_default()
+    }
+
+    /// Shows `f` the first `most` elements of an array, as far as they are not null. The references are deleted on the way.
+    pub fn for_elements(
+        &mut self,
+        array: ObjectArrayRef<'_>,
+        most: usize,
+        mut f: impl for<'f> FnMut(&mut Self, ObjectRef<'f>),
+    ) {
+        for index in 0..self.array_length(array).min(most) {
+            // SAFETY: the environment is the running thread's, and the handle refers to an array of references with more than
+            // `index` elements. The JVM returns a new local reference, or null.
+            let element: Option<ObjectRef<'_>> = unsafe {
+                let element = self.functions().GetObjectArrayElement;
+                self.local(element(self.as_ptr(), array.as_raw(), index as jint))
+            };
+            let Some(element) = element else { return };
+            f(self, element);
+            self.delete_local(element);
+        }
+    }
 }
 
-/// An element of an array, as a local reference.
-///
-/// # Safety
-/// `env` is the running thread's, and `array` a live reference to an array of references that has such an element.
-pub unsafe fn element(env: *mut JNIEnv, array: jobject, at: jint) -> jobject {
-    // SAFETY: the caller's promise; the function is there since the first version.
-    unsafe { ((**env).v1_1.GetObjectArrayElement)(env, array, at) }
+/// Looks at the continuations of virtual threads.
+pub struct Continuations<'e> {
+    class: ClassRef<'e>,
+    field: jfieldID,
 }
 
-/// The class that code of the class `from` means by a name (as `Class.forName` takes it), as a local reference.
-///
-/// # Safety
-/// `env` is the running thread's, `hook` the hook class and `from` a live reference to a class.
-pub unsafe fn named_class(
-    env: *mut JNIEnv,
-    hook: jclass,
-    name: &str,
-    from: jclass,
-) -> Result<jclass, Error> {
-    with(env, |env| {
-        // SAFETY: the caller's promise.
-        let (hook, from) = unsafe { (JClass::from_raw(env, hook), JObject::from_raw(env, from)) };
-        let name = env.new_string(name)?;
-        let found = env.call_static_method(
-            hook,
-            jni_str!("find"),
-            jni_sig!("(Ljava/lang/String;Ljava/lang/Class;)Ljava/lang/Class;"),
-            &[JValue::Object(&name), JValue::Object(&from)],
-        )?;
-        Ok(found.l()?.into_raw())
-    })
+impl<'e> Continuations<'e> {
+    /// `class` is that of virtual threads; `None` if it has no field for continuations.
+    pub fn of(env: &Env<'e>, class: ClassRef<'e>) -> Option<Self> {
+        let (name, descriptor) = (c"cont", c"Ljdk/internal/vm/Continuation;");
+        // SAFETY: the environment is the running thread's, and the handle refers to a class.
+        let field = unsafe {
+            let (name, descriptor) = (name.as_ptr(), descriptor.as_ptr());
+            (env.functions().GetFieldID)(env.as_ptr(), class.as_raw(), name, descriptor)
+        };
+        if field.is_null() {
+            env.clear_exception();
+            return None;
+        }
+        Some(Self { class, field })
+    }
+
+    /// Returns true if the object is a virtual thread that has a continuation.
+    pub fn has_one(&self, env: &Env<'_>, thread: ObjectRef<'_>) -> bool {
+        if !env.is_instance(thread, self.class) {
+            return false;
+        }
+        // SAFETY: the environment is the running thread's; the object is an instance of the class, whose field this is.
+        let continuation: Option<ObjectRef<'_>> = unsafe {
+            let field = env.functions().GetObjectField;
+            env.local(field(env.as_ptr(), thread.as_raw(), self.field))
+        };
+        if let Some(continuation) = continuation {
+            env.delete_local(continuation);
+        }
+        continuation.is_some()
+    }
 }

@@ -1,29 +1,24 @@
 //! Strings of Java.
 
-use super::with;
-use jni::sys::{JNIEnv, jstring};
-use std::ptr;
+use super::{Env, TextRef};
 
-/// A string's text; none for null.
-///
-/// # Safety
-/// `env` is the running thread's, and `string` null or a live reference to a string.
-pub unsafe fn text_of(env: *mut JNIEnv, string: jstring) -> Option<String> {
-    if string.is_null() {
-        return None;
+impl<'e> Env<'e> {
+    /// A string's text.
+    pub fn text(&self, string: TextRef<'_>) -> String {
+        let (env, functions, string) = (self.as_ptr(), self.functions(), string.as_raw());
+        // SAFETY: the environment is the running thread's, and the handle refers to a string. `units` has room for its length.
+        unsafe {
+            let length = (functions.GetStringLength)(env, string);
+            let mut units = vec![0_u16; usize::try_from(length).unwrap_or_default()];
+            (functions.GetStringRegion)(env, string, 0, length, units.as_mut_ptr());
+            String::from_utf16_lossy(&units)
+        }
     }
-    // SAFETY: the caller's promise; the functions are there since version 1.2, and write no more than so many units.
-    unsafe {
-        let functions = &(**env).v1_1;
-        let length = (functions.GetStringLength)(env, string);
-        let mut units = vec![0_u16; usize::try_from(length).unwrap_or_default()];
-        ((**env).v1_2.GetStringRegion)(env, string, 0, length, units.as_mut_ptr());
-        Some(String::from_utf16_lossy(&units))
-    }
-}
 
-/// A new string, as a local reference; null if there is no memory for it.
-pub fn new_text(env: *mut JNIEnv, text: &str) -> jstring {
-    let made = with(env, |env| Ok(env.new_string(text)?.into_raw()));
-    made.unwrap_or(ptr::null_mut())
+    /// A new string; `None` if there is no memory for it.
+    pub fn new_text(&self, text: &str) -> Option<TextRef<'e>> {
+        let made = self.with_jni(|env| Ok(env.new_string(text)?.into_raw()));
+        // SAFETY: a new local reference to a string, of the current frame.
+        unsafe { self.local(made.ok()?) }
+    }
 }

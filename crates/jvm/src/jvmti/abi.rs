@@ -29,6 +29,8 @@ impl Error {
     pub const WRONG_PHASE: Self = Self(112);
     /// The JVM lets nobody change this class.
     pub const UNMODIFIABLE_CLASS: Self = Self(79);
+    /// The class of the method was unloaded.
+    pub const INVALID_METHOD: Self = Self(23);
     /// The class file does not say.
     pub const ABSENT_INFORMATION: Self = Self(101);
 }

@@ -1,23 +1,22 @@
-//! JVMTI's functions as safe Rust: memory of the JVM is copied and freed, errors are values.
-//!
-//! Object references are plain pointers here (`jobject`), as callbacks get them. Passing one that is not
-//! alive is the one thing that this module can't check; the functions that take one are `unsafe` for it.
+//! JVMTI's functions as safe Rust: memory of the JVM is copied and freed, errors are values, and references have lifetimes
+//! ([`crate::jni::Handle`]).
 
 use super::abi::{self, Capabilities, Error, RawEnv};
-use crate::jni::make_room;
-use jni::sys::{JNIEnv, jclass, jint, jmethodID, jobject};
+use super::method::Method;
+use crate::jni::{ClassRef, Env, Handle, LoaderRef, ThreadRef};
+use jni::sys::{jint, jobject};
 use jvmti_sys::jvmtiThreadGroupInfo;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::ptr;
 
-/// A JVMTI environment.
-#[derive(Clone, Copy)]
+/// A JVMTI environment. It is alive until [`Self::dispose`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Jvmti(pub(super) RawEnv);
 
-// SAFETY: an environment may be used on any thread.
+// SAFETY: JVMTI lets any thread use an environment.
 unsafe impl Send for Jvmti {}
-// SAFETY: likewise, at the same time.
+// SAFETY: as for `Send`; several threads may do so at the same time.
 unsafe impl Sync for Jvmti {}
 
 /// A function of the JVM that failed.
@@ -112,46 +111,68 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 impl Jvmti {
-    /// Frees memory that the JVM gave us.
+    /// Frees memory that the JVM allocated for us.
     ///
     /// # Safety
-    /// It did, and nobody uses it any more.
+    /// A function of this environment returned `memory`, which is null or not freed yet, and nobody uses it any more.
     pub(super) unsafe fn free<T>(self, memory: *mut T) {
         if !memory.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller hands over memory that this environment allocated.
             unsafe { abi::deallocate(self.0, memory.cast()) };
         }
     }
 
-    /// Copies and frees a string of the JVM's.
+    /// Copies and frees a string.
     ///
     /// # Safety
-    /// It is null, or a string that the JVM gave us.
+    /// A function of this environment returned `string`, which is null, or zero-terminated and not freed yet.
     pub(super) unsafe fn take_text(self, string: *mut c_char) -> String {
         if string.is_null() {
             return String::new();
         }
-        // SAFETY: the caller's promise.
-        let copy = text(unsafe { CStr::from_ptr(string) }.to_bytes());
-        // SAFETY: likewise.
-        unsafe { self.free(string) };
-        copy
+        // SAFETY: a zero-terminated string that this environment allocated; it is not used after the copy.
+        unsafe {
+            let copy = text(CStr::from_ptr(string).to_bytes());
+            self.free(string);
+            copy
+        }
     }
 
-    /// Copies and frees an array of the JVM's.
+    /// Copies and frees an array.
     ///
     /// # Safety
-    /// The JVM gave it to us, with that many elements.
+    /// A function of this environment returned `array`, which is null, or has `count` elements and is not freed yet.
     pub(super) unsafe fn take_array<T: Copy>(self, count: jint, array: *mut T) -> Vec<T> {
         if array.is_null() {
             return Vec::new();
         }
         let count = usize::try_from(count).unwrap_or_default();
-        // SAFETY: the caller's promise.
-        let copy = unsafe { std::slice::from_raw_parts(array, count) }.to_vec();
-        // SAFETY: likewise.
-        unsafe { self.free(array) };
-        copy
+        // SAFETY: an array of so many elements that this environment allocated; it is not used after the copy.
+        unsafe {
+            let copy = std::slice::from_raw_parts(array, count).to_vec();
+            self.free(array);
+            copy
+        }
+    }
+
+    /// Copies and frees an array of local references, less those that are null.
+    ///
+    /// # Safety
+    /// A function of this environment returned `array` just now, with `count` local references of the running thread, whose
+    /// environment `env` is, to objects of the kind `K`; or it is null.
+    pub(super) unsafe fn take_locals<'e, K>(
+        self,
+        env: &Env<'e>,
+        count: jint,
+        array: *mut jobject,
+    ) -> Vec<Handle<'e, K>> {
+        // SAFETY: the caller has the array from the JVM, with new local references of the current frame.
+        unsafe {
+            let locals = self.take_array(count, array);
+            env.announce_locals(locals.len());
+            let handles = locals.into_iter().filter_map(|local| env.local(local));
+            handles.collect()
+        }
     }
 
     /// The capabilities that this environment could still be given.
@@ -204,68 +225,61 @@ impl Jvmti {
         unsafe { self.take_text(value) }.parse().ok()
     }
 
-    /// All live platform threads, as local references of the running thread, whose environment `env` is.
-    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
-    pub fn all_threads(self, env: *mut JNIEnv) -> Result<Vec<jobject>> {
+    /// All live platform threads.
+    pub fn all_threads<'e>(self, env: &Env<'e>) -> Result<Vec<ThreadRef<'e>>> {
         let (mut count, mut threads) = (0, ptr::null_mut());
-        // SAFETY: they take the answer.
-        check("GetAllThreads", unsafe {
-            abi::get_all_threads(self.0, &mut count, &mut threads)
-        })?;
-        // SAFETY: the JVM's array, and the running thread's environment.
+        // SAFETY: they take the answer, an array of local references to threads.
         unsafe {
-            let threads = self.take_array(count, threads);
-            make_room(env, threads.len());
-            Ok(threads)
+            let error = abi::get_all_threads(self.0, &mut count, &mut threads);
+            check("GetAllThreads", error)?;
+            Ok(self.take_locals(env, count, threads))
         }
     }
 
-    /// The running thread, as a local reference.
-    pub fn current_thread(self) -> Result<jobject> {
+    /// The running thread; `None` where native code is attaching it and its `Thread` does not exist yet.
+    pub fn current_thread<'e>(self, env: &Env<'e>) -> Result<Option<ThreadRef<'e>>> {
         let mut thread = ptr::null_mut();
-        // SAFETY: it takes the answer.
-        check("GetCurrentThread", unsafe {
-            abi::get_current_thread(self.0, &mut thread)
-        })?;
-        Ok(thread)
+        // SAFETY: it takes the answer, a new local reference to a thread, or null.
+        unsafe {
+            let error = abi::get_current_thread(self.0, &mut thread);
+            check("GetCurrentThread", error)?;
+            Ok(env.local(thread))
+        }
     }
 
-    /// Names of a thread and its groups.
-    ///
-    /// # Safety
-    /// `thread` is a live reference to a thread; null means the running one.
-    pub unsafe fn thread_names(self, thread: jobject) -> Result<ThreadNames> {
-        // SAFETY: the caller's promise.
-        let info = unsafe { self.thread_info(thread) }?;
-        // SAFETY: the JVM's string.
-        let name = unsafe { self.take_text(info.name) };
-        // SAFETY: references that the JVM gave us.
-        let (group, parent) = unsafe { self.group(info.thread_group) };
-        // SAFETY: likewise.
-        let (parent_group, _) = unsafe { self.group(parent) };
-        Ok(ThreadNames {
-            name,
-            group,
-            parent_group,
-        })
+    /// Names of a thread and its groups; of the running thread, if there is none.
+    pub fn thread_names(self, thread: Option<ThreadRef<'_>>) -> Result<ThreadNames> {
+        let info = self.thread_info(thread)?;
+        // SAFETY: the JVM's string, and local references to thread groups that it returned just now.
+        unsafe {
+            let name = self.take_text(info.name);
+            let (group, parent) = self.group(info.thread_group);
+            let (parent_group, _) = self.group(parent);
+            Ok(ThreadNames {
+                name,
+                group,
+                parent_group,
+            })
+        }
     }
 
     /// Name and parent of a thread group; nothing for a thread that has died.
     ///
     /// # Safety
-    /// `group` is null or a live reference to a thread group.
+    /// `group` is null or a valid reference to a thread group.
     unsafe fn group(self, group: jobject) -> (String, jobject) {
         let nothing = (String::new(), ptr::null_mut());
         if group.is_null() {
             return nothing;
         }
         let mut info = jvmtiThreadGroupInfo::default();
-        // SAFETY: the caller's promise; `info` takes the answer.
-        if unsafe { abi::get_thread_group_info(self.0, group, &mut info) } != Error::NONE {
-            return nothing;
+        // SAFETY: the caller has the reference from the JVM; `info` takes the answer, with a string.
+        unsafe {
+            if abi::get_thread_group_info(self.0, group, &mut info) != Error::NONE {
+                return nothing;
+            }
+            (self.take_text(info.name), info.parent)
         }
-        // SAFETY: the JVM's string.
-        (unsafe { self.take_text(info.name) }, info.parent)
     }
 
     /// The number that we keep with the running thread; 0 if none.
@@ -301,118 +315,106 @@ impl Jvmti {
         Ok(count)
     }
 
-    /// All loaded classes, as local references of the running thread, whose environment `env` is.
-    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
-    pub fn loaded_classes(self, env: *mut JNIEnv) -> Result<Vec<jclass>> {
+    /// All loaded classes.
+    pub fn loaded_classes<'e>(self, env: &Env<'e>) -> Result<Vec<ClassRef<'e>>> {
         let (mut count, mut classes) = (0, ptr::null_mut());
-        // SAFETY: they take the answer.
-        check("GetLoadedClasses", unsafe {
-            abi::get_loaded_classes(self.0, &mut count, &mut classes)
-        })?;
-        // SAFETY: the JVM's array, and the running thread's environment.
+        // SAFETY: they take the answer, an array of local references to classes.
         unsafe {
-            let classes = self.take_array(count, classes);
-            make_room(env, classes.len());
-            Ok(classes)
+            let error = abi::get_loaded_classes(self.0, &mut count, &mut classes);
+            check("GetLoadedClasses", error)?;
+            Ok(self.take_locals(env, count, classes))
         }
     }
 
-    /// Whether a class may be retransformed.
-    ///
-    /// # Safety
-    /// `class` is a live reference to a class.
-    pub unsafe fn is_modifiable(self, class: jclass) -> Result<bool> {
+    /// Returns true if a class may be retransformed.
+    pub fn is_modifiable(self, class: ClassRef<'_>) -> Result<bool> {
         let mut answer = 0;
-        // SAFETY: the caller's promise; `answer` takes the answer.
+        // SAFETY: the handle refers to a class; `answer` takes the answer.
         check("IsModifiableClass", unsafe {
-            abi::is_modifiable_class(self.0, class, &mut answer)
+            abi::is_modifiable_class(self.0, class.as_raw(), &mut answer)
         })?;
         Ok(answer != 0)
     }
 
     /// A class's signature (`Ljava/lang/String;`, `[I`).
-    ///
-    /// # Safety
-    /// `class` is a live reference to a class.
-    pub unsafe fn class_signature(self, class: jclass) -> Result<String> {
+    pub fn class_signature(self, class: ClassRef<'_>) -> Result<String> {
         let mut signature = ptr::null_mut();
-        // SAFETY: the caller's promise; `signature` takes the answer.
-        check("GetClassSignature", unsafe {
-            abi::get_class_signature(self.0, class, &mut signature, ptr::null_mut())
-        })?;
-        // SAFETY: the JVM's string.
-        Ok(unsafe { self.take_text(signature) })
-    }
-
-    /// A class's source file, empty if it does not say.
-    ///
-    /// # Safety
-    /// `class` is a live reference to a class.
-    pub unsafe fn source_file(self, class: jclass) -> Result<String> {
-        let mut name = ptr::null_mut();
-        // SAFETY: the caller's promise; `name` takes the answer.
-        match unsafe { abi::get_source_file_name(self.0, class, &mut name) } {
-            Error::ABSENT_INFORMATION => return Ok(String::new()),
-            error => check("GetSourceFileName", error)?,
+        // SAFETY: the handle refers to a class; `signature` takes the answer, a string.
+        unsafe {
+            let generic = ptr::null_mut();
+            let error = abi::get_class_signature(self.0, class.as_raw(), &mut signature, generic);
+            check("GetClassSignature", error)?;
+            Ok(self.take_text(signature))
         }
-        // SAFETY: the JVM's string.
-        Ok(unsafe { self.take_text(name) })
     }
 
-    /// A class's loader as a local reference, null for the boot loader.
-    ///
-    /// # Safety
-    /// `class` is a live reference to a class.
-    pub unsafe fn class_loader(self, class: jclass) -> Result<jobject> {
+    /// A class's source file, empty if the class file does not name it.
+    pub fn source_file(self, class: ClassRef<'_>) -> Result<String> {
+        let mut name = ptr::null_mut();
+        // SAFETY: the handle refers to a class; `name` takes the answer, a string.
+        unsafe {
+            match abi::get_source_file_name(self.0, class.as_raw(), &mut name) {
+                Error::ABSENT_INFORMATION => Ok(String::new()),
+                error => check("GetSourceFileName", error).map(|()| self.take_text(name)),
+            }
+        }
+    }
+
+    /// A class's loader; `None` for the boot loader.
+    pub fn class_loader<'e>(
+        self,
+        env: &Env<'e>,
+        class: ClassRef<'_>,
+    ) -> Result<Option<LoaderRef<'e>>> {
         let mut loader = ptr::null_mut();
-        // SAFETY: the caller's promise; `loader` takes the answer.
-        check("GetClassLoader", unsafe {
-            abi::get_class_loader(self.0, class, &mut loader)
-        })?;
-        Ok(loader)
+        // SAFETY: the handle refers to a class; `loader` takes the answer, a new local reference to a class loader, or null.
+        unsafe {
+            let error = abi::get_class_loader(self.0, class.as_raw(), &mut loader);
+            check("GetClassLoader", error)?;
+            Ok(env.local(loader))
+        }
     }
 
     /// A method's name and descriptor.
-    ///
-    /// # Safety
-    /// `method` is alive.
-    pub unsafe fn method_name(self, method: jmethodID) -> Result<(String, String)> {
+    pub fn method_name(self, method: Method) -> Result<(String, String)> {
         let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the caller's promise; they take the answers.
-        check("GetMethodName", unsafe {
-            abi::get_method_name(self.0, method, &mut name, &mut descriptor, ptr::null_mut())
-        })?;
-        // SAFETY: the JVM's strings.
-        Ok(unsafe { (self.take_text(name), self.take_text(descriptor)) })
-    }
-
-    /// A method's class, as a local reference.
-    ///
-    /// # Safety
-    /// `method` is alive.
-    pub unsafe fn declaring_class(self, method: jmethodID) -> Result<jclass> {
-        let mut class = ptr::null_mut();
-        // SAFETY: the caller's promise; `class` takes the answer.
-        check("GetMethodDeclaringClass", unsafe {
-            abi::get_method_declaring_class(self.0, method, &mut class)
-        })?;
-        Ok(class)
-    }
-
-    /// The line table of a method, by the place in its code; empty if it does not say, or is native.
-    ///
-    /// # Safety
-    /// `method` is alive.
-    pub unsafe fn lines(self, method: jmethodID) -> Lines {
-        let (mut count, mut table) = (0, ptr::null_mut());
-        // SAFETY: the caller's promise; they take the answers.
-        if unsafe { abi::get_line_number_table(self.0, method, &mut count, &mut table) }
-            != Error::NONE
-        {
-            return Lines::default();
+        // SAFETY: an id that the JVM gave ([`Method`]); they take the answers, strings.
+        unsafe {
+            let generic = ptr::null_mut();
+            let error =
+                abi::get_method_name(self.0, method.as_raw(), &mut name, &mut descriptor, generic);
+            check("GetMethodName", error)?;
+            Ok((self.take_text(name), self.take_text(descriptor)))
         }
-        // SAFETY: the JVM's array.
-        let table = unsafe { self.take_array(count, table) };
+    }
+
+    /// A method's class.
+    pub fn declaring_class<'e>(self, env: &Env<'e>, method: Method) -> Result<ClassRef<'e>> {
+        let mut class = ptr::null_mut();
+        // SAFETY: an id that the JVM gave ([`Method`]); `class` takes the answer, a new local reference to a class.
+        let class = unsafe {
+            let error = abi::get_method_declaring_class(self.0, method.as_raw(), &mut class);
+            check("GetMethodDeclaringClass", error)?;
+            env.local(class)
+        };
+        let unloaded = Failure {
+            function: "GetMethodDeclaringClass",
+            error: Error::INVALID_METHOD,
+        };
+        class.ok_or(unloaded)
+    }
+
+    /// The line table of a method, by the location in its code; empty if the class file has none, or the method is native.
+    pub fn lines(self, method: Method) -> Lines {
+        let (mut count, mut table) = (0, ptr::null_mut());
+        // SAFETY: an id that the JVM gave ([`Method`]); they take the answer, an array.
+        let table = unsafe {
+            let method = method.as_raw();
+            match abi::get_line_number_table(self.0, method, &mut count, &mut table) {
+                Error::NONE => self.take_array(count, table),
+                _ => return Lines::default(),
+            }
+        };
         let mut lines: Vec<(i64, u32)> = table
             .iter()
             .map(|entry| (entry.start_location, entry.line_number.max(0) as u32))
@@ -422,25 +424,20 @@ impl Jvmti {
     }
 
     /// Bytes of a method's code; 0 if it has none.
-    ///
-    /// # Safety
-    /// `method` is alive.
-    pub unsafe fn code_length(self, method: jmethodID) -> u32 {
+    pub fn code_length(self, method: Method) -> u32 {
         let (mut first, mut last) = (-1, -1);
-        // SAFETY: the caller's promise; they take the answers.
-        match unsafe { abi::get_method_location(self.0, method, &mut first, &mut last) } {
+        // SAFETY: an id that the JVM gave ([`Method`]); they take the answers.
+        match unsafe { abi::get_method_location(self.0, method.as_raw(), &mut first, &mut last) } {
             Error::NONE => u32::try_from(last + 1).unwrap_or_default(),
             _ => 0,
         }
     }
 
-    /// Has classes pass the load hook again.
-    ///
-    /// # Safety
-    /// They are live references to classes.
-    pub unsafe fn retransform(self, classes: &[jclass]) -> Result<()> {
+    /// Retransforms classes: they pass the load hook again.
+    pub fn retransform(self, classes: &[ClassRef<'_>]) -> Result<()> {
+        let classes: Vec<_> = classes.iter().map(|class| class.as_raw()).collect();
         let count = jint::try_from(classes.len()).unwrap_or(jint::MAX);
-        // SAFETY: the caller's promise; the array is read during the call.
+        // SAFETY: the handles refer to classes; the array is read during the call.
         check("RetransformClasses", unsafe {
             abi::retransform_classes(self.0, count, classes.as_ptr())
         })
@@ -465,10 +462,10 @@ impl Jvmti {
         check("GetExtensionEvents", unsafe {
             abi::get_extension_events(self.0, &mut count, &mut events)
         })?;
-        // SAFETY: the JVM's array, of strings and arrays that are ours to free.
+        // SAFETY: the JVM's array.
         let events = unsafe { self.take_array(count, events) };
         let take = |event: jvmti_sys::jvmtiExtensionEventInfo| {
-            // SAFETY: likewise.
+            // SAFETY: an element of that array, whose strings and arrays are ours to free.
             unsafe {
                 self.free(event.short_description);
                 self.free_params(event.param_count, event.params);

@@ -8,7 +8,8 @@
 use super::abi::{self, Callbacks, Event};
 use super::env::{ExtensionEvent, Jvmti, Result, check};
 use crate::Error;
-use jni::sys::{JavaVM, jint};
+use crate::jni::Vm;
+use jni::sys::jint;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,32 +22,26 @@ const DISABLE: jint = 0;
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 impl Jvmti {
-    /// Makes the environment that stays for ever, unless it is there.
-    ///
-    /// # Safety
-    /// `vm` is the running JVM.
+    /// Creates the environment that stays for ever, unless it exists.
     ///
     /// # Errors
     /// As [`Self::of`].
-    pub unsafe fn keep_one(vm: *mut JavaVM) -> std::result::Result<(), Error> {
+    pub fn keep_one(vm: Vm) -> std::result::Result<(), Error> {
         if !IS_KEPT.swap(true, Ordering::Relaxed) {
-            // SAFETY: the caller's promise.
-            unsafe { Self::of(vm) }.inspect_err(|_| IS_KEPT.store(false, Ordering::Relaxed))?;
+            Self::of(vm).inspect_err(|_| IS_KEPT.store(false, Ordering::Relaxed))?;
         }
         Ok(())
     }
 
-    /// A new environment of `vm`.
-    ///
-    /// # Safety
-    /// `vm` is the running JVM.
+    /// A new environment of the JVM.
     ///
     /// # Errors
-    /// When it has none of JVMTI 1.2.
-    pub unsafe fn of(vm: *mut JavaVM) -> std::result::Result<Self, Error> {
+    /// When it has no JVMTI 1.2.
+    pub fn of(vm: Vm) -> std::result::Result<Self, Error> {
         let mut env: *mut c_void = ptr::null_mut();
         let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
-        // SAFETY: the caller's promise; `env` takes the answer.
+        let vm = vm.as_ptr();
+        // SAFETY: the JVM is alive ([`Vm`]); `env` takes the answer.
         match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, version) } {
             0 if !env.is_null() => Ok(Self(env.cast())),
             code => Err(Error::NoInterface(code)),
@@ -88,7 +83,7 @@ impl Jvmti {
         event: &ExtensionEvent,
         callback: *const c_void,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the callback fits the event, for which the caller vouches.
         check("SetExtensionEventCallback", unsafe {
             abi::set_extension_event_callback(self.0, event.index, callback)
         })?;
@@ -96,9 +91,12 @@ impl Jvmti {
         self.set(ENABLE, event.index)
     }
 
-    /// Gives the environment up, with its capabilities, events and tags. Nothing else may be asked of it then.
-    pub fn dispose(self) {
-        // SAFETY: the environment is alive. Should the JVM refuse, for it ends, that is all the same.
+    /// Disposes of the environment, with its capabilities, events and tags.
+    ///
+    /// # Safety
+    /// No thread uses any copy of it afterwards.
+    pub unsafe fn dispose(self) {
+        // SAFETY: the environment is alive. If the JVM refuses because it ends, nothing is lost.
         let _ = unsafe { abi::dispose_environment(self.0) };
     }
 }

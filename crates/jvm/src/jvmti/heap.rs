@@ -2,8 +2,10 @@
 
 use super::abi::{self, HeapCallbacks};
 use super::env::{Jvmti, Result, check};
-use crate::jni::make_room;
-use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
+use crate::jni::refs::raw_or_null;
+use crate::jni::{ClassRef, Env, ObjectRef};
+use jni::sys::{jint, jlong};
+use jtrail_guard::lend::Lend;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -58,41 +60,41 @@ const ABORT: jint = 0x8000;
 
 impl Jvmti {
     /// Shows `visit` every reference between the objects that can be reached, and every root. An object's first mention comes
-    /// before the references that it holds. The program stands still meanwhile; `visit` runs on any thread, and must not call the JVM.
+    /// before the references that it holds. The program stands still meanwhile; `visit` runs on a thread of the JVM's, while the
+    /// running one waits, and gets what the running thread lends. It must not call the JVM.
     ///
     /// HotSpot crashes where it goes into a virtual thread without a continuation.
-    pub fn follow_references<F>(self, mut visit: F) -> Result<()>
+    pub fn follow_references<L, F>(self, lender: &L, mut visit: F) -> Result<()>
     where
-        F: FnMut(Reference<'_>) -> Onward,
+        L: Lend,
+        F: FnMut(&mut L::Lent, Reference<'_>) -> Onward + Send,
     {
-        // SAFETY: a null object stands for all roots.
-        unsafe { self.follow_from(ptr::null_mut(), &mut visit) }
+        // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one thread.
+        let mut lent = unsafe { lender.lend() };
+        self.follow_from(None, &mut |reference: Reference<'_>| {
+            visit(&mut lent, reference)
+        })
     }
 
-    /// A walk that is over at once: the JVM stands still, and tells of all objects that it found dead before.
-    ///
-    /// # Safety
-    /// `object` is a live reference.
-    pub unsafe fn look_at(self, object: jobject) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.follow_from(object, &mut |_| Onward::Stop) }
+    /// A walk that is over at once: a safepoint, at which the JVM reports all objects that it found dead before.
+    pub fn look_at(self, object: ObjectRef<'_>) -> Result<()> {
+        self.follow_from(Some(object), &mut |_| Onward::Stop)
     }
 
-    /// # Safety
-    /// `object` is null, or a live reference.
-    unsafe fn follow_from<F>(self, object: jobject, visit: &mut F) -> Result<()>
+    /// Follows the references from an object, or from all roots.
+    fn follow_from<F>(self, object: Option<ObjectRef<'_>>, visit: &mut F) -> Result<()>
     where
-        F: FnMut(Reference<'_>) -> Onward,
+        F: FnMut(Reference<'_>) -> Onward + Send,
     {
         let callbacks = HeapCallbacks::references(visited::<F>);
-        // SAFETY: the caller's promise; a null class stands for all; callbacks and `visit` live during the call, and
-        // `visited` has the type of `visit`.
+        // SAFETY: a null object stands for all roots, a null class for all classes; callbacks and `visit` live during the call,
+        // and `visited` casts its data to the type of `visit`.
         check("FollowReferences", unsafe {
             abi::follow_references(
                 self.0,
                 0,
                 ptr::null_mut(),
-                object,
+                raw_or_null(object),
                 &callbacks,
                 ptr::from_mut(visit).cast(),
             )
@@ -104,22 +106,28 @@ impl Jvmti {
     /// the JVM; when it answers `false`, the walk is over.
     pub fn pass_objects<F>(self, mut visit: F) -> Result<()>
     where
-        F: FnMut(Passed<'_>) -> bool,
+        F: FnMut(Passed<'_>) -> bool + Send,
     {
-        // SAFETY: null stands for all classes.
-        unsafe { self.iterate(0, ptr::null_mut(), &mut visit) }
+        self.iterate(0, None, &mut visit)
+    }
+
+    /// As [`Self::pass_objects`]; `visit` gets what the running thread lends.
+    pub fn pass_objects_with<L, F>(self, lender: &L, mut visit: F) -> Result<()>
+    where
+        L: Lend,
+        F: FnMut(&mut L::Lent, Passed<'_>) -> bool + Send,
+    {
+        // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one thread.
+        let mut lent = unsafe { lender.lend() };
+        self.iterate(0, None, &mut |object: Passed<'_>| visit(&mut lent, object))
     }
 
     /// Shows `visit` every object of just that class; otherwise as [`Self::pass_objects`].
-    ///
-    /// # Safety
-    /// `class` is a live reference to a class.
-    pub unsafe fn pass_instances<F>(self, class: jclass, mut visit: F) -> Result<()>
+    pub fn pass_instances<F>(self, class: ClassRef<'_>, mut visit: F) -> Result<()>
     where
-        F: FnMut(Passed<'_>) -> bool,
+        F: FnMut(Passed<'_>) -> bool + Send,
     {
-        // SAFETY: the caller's promise.
-        unsafe { self.iterate(0, class, &mut visit) }
+        self.iterate(0, Some(class), &mut visit)
     }
 
     /// Takes the tags of all objects away, which may be dead but not collected yet. The program stands still meanwhile. Some collectors only find
@@ -131,56 +139,53 @@ impl Jvmti {
             *object.tag = 0;
             true
         };
-        // SAFETY: null stands for all classes.
-        unsafe { self.iterate(FILTER_UNTAGGED, ptr::null_mut(), untag) }
+        self.iterate(FILTER_UNTAGGED, None, untag)
     }
 
-    /// # Safety
-    /// `class` is null, for all, or a live reference to a class.
-    unsafe fn iterate<F>(self, filter: jint, class: jclass, visit: &mut F) -> Result<()>
+    /// Walks over the objects of a class, or all.
+    fn iterate<F>(self, filter: jint, class: Option<ClassRef<'_>>, visit: &mut F) -> Result<()>
     where
-        F: FnMut(Passed<'_>) -> bool,
+        F: FnMut(Passed<'_>) -> bool + Send,
     {
         let callbacks = HeapCallbacks::objects(passed::<F>);
-        // SAFETY: the caller's promise; callbacks and `visit` live during the call, and `passed` has the type of `visit`.
+        // SAFETY: a null class stands for all; callbacks and `visit` live during the call, and `passed` casts its data to the type
+        // of `visit`.
         check("IterateThroughHeap", unsafe {
             abi::iterate_through_heap(
                 self.0,
                 filter,
-                class,
+                raw_or_null(class),
                 &callbacks,
                 ptr::from_mut(visit).cast(),
             )
         })
     }
 
-    /// The objects that have one of these tags, as local references of the running thread, whose
-    /// environment `env` is.
-    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
-    pub fn objects_with_tags(self, env: *mut JNIEnv, tags: &[i64]) -> Result<Vec<(i64, jobject)>> {
+    /// The objects that have one of these tags, with their tags.
+    pub fn objects_with_tags<'e>(
+        self,
+        env: &Env<'e>,
+        tags: &[i64],
+    ) -> Result<Vec<(i64, ObjectRef<'e>)>> {
         let (mut count, mut objects, mut found) = (0, ptr::null_mut(), ptr::null_mut());
         let tag_count = jint::try_from(tags.len()).unwrap_or(jint::MAX);
-        // SAFETY: the array has so many tags; the others take the answer.
-        check("GetObjectsWithTags", unsafe {
-            abi::get_objects_with_tags(
+        // SAFETY: the array has so many tags; the others take the answer: an array of local references, and one of tags.
+        unsafe {
+            let error = abi::get_objects_with_tags(
                 self.0,
                 tag_count,
                 tags.as_ptr(),
                 &mut count,
                 &mut objects,
                 &mut found,
-            )
-        })?;
-        // SAFETY: the JVM's arrays.
-        let (objects, found) = unsafe {
-            (
-                self.take_array(count, objects),
-                self.take_array(count, found),
-            )
-        };
-        // SAFETY: the running thread's environment.
-        unsafe { make_room(env, objects.len()) };
-        Ok(found.into_iter().zip(objects).collect())
+            );
+            check("GetObjectsWithTags", error)?;
+            let found = self.take_array(count, found);
+            Ok(found
+                .into_iter()
+                .zip(self.take_locals(env, count, objects))
+                .collect())
+        }
     }
 
     /// Collects garbage, as `System.gc()` does.
@@ -192,8 +197,10 @@ impl Jvmti {
     }
 }
 
+/// Heap-iteration callback.
+///
 /// # Safety
-/// The JVM calls it during [`Jvmti::iterate`], which passed an `F`.
+/// The JVM calls it for [`Jvmti::iterate`]; `visit` points to the `F` that was passed there.
 unsafe extern "system" fn passed<F>(
     class_tag: jlong,
     size: jlong,
@@ -205,7 +212,7 @@ where
     F: FnMut(Passed<'_>) -> bool,
 {
     let goes_on = jtrail_guard::guard::run("a walk over the heap", || {
-        // SAFETY: the caller's promise; nobody else has it now.
+        // SAFETY: `iterate` passed an `F`, which it does not touch until the walk is over.
         let visit = unsafe { &mut *visit.cast::<F>() };
         visit(Passed {
             class_tag,
@@ -217,8 +224,10 @@ where
     if goes_on { 0 } else { ABORT }
 }
 
+/// Heap-reference callback.
+///
 /// # Safety
-/// The JVM calls it during [`Jvmti::follow_references`], which passed an `F`.
+/// The JVM calls it for [`Jvmti::follow_from`]; `visit` points to the `F` that was passed there.
 unsafe extern "system" fn visited<F>(
     kind: jint,
     _info: *const c_void,
@@ -234,7 +243,7 @@ where
     F: FnMut(Reference<'_>) -> Onward,
 {
     let onward = jtrail_guard::guard::run("a walk over the heap", || {
-        // SAFETY: the caller's promise; nobody else has it now.
+        // SAFETY: `follow_from` passed an `F`, which it does not touch until the walk is over.
         let visit = unsafe { &mut *visit.cast::<F>() };
         // SAFETY: null, or the JVM's place for the tag; read before the other one is borrowed, which may be the same.
         let referrer = unsafe { referrer.as_ref() }.copied();

@@ -1,14 +1,18 @@
 //! The JVM Tool Interface.
 
 pub mod abi;
+mod compiled;
 mod env;
 mod events;
 mod heap;
 mod members;
+mod method;
 mod objects;
 mod threads;
 
+pub use compiled::{CompiledCode, InlinedStack};
 pub use env::{Failure, Jvmti, Lines, Phase, Result, ThreadNames, text};
 pub use heap::{Onward, Passed, Reference};
 pub use members::Member;
-pub use threads::{ExtensionFunction, frames};
+pub use method::{Frame, Method, Stack};
+pub use threads::{AgentThread, ThreadFunction};

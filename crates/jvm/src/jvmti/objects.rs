@@ -1,41 +1,37 @@
 //! Objects and stacks.
 
-use super::abi::{self};
+use super::abi;
 use super::env::{Jvmti, Result, check};
-use jni::sys::{jint, jobject};
-use jvmti_sys::{jvmtiFrameInfo, jvmtiMonitorUsage};
+use crate::jni::{Env, ObjectRef, ThreadRef};
+use jni::sys::jint;
+use jvmti_sys::jvmtiMonitorUsage;
 use std::ptr;
 
 impl Jvmti {
-    /// The number that we keep with an object; 0 if none.
-    ///
-    /// # Safety
-    /// `object` is a live reference, not null.
-    pub unsafe fn tag(self, object: jobject) -> Result<i64> {
+    /// The tag of an object: the number that this environment keeps with it; 0 if none.
+    pub fn tag(self, object: ObjectRef<'_>) -> Result<i64> {
         let mut tag = 0;
-        // SAFETY: the caller's promise; `tag` takes the answer.
-        check("GetTag", unsafe { abi::get_tag(self.0, object, &mut tag) })?;
+        // SAFETY: a valid reference; `tag` takes the answer.
+        check("GetTag", unsafe {
+            abi::get_tag(self.0, object.as_raw(), &mut tag)
+        })?;
         Ok(tag)
     }
 
-    /// Keeps a number with an object.
-    ///
-    /// # Safety
-    /// `object` is a live reference, not null.
-    pub unsafe fn set_tag(self, object: jobject, tag: i64) -> Result<()> {
-        // SAFETY: the caller's promise.
-        check("SetTag", unsafe { abi::set_tag(self.0, object, tag) })
+    /// Sets the tag of an object.
+    pub fn set_tag(self, object: ObjectRef<'_>, tag: i64) -> Result<()> {
+        // SAFETY: a valid reference.
+        check("SetTag", unsafe {
+            abi::set_tag(self.0, object.as_raw(), tag)
+        })
     }
 
     /// Bytes of an object.
-    ///
-    /// # Safety
-    /// `object` is a live reference, not null.
-    pub unsafe fn object_size(self, object: jobject) -> Result<u64> {
+    pub fn object_size(self, object: ObjectRef<'_>) -> Result<u64> {
         let mut size = 0;
-        // SAFETY: the caller's promise; `size` takes the answer.
+        // SAFETY: a valid reference; `size` takes the answer.
         check("GetObjectSize", unsafe {
-            abi::get_object_size(self.0, object, &mut size)
+            abi::get_object_size(self.0, object.as_raw(), &mut size)
         })?;
         Ok(u64::try_from(size).unwrap_or_default())
     }
@@ -57,37 +53,37 @@ impl Jvmti {
         })
     }
 
-    /// The thread that holds an object's monitor, as a local reference; null if there is none.
-    ///
-    /// # Safety
-    /// `object` is a live reference, not null.
-    pub unsafe fn monitor_owner(self, object: jobject) -> Result<jobject> {
+    /// The thread that holds an object's monitor; `None` if no thread does.
+    pub fn monitor_owner<'e>(
+        self,
+        env: &Env<'e>,
+        object: ObjectRef<'_>,
+    ) -> Result<Option<ThreadRef<'e>>> {
         let mut usage = jvmtiMonitorUsage::default();
-        // SAFETY: the caller's promise; `usage` takes the answer.
-        check("GetObjectMonitorUsage", unsafe {
-            abi::get_object_monitor_usage(self.0, object, &mut usage)
-        })?;
-        // SAFETY: arrays that the JVM gave us.
+        // SAFETY: a valid reference; `usage` takes the answer: arrays, and a new local reference to a thread, or null.
         unsafe {
+            let error = abi::get_object_monitor_usage(self.0, object.as_raw(), &mut usage);
+            check("GetObjectMonitorUsage", error)?;
             self.free(usage.waiters);
             self.free(usage.notify_waiters);
+            Ok(env.local(usage.owner))
         }
-        Ok(usage.owner)
     }
 
-    /// A local variable of the running thread, as a local reference.
-    pub fn local_object(self, depth: i32, slot: i32) -> Result<jobject> {
+    /// A local variable of the running thread; `None` if it is null.
+    pub fn local_object<'e>(
+        self,
+        env: &Env<'e>,
+        depth: i32,
+        slot: i32,
+    ) -> Result<Option<ObjectRef<'e>>> {
         let mut object = ptr::null_mut();
-        // SAFETY: a null thread is the running one; `object` takes the answer.
-        check("GetLocalObject", unsafe {
-            abi::get_local_object(self.0, ptr::null_mut(), depth, slot, &mut object)
-        })?;
-        Ok(object)
-    }
-
-    /// The running thread's innermost frames, into `frames`; the answer is how many there were.
-    pub fn own_stack(self, skip: i32, frames: &mut [jvmtiFrameInfo]) -> Result<usize> {
-        // SAFETY: a null thread is the running one.
-        unsafe { self.stack_of(ptr::null_mut(), skip, frames) }
+        // SAFETY: a null thread is the running one; `object` takes the answer, a new local reference, or null.
+        unsafe {
+            let thread = ptr::null_mut();
+            let error = abi::get_local_object(self.0, thread, depth, slot, &mut object);
+            check("GetLocalObject", error)?;
+            Ok(env.local(object))
+        }
     }
 }

@@ -1,216 +1,207 @@
 //! Threads seen from another one: their names, CPU times and stacks.
 
-use super::abi::callback::AgentThread;
 use super::abi::{self, Error, RawEnv};
 use super::env::{Jvmti, Result, check};
-use crate::jni::make_room;
+use super::method::{Frame, Stack};
+use crate::jni::{Env, ObjectRef, ThreadRef};
 use jni::sys::{JNIEnv, jint, jobject};
-use jvmti_sys::{
-    jvmtiEnv, jvmtiError, jvmtiFrameInfo, jvmtiParamInfo, jvmtiStackInfo, jvmtiThreadInfo,
-};
+use jvmti_sys::{jvmtiEnv, jvmtiError, jvmtiParamInfo, jvmtiStackInfo, jvmtiThreadInfo};
 use std::ffi::c_void;
 use std::ptr;
 
 /// A function that a JVM has beyond the specification.
-pub type ExtensionFunction = unsafe extern "C" fn(RawEnv, ...) -> Error;
+type ExtensionFunction = unsafe extern "C" fn(RawEnv, ...) -> Error;
 
-/// The frames of a stack that the JVM shows, innermost first.
-pub fn frames(stack: &jvmtiStackInfo) -> &[jvmtiFrameInfo] {
-    match usize::try_from(stack.frame_count) {
-        Ok(1..) if !stack.frame_buffer.is_null() => {
-            // SAFETY: the JVM's array, of that many elements.
-            unsafe { std::slice::from_raw_parts(stack.frame_buffer, stack.frame_count as usize) }
-        }
-        _ => &[],
-    }
-}
+/// A function of HotSpot's that takes a thread and returns another one.
+#[derive(Clone, Copy)]
+pub struct ThreadFunction(ExtensionFunction);
+
+/// What an agent thread runs.
+pub type AgentThread = Box<dyn FnOnce(&mut Env<'_>) + Send>;
 
 impl Jvmti {
     /// A thread's name.
-    ///
-    /// # Safety
-    /// `thread` is a live reference to a thread; null means the running one.
-    pub unsafe fn thread_name(self, thread: jobject) -> Result<String> {
-        // SAFETY: the caller's promise, and the JVM's string.
-        Ok(unsafe { self.take_text(self.thread_info(thread)?.name) })
+    pub fn thread_name(self, thread: ThreadRef<'_>) -> Result<String> {
+        let info = self.thread_info(Some(thread))?;
+        // SAFETY: the JVM's string.
+        Ok(unsafe { self.take_text(info.name) })
     }
 
-    /// What the JVM says of a thread; the name is ours to free.
-    ///
-    /// # Safety
-    /// As for [`Self::thread_name`].
-    pub(super) unsafe fn thread_info(self, thread: jobject) -> Result<jvmtiThreadInfo> {
+    /// What the JVM says of a thread, or of the running one. The name has to be freed.
+    pub(super) fn thread_info(self, thread: Option<ThreadRef<'_>>) -> Result<jvmtiThreadInfo> {
         let mut info = jvmtiThreadInfo::default();
-        // SAFETY: the caller's promise; `info` takes the answer.
+        // SAFETY: a valid reference to a thread, or null for the running one; `info` takes the answer.
         check("GetThreadInfo", unsafe {
-            abi::get_thread_info(self.0, thread, &mut info)
+            abi::get_thread_info(self.0, Env::raw_thread(thread), &mut info)
         })?;
         Ok(info)
     }
 
-    /// Whether a thread runs code that is not Java's, such as a callback.
-    ///
-    /// # Safety
-    /// As for [`Self::thread_name`].
-    pub unsafe fn is_in_native(self, thread: jobject) -> Result<bool> {
+    /// Returns true if a thread runs code that is not Java's, such as a callback.
+    pub fn is_in_native(self, thread: ThreadRef<'_>) -> Result<bool> {
         const IN_NATIVE: jint = 0x40_0000;
         let mut state = 0;
-        // SAFETY: the caller's promise; `state` takes the answer.
+        // SAFETY: a valid reference to a thread; `state` takes the answer.
         check("GetThreadState", unsafe {
-            abi::get_thread_state(self.0, thread, &mut state)
+            abi::get_thread_state(self.0, thread.as_raw(), &mut state)
         })?;
         Ok(state & IN_NATIVE != 0)
     }
 
     /// Nanoseconds of CPU time that a platform thread has used.
-    ///
-    /// # Safety
-    /// As for [`Self::thread_name`].
-    pub unsafe fn thread_cpu_time(self, thread: jobject) -> Result<u64> {
+    pub fn thread_cpu_time(self, thread: ThreadRef<'_>) -> Result<u64> {
         let mut time = 0;
-        // SAFETY: the caller's promise; `time` takes the answer.
+        // SAFETY: a valid reference to a thread; `time` takes the answer.
         check("GetThreadCpuTime", unsafe {
-            abi::get_thread_cpu_time(self.0, thread, &mut time)
+            abi::get_thread_cpu_time(self.0, thread.as_raw(), &mut time)
         })?;
         Ok(u64::try_from(time).unwrap_or_default())
     }
 
-    /// Thread groups without a parent, as local references.
-    pub fn top_groups(self) -> Result<Vec<jobject>> {
+    /// Thread groups without a parent.
+    pub fn top_groups<'e>(self, env: &Env<'e>) -> Result<Vec<ObjectRef<'e>>> {
         let (mut count, mut groups) = (0, ptr::null_mut());
-        // SAFETY: they take the answer.
-        check("GetTopThreadGroups", unsafe {
-            abi::get_top_thread_groups(self.0, &mut count, &mut groups)
-        })?;
-        // SAFETY: the JVM's array.
-        Ok(unsafe { self.take_array(count, groups) })
+        // SAFETY: they take the answer, an array of local references.
+        unsafe {
+            let error = abi::get_top_thread_groups(self.0, &mut count, &mut groups);
+            check("GetTopThreadGroups", error)?;
+            Ok(self.take_locals(env, count, groups))
+        }
     }
 
-    /// Runs a function on a thread of its own, a daemon which Java code can't see.
-    ///
-    /// # Safety
-    /// `thread` is a live reference to a `Thread` that was never started; `function` may be run with `argument` on any thread.
-    pub unsafe fn run_agent_thread(
-        self,
-        thread: jobject,
-        function: AgentThread,
-        argument: *mut c_void,
-    ) -> Result<()> {
+    /// Starts an agent thread: a daemon which Java code does not see. `thread` was never started. `body` must not panic.
+    pub fn run_agent_thread(self, thread: ThreadRef<'_>, body: AgentThread) -> Result<()> {
         const NORMAL_PRIORITY: jint = 5;
-        // SAFETY: the caller's promise.
-        check("RunAgentThread", unsafe {
-            abi::run_agent_thread(self.0, thread, function, argument, NORMAL_PRIORITY)
+        let body = Box::into_raw(Box::new(body));
+        // SAFETY: a valid reference to a thread; the function gets the box as its argument.
+        let started = check("RunAgentThread", unsafe {
+            abi::run_agent_thread(self.0, thread.as_raw(), run, body.cast(), NORMAL_PRIORITY)
+        });
+        started.inspect_err(|_| {
+            // SAFETY: made by `Box::into_raw` above, and no thread was started that would take it.
+            drop(unsafe { Box::from_raw(body) });
         })
     }
 
-    /// A thread's frames from `start` on, innermost first, into `frames`; the answer is how many there were. A negative `start` counts
-    /// from the outermost frame, and is refused where there are not so many.
-    ///
-    /// # Safety
-    /// As for [`Self::thread_name`].
-    pub unsafe fn stack_of(
+    /// Fills `frames` with a thread's frames from `start` on, innermost first, and returns how many there were. A negative `start`
+    /// counts from the outermost frame, and is refused where there are not so many.
+    pub fn stack_of(
         self,
-        thread: jobject,
+        thread: Option<ThreadRef<'_>>,
         start: jint,
-        frames: &mut [jvmtiFrameInfo],
+        frames: &mut [Frame],
     ) -> Result<usize> {
         let most = jint::try_from(frames.len()).unwrap_or(jint::MAX);
         let mut count = 0;
-        // SAFETY: the caller's promise; the array has room for `most`.
+        let thread = Env::raw_thread(thread);
+        let frames = Frame::as_mut_ptr(frames);
+        // SAFETY: a valid reference to a thread, or null for the running one; the array has room for `most`.
         check("GetStackTrace", unsafe {
-            abi::get_stack_trace(self.0, thread, start, most, frames.as_mut_ptr(), &mut count)
+            abi::get_stack_trace(self.0, thread, start, most, frames, &mut count)
         })?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The states and innermost `depth` frames of all platform threads, as they were at one moment, for `f` to look at. The threads are
-    /// local references of the running thread, whose environment `env` is.
-    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the JVM's own environment")]
-    pub fn with_all_stacks<T>(
+    /// Fills `frames` with the running thread's innermost frames, less `skip`, and returns how many there were.
+    pub fn own_stack(self, skip: i32, frames: &mut [Frame]) -> Result<usize> {
+        self.stack_of(None, skip, frames)
+    }
+
+    /// Shows `f` the states and innermost `depth` frames of all platform threads, as they were at one moment.
+    pub fn with_all_stacks<'e, T>(
         self,
-        env: *mut JNIEnv,
+        env: &mut Env<'e>,
         depth: u16,
-        f: impl FnOnce(&[jvmtiStackInfo]) -> T,
+        f: impl FnOnce(&mut Env<'e>, &[Stack<'e>]) -> T,
     ) -> Result<T> {
         let (mut stacks, mut count) = (ptr::null_mut(), 0);
-        // SAFETY: they take the answer.
-        check("GetAllStackTraces", unsafe {
-            abi::get_all_stack_traces(self.0, depth.into(), &mut stacks, &mut count)
-        })?;
-        // SAFETY: the running thread's environment.
-        unsafe { make_room(env, usize::try_from(count).unwrap_or_default()) };
-        // SAFETY: the JVM's answer.
-        Ok(unsafe { self.show_stacks(stacks, count, f) })
+        // SAFETY: they take the answer, whose threads are local references of the current frame.
+        unsafe {
+            let error = abi::get_all_stack_traces(self.0, depth.into(), &mut stacks, &mut count);
+            check("GetAllStackTraces", error)?;
+            env.announce_locals(usize::try_from(count).unwrap_or_default());
+            Ok(self.show_stacks(env, stacks, count, f))
+        }
     }
 
     /// As [`Self::with_all_stacks`], of these threads, which may be virtual ones.
-    ///
-    /// # Safety
-    /// They are live references to threads.
-    pub unsafe fn with_stacks_of<T>(
+    pub fn with_stacks_of<'e, T>(
         self,
-        threads: &[jobject],
+        env: &mut Env<'e>,
+        threads: &[ThreadRef<'_>],
         depth: u16,
-        f: impl FnOnce(&[jvmtiStackInfo]) -> T,
+        f: impl FnOnce(&mut Env<'e>, &[Stack<'e>]) -> T,
     ) -> Result<T> {
+        let threads: Vec<jobject> = threads.iter().map(|thread| thread.as_raw()).collect();
         let count = jint::try_from(threads.len()).unwrap_or(jint::MAX);
         let mut stacks = ptr::null_mut();
-        // SAFETY: the caller's promise; `stacks` takes the answer.
-        check("GetThreadListStackTraces", unsafe {
-            abi::get_thread_list_stack_traces(
+        // SAFETY: valid references to threads; `stacks` takes the answer, whose threads are local references of the current frame.
+        unsafe {
+            let error = abi::get_thread_list_stack_traces(
                 self.0,
                 count,
                 threads.as_ptr(),
                 depth.into(),
                 &mut stacks,
-            )
-        })?;
-        // SAFETY: the JVM's answer.
-        Ok(unsafe { self.show_stacks(stacks, count, f) })
+            );
+            check("GetThreadListStackTraces", error)?;
+            Ok(self.show_stacks(env, stacks, count, f))
+        }
     }
 
     /// Shows stacks to `f`, and frees them.
     ///
     /// # Safety
-    /// The JVM gave us so many.
-    unsafe fn show_stacks<T>(
+    /// This environment returned `count` stacks at `stacks` just now, with threads that are local references of the frame of `env`.
+    unsafe fn show_stacks<'e, T>(
         self,
+        env: &mut Env<'e>,
         stacks: *mut jvmtiStackInfo,
         count: jint,
-        f: impl FnOnce(&[jvmtiStackInfo]) -> T,
+        f: impl FnOnce(&mut Env<'e>, &[Stack<'e>]) -> T,
     ) -> T {
-        let all = match usize::try_from(count) {
-            // SAFETY: the caller's promise.
-            Ok(count) if !stacks.is_null() => unsafe { std::slice::from_raw_parts(stacks, count) },
-            _ => &[],
-        };
-        let result = f(all);
-        // SAFETY: with the frames, it is one piece of memory.
-        unsafe { self.free(stacks) };
-        result
+        // SAFETY: the caller has the stacks from the JVM; together with their frames they are one piece of memory, which is freed
+        // when `f` is done with it.
+        unsafe {
+            let result = f(env, Stack::slice(stacks, count));
+            self.free(stacks);
+            result
+        }
     }
 
-    /// The function of that name that this JVM has beyond the specification.
-    pub fn extension_function(self, id: &str) -> Result<Option<ExtensionFunction>> {
+    /// HotSpot's `GetVirtualThread`, for [`Self::other_thread`]: the virtual thread that runs on a platform thread. `None` in a JVM
+    /// without virtual threads.
+    pub fn get_virtual_thread(self) -> Result<Option<ThreadFunction>> {
+        self.thread_function("com.sun.hotspot.functions.GetVirtualThread")
+    }
+
+    /// HotSpot's `GetCarrierThread`, for [`Self::other_thread`]: the platform thread that a virtual one runs on. `None` in a JVM
+    /// without virtual threads.
+    pub fn get_carrier_thread(self) -> Result<Option<ThreadFunction>> {
+        self.thread_function("com.sun.hotspot.functions.GetCarrierThread")
+    }
+
+    /// A function of that name, which takes a thread, and a place for another one.
+    fn thread_function(self, id: &str) -> Result<Option<ThreadFunction>> {
         let (mut count, mut functions) = (0, ptr::null_mut());
         // SAFETY: they take the answer.
         check("GetExtensionFunctions", unsafe {
             abi::get_extension_functions(self.0, &mut count, &mut functions)
         })?;
         let mut found = None;
-        // SAFETY: the JVM's array, of strings and arrays that are ours to free.
+        // SAFETY: the JVM's array, of strings and arrays that are ours to free. The error that the function returns is a number for
+        // us, as everywhere.
         unsafe {
             for function in self.take_array(count, functions) {
                 self.free(function.short_description);
                 self.free_params(function.param_count, function.params);
                 self.free(function.errors);
                 if self.take_text(function.id) == id {
-                    // The error that it returns is a number for us, as everywhere.
                     found = function.func.map(|func| {
-                        std::mem::transmute::<
+                        ThreadFunction(std::mem::transmute::<
                             unsafe extern "C" fn(*mut jvmtiEnv, ...) -> jvmtiError,
                             ExtensionFunction,
-                        >(func)
+                        >(func))
                     });
                 }
             }
@@ -218,34 +209,49 @@ impl Jvmti {
         Ok(found)
     }
 
-    /// Frees what the JVM says of the parameters of an extension.
+    /// Frees the description of an extension's parameters.
     ///
     /// # Safety
-    /// The JVM gave us so many.
+    /// This environment returned `count` parameters at `params`, or null; nobody uses them any more.
     pub(super) unsafe fn free_params(self, count: jint, params: *mut jvmtiParamInfo) {
-        for i in 0..usize::try_from(count).unwrap_or_default() {
-            // SAFETY: the caller's promise.
-            unsafe { self.free((*params.add(i)).name) };
+        // SAFETY: the JVM's array, with a string in each element.
+        unsafe {
+            for i in 0..usize::try_from(count).unwrap_or_default() {
+                self.free((*params.add(i)).name);
+            }
+            self.free(params);
         }
-        // SAFETY: likewise.
-        unsafe { self.free(params) };
     }
 
-    /// The virtual thread that runs on a platform thread, or the platform thread that a virtual one runs on, as a local reference; null
-    /// if there is none.
-    ///
-    /// # Safety
-    /// `function` is HotSpot's `GetVirtualThread` or `GetCarrierThread`, and `thread` a live reference to a thread.
-    pub unsafe fn other_thread(
+    /// What a function answers of a thread; `None` if there is no other thread.
+    pub fn other_thread<'e>(
         self,
-        function: ExtensionFunction,
-        thread: jobject,
-    ) -> Result<jobject> {
+        env: &Env<'e>,
+        function: ThreadFunction,
+        thread: ThreadRef<'_>,
+    ) -> Result<Option<ThreadRef<'e>>> {
         let mut other: jobject = ptr::null_mut();
-        // SAFETY: the caller's promise; `other` takes the answer.
-        check("an extension function", unsafe {
-            function(self.0, thread, &raw mut other)
-        })?;
-        Ok(other)
+        // SAFETY: one of the two functions that take a valid reference to a thread, and a place for a new local reference to another
+        // one, or null.
+        unsafe {
+            let error = (function.0)(self.0, thread.as_raw(), &raw mut other);
+            check("an extension function", error)?;
+            Ok(env.local(other))
+        }
+    }
+}
+
+/// Entry point of agent threads.
+///
+/// # Safety
+/// `body` is the box that [`Jvmti::run_agent_thread`] passed; `env` is the environment of the new thread.
+unsafe extern "system" fn run(_jvmti: RawEnv, env: *mut JNIEnv, body: *mut c_void) {
+    // SAFETY: the JVM calls it once, with the box from `Box::into_raw`, on the new thread with its environment.
+    let (body, env) = unsafe {
+        let body = Box::from_raw(body.cast::<AgentThread>());
+        (body, Env::from_raw(env))
+    };
+    if let Some(mut env) = env {
+        body(&mut env);
     }
 }

@@ -41,7 +41,7 @@ impl Returns {
 
     /// Sets the flag, if [`Self::want`] was called and all of that is so. `at_safepoint` runs what it is given on the thread that began a
     /// safepoint, while it lasts, or not at all.
-    pub fn set(&self, at_safepoint: impl FnOnce(&dyn Fn())) {
+    pub fn set(&self, at_safepoint: impl FnOnce(&(dyn Fn() + Sync))) {
         let thread = self.0.lock().take();
         if let Some(flag) = thread.and_then(|thread| thread.join().ok().flatten()) {
             at_safepoint(&|| flag.store(true, Ordering::SeqCst));

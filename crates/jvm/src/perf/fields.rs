@@ -110,9 +110,9 @@ impl Table {
     /// The entries with this name of a type.
     ///
     /// # Safety
-    /// The array is what it says that it is.
+    /// `entries` is the address of an array of libjvm's with this layout, whose last entry has no name.
     unsafe fn of_type(&self, name: &CStr) -> impl Iterator<Item = *const u8> {
-        // SAFETY: the caller's promise; there is an entry behind each that has a name.
+        // SAFETY: the array has an entry after each that has a name, and no entry after the first without one is read.
         let entry = |number| unsafe {
             let entry = self.entries.add(number * self.stride);
             text_in(entry, self.type_name).map(|name| (name, entry))
@@ -125,18 +125,18 @@ impl Table {
 /// The word at a place in an entry.
 ///
 /// # Safety
-/// There is one.
+/// `entry` is an entry of one of libjvm's arrays, and has a word at that offset.
 pub(super) unsafe fn word_in(entry: *const u8, place: usize) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the word lies in the entry, which libjvm never changes.
     unsafe { entry.add(place).cast::<usize>().read() }
 }
 
 /// The text whose address is at a place in an entry; none if that is null.
 ///
 /// # Safety
-/// There is such an address, and the text as long as the JVM.
+/// `entry` is an entry of one of libjvm's arrays, and has at that offset null or the address of a text that lives as long as libjvm.
 pub(super) unsafe fn text_in<'a>(entry: *const u8, place: usize) -> Option<&'a CStr> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the word lies in the entry; the text is static and ends with a zero byte.
     unsafe {
         let text = std::ptr::with_exposed_provenance::<c_char>(word_in(entry, place));
         (!text.is_null()).then(|| CStr::from_ptr(text))
@@ -146,10 +146,10 @@ pub(super) unsafe fn text_in<'a>(entry: *const u8, place: usize) -> Option<&'a C
 /// The word at an address.
 ///
 /// # Safety
-/// There is one.
+/// It is the address of an aligned word of libjvm's, which stays readable.
 pub(super) unsafe fn word(address: usize) -> usize {
     let place = std::ptr::with_exposed_provenance::<AtomicUsize>(address);
-    // SAFETY: the caller's promise; others may write it, hence the atomic.
+    // SAFETY: the word is readable and aligned; threads of the JVM may write it at the same time, hence the atomic.
     unsafe { &*place }.load(Ordering::Relaxed)
 }
 

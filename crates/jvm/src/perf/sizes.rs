@@ -99,9 +99,9 @@ impl G1 {
     /// The sum of what the regions hold. The table has no region where the heap never was so big.
     ///
     /// # Safety
-    /// The places are right, and the program stands still.
+    /// The addresses and offsets are those of this JVM's table of regions, and the JVM is at a safepoint, at which no region goes.
     unsafe fn used(&self) -> u64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: libjvm's table has `length` addresses of regions, or nulls; each region has both words.
         unsafe {
             let (regions, length) = (word(self.regions), word(self.length));
             (0..length)

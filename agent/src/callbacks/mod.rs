@@ -1,0 +1,114 @@
+//! What the JVM and instrumented code call: functions that find the tracer, make references safe, and delegate.
+//!
+//! Each callback passes a guard on its way ([`guard::run`]): it is counted while inside, and no panic crosses into the JVM. The
+//! functions of the hook class are the hot path: those that record calls and allocations do so without a look for the tracer.
+
+pub(crate) mod api;
+mod events;
+pub(crate) mod hooks;
+
+use crate::error::Error;
+use crate::sources::{Tracer, switch, virtual_threads};
+use jni::sys::JNIEnv;
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::Env;
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::{Event, callback};
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+static TRACER: AtomicPtr<Tracer> = AtomicPtr::new(ptr::null_mut());
+
+/// The tracer of this JVM; `None` if there is none, or it is off.
+pub(crate) fn tracer() -> Option<&'static Tracer> {
+    if guard::is_off() { None } else { if_loaded() }
+}
+
+/// The tracer of this JVM, on or off.
+pub(crate) fn if_loaded() -> Option<&'static Tracer> {
+    // SAFETY: null, or what `show` was given, which lives while somebody may have found it. In the one order of all such accesses:
+    // whoever is not counted yet when the tracer is hidden does not find it.
+    unsafe { TRACER.load(Ordering::SeqCst).as_ref() }
+}
+
+/// From now on, callbacks find the tracer.
+///
+/// # Safety
+/// It lives until after [`hide`], and until everybody is out who may have found it before ([`guard::wait_until_empty`]); agent threads
+/// have ended by then, too.
+pub(crate) unsafe fn show(tracer: &'static Tracer) {
+    TRACER.store(ptr::from_ref(tracer).cast_mut(), Ordering::SeqCst);
+}
+
+/// From now on, no callback finds a tracer.
+pub(crate) fn hide() {
+    TRACER.store(ptr::null_mut(), Ordering::SeqCst);
+}
+
+/// Runs `f` with the tracer and a callback's environment, inside of the guard. Returns the default if there is no tracer, or no
+/// environment. `place` names the callback in messages.
+///
+/// # Safety
+/// `env` is the environment that the JVM passed to the callback or native method that runs, or null.
+#[inline]
+unsafe fn with<T: Default>(
+    place: &str,
+    env: *mut JNIEnv,
+    f: impl for<'e> FnOnce(&'static Tracer, &mut Env<'e>) -> T,
+) -> T {
+    guard::run(place, || {
+        // SAFETY: the running thread's environment, until the callback returns, which is after `f`.
+        let env = unsafe { Env::from_raw(env) };
+        match (tracer(), env) {
+            (Some(tracer), Some(mut env)) => f(tracer, &mut env),
+            _ => T::default(),
+        }
+    })
+}
+
+/// Sets all callbacks, and enables the events that may come from now on.
+///
+/// # Errors
+/// When the JVM refuses.
+pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
+    let session = &tracer.session;
+    let options = &session.options;
+    session.jvmti.set_callbacks(&events::general(options))?;
+    if let Some(objects) = tracer.objects.get() {
+        objects.jvmti.set_callbacks(&events::of_objects())?;
+    }
+    switch::install(tracer)?;
+    if virtual_threads::are_requested(options) {
+        watch_virtual_threads(session.jvmti);
+    }
+    Ok(())
+}
+
+/// Enables the events of virtual threads, where the JVM has them. It reports mounts by events beyond the specification.
+fn watch_virtual_threads(jvmti: Jvmti) {
+    const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
+    const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
+    let has_virtual_threads = jvmti
+        .enable(Event::VirtualThreadStart)
+        .and_then(|()| jvmti.enable(Event::VirtualThreadEnd));
+    if has_virtual_threads.is_err() {
+        return; // an older JVM
+    }
+    let mut found = 0;
+    for event in jvmti.extension_events().unwrap_or_default() {
+        let callback: callback::Thread = match event.id.as_str() {
+            MOUNT => events::virtual_thread_mount,
+            UNMOUNT => events::virtual_thread_unmount,
+            _ => continue,
+        };
+        // SAFETY: both events pass the JVMTI environment, the JNI environment and the virtual thread.
+        let set = unsafe { jvmti.set_extension_callback(&event, callback as *const c_void) };
+        found += i32::from(set.is_ok());
+    }
+    if found != 2 {
+        log::say(
+            "this JVM does not tell when virtual threads change carriers; their calls appear on the carrier threads",
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! The numbers of classes and methods. A class is known by its loader and its name.
+
+use super::Session;
+use super::changes::{Changes, Seen};
+use super::known::Known;
+use super::loader::{Loader, Loaders, Watched};
+use jtrail_jvm::jni::{ClassRef, Env, LoaderRef};
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_records::Announcement;
+use jtrail_records::announce::ClassInfo;
+use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHashSet;
+
+/// All classes that the trace may have to name.
+#[derive(Default)]
+pub(crate) struct ClassTable {
+    loaders: Loaders,
+    watched: Watched,
+    known: Mutex<Known>,
+    pub(crate) changes: Changes,
+    /// The changes that `known` has followed.
+    seen: Seen,
+}
+
+impl ClassTable {
+    /// Finds out which loader is the platform's.
+    pub(crate) fn find_platform_loader(&self, jvmti: Jvmti, env: &mut Env<'_>) {
+        self.loaders.find_platform(jvmti, env);
+    }
+
+    /// The number of a class loader; `None` is the boot loader.
+    pub(crate) fn loader(&self, jvmti: Jvmti, loader: Option<LoaderRef<'_>>) -> Loader {
+        self.loaders.of(jvmti, loader)
+    }
+
+    /// The loader of a class; `None` if the JVM does not say.
+    pub(crate) fn loader_of(
+        &self,
+        jvmti: Jvmti,
+        env: &Env<'_>,
+        class: ClassRef<'_>,
+    ) -> Option<Loader> {
+        Some(self.loader(jvmti, jvmti.class_loader(env, class).ok()?))
+    }
+
+    /// Notes that a class of that loader passes the load hook.
+    pub(crate) fn watch(&self, env: &Env<'_>, loader: Loader, object: Option<LoaderRef<'_>>) {
+        if loader != Loader::BOOT
+            && loader != Loader::PLATFORM
+            && let Some(object) = object
+        {
+            self.watched.add(env, loader, object);
+        }
+    }
+
+    /// The numbers, locked.
+    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+        self.settle();
+        self.known.lock()
+    }
+
+    /// Forgets classes that were unloaded.
+    #[inline]
+    fn settle(&self) {
+        if self.changes.take_news(&self.seen) {
+            self.known.lock().forget(self.changes.unloaded());
+        }
+    }
+
+    /// Returns true if it is time for [`Self::forget_collected`].
+    pub(crate) fn is_look_due(&self) -> bool {
+        self.known.lock().is_look_due()
+    }
+
+    /// Forgets the classes of loaders that were collected. Returns these loaders, and the numbers of the classes.
+    pub(crate) fn forget_collected(&self, env: &Env<'_>) -> (FxHashSet<Loader>, Vec<u32>) {
+        let loaders = self.watched.take_collected(env);
+        let classes = self.known.lock().forget_loaders(&loaders);
+        (loaders, classes)
+    }
+
+    /// Returns true if a class (`a/b/C`) passed the load hook before, and was included.
+    pub(crate) fn is_known(&self, loader: Loader, name: &str) -> bool {
+        let known = self.known.lock();
+        let entry = known.classes.get(&(loader, name.into()));
+        entry.is_some_and(|entry| entry.loaded)
+    }
+
+    /// The number of a class that can't be looked up, by its name as `Class.getName` prints it. `announce` is called if it is new.
+    pub(crate) fn number_of_name(&self, name: &str, announce: impl FnOnce(u32)) -> u32 {
+        let name = name.replace('.', "/");
+        let mut known = self.known.lock();
+        known.class(Loader::BOOT, &name, announce).number
+    }
+}
+
+impl Session {
+    /// The number of a class by its loader and name. The class is announced if it is new. `first`: its object would have a number
+    /// if it were known.
+    pub(crate) fn class_by_name(
+        &self,
+        env: &Env<'_>,
+        class: ClassRef<'_>,
+        first: bool,
+    ) -> Option<u32> {
+        let jvmti = self.jvmti;
+        let signature = jvmti.class_signature(class).ok()?;
+        let name = match signature.strip_prefix('L') {
+            Some(name) => name.strip_suffix(';')?,
+            None => &signature,
+        };
+        let loader = self.classes.loader_of(jvmti, env, class)?;
+        let source_file = jvmti.source_file(class).unwrap_or_default();
+        let mut known = self.classes.known();
+        if first {
+            known.make_room(loader, name);
+        }
+        let entry = known.class(loader, name, |number| {
+            self.announce(Announcement::Class(ClassInfo {
+                number,
+                name: class_name(name).into(),
+                super_name: "".into(),
+                source_file: source_file.into(),
+            }));
+        });
+        Some(entry.number)
+    }
+}
+
+/// A class's name as `Class.getName` prints it; the suffix of a hidden class, after a dot here, follows a slash there.
+pub(crate) fn class_name(internal: &str) -> String {
+    match internal.split_once('.') {
+        Some((name, suffix)) => format!("{}/{suffix}", name.replace('/', ".")),
+        None => internal.replace('/', "."),
+    }
+}

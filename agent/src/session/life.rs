@@ -1,0 +1,115 @@
+//! When the trace begins: the JVM is ready, and somebody looks.
+
+use super::Session;
+use crate::error::Error;
+use jtrail_jvm::jni::{ClassRef, Env};
+use jtrail_jvm::jvmti::Phase;
+use jtrail_recorder::buffer::OwnBuffer;
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What the session, and the sources of events, ask of the layers above them.
+pub(crate) trait Upcalls: Sync {
+    /// Begins the trace. Called once, on a thread that found the JVM ready.
+    fn go_live(&self, env: &mut Env<'_>);
+    /// The trace has begun. Called by everybody who has begun it, or waited for that.
+    fn went_live(&self);
+    /// Creates the running thread's buffer; `None` if nothing can be recorded.
+    fn first_buffer(&self, env: &mut Env<'_>) -> Option<OwnBuffer>;
+    /// Defines the hook class, and binds its functions; from then on, classes can be rewritten.
+    ///
+    /// # Errors
+    /// When the JVM refuses.
+    fn install_hook(&self, env: &mut Env<'_>) -> Result<(), Error>;
+    /// Binds the natives of a class `jtrail.Trace`.
+    fn bind_api(&self, env: &mut Env<'_>, class: ClassRef<'_>);
+    /// Carries out a call of `Trace.command`.
+    ///
+    /// # Errors
+    /// Why it was not carried out.
+    fn command(&self, env: &mut Env<'_>, call: ApiCall) -> Result<(), Error>;
+    /// Returns true if there is a trace, and it is not paused.
+    fn is_recording(&self) -> bool;
+    /// The agent was loaded as the JVM started, and the program is about to begin.
+    fn before_program(&self);
+    /// Ends the trace, because the JVM ends.
+    fn end(&self, env: &mut Env<'_>);
+    /// Removes the agent from the JVM. Called on an agent thread that ends, and holds nothing of the agent any more.
+    fn leave(&self, env: &mut Env<'_>);
+}
+
+/// A call of `Trace.command`, with its arguments.
+pub(crate) struct ApiCall {
+    pub(crate) what: i32,
+    pub(crate) text: Option<String>,
+    pub(crate) more: Option<String>,
+    pub(crate) number: i64,
+}
+
+/// Whether the trace has begun.
+pub(crate) struct Life {
+    pub(crate) upcalls: &'static dyn Upcalls,
+    /// Set when the JVM runs the program and the trace has begun.
+    live: OnceLock<()>,
+    /// The agent is being attached to a running program, and the attaching thread has not begun the trace yet: no other thread may.
+    is_attaching: AtomicBool,
+}
+
+thread_local! {
+    /// This thread is setting the agent up; what it calls on the way is not recorded.
+    static IS_SETTING_UP: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Life {
+    pub(super) fn new(upcalls: &'static dyn Upcalls) -> Self {
+        Self {
+            upcalls,
+            live: OnceLock::new(),
+            is_attaching: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes whether the agent is being attached to a running program.
+    pub(crate) fn set_attaching(&self, is_attaching: bool) {
+        self.is_attaching.store(is_attaching, Ordering::Release);
+    }
+
+    /// Returns true while the agent is being attached, and the trace has not begun.
+    pub(crate) fn is_attaching(&self) -> bool {
+        self.is_attaching.load(Ordering::Acquire)
+    }
+}
+
+impl Session {
+    /// Returns true if the trace has begun.
+    pub(crate) fn is_live(&self) -> bool {
+        self.life.live.get().is_some()
+    }
+
+    /// Returns true if the JVM is ready. The first caller that finds it so begins the trace: code of another agent may run before
+    /// the JVM's VMInit event. Where the agent is attached, only the attaching thread begins the trace: the program's own threads
+    /// may be anywhere, for instance in the middle of being attached, without a `Thread`.
+    pub(crate) fn ensure_live(&self, env: &mut Env<'_>) -> bool {
+        if self.is_live() {
+            return true;
+        }
+        let is_early = self.life.is_attaching() || self.jvmti.phase() != Phase::Live;
+        if IS_SETTING_UP.get() || is_early {
+            return false;
+        }
+        self.go_live_once(env);
+        true
+    }
+
+    /// Begins the trace, or waits until another thread has.
+    pub(crate) fn go_live_once(&self, env: &mut Env<'_>) {
+        self.life.live.get_or_init(|| {
+            IS_SETTING_UP.set(true);
+            self.life.set_attaching(false); // who finds it so waits for us
+            self.life.upcalls.go_live(env);
+            IS_SETTING_UP.set(false);
+        });
+        self.life.upcalls.went_live();
+    }
+}

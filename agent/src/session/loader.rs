@@ -1,0 +1,107 @@
+//! Class loaders, told apart by a tag on their object.
+
+use jtrail_jvm::jni::{Env, LoaderRef, WeakRef, kind};
+use jtrail_jvm::jvmti::Jvmti;
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A class loader, for as long as the JVM runs: numbers are not given twice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Loader(i64);
+
+impl Loader {
+    pub(crate) const BOOT: Self = Self(0);
+    pub(crate) const PLATFORM: Self = Self(1);
+    const FIRST_OTHER: i64 = 2;
+
+    /// Tells loaders of one class apart.
+    pub(crate) fn number(self) -> i64 {
+        self.0
+    }
+
+    /// Whether a class of that name (`a/b/C`) is the JDK's own, not the application's. The tools
+    /// of the JDK (javac and others) come from the application's loader, so their packages count as well.
+    pub(crate) fn is_jdk(self, name: &str) -> bool {
+        const PACKAGES: [&str; 5] = ["java/", "jdk/", "sun/", "com/sun/", "jtrail/"];
+        self == Self::BOOT || self == Self::PLATFORM || PACKAGES.iter().any(|p| name.starts_with(p))
+    }
+}
+
+/// Gives loaders their numbers.
+#[derive(Debug)]
+pub(super) struct Loaders(Mutex<i64>);
+
+impl Default for Loaders {
+    fn default() -> Self {
+        Self(Mutex::new(Loader::FIRST_OTHER))
+    }
+}
+
+impl Loaders {
+    /// The loader that `object` is; `None` is the boot loader.
+    pub(super) fn of(&self, jvmti: Jvmti, object: Option<LoaderRef<'_>>) -> Loader {
+        let Some(object) = object.map(LoaderRef::as_object) else {
+            return Loader::BOOT;
+        };
+        match jvmti.tag(object) {
+            Ok(0) | Err(_) => {}
+            Ok(tag) => return Loader(tag),
+        }
+        let mut next = self.0.lock();
+        if let Ok(tag @ 1..) = jvmti.tag(object) {
+            return Loader(tag); // another thread was faster
+        }
+        let loader = Loader(*next);
+        *next += 1;
+        let _ = jvmti.set_tag(object, loader.0);
+        loader
+    }
+
+    /// Finds out which loader is the platform's.
+    pub(super) fn find_platform(&self, jvmti: Jvmti, env: &mut Env<'_>) {
+        env.with_frame(|env| {
+            // A JVM without one has all of its classes in the boot loader.
+            if let Ok(Some(loader)) = env.platform_loader() {
+                let _ = jvmti.set_tag(loader.as_object(), Loader::PLATFORM.0);
+            }
+        });
+    }
+}
+
+/// Loaders whose classes passed the load hook. The JVM reports no end of a loader, so somebody has to look.
+#[derive(Default)]
+pub(super) struct Watched(Mutex<FxHashMap<Loader, WeakRef<kind::Loader>>>);
+
+impl Watched {
+    /// Adds a loader, if it is not among them, and there is memory for a reference.
+    pub(super) fn add(&self, env: &Env<'_>, loader: Loader, object: LoaderRef<'_>) {
+        let mut watched = self.0.lock();
+        if !watched.contains_key(&loader)
+            && let Some(weak) = WeakRef::new(env, object)
+        {
+            watched.insert(loader, weak);
+        }
+    }
+
+    /// Removes those that were collected.
+    pub(super) fn take_collected(&self, env: &Env<'_>) -> FxHashSet<Loader> {
+        let mut watched = self.0.lock();
+        let collected = watched.extract_if(|_, weak| weak.is_cleared(env));
+        collected.map(|(loader, _)| loader).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jdk_is_told_from_the_application() {
+        let app = Loader(Loader::FIRST_OTHER);
+        assert!(Loader::BOOT.is_jdk("org/example/Main"));
+        assert!(Loader::PLATFORM.is_jdk("javax/sql/DataSource"));
+        assert!(app.is_jdk("com/sun/tools/javac/Main"));
+        assert!(!app.is_jdk("org/example/Main"));
+        assert!(!app.is_jdk("javafx/Main"));
+    }
+}

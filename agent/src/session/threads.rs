@@ -1,0 +1,70 @@
+//! Which threads have which numbers.
+
+use super::thread_numbers::ThreadNumbers;
+use jtrail_records::record::NO_THREAD;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The numbers of threads, by the ids that Java gives them (`Thread.getId`).
+pub(crate) struct Threads {
+    next: AtomicU32,
+    /// Locked while a thread gets its number.
+    numbers: Mutex<ThreadNumbers>,
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self {
+            next: AtomicU32::new(NO_THREAD + 1),
+            numbers: Mutex::default(),
+        }
+    }
+}
+
+impl Threads {
+    /// The number of a thread that has one; `None` for one that has ended, or is not recorded.
+    pub(crate) fn known(&self, id: i64) -> Option<u32> {
+        self.numbers.lock().known(id)
+    }
+
+    /// As [`Self::known`], of a thread that was seen before; the outer `None` if it was not.
+    pub(crate) fn find(&self, id: i64) -> Option<Option<u32>> {
+        self.numbers.lock().find(id)
+    }
+
+    /// The number of a thread. If it has none, it gets the next one, and `announce` is called with it under the lock: whoever finds
+    /// the number finds it announced.
+    pub(crate) fn number(&self, id: i64, name: &str, announce: impl FnOnce(u32)) -> Option<u32> {
+        let mut numbers = self.numbers.lock();
+        let mut is_new = false;
+        let number = numbers.known_or(id, || {
+            is_new = true;
+            self.next.fetch_add(1, Ordering::Relaxed)
+        });
+        if is_new && let Some(number) = number {
+            numbers.set_name(id, name);
+            announce(number);
+        }
+        number
+    }
+
+    /// Returns true if that name of a thread was the last one to be announced.
+    pub(crate) fn has_name(&self, id: i64, name: &str) -> bool {
+        self.numbers.lock().has_name(id, name)
+    }
+
+    /// Notes that a thread's name was announced.
+    pub(crate) fn set_name(&self, id: i64, name: &str) {
+        self.numbers.lock().set_name(id, name);
+    }
+
+    /// Gives a thread a number that was taken for it before Java knew it.
+    pub(crate) fn set(&self, id: i64, number: u32) {
+        self.numbers.lock().set(id, number);
+    }
+
+    /// Notes that a thread has ended.
+    pub(crate) fn end(&self, id: i64) {
+        self.numbers.lock().end(id);
+    }
+}

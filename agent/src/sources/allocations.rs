@@ -1,0 +1,227 @@
+//! Allocations that the JVM reports (`alloc=jvm`).
+//!
+//! The JVM reports every allocation in Java's heap when its sampling interval is 0: `new`, arrays, clones, reflection,
+//! JNI, what the JVM creates itself.
+
+use super::{Environment, Need, Source, Tracer, stack};
+use crate::error::Error;
+use crate::objects::{Objects, Walking};
+use jtrail_jvm::jni::{ClassRef, Env, ObjectRef, ThreadRef, Vm};
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::{Capability, Event};
+use jtrail_options::{AllocMode, Events, Options, Server};
+use jtrail_recorder::buffer::OwnBuffer;
+use jtrail_recorder::buffer::record::{Code, object};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `events=alloc` with `alloc=jvm`.
+pub(super) struct Allocations;
+
+impl Source for Allocations {
+    fn requested(&self, options: &Options) -> bool {
+        are_reported_by_jvm(options)
+    }
+
+    fn environment(&self) -> Environment {
+        Environment::Objects
+    }
+
+    fn capabilities(&self, _options: &Options) -> Vec<Need> {
+        let allocations = Capability::GenerateSampledObjectAllocEvents;
+        vec![Need::of(allocations, "tell of allocations")]
+    }
+
+    fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {
+        match options.alloc == AllocMode::Jvm && kinds.contains(Events::ALLOC) {
+            true => &[Event::SampledObjectAlloc],
+            false => &[],
+        }
+    }
+
+    fn started(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
+        if tracer.session.is_on(Events::ALLOC) {
+            wake(env);
+        }
+    }
+}
+
+/// Returns true if these events name objects or classes by their objects.
+pub(super) fn name_objects(events: Events) -> bool {
+    events.contains(Events::ALLOC) || events.contains(Events::DETAILS) || events.name_objects()
+}
+
+/// Returns true if the JVM reports allocations.
+pub(super) fn are_reported_by_jvm(options: &Options) -> bool {
+    options.events.contains(Events::ALLOC) && options.alloc == AllocMode::Jvm
+}
+
+/// The numbers of objects, with their environment, where events name objects.
+///
+/// # Errors
+/// When the JVM can't do it.
+pub(crate) fn objects(vm: Vm, options: &Options) -> Result<Option<Objects>, Error> {
+    let events = options.events;
+    // Where a client may ask for them later, classes get their numbers as if they were named.
+    if !name_objects(events) && options.server == Server::Standalone {
+        return Ok(None);
+    }
+    let jvmti = Jvmti::of(vm)?;
+    Ok(Some(Objects::new(vm, jvmti, options)))
+}
+
+/// Prepares the environment of objects for what these options ask for.
+///
+/// # Errors
+/// When the JVM can't do it.
+pub(super) fn install(objects: &Objects, options: &Options) -> Result<(), Error> {
+    if are_reported_by_jvm(options) {
+        objects.jvmti.sample_every_object()?;
+    }
+    Ok(())
+}
+
+/// Restores the JVM's sampling of allocations, as the agent leaves.
+pub(crate) fn uninstall(objects: &Objects, tracer: &Tracer) {
+    let session = &tracer.session;
+    let is_available = session.kinds.available().contains(Events::ALLOC);
+    if is_available && session.options.alloc == AllocMode::Jvm {
+        let _ = objects.jvmti.sample_as_usual();
+    }
+}
+
+/// A thread is in [`wake`].
+static IS_WAKING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// While [`wake`] creates objects: whether the JVM reported one.
+    static WAKING: Cell<Option<bool>> = const { Cell::new(None) };
+}
+
+/// Most objects of [`wake`], together more than any thread's allocation area.
+const MOST_WAKING: usize = 1 << 18;
+/// Bytes of most of them, less their headers.
+const WAKING_BYTES: i32 = 480;
+
+/// Makes the JVM report the running thread's allocations from now on. It does so once a thread takes a new area to allocate in; the
+/// thread that starts the program has had one since before anything could be reported. So we use that up, with objects that
+/// nobody sees. An object that the JVM puts beside an area is reported and leaves the area as it is; so the smallest one that there is decides.
+fn wake(env: &mut Env<'_>) {
+    IS_WAKING.store(true, Ordering::Relaxed);
+    let mut bytes = 0;
+    for _ in 0..MOST_WAKING {
+        WAKING.set(Some(false));
+        let made = env.with_garbage(bytes, |_| ()).is_some();
+        let is_told = WAKING.take() == Some(true);
+        bytes = match (is_told, bytes) {
+            (true, 0) => break,
+            (true, _) => 0,
+            (false, _) => WAKING_BYTES,
+        };
+        if !made {
+            break;
+        }
+    }
+    IS_WAKING.store(false, Ordering::Relaxed);
+}
+
+/// The smallest object that a JVM may put beside a thread's area: one that does not fit into the rest, where the rest is more than
+/// the part of an area that the JVM can afford to waste.
+const MAY_BE_BESIDE: u64 = 64;
+
+/// Uses up the rest of the running thread's area, if the JVM put `new`, of that many bytes, beside it and so would not report the
+/// rest. What is created here is not reported, so addresses must show: of objects in one area, each begins where the one before it
+/// ends.
+fn use_up_if_beside(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
+    let mut make = |bytes| {
+        env.with_garbage(bytes, |array| {
+            let length = jvmti.object_size(array).unwrap_or_default();
+            (array.address(), length)
+        })
+    };
+    let end_of_new = new.address() + size;
+    let Some((at, length)) = make(0) else { return };
+    if at == end_of_new {
+        return; // both are in the area, of which the JVM goes on to report
+    }
+    let mut end = at + length;
+    let mut bytes = WAKING_BYTES;
+    for _ in 0..MOST_WAKING {
+        match make(bytes) {
+            Some((at, length)) if at == end => end = at + length,
+            Some(_) if bytes > 0 => bytes = 0, // this one is beside the area, or in a new one
+            _ => return,                       // the smallest one must be in a new one
+        }
+    }
+}
+
+/// A new object, as the JVM reports it.
+#[derive(Clone, Copy)]
+pub(crate) struct New<'e> {
+    /// The thread that created it.
+    pub(crate) thread: Option<ThreadRef<'e>>,
+    pub(crate) object: ObjectRef<'e>,
+    pub(crate) class: ClassRef<'e>,
+    /// Its bytes.
+    pub(crate) size: u64,
+}
+
+/// Returns true if the object is one of [`wake`]'s, which are not recorded.
+pub(crate) fn is_waking() -> bool {
+    let is_waking = IS_WAKING.load(Ordering::Relaxed) && WAKING.get().is_some();
+    if is_waking {
+        WAKING.set(Some(true));
+    }
+    is_waking
+}
+
+/// The running thread has created an object.
+pub(crate) fn allocated(tracer: &Tracer, env: &mut Env<'_>, new: New<'_>) {
+    let Some(objects) = tracer.objects.get() else {
+        return;
+    };
+    record(tracer, objects, env, new);
+    if new.size >= MAY_BE_BESIDE && objects.forgets_areas {
+        use_up_if_beside(objects.jvmti, env, new.object, new.size);
+    }
+}
+
+fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
+    let session = &tracer.session;
+    let Some(class) = objects.class_of_new(session, env, new.class, new.size) else {
+        return;
+    };
+    // What a walk creates was created elsewhere; and from 21 on, a stack waits for virtual threads that change their carriers.
+    let has_site = session.options.alloc_sites && !Walking::is_now();
+    let site = match has_site {
+        true => stack::innermost(tracer, env),
+        false => None,
+    };
+    let mut own = OwnBuffer::current();
+    // A thread's first object may be the thread itself, which is named with its buffer: then the object gets its number before.
+    let is_thread = |env: &Env<'_>| {
+        new.thread
+            .is_some_and(|thread| env.is_same(thread.as_object(), new.object))
+    };
+    if own.is_none() && !is_thread(env) {
+        own = session.buffer(env);
+        if own.is_none() {
+            return; // and the object has no number
+        }
+    }
+    if own.is_none() && !session.may_record(env) {
+        return;
+    }
+    let _away = own.map(|_| objects.keep_walks_away());
+    let Some(number) = objects.number_new(env, new.object, class) else {
+        return;
+    };
+    let Some(buffer) = own.or_else(|| session.buffer(env)) else {
+        return;
+    };
+    let word = object(number, class.number());
+    match site {
+        Some(frame) => session.record(buffer, Code::AllocAt, &[word, new.size, frame]),
+        None => session.record(buffer, Code::Alloc, &[word, new.size]),
+    }
+}

@@ -1,0 +1,274 @@
+//! What the agent asks the JVM to be able to do, by the options: a kind of events that is off asks for nothing.
+//!
+//! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get slower, the JVM keeps more.
+
+use super::table::requested;
+use super::{Environment, Need, allocations};
+use crate::error::Error;
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::{Capabilities, Capability};
+use jtrail_options::{Engine, Events, Options};
+
+/// Kinds of events that name methods which the filters may leave out.
+const NAMED_METHODS: [Events; 5] = [
+    Events::MONITORS,
+    Events::PARKS,
+    Events::EXCEPTIONS,
+    Events::SAMPLES,
+    Events::JIT,
+];
+
+/// Adds the capabilities that these options need to an environment.
+///
+/// # Errors
+/// When the JVM can't do it.
+pub(crate) fn add(jvmti: Jvmti, environment: Environment, options: &Options) -> Result<(), Error> {
+    let potential = jvmti.potential_capabilities()?;
+    let wanted = wanted(environment, potential, options)?;
+    Ok(jvmti.add_capabilities(wanted)?)
+}
+
+/// The capabilities that these options need in an environment, of those that the JVM has.
+///
+/// # Errors
+/// When the JVM lacks one.
+fn wanted(
+    environment: Environment,
+    potential: Capabilities,
+    options: &Options,
+) -> Result<Capabilities, Error> {
+    let mut wanted = Capabilities::default();
+    let sources = requested(options).filter(|source| source.environment() == environment);
+    let own = sources.flat_map(|source| source.capabilities(options));
+    for need in naming(environment, options).into_iter().chain(own) {
+        match need.what {
+            Some(what) if !potential.has(need.capability) => return Err(Error::Lacks(what)),
+            None if !potential.has(need.capability) => {}
+            _ => wanted.add(need.capability),
+        }
+    }
+    Ok(wanted)
+}
+
+/// What several sources need to name classes and methods.
+fn naming(environment: Environment, options: &Options) -> Vec<Need> {
+    let mut needs = Vec::new();
+    if environment != Environment::General {
+        return needs;
+    }
+    let events = options.events;
+    let names_objects = allocations::name_objects(events);
+    let stacks = NAMED_METHODS.iter().any(|kind| events.contains(*kind)) || options.alloc_sites;
+    let triggers = options.has_call_triggers() || options.has_exception_triggers();
+    if events.contains(Events::METHODS) || stacks || triggers || names_objects {
+        needs.push(Need::of(Capability::TagObjects, "tag objects")); // class loaders
+    }
+    if stacks || names_objects || options.engine == Engine::Jvmti {
+        needs.push(Need::of(Capability::GetSourceFileName, "tell source files"));
+        needs.push(Need::of(Capability::GetLineNumbers, "tell line numbers"));
+    }
+    needs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Capability::*;
+    use super::*;
+
+    const ALL: [Capability; 20] = [
+        TagObjects,
+        GetMonitorInfo,
+        GetSourceFileName,
+        GetLineNumbers,
+        AccessLocalVariables,
+        MaintainOriginalMethodOrder,
+        GenerateExceptionEvents,
+        GetThreadCpuTime,
+        GenerateMethodEntryEvents,
+        GenerateMethodExitEvents,
+        GenerateAllClassHookEvents,
+        GenerateCompiledMethodLoadEvents,
+        GenerateMonitorEvents,
+        GenerateGarbageCollectionEvents,
+        GenerateObjectFreeEvents,
+        RetransformClasses,
+        RetransformAnyClass,
+        GenerateSampledObjectAllocEvents,
+        GenerateVmObjectAllocEvents,
+        SupportVirtualThreads,
+    ];
+
+    fn all() -> Capabilities {
+        let mut all = Capabilities::default();
+        ALL.iter().for_each(|capability| all.add(*capability));
+        all
+    }
+
+    fn options(text: &str) -> Options {
+        jtrail_options::parse(text, &|path| Err(std::io::Error::other(path.to_owned())))
+            .expect(text)
+    }
+
+    fn names(capabilities: Capabilities) -> Vec<Capability> {
+        let held = |capability: &Capability| capabilities.has(*capability);
+        ALL.into_iter().filter(held).collect()
+    }
+
+    /// Both environments' capabilities for these options.
+    fn held(text: &str) -> (Vec<Capability>, Vec<Capability>) {
+        let options = options(text);
+        let general = names(wanted(Environment::General, all(), &options).expect(text));
+        let objects = match allocations::name_objects(options.events) {
+            true => names(wanted(Environment::Objects, all(), &options).expect(text)),
+            false => Vec::new(),
+        };
+        (general, objects)
+    }
+
+    const REWRITING: &[Capability] = &[
+        GenerateAllClassHookEvents,
+        RetransformClasses,
+        RetransformAnyClass,
+    ];
+    const NAMING: &[Capability] = &[TagObjects, GetSourceFileName, GetLineNumbers];
+    const TAGS: &[Capability] = &[TagObjects, GenerateObjectFreeEvents];
+    const THREADS: &[Capability] = &[SupportVirtualThreads];
+
+    type Groups = &'static [&'static [Capability]];
+
+    /// Options, and the capabilities that they hold in both environments.
+    const RIGHT: [(&str, Groups, Groups); 24] = [
+        ("events=methods", &[&[TagObjects], REWRITING, THREADS], &[]),
+        (
+            "events=methods,engine=jvmti",
+            &[
+                NAMING,
+                &[GenerateMethodEntryEvents, GenerateMethodExitEvents],
+                THREADS,
+            ],
+            &[],
+        ),
+        ("events=threads", &[THREADS], &[]),
+        ("events=classes", &[], &[]),
+        ("events=mounts", &[THREADS], &[]),
+        ("events=gc", &[&[GenerateGarbageCollectionEvents]], &[]),
+        ("events=cpu", &[&[GetThreadCpuTime], THREADS], &[]),
+        ("events=lines", &[REWRITING], &[]),
+        ("events=samples", &[NAMING, THREADS], &[]),
+        (
+            "events=jit",
+            &[NAMING, &[GenerateCompiledMethodLoadEvents]],
+            &[],
+        ),
+        (
+            "events=alloc",
+            &[NAMING, THREADS],
+            &[TAGS, &[GenerateSampledObjectAllocEvents]],
+        ),
+        (
+            "events=alloc,alloc=sites",
+            &[NAMING, REWRITING, THREADS],
+            &[TAGS, &[GenerateVmObjectAllocEvents]],
+        ),
+        (
+            "events=free", // ages are counted in collections
+            &[NAMING, &[GenerateGarbageCollectionEvents], THREADS],
+            &[TAGS, &[GenerateSampledObjectAllocEvents]],
+        ),
+        (
+            "events=free,server=enabled",
+            &[NAMING, &[GenerateGarbageCollectionEvents], THREADS],
+            &[TAGS, &[GenerateSampledObjectAllocEvents]],
+        ),
+        (
+            "events=monitors",
+            &[NAMING, &[GenerateMonitorEvents, GetMonitorInfo], THREADS],
+            &[TAGS],
+        ),
+        (
+            "events=parks",
+            &[NAMING, REWRITING, &[AccessLocalVariables], THREADS],
+            &[TAGS],
+        ),
+        (
+            "events=exceptions",
+            &[NAMING, &[GenerateExceptionEvents], THREADS],
+            &[TAGS],
+        ),
+        ("events=heap", &[NAMING], &[TAGS]),
+        (
+            "events=heap,heap=gc",
+            &[NAMING, &[GenerateGarbageCollectionEvents]],
+            &[TAGS],
+        ),
+        (
+            "events=details",
+            &[
+                NAMING,
+                &[
+                    GenerateAllClassHookEvents,
+                    RetransformClasses,
+                    MaintainOriginalMethodOrder,
+                ],
+            ],
+            &[TAGS],
+        ),
+        ("events=classes+threads", &[THREADS], &[]),
+        (
+            "events=gc,server=enabled", // a client may ask for any kind later
+            &[&[GenerateGarbageCollectionEvents], THREADS],
+            &[],
+        ),
+        (
+            "events=gc,burst=call:a.B.c",
+            &[
+                &[TagObjects, GenerateGarbageCollectionEvents],
+                REWRITING,
+                THREADS,
+            ],
+            &[],
+        ),
+        (
+            "events=classes,burst=exception:a.B",
+            &[&[TagObjects, GenerateExceptionEvents], THREADS],
+            &[],
+        ),
+    ];
+
+    /// Each kind alone holds these, and no other does.
+    #[test]
+    fn a_kind_asks_for_what_it_needs_and_no_more() {
+        let join = |parts: Groups| {
+            let wanted = parts.concat();
+            ALL.into_iter()
+                .filter(|c| wanted.contains(c))
+                .collect::<Vec<_>>()
+        };
+        for (text, general, objects) in RIGHT {
+            assert_eq!(held(text), (join(general), join(objects)), "{text}");
+        }
+        let told: String = RIGHT
+            .iter()
+            .map(|(text, _, _)| format!("{text}+"))
+            .collect();
+        for kind in Events::WORDS {
+            assert!(
+                told.contains(&format!("={kind}")),
+                "{kind} is not in the table"
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_jvm_lacks_is_told() {
+        let mut some = Capabilities::default();
+        some.add(TagObjects);
+        let error = wanted(Environment::General, some, &options("events=gc")).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("tell garbage collections"), "{error}");
+        let options = options("events=alloc");
+        let error = wanted(Environment::Objects, some, &options).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("tell of allocations"), "{error}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Classes in full: what they declare, and that they are redefined.
+//!
+//! A class is reported when it is prepared: from then on the JVM returns its fields and methods. Those that were prepared before the
+//! trace are reported at its start.
+
+use super::state::details::{Found, Key};
+use super::{Need, Source, Tracer};
+use crate::session::{Loader, class_name};
+use jtrail_jvm::jni::{ClassRef, Env, LoaderRef};
+use jtrail_jvm::jvmti::abi::{Capability, Event};
+use jtrail_jvm::jvmti::{self, Result};
+use jtrail_options::{Events, Options};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_records::Announcement;
+use jtrail_records::announce::{ClassDetailInfo, Member};
+
+/// `events=details`.
+pub(super) struct ClassDetails;
+
+impl Source for ClassDetails {
+    fn requested(&self, options: &Options) -> bool {
+        options.events.contains(Events::DETAILS)
+    }
+
+    fn capabilities(&self, _options: &Options) -> Vec<Need> {
+        vec![
+            // Without this one, retransformation by others is not shown.
+            Need::of(Capability::RetransformClasses, "retransform classes"),
+            Need::of(
+                Capability::GenerateAllClassHookEvents,
+                "show all classes as they load",
+            ),
+            // Not available once the JVM runs.
+            Need::if_available(Capability::MaintainOriginalMethodOrder),
+        ]
+    }
+
+    fn lasting_events(&self) -> &'static [Event] {
+        &[Event::ClassFileLoadHook]
+    }
+
+    fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
+        begin(tracer, env);
+    }
+}
+
+/// Reports the classes that exist: formats that list a class's members need them before all else. The events of classes that follow
+/// are enabled already, so that none is left out.
+pub(crate) fn begin(tracer: &Tracer, env: &mut Env<'_>) {
+    env.with_frame(|env| report_loaded(tracer, env));
+}
+
+/// A class file passes the load hook, for the first time.
+pub(crate) fn loaded(tracer: &Tracer, loader: Loader, name: Option<&str>, bytes: usize) {
+    tracer.details.loaded(loader, name, bytes);
+}
+
+/// Another agent is about to give a class new code of that many bytes.
+pub(crate) fn redefined(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>, bytes: usize) {
+    let session = &tracer.session;
+    session.classes.changes.class_redefined();
+    if !session.ensure_live(env) {
+        return;
+    }
+    if let Some(number) = tracer.class_number(env, class)
+        && let Some(buffer) = session.buffer(env)
+    {
+        let payload = [number.into(), bytes as u64];
+        session.record(buffer, Code::ClassRedefine, &payload);
+    }
+}
+
+/// A class was prepared.
+pub(crate) fn prepared(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) {
+    let mut found = Found::default();
+    find(tracer, env, class, &mut found);
+    report(tracer, found);
+}
+
+/// Reports all classes that are prepared.
+fn report_loaded(tracer: &Tracer, env: &mut Env<'_>) {
+    let jvmti = tracer.session.jvmti;
+    let loaded = jvmti.loaded_classes(env).unwrap_or_default();
+    let mut found = Found::default();
+    // Formats number these first.
+    for first in ["java.lang.Object", "java.lang.Thread"] {
+        for &class in &loaded {
+            if name_of(tracer, class).is_ok_and(|name| *name == *first) {
+                env.with_frame(|env| find(tracer, env, class, &mut found));
+            }
+        }
+    }
+    for class in loaded {
+        env.with_frame(|env| find(tracer, env, class, &mut found));
+    }
+    report(tracer, found);
+}
+
+fn report(tracer: &Tracer, found: Found) {
+    tracer.details.report(found, |info| {
+        let announcement = Announcement::ClassDetail(Box::new(info));
+        tracer.session.announce(announcement);
+    });
+}
+
+/// Adds a class after its superclass and interfaces, unless it is not prepared or was reported: the JVM calls a class prepared before
+/// it sends the event, and in another thread that may come later than the event of an implementer.
+fn find(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>, found: &mut Found) {
+    let jvmti = tracer.session.jvmti;
+    if jvmti.is_prepared(class) != Ok(true) {
+        return;
+    }
+    let Some(number) = tracer.class_number(env, class) else {
+        return;
+    };
+    if tracer.details.is_reported(number) || !found.seen.insert(number) {
+        return;
+    }
+    if let Some(super_class) = env.superclass_of(class) {
+        find(tracer, env, super_class, found);
+    }
+    for interface in jvmti.interfaces(env, class).unwrap_or_default() {
+        find(tracer, env, interface, found);
+    }
+    if let Ok(class) = details(tracer, env, class, number) {
+        found.classes.push(class);
+    }
+}
+
+fn details(
+    tracer: &Tracer,
+    env: &Env<'_>,
+    class: ClassRef<'_>,
+    number: u32,
+) -> Result<(Key, ClassDetailInfo)> {
+    let session = &tracer.session;
+    let jvmti = session.jvmti;
+    let signature = jvmti.class_signature(class)?;
+    let loader_object = jvmti.class_loader(env, class)?;
+    let loader = session.classes.loader(jvmti, loader_object);
+    let super_name = match env.superclass_of(class) {
+        None => Box::default(),
+        Some(super_class) => name_of(tracer, super_class)?,
+    };
+    let interfaces = jvmti.interfaces(env, class)?;
+    let key = (loader, internal_name(&signature).into());
+    let info = ClassDetailInfo {
+        class: number,
+        time: session.now(),
+        access: jvmti.class_modifiers(class)?,
+        super_name,
+        interfaces: interfaces
+            .into_iter()
+            .map(|interface| name_of(tracer, interface))
+            .collect::<Result<_>>()?,
+        loader: loader_name(tracer, env, loader, loader_object)?,
+        size: tracer.details.size(&key),
+        fields: members(jvmti.fields(class)?),
+        methods: members(jvmti.methods(class)?),
+    };
+    Ok((key, info))
+}
+
+/// Members as they are announced.
+fn members(members: Vec<jvmti::Member>) -> Vec<Member> {
+    let announced = |member: jvmti::Member| Member {
+        name: member.name.into(),
+        descriptor: member.descriptor.into(),
+        access: member.access,
+    };
+    members.into_iter().map(announced).collect()
+}
+
+fn internal_name(signature: &str) -> &str {
+    let name = signature.strip_prefix('L').unwrap_or(signature);
+    name.strip_suffix(';').unwrap_or(name)
+}
+
+fn name_of(tracer: &Tracer, class: ClassRef<'_>) -> Result<Box<str>> {
+    let signature = tracer.session.jvmti.class_signature(class)?;
+    Ok(class_name(internal_name(&signature)).into())
+}
+
+/// The name of a loader, which is `object`; `None` is the boot loader.
+fn loader_name(
+    tracer: &Tracer,
+    env: &Env<'_>,
+    loader: Loader,
+    object: Option<LoaderRef<'_>>,
+) -> Result<Box<str>> {
+    const APP: &str = "jdk.internal.loader.ClassLoaders$AppClassLoader";
+    let object = match (loader, object) {
+        (Loader::PLATFORM, _) => return Ok("platform".into()),
+        (_, None) => return Ok("bootstrap".into()),
+        (_, Some(object)) => object,
+    };
+    let name = name_of(tracer, env.class_of(object.as_object()))?;
+    Ok(match &*name {
+        APP => "app".into(),
+        _ => format!("{name}@{}", loader.number()).into(),
+    })
+}

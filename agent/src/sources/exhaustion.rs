@@ -1,0 +1,30 @@
+//! The JVM is out of memory, for an object or a thread: where the newest events are kept, they are written.
+
+use super::{Need, Source, Tracer};
+use jtrail_jvm::jvmti::abi::{Capability, Event};
+use jtrail_options::{Options, SaveMoments};
+use jtrail_writer::{Action, SaveReason};
+
+/// `save=oom`.
+pub(super) struct Exhaustion;
+
+impl Source for Exhaustion {
+    fn requested(&self, options: &Options) -> bool {
+        options.saves_at(SaveMoments::OUT_OF_MEMORY)
+    }
+
+    fn capabilities(&self, _options: &Options) -> Vec<Need> {
+        let exhaustion = Capability::GenerateResourceExhaustionHeapEvents;
+        vec![Need::of(exhaustion, "tell that it is out of memory")]
+    }
+
+    fn lasting_events(&self) -> &'static [Event] {
+        &[Event::ResourceExhausted]
+    }
+}
+
+/// The JVM is out of memory. The thread goes on at once: it may hold what others wait for.
+pub(crate) fn exhausted(tracer: &Tracer) {
+    let save = Action::Save(SaveReason::Moment(SaveMoments::OUT_OF_MEMORY));
+    drop(tracer.writer.begin(tracer.session.moment(), save));
+}

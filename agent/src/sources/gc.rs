@@ -1,0 +1,171 @@
+//! Garbage collections. These callbacks run while the program is stopped, on a thread of the JVM's own; they may
+//! call neither JNI nor most of JVMTI. What is recorded beyond the time is read from the JVM's counters, and with it collections of
+//! which the JVM sends no event.
+
+use super::{Need, Source, Tracer, heap};
+use jtrail_jvm::jni::Env;
+use jtrail_jvm::jvmti::abi::{Capability, Event};
+use jtrail_jvm::perf::{self, Collection, GcCounters};
+use jtrail_model::Generation;
+use jtrail_options::{Events, HeapMoments, Options};
+use jtrail_recorder::buffer::OwnBuffer;
+use jtrail_recorder::buffer::record::Code;
+use parking_lot::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// `events=gc`, and what counts collections: the ages of dead objects, snapshots after collections.
+pub(super) struct Collections;
+
+impl Source for Collections {
+    fn requested(&self, options: &Options) -> bool {
+        are_wanted(options, options.events)
+    }
+
+    fn capabilities(&self, _options: &Options) -> Vec<Need> {
+        let collections = Capability::GenerateGarbageCollectionEvents;
+        vec![Need::of(collections, "tell garbage collections")]
+    }
+
+    fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {
+        match are_wanted(options, kinds) {
+            true => &[
+                Event::GarbageCollectionStart,
+                Event::GarbageCollectionFinish,
+            ],
+            false => &[],
+        }
+    }
+
+    fn prepare(&self, tracer: &'static Tracer, _env: &mut Env<'_>) {
+        begin(tracer);
+    }
+
+    fn switched(&self, tracer: &'static Tracer, _env: &mut Env<'_>) {
+        begin(tracer);
+    }
+
+    fn end(&self, tracer: &'static Tracer, _env: &mut Env<'_>, _buffer: Option<OwnBuffer>) {
+        record_silent(tracer);
+    }
+}
+
+/// Returns true if these kinds of events need to know of collections.
+fn are_wanted(options: &Options, kinds: Events) -> bool {
+    are_counted(kinds) || heap::wanted(options, kinds, HeapMoments::GC)
+}
+
+/// Returns true if their starts are recorded: also without [`Events::GC`], as an object's age is counted in collections.
+fn are_counted(kinds: Events) -> bool {
+    kinds.contains(Events::GC) || kinds.contains(Events::FREE)
+}
+
+/// The JVM is ready, or collections are asked for later.
+fn begin(tracer: &Tracer) {
+    if !tracer.session.is_on(Events::GC) {
+        return;
+    }
+    let state = &tracer.collections;
+    match state.counters.get() {
+        Some(counters) => counters.lock().begin(),
+        None => {
+            if let Some(counters) = GcCounters::find() {
+                let may_be_silent = counters.may_be_silent();
+                let _ = state.counters.set(Mutex::new(counters));
+                state.may_be_silent.store(may_be_silent, Relaxed);
+            }
+        }
+    }
+}
+
+/// Records the collections of which the JVM sent no event. Their times are not known: they stand where they are noticed, without a
+/// length.
+pub(super) fn record_silent(tracer: &Tracer) {
+    let state = &tracer.collections;
+    // Asked for each object that is freed.
+    if !state.may_be_silent.load(Relaxed) || !tracer.session.is_on(Events::GC) {
+        return;
+    }
+    if let Some(counters) = state.counters.get() {
+        // Held until they are recorded: another thread may be about to record the next one.
+        record_silent_of(tracer, &mut counters.lock());
+    }
+}
+
+fn record_silent_of(tracer: &Tracer, counters: &mut GcCounters) {
+    let Some(untold) = counters.untold() else {
+        return;
+    };
+    for _ in 1..untold.count {
+        record_start(tracer);
+        record_finish(tracer, None);
+    }
+    record_start(tracer);
+    record_finish(tracer, Some(untold.last));
+}
+
+fn record_start(tracer: &Tracer) {
+    let objects = tracer.objects.get().map_or(0, |objects| objects.count());
+    if let Some(buffer) = tracer.session.native_buffer() {
+        tracer.session.record(buffer, Code::GcStart, &[objects]);
+    }
+}
+
+/// A collection starts.
+pub(crate) fn start(tracer: &Tracer) {
+    let session = &tracer.session;
+    if !are_counted(session.kinds.on()) {
+        return;
+    }
+    if let Some(counters) = tracer.collections.counters.get() {
+        let mut counters = counters.lock();
+        if session.is_on(Events::GC) {
+            record_silent_of(tracer, &mut counters);
+        }
+        counters.start();
+    }
+    record_start(tracer);
+}
+
+/// A collection is over.
+pub(crate) fn finish(tracer: &Tracer) {
+    let session = &tracer.session;
+    if session.is_on(Events::GC) {
+        let counters = tracer.collections.counters.get();
+        let collection = counters.and_then(|counters| counters.lock().finish());
+        record_finish(tracer, collection);
+    }
+    if heap::wanted(&session.options, session.kinds.on(), HeapMoments::GC) {
+        heap::wake_after_collection(tracer);
+    }
+    tracer.frees.wake_after_collection();
+}
+
+fn record_finish(tracer: &Tracer, collection: Option<Collection>) {
+    let session = &tracer.session;
+    let Some(buffer) = session.native_buffer() else {
+        return;
+    };
+    let mut sizes = [0, 0];
+    if let Some(collection) = collection {
+        sizes = [collection.heap, collection.used];
+        if collection.has_detail() {
+            let state = &tracer.collections;
+            let collector = state.text(session, collection.collector);
+            let cause = state.text(session, collection.cause);
+            let generation = generation(collection.generation) as u64;
+            let payload = [collector << 32 | cause, generation];
+            session.record(buffer, Code::GcDetail, &payload);
+        }
+    }
+    session.record(buffer, Code::GcFinish, &sizes);
+}
+
+/// A generation as it is recorded.
+fn generation(of: perf::Generation) -> Generation {
+    match of {
+        perf::Generation::Unknown => Generation::Unknown,
+        perf::Generation::Young => Generation::Young,
+        perf::Generation::Full => Generation::Full,
+        perf::Generation::Concurrent => Generation::Concurrent,
+    }
+}

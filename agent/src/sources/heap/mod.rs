@@ -1,0 +1,322 @@
+//! Snapshots of the heap: every object that can be reached, every reference between them, every root.
+//!
+//! One walk of the JVM's over its heap (FollowReferences) shows all references, while the program stands still. Objects are known by
+//! their tags; those without one get a number on the way. What the walk finds goes into the buffer of the thread that asked for it,
+//! although another thread of the JVM's carries it out: the one that asked waits for it, and lends its buffer.
+//!
+//! Classes are known by the tags of their class objects, which are set before the walk ([`HeapClasses`]). A class may load in between, or
+//! be one of arrays, for which there is no event. Its objects are noted, and recorded when their class is known, after the walk; until then
+//! local references keep them from the collector. Only an object that dies before that is left out, with its references.
+//!
+//! After a collection no walk may begin in the JVM's event of its finish. So an agent thread does it, if it is asked for. It is one that the
+//! JVM creates for agents. (HotSpot 21 keeps something of a native thread that was attached and has ended, and writes into freed memory
+//! when an environment is disposed of.)
+//!
+//! Before a collection there can be a walk only where the collection is ours: the event of another's start comes when the program stands
+//! still for it. The two walks around ours are to show what it freed, which no reference leads to. So another walk (IterateThroughHeap),
+//! directly before the one along the references, comes by all objects that the heap holds. What is created in between is found by the second
+//! one, if it can be reached.
+
+mod made_threads;
+
+use super::frees::while_walking;
+use super::{Source, Tracer, own_threads};
+use crate::objects::{Objects, class_in, number_in};
+use crate::session::Session;
+use jtrail_guard::{guard, log};
+use jtrail_jvm::jni::{ClassRef, Env};
+use jtrail_jvm::jvmti::{Onward, Passed, Reference};
+use jtrail_options::{Events, HeapMoments, Options};
+use jtrail_recorder::buffer::record::{Code, object};
+use jtrail_recorder::buffer::{LentBuffer, OwnBuffer};
+use jtrail_records::NumberSet;
+use jtrail_records::record::{BROKEN_OFF, Moment};
+use made_threads::MadeThreads;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// `events=heap`.
+pub(super) struct HeapSnapshots;
+
+impl Source for HeapSnapshots {
+    fn requested(&self, options: &Options) -> bool {
+        options.events.contains(Events::HEAP)
+    }
+
+    /// Starts the thread that takes snapshots after collections, if these are asked for.
+    fn started(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
+        let options = &tracer.session.options;
+        if !wanted(options, options.events, HeapMoments::GC) {
+            return;
+        }
+        let place = "the walker of the heap";
+        let follower = &tracer.heap.follower;
+        let started =
+            own_threads::follow_collections(tracer, env, follower, ("jtrail heap", place), take);
+        if let Err(error) = started {
+            log::say(&format!(
+                "{error}; there are no snapshots after collections"
+            ));
+        }
+    }
+
+    /// Takes the last snapshot, if it is asked for, and waits for one that is being taken. None begins afterwards.
+    fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
+        let session = &tracer.session;
+        if let Some(buffer) = buffer
+            && wanted(&session.options, session.kinds.on(), HeapMoments::EXIT)
+        {
+            take(tracer, env, buffer);
+        }
+        finish(tracer);
+    }
+}
+
+/// Returns true if these kinds of events ask for snapshots at that moment.
+pub(crate) fn wanted(options: &Options, kinds: Events, moment: HeapMoments) -> bool {
+    kinds.contains(Events::HEAP) && options.heap.contains(moment)
+}
+
+/// A class was prepared. Called where [`Events::HEAP`] is available.
+pub(crate) fn prepared_class(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) {
+    tracer.heap.classes.prepared(env, class);
+}
+
+/// A collection is over, and a snapshot is asked for. Called where nothing of the JVM may be called.
+pub(crate) fn wake_after_collection(tracer: &Tracer) {
+    tracer.heap.follower.wake();
+}
+
+/// Waits for a snapshot that is being taken. None begins afterwards.
+pub(crate) fn finish(tracer: &Tracer) {
+    tracer.heap.progress.lock().is_over = true;
+}
+
+/// Takes a snapshot of what can be reached.
+pub(crate) fn take(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
+    take_at(tracer, env, buffer, Moment::Any);
+}
+
+/// Takes a snapshot.
+pub(crate) fn take_at(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer, moment: Moment) {
+    let Some(objects) = tracer.objects.get() else {
+        return;
+    };
+    let mut state = tracer.heap.progress.lock();
+    if state.is_over {
+        return;
+    }
+    state.taken += 1;
+    let dump = (state.taken, moment);
+    env.with_frame(|env| walk(tracer, env, objects, buffer, dump));
+}
+
+fn walk(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    objects: &Objects,
+    buffer: OwnBuffer,
+    (number, moment): (u64, Moment),
+) {
+    let (session, classes) = (&tracer.session, &tracer.heap.classes);
+    classes.number(&tracer.session, env, objects);
+    let Some(still) = objects.keep_numbers() else {
+        return log::say(&format!(
+            "snapshot {number} of the heap is left out: a thread is stopped where it names an object"
+        ));
+    };
+    let payload = [number, moment as u64];
+    session.record(buffer, Code::HeapDump, &payload);
+    let mut walk = Walk {
+        session,
+        objects,
+        fillers: classes.fillers(),
+        virtual_threads: None,
+        seen: NumberSet::default(),
+        unknown: Unknown::default(),
+    };
+    let (result, _) = while_walking(|| {
+        walk.virtual_threads = classes
+            .virtual_threads()
+            .map(|(class, number)| MadeThreads::find(env, objects, class, number));
+        let jvmti = objects.jvmti;
+        if moment != Moment::Any {
+            jvmti.pass_objects_with(&buffer, |buffer, object| walk.pass(buffer, object))?;
+        }
+        jvmti.follow_references(&buffer, |buffer, reference| walk.visit(buffer, reference))
+    });
+    drop(still);
+    let left_out = walk.record_unknown(env, buffer);
+    let passed = walk.virtual_threads.map_or(0, MadeThreads::passed);
+    match result {
+        Err(error) => {
+            log::say(&format!(
+                "snapshot {number} of the heap is incomplete: {error}"
+            ));
+            session.record(buffer, Code::HeapDumpEnd, &[BROKEN_OFF]);
+        }
+        Ok(()) if guard::is_off() => {}
+        Ok(()) => {
+            report_gaps(number, left_out, passed);
+            session.record(buffer, Code::HeapDumpEnd, &[number]);
+        }
+    }
+}
+
+/// Reports what a snapshot lacks: objects without a class, and references of virtual threads.
+fn report_gaps(number: u64, left_out: usize, passed: usize) {
+    if left_out > 0 {
+        log::say(&format!(
+            "snapshot {number} of the heap leaves {left_out} objects out, whose classes loaded and which died meanwhile"
+        ));
+    }
+    if passed > 0 {
+        log::say(&format!(
+            "snapshot {number} of the heap leaves out what virtual threads refer to that were being made: {passed}"
+        ));
+    }
+}
+
+struct Walk<'a> {
+    session: &'a Session,
+    objects: &'a Objects,
+    /// Numbers of the classes of what the JVM fills gaps with.
+    fillers: Vec<u32>,
+    /// None where the JVM has no virtual threads.
+    virtual_threads: Option<MadeThreads>,
+    seen: NumberSet,
+    unknown: Unknown,
+}
+
+/// Objects whose class has no number, and what the walk found of them.
+#[derive(Default)]
+struct Unknown {
+    numbers: FxHashSet<u64>,
+    /// Number and bytes.
+    objects: Vec<(u64, u64)>,
+    /// Number and kind.
+    roots: Vec<(u64, u64)>,
+    references: Vec<(u64, u64)>,
+}
+
+impl Unknown {
+    fn has(&self, number: u64) -> bool {
+        !self.numbers.is_empty() && self.numbers.contains(&number)
+    }
+}
+
+impl Walk<'_> {
+    /// Records an object, unless only a reference to it can tell that it is one. Calls nothing of the JVM. Returns true if the walk
+    /// goes on.
+    fn pass(&mut self, buffer: &mut LentBuffer, object: Passed<'_>) -> bool {
+        if let Some(class) = class_in(object.class_tag)
+            && (number_in(*object.tag) != 0 || !self.fillers.contains(&class))
+        {
+            self.mention(buffer, object.tag, Some(class), object.size);
+        }
+        !guard::is_off()
+    }
+
+    /// The number of an object, which is recorded at its first mention.
+    fn mention(
+        &mut self,
+        buffer: &mut LentBuffer,
+        tag: &mut i64,
+        class: Option<u32>,
+        size: u64,
+    ) -> u64 {
+        let number = match number_in(*tag) {
+            0 => self.objects.number_in_walk(tag),
+            known => known,
+        };
+        if self.seen.insert(number) {
+            match class {
+                Some(class) => {
+                    let payload = [object(number, class), size];
+                    self.record(buffer, Code::HeapObject, payload);
+                }
+                None => {
+                    self.unknown.numbers.insert(number);
+                    self.unknown.objects.push((number, size));
+                }
+            }
+        }
+        number
+    }
+
+    /// Records a reference, or a root. Calls nothing of the JVM.
+    fn visit(&mut self, buffer: &mut LentBuffer, reference: Reference<'_>) -> Onward {
+        let class = class_in(reference.class_tag);
+        let number = self.mention(buffer, reference.tag, class, reference.size);
+        match reference.referrer.map(number_in) {
+            Some(source) if self.unknown.has(source) || self.unknown.has(number) => {
+                self.unknown.references.push((source, number));
+            }
+            Some(source) => self.record(buffer, Code::HeapReference, [source, number]),
+            None => {
+                let kind = u64::from(reference.kind.unsigned_abs());
+                match class {
+                    Some(class) => {
+                        let payload = [object(number, class), kind];
+                        self.record(buffer, Code::HeapRoot, payload);
+                    }
+                    None => self.unknown.roots.push((number, kind)),
+                }
+            }
+        }
+        let passes = self
+            .virtual_threads
+            .as_mut()
+            .is_some_and(|threads| threads.passes(class, *reference.tag));
+        match passes {
+            _ if guard::is_off() => Onward::Stop,
+            true => Onward::Past,
+            false => Onward::Into,
+        }
+    }
+
+    /// Writes a record into the buffer of the thread that asked for the walk.
+    fn record(&self, buffer: &mut LentBuffer, code: Code, payload: [u64; 2]) {
+        if !buffer.record_coded(self.session.now(), code, &payload) {
+            guard::switch_off();
+        }
+    }
+
+    /// Records the objects whose class is known by now, after the walk. Returns how many there are whose class is not.
+    fn record_unknown(&mut self, env: &Env<'_>, buffer: OwnBuffer) -> usize {
+        if self.unknown.numbers.is_empty() {
+            return 0;
+        }
+        let unknown = std::mem::take(&mut self.unknown);
+        let tags = unknown.objects.iter().map(|(number, _)| *number as i64);
+        let tags: Vec<i64> = tags.collect();
+        let found = self.objects.jvmti.objects_with_tags(env, &tags);
+        let classes: FxHashMap<u64, u32> = found
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|(tag, object)| {
+                let class = env.class_of(object);
+                let class = self.objects.class(self.session, env, class)?;
+                Some((number_in(tag), class))
+            })
+            .collect();
+        let record = |code, payload: [u64; 2]| self.session.record(buffer, code, &payload);
+        for (number, size) in &unknown.objects {
+            if let Some(class) = classes.get(number) {
+                record(Code::HeapObject, [object(*number, *class), *size]);
+            }
+        }
+        for (number, kind) in &unknown.roots {
+            if let Some(class) = classes.get(number) {
+                record(Code::HeapRoot, [object(*number, *class), *kind]);
+            }
+        }
+        let is_recorded =
+            |number: &u64| !unknown.numbers.contains(number) || classes.contains_key(number);
+        for (source, target) in &unknown.references {
+            if is_recorded(source) && is_recorded(target) {
+                record(Code::HeapReference, [*source, *target]);
+            }
+        }
+        unknown.objects.len() - classes.len()
+    }
+}

@@ -1,0 +1,96 @@
+//! Objects that were created, and whose constructor has not called that of `Object` yet (`alloc=sites` with `free`).
+
+use super::Tracer;
+use crate::objects::Objects;
+use jtrail_jvm::jni::{Env, ObjectRef};
+use jtrail_options::Events;
+use jtrail_recorder::buffer::OwnBuffer;
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::pending::{NewClass, Waiting, stack_place};
+
+/// Leaves an object for its constructor.
+pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: Waiting) {
+    let pending = buffer.pending();
+    if !pending.is_open() {
+        return;
+    }
+    record_lost(tracer, buffer, object.stack);
+    for number in pending.make_room() {
+        record_free(tracer, buffer, number);
+    }
+    pending.push(object);
+}
+
+/// Returns true if objects of that class wait, so that one which was created by a call could be taken for one of them.
+pub(super) fn may_be_confused(buffer: OwnBuffer, class: NewClass) -> bool {
+    let pending = buffer.pending();
+    pending.is_open() && pending.has(class.number())
+}
+
+/// Such an object has its number as a tag; its constructor may still come, or not.
+pub(super) fn created_by_call(buffer: OwnBuffer, class: NewClass, number: u64) {
+    buffer.pending().push(Waiting {
+        number,
+        class,
+        site: Waiting::KNOWN,
+        stack: stack_place(),
+    });
+}
+
+/// Takes the innermost object of that class which waits; those above it wait in vain. `None` if no probe has seen the object, or it
+/// has its number.
+pub(super) fn take(
+    tracer: &Tracer,
+    objects: &Objects,
+    env: &Env<'_>,
+    buffer: OwnBuffer,
+    object: ObjectRef<'_>,
+) -> Option<Waiting> {
+    let pending = buffer.pending();
+    let class = env.class_of(object); // deleted when the hook returns
+    let mut number = None; // of the class, once it is asked for
+    loop {
+        let last = pending.last()?;
+        let is_its = match number {
+            None => objects.is_class(env, class, last.class),
+            Some(number) => number == last.class.number(),
+        };
+        if !is_its {
+            number = number.or_else(|| objects.class_if_known(class));
+            if !pending.has(number?) {
+                return None;
+            }
+        }
+        pending.pop();
+        match last.lost() {
+            Some(_) if is_its => return Some(last),
+            Some(lost) => record_free(tracer, buffer, lost),
+            None if objects.has_number(object, last.number) => return None,
+            None => {}
+        }
+    }
+}
+
+/// Records the end of objects whose frame has returned.
+pub(super) fn record_lost(tracer: &Tracer, buffer: OwnBuffer, stack: usize) {
+    while let Some(object) = buffer.pending().pop_gone(stack) {
+        if let Some(number) = object.lost() {
+            record_free(tracer, buffer, number);
+        }
+    }
+}
+
+/// The running thread is at its end: so are the objects that wait on it.
+pub(super) fn thread_ends(tracer: &Tracer, buffer: OwnBuffer) {
+    if buffer.pending().is_open() {
+        for number in buffer.pending().take_all() {
+            record_free(tracer, buffer, number);
+        }
+    }
+}
+
+fn record_free(tracer: &Tracer, buffer: OwnBuffer, number: u64) {
+    if tracer.session.is_on(Events::FREE) {
+        tracer.session.record(buffer, Code::ObjectFree, &[number]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Somebody asks the JVM for its data: `jcmd PID JVMTI.data_dump`, or a signal to quit.
+//!
+//! The answer is a snapshot of the heap, where those are recorded, and for a format of totals its document as it is now.
+
+use super::{Source, Tracer, heap, threads};
+use jtrail_jvm::jni::Env;
+use jtrail_jvm::jvmti::abi::Event;
+use jtrail_options::{HeapMoments, Options, OutputFormat, SaveMoments};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_writer::{Action, SaveReason};
+
+/// Requests for data, where these options have an answer.
+pub(super) struct Requests;
+
+impl Source for Requests {
+    fn requested(&self, options: &Options) -> bool {
+        heap::wanted(options, options.events, HeapMoments::REQUEST)
+            || has_document(options)
+            || options.saves_at(SaveMoments::REQUEST)
+    }
+
+    fn lasting_events(&self) -> &'static [Event] {
+        &[Event::DataDumpRequest]
+    }
+}
+
+/// Returns true if the trace is one document, which is available before its end.
+fn has_document(options: &Options) -> bool {
+    options.format == OutputFormat::ProfilerJ
+}
+
+/// Answers a request for data.
+pub(crate) fn answer(tracer: &Tracer, env: &mut Env<'_>) {
+    let session = &tracer.session;
+    if !session.is_live() {
+        return; // there is nothing yet
+    }
+    let Some(buffer) = session.buffer(env) else {
+        return;
+    };
+    let options = &session.options;
+    if heap::wanted(options, session.kinds.on(), HeapMoments::REQUEST) {
+        heap::take(tracer, env, buffer);
+    }
+    if has_document(options) {
+        threads::last_words(tracer, env, buffer);
+        session.record(buffer, Code::Snapshot, &[0]);
+    }
+    if options.saves_at(SaveMoments::REQUEST) {
+        threads::last_words(tracer, env, buffer);
+        let save = Action::Save(SaveReason::Moment(SaveMoments::REQUEST));
+        tracer.writer.act(session.moment(), save);
+    }
+}

@@ -1,0 +1,83 @@
+//! Allocations at their sites, with identity (`alloc=sites` with `free`).
+//!
+//! The probe after `new` gives the object its number and records it, as in [`super`], but does not get the object. The probe in `Object`'s
+//! constructor gets it, and finds the number among those that the thread has left ([`jtrail_recorder::pending`]). An array is handed over where it is created.
+
+use super::super::{Tracer, pending};
+use super::{IS_LOOKING_UP, look_up};
+use crate::instrument::sites;
+use crate::objects::next_number;
+use jtrail_jvm::jni::{ClassRef, Env, ObjectRef};
+use jtrail_recorder::buffer::OwnBuffer;
+use jtrail_recorder::buffer::record::{self, Code};
+use jtrail_recorder::pending::{NewClass, Waiting};
+
+/// A place has created an object, and the hot path could not record it; or some object has waited in vain. `number` is the object's,
+/// or 0 if it has none yet. `stack` is the place on the stack of the hook.
+pub(crate) fn allocated(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    hook: ClassRef<'_>,
+    (site, number, stack): (u32, u64, usize),
+) {
+    if let Some((buffer, class, number)) = record(tracer, env, hook, (site, 0), number) {
+        let object = Waiting {
+            number,
+            class,
+            site,
+            stack,
+        };
+        pending::wait(tracer, buffer, object);
+    }
+}
+
+/// A place has created an array of one dimension.
+pub(crate) fn array_allocated(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    hook: ClassRef<'_>,
+    array: ObjectRef<'_>,
+    (site, length): (u32, u32),
+) {
+    if let Some(objects) = tracer.objects.get()
+        && let Some((_, class, number)) = record(tracer, env, hook, (site, length), 0)
+    {
+        objects.keep(env, array, class, number);
+    }
+}
+
+/// Records an object that a place has created. `None` if its end can't be recorded.
+fn record(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    hook: ClassRef<'_>,
+    (site, length): (u32, u32),
+    number: u64,
+) -> Option<(OwnBuffer, NewClass, u64)> {
+    let known = sites::class_at(site);
+    if known.is_none() && IS_LOOKING_UP.get() {
+        return None;
+    }
+    let buffer = tracer.session.buffer(env)?;
+    let class = known.or_else(|| look_up(tracer, env, hook, site));
+    let number = match number {
+        0 => next_number(),
+        taken => taken,
+    };
+    let payload = [record::site(site, length), number];
+    let code = Code::AllocSiteObject;
+    tracer.session.record(buffer, code, &payload);
+    Some((buffer, class?, number))
+}
+
+/// An object's constructor has called that of `Object`, from that place on the stack; some objects wait on the running thread.
+pub(crate) fn constructed(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, stack: usize) {
+    if let (Some(objects), Some(buffer)) = (tracer.objects.get(), OwnBuffer::current())
+        && buffer.pending().is_open()
+    {
+        pending::record_lost(tracer, buffer, stack);
+        if let Some(found) = pending::take(tracer, objects, env, buffer, object) {
+            objects.keep(env, object, found.class, found.number);
+        }
+    }
+}

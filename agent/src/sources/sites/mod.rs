@@ -1,0 +1,384 @@
+//! Allocations seen by probes where code creates objects (`alloc=sites`).
+//!
+//! The probe knows its place by number, and the place's class, method and line are known to the writer; so the hot path is that of a
+//! call: thread-local pointer, time stamp, store. The first object of each place has its class looked up, and the first
+//! of each class has its size measured, on an object that is made for that.
+
+pub(crate) mod identity;
+
+use super::state::sites::{Arrays, ELEMENTS};
+use super::{Environment, Need, Source, Tracer, classes, pending, stack};
+use crate::error::Error;
+use crate::instrument::sites::{self, AllocSites};
+use jtrail_jvm::jni::{ClassRef, Env, ObjectArrays, ObjectRef};
+use jtrail_jvm::jvmti::Method;
+use jtrail_jvm::jvmti::abi::{Capability, Event};
+use jtrail_options::{AllocMode, Events, Options};
+use jtrail_recorder::buffer::record::{self, Code};
+use jtrail_recorder::pending::NewClass;
+use jtrail_records::Announcement;
+use jtrail_records::announce::ClassInfo;
+use jtrail_records::announce::Sizing;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// `events=alloc` with `alloc=sites`.
+pub(super) struct AllocationSites;
+
+impl Source for AllocationSites {
+    fn requested(&self, options: &Options) -> bool {
+        options.has_alloc_probes()
+    }
+
+    fn environment(&self) -> Environment {
+        Environment::Objects
+    }
+
+    fn capabilities(&self, _options: &Options) -> Vec<Need> {
+        let allocations = Capability::GenerateVmObjectAllocEvents;
+        vec![Need::of(allocations, "tell of its own allocations")]
+    }
+
+    fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {
+        match options.alloc == AllocMode::Sites && kinds.contains(Events::ALLOC) {
+            true => &[Event::VmObjectAlloc],
+            false => &[],
+        }
+    }
+
+    /// Measures arrays, and says what is not seen.
+    fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
+        if tracer.instrument.sites.get().is_some() {
+            tracer.session.announce(Announcement::Uncovered {
+                class: "*".into(),
+                method: "".into(),
+                reason: NOT_SEEN.into(),
+            });
+            if let Some(arrays) = env.with_frame(|env| measure_arrays(tracer, env)) {
+                let _ = tracer.sites.arrays.set(arrays); // the first and only time
+            }
+        }
+        classes::watch_constructors(tracer, env);
+    }
+}
+
+/// Our own hook's frame, which is innermost.
+const HOOK_FRAMES: i32 = 1;
+
+/// What the trace says of everything else.
+const NOT_SEEN: &str = "alloc=sites does not see objects that no bytecode of a rewritten class creates: those of the JVM, of native code \
+                        and of hidden classes";
+
+thread_local! {
+    /// The thread looks up a class; what it creates on the way is not recorded.
+    static IS_LOOKING_UP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A place has created an object, or an array of that length, and the hot path could not record it: no buffer, no room in the chunk,
+/// a new epoch, or the first object of the place.
+pub(crate) fn allocated(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    hook: ClassRef<'_>,
+    site: u32,
+    length: u32,
+) {
+    if IS_LOOKING_UP.get() {
+        return;
+    }
+    let Some(buffer) = tracer.session.buffer(env) else {
+        return;
+    };
+    if !sites::is_found(site) {
+        look_up(tracer, env, hook, site);
+    }
+    let payload = [record::site(site, length)];
+    tracer.session.record(buffer, Code::AllocSite, &payload);
+}
+
+/// A call at a place has created this object.
+pub(crate) fn call_allocated(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site: u32) {
+    record_object(tracer, env, object, site, 1);
+}
+
+/// A place has created an array of arrays: regular, so that one of each level stands for all, unless each is to be known again.
+pub(crate) fn multi_allocated(tracer: &Tracer, env: &mut Env<'_>, array: ObjectRef<'_>, site: u32) {
+    let Some(arrays) = tracer.sites.arrays.get() else {
+        return;
+    };
+    match tracer.session.options.has_identity_at_sites() {
+        true => record_arrays(tracer, env, arrays, array, site),
+        false => record_levels(tracer, env, arrays, (array, 1), site),
+    }
+}
+
+/// Records `count` arrays by one of them, and those in it level by level.
+fn record_levels(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    arrays: &Arrays,
+    (array, count): (ObjectRef<'_>, u64),
+    site: u32,
+) {
+    record_object(tracer, env, array, site, count);
+    let Some(array) = arrays.of_objects.downcast(env, array) else {
+        return;
+    };
+    let count = count * env.array_length(array) as u64;
+    env.for_elements(array, 1, |env, element| {
+        record_levels(tracer, env, arrays, (element, count), site);
+    });
+}
+
+/// Records an array, and those in it, one by one.
+fn record_arrays(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    arrays: &Arrays,
+    array: ObjectRef<'_>,
+    site: u32,
+) {
+    record_object(tracer, env, array, site, 1);
+    let Some(array) = arrays.of_objects.downcast(env, array) else {
+        return;
+    };
+    // Where one is null, so are all that follow.
+    env.for_elements(array, usize::MAX, |env, element| {
+        record_arrays(tracer, env, arrays, element, site);
+    });
+}
+
+/// The JVM has created an object of that class and size for a native method.
+pub(crate) fn created_by_jvm(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    object: ObjectRef<'_>,
+    class: ClassRef<'_>,
+    size: u64,
+) {
+    let session = &tracer.session;
+    let (Some(objects), Some(method)) = (tracer.objects.get(), stack::caller(tracer, 0)) else {
+        return;
+    };
+    if IS_LOOKING_UP.get() || !is_recorded(tracer, env, method) {
+        return;
+    }
+    let class = objects.class_of_new(session, env, class, size);
+    let frame = stack::frame(tracer, env, method, -1);
+    let (Some(class), Some(frame)) = (class, frame) else {
+        return;
+    };
+    let Some(buffer) = session.buffer(env) else {
+        return;
+    };
+    let number = match session.options.has_identity_at_sites() {
+        true => objects.number_new(env, object, class).unwrap_or_default(),
+        false => 0,
+    };
+    let payload = [record::object(number, class.number()), size, frame];
+    session.record(buffer, Code::AllocAt, &payload);
+}
+
+/// Returns true if what the JVM creates for this method is seen by no probe, and reported in every state of compilation. Most that
+/// the JVM reports is neither: calls of the method have probes, or Java code that ran inside of it has.
+fn is_recorded(tracer: &Tracer, env: &Env<'_>, method: Method) -> bool {
+    /// Of reflection, before it makes itself code for a method that is called often.
+    const METHODS: [&str; 2] = ["newInstance0", "invoke0"];
+    const CLASSES: &str = "Ljdk/internal/reflect/";
+    let jvmti = tracer.session.jvmti;
+    let name = jvmti.method_name(method);
+    let class = jvmti.declaring_class(env, method);
+    let (Ok((name, _)), Ok(class)) = (name, class) else {
+        return false;
+    };
+    let signature = || jvmti.class_signature(class);
+    METHODS.contains(&&*name) && signature().is_ok_and(|s| s.starts_with(CLASSES))
+}
+
+/// Records objects of one class and size by one of them. Where it is to be known again, it is only one.
+fn record_object(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site: u32, count: u64) {
+    let session = &tracer.session;
+    let (Some(objects), Some(buffer)) = (tracer.objects.get(), session.buffer(env)) else {
+        return;
+    };
+    if IS_LOOKING_UP.get() {
+        return;
+    }
+    let Ok(size) = objects.jvmti.object_size(object) else {
+        return;
+    };
+    let class = env.with_class_of(object, |env, class| {
+        objects.class_of_new(session, env, class, size)
+    });
+    let Some(class) = class else { return };
+    let word = record::site(site, class.number());
+    if !session.options.has_identity_at_sites() {
+        let payload = [word, size, count];
+        return session.record(buffer, Code::AllocMany, &payload);
+    }
+    let number = match pending::may_be_confused(buffer, class) {
+        false => objects.number_new(env, object, class),
+        true => objects.tag_new(object).inspect(|number| {
+            pending::created_by_call(buffer, class, *number);
+        }),
+    };
+    if let Some(number) = number {
+        let payload = [word, size, number];
+        session.record(buffer, Code::AllocCallObject, &payload);
+    }
+}
+
+/// Tells the writer all of a place, at which the running thread runs a hook. Returns the class of what it creates, if that can be
+/// known again.
+fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) -> Option<NewClass> {
+    let session = &tracer.session;
+    let all = tracer.instrument.sites.get()?;
+    let Some(name) = all.wanted(site) else {
+        return sites::class_at(site); // another thread was faster
+    };
+    IS_LOOKING_UP.set(true);
+    let found = env.with_frame(|env| class_and_size(tracer, env, all, hook, &name));
+    IS_LOOKING_UP.set(false);
+    let (class, sizing) = match found {
+        Ok((class, sizing)) => (class, Some(sizing)),
+        Err(reason) => (without_size(tracer, &name, &reason), None),
+    };
+    session.announce(Announcement::AllocClass {
+        site,
+        class: class.number(),
+        sizing: sizing.unwrap_or(Sizing::fixed(0)),
+    });
+    sizing?;
+    all.found(site, class);
+    Some(class)
+}
+
+/// The stack or the memory is at its end: this object is recorded without its size, and the next one asks again.
+fn without_size(tracer: &Tracer, name: &Arc<str>, reason: &Error) -> NewClass {
+    let session = &tracer.session;
+    session.announce(Announcement::Uncovered {
+        class: (&**name).into(),
+        method: "".into(),
+        reason: format!("an object of it has no size in the trace: {reason}").into(),
+    });
+    let number = session.classes.number_of_name(name, |number| {
+        session.announce(Announcement::Class(ClassInfo {
+            number,
+            name: (&**name).into(),
+            super_name: "".into(),
+            source_file: "".into(),
+        }));
+    });
+    NewClass::unknown(number)
+}
+
+fn class_and_size(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    all: &AllocSites,
+    hook: ClassRef<'_>,
+    name: &str,
+) -> Result<(NewClass, Sizing), Error> {
+    let session = &tracer.session;
+    // Where there is a gate, the method that looks at it stands between.
+    let gate = i32::from(session.bursts.is_some());
+    let caller = stack::caller(tracer, HOOK_FRAMES + gate).ok_or("there is no frame")?;
+    let from = session.jvmti.declaring_class(env, caller)?;
+    let class = env.named_class(hook, name, from)?;
+    let number = tracer.class_number(env, class).ok_or("it has no number")?;
+    let known = match tracer.objects.get() {
+        Some(objects) if session.options.has_identity_at_sites() => {
+            objects.know_class(env, class, number)
+        }
+        _ => NewClass::unknown(number),
+    };
+    if let Some(element) = name.strip_prefix('[') {
+        let arrays = tracer.sites.arrays.get().ok_or("no array was measured")?;
+        let element = match element.as_bytes().first() {
+            Some(b'[') | None => b'L',
+            Some(element) => *element,
+        };
+        let sizing = arrays.sizings.iter().find(|(of, _)| *of == element);
+        let (_, sizing) = sizing.ok_or("there is no such array")?;
+        return Ok((known, *sizing));
+    }
+    if let Some(size) = all.size(number) {
+        return Ok((known, Sizing::fixed(size)));
+    }
+    // The class is initialised, or the running thread does that: an object of it was just created.
+    let object = env
+        .allocate(class)
+        .ok_or("there is no memory for one more")?;
+    let size = session.jvmti.object_size(object)?;
+    all.measured(number, size);
+    Ok((known, Sizing::fixed(size)))
+}
+
+fn measure_arrays(tracer: &Tracer, env: &mut Env<'_>) -> Option<Arrays> {
+    let object = env.object_class()?;
+    let mut sizings = [(0, Sizing::fixed(0)); ELEMENTS.len()];
+    for (place, element) in sizings.iter_mut().zip(ELEMENTS) {
+        let size = |length: i32| {
+            let size = |array: ObjectRef<'_>| tracer.session.jvmti.object_size(array).ok();
+            env.with_new_array(element, length, object, size)?
+        };
+        *place = (element, sizing(size)?);
+    }
+    let of_objects = ObjectArrays::new(env)?;
+    Some(Arrays {
+        sizings,
+        of_objects,
+    })
+}
+
+/// From the sizes of arrays by length: `base` and `element` are those of the largest array that is as large as the empty one.
+fn sizing(mut size: impl FnMut(i32) -> Option<u64>) -> Option<Sizing> {
+    /// A multiple of every alignment that there is (at most 256 bytes).
+    const MANY: i32 = 4096;
+    let empty = size(0)?;
+    let element = (size(MANY)? - empty) / MANY as u64;
+    let mut length = 0;
+    loop {
+        length += 1;
+        let next = size(length)?;
+        if next > empty {
+            return Some(Sizing {
+                base: empty.checked_sub(element * (length as u64 - 1))?,
+                element: element as u32,
+                alignment: (next - empty) as u32,
+            });
+        }
+        if length == MANY {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_arrays_follow_from_a_few() {
+        for header in [12_u64, 16, 20, 24] {
+            for element in [1_u64, 2, 4, 8] {
+                for alignment in [8_u64, 16, 256] {
+                    let bytes = |length: i32| {
+                        (header + element * length as u64).next_multiple_of(alignment)
+                    };
+                    let found = sizing(|length| Some(bytes(length))).expect("sizes");
+                    for length in 0..1000 {
+                        let expected = bytes(length as i32);
+                        assert_eq!(
+                            found.bytes(length),
+                            expected,
+                            "{header} {element} {alignment}"
+                        );
+                    }
+                }
+            }
+        }
+        assert_eq!(sizing(|_| None), None);
+        assert_eq!(sizing(|_| Some(16)), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Which classes were reported in full, and how large their files are.
+
+use crate::session::Loader;
+use jtrail_records::NumberSet;
+use jtrail_records::announce::ClassDetailInfo;
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A class file: who loads it, and the name inside.
+pub(in crate::sources) type Key = (Loader, Box<str>);
+
+/// Which classes were reported, and how large their files are.
+#[derive(Default)]
+pub(in crate::sources) struct Details {
+    /// Bytes of class files that passed the load hook, until the class is prepared.
+    sizes: Mutex<FxHashMap<Key, u32>>,
+    /// Numbers of the classes whose details were reported.
+    reported: Mutex<NumberSet>,
+}
+
+/// Classes that loaded and are not prepared yet, of which we know the size. Many a class never is prepared.
+const MOST_SIZES: usize = 1 << 16;
+
+impl Details {
+    /// Notes that a class file passes the load hook.
+    pub(in crate::sources) fn loaded(&self, loader: Loader, name: Option<&str>, bytes: usize) {
+        let Some(name) = name else { return };
+        let mut sizes = self.sizes.lock();
+        if sizes.len() >= MOST_SIZES {
+            sizes.clear();
+        }
+        sizes.insert((loader, name.into()), u32::try_from(bytes).unwrap_or(0));
+    }
+
+    pub(in crate::sources) fn size(&self, class: &Key) -> u32 {
+        self.sizes.lock().get(class).copied().unwrap_or(0)
+    }
+
+    pub(in crate::sources) fn is_reported(&self, class: u32) -> bool {
+        self.reported.lock().contains(class.into())
+    }
+
+    /// Reports those of the classes that were not reported yet, in their order.
+    pub(in crate::sources) fn report(&self, found: Found, mut report: impl FnMut(ClassDetailInfo)) {
+        let mut reported = self.reported.lock();
+        for (key, info) in found.classes {
+            if reported.insert(info.class.into()) {
+                self.sizes.lock().remove(&key);
+                report(info);
+            }
+        }
+    }
+}
+
+/// Classes that are to be reported: each after its superclass and interfaces.
+#[derive(Default)]
+pub(in crate::sources) struct Found {
+    pub(in crate::sources) classes: Vec<(Key, ClassDetailInfo)>,
+    pub(in crate::sources) seen: FxHashSet<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(classes: &[u32]) -> Found {
+        let class = |&class: &u32| {
+            let info = ClassDetailInfo {
+                class,
+                ..ClassDetailInfo::default()
+            };
+            ((Loader::BOOT, class.to_string().into()), info)
+        };
+        Found {
+            classes: classes.iter().map(class).collect(),
+            seen: FxHashSet::default(),
+        }
+    }
+
+    #[test]
+    fn details_are_reported_once_and_in_order() {
+        let state = Details::default();
+        let mut reported = Vec::new();
+        state.report(found(&[70, 6]), |info| reported.push(info.class));
+        state.report(found(&[6, 3, 70, 80]), |info| reported.push(info.class));
+        assert_eq!(reported, [70, 6, 3, 80]);
+        assert!(state.is_reported(3) && !state.is_reported(4));
+    }
+
+    #[test]
+    fn sizes_are_kept_until_they_are_reported() {
+        let state = Details::default();
+        state.loaded(Loader::BOOT, Some("7"), 812);
+        state.loaded(Loader::BOOT, None, 1);
+        assert_eq!(state.size(&(Loader::PLATFORM, "7".into())), 0);
+        let class = (Loader::BOOT, "7".into());
+        assert_eq!(state.size(&class), 812);
+        state.report(found(&[7]), |_| {});
+        assert_eq!(state.size(&class), 0);
+        for class in 0..=MOST_SIZES {
+            state.loaded(Loader::BOOT, Some(&class.to_string()), 1);
+        }
+        assert_eq!(state.sizes.lock().len(), 1);
+    }
+}

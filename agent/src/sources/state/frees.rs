@@ -1,0 +1,52 @@
+//! Which threads report dead objects.
+
+use super::follower::Follower;
+use crate::objects::Objects;
+use jtrail_jvm::jni::{Env, GlobalRef, kind};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Which threads report dead objects, beside our own walks.
+#[derive(Default)]
+pub(in crate::sources) struct Frees {
+    /// The service thread; none where the JVM reports objects on threads that are none of Java's.
+    pub(in crate::sources) reporter: OnceLock<Option<GlobalRef<kind::Thread>>>,
+    /// How many objects were reported outside of our walks.
+    pub(in crate::sources) reported: AtomicU64,
+    /// Java's class that knows whether hooks have run and the JVM is about to end.
+    pub(in crate::sources) vm: OnceLock<GlobalRef<kind::Class>>,
+    /// Looks for dead objects after collections.
+    pub(in crate::sources) sweeper: Follower,
+    pub(in crate::sources) is_settled: Mutex<bool>,
+}
+
+impl Frees {
+    /// A collection is over: the thread that looks for dead objects does so.
+    pub(in crate::sources) fn wake_after_collection(&self) {
+        self.sweeper.wake();
+    }
+
+    /// The agent leaves: the thread that looks for dead objects ends.
+    pub(in crate::sources) fn end_sweeper(&self) {
+        self.sweeper.end();
+    }
+
+    /// Returns true if Java's part of the JVM's end is over. 11 does not say.
+    pub(in crate::sources) fn is_shut_down(&self, env: &Env<'_>) -> bool {
+        /// `VM.SYSTEM_SHUTDOWN`.
+        const SHUT_DOWN: i32 = 5;
+        let level = |class: &GlobalRef<kind::Class>| env.static_int(class.get(), c"initLevel");
+        self.vm.get().and_then(level) == Some(SHUT_DOWN)
+    }
+
+    pub(in crate::sources) fn reported(&self) -> u64 {
+        self.reported.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if the service thread is in the middle of its list.
+    pub(in crate::sources) fn is_reporting(&self, objects: &Objects) -> bool {
+        let thread = self.reporter.get().and_then(Option::as_ref);
+        thread.is_some_and(|thread| objects.jvmti.is_in_native(thread.get()) != Ok(false))
+    }
+}

@@ -1,0 +1,20 @@
+//! What is known of arrays that are created at allocation sites.
+
+use jtrail_jvm::jni::ObjectArrays;
+use jtrail_records::announce::Sizing;
+use std::sync::OnceLock;
+
+/// What is known of allocations at their sites.
+#[derive(Default)]
+pub(in crate::sources) struct Sites {
+    pub(in crate::sources) arrays: OnceLock<Arrays>,
+}
+
+/// Sizes of arrays by their elements, and the class of `Object[]`.
+pub(in crate::sources) struct Arrays {
+    pub(in crate::sources) sizings: [(u8, Sizing); ELEMENTS.len()],
+    pub(in crate::sources) of_objects: ObjectArrays,
+}
+
+/// First characters of elements' descriptors; arrays are references like all others.
+pub(in crate::sources) const ELEMENTS: [u8; 9] = *b"ZBCSIJFDL";

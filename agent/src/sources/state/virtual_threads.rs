@@ -1,0 +1,160 @@
+//! CPU times of virtual threads, and what else is known of them.
+
+use jtrail_jvm::jvmti::ThreadFunction;
+use jtrail_options::{Events, Options};
+use jtrail_recorder::clock::thread_cpu;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::array;
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What is known of virtual threads.
+pub(in crate::sources) struct VirtualThreads {
+    /// Their CPU times, where these are measured.
+    pub(in crate::sources) times: Option<VirtualTimes>,
+    /// HotSpot's `GetCarrierThread`, where it has that.
+    pub(in crate::sources) get_carrier: OnceLock<Option<ThreadFunction>>,
+}
+
+impl VirtualThreads {
+    pub(in crate::sources) fn of(options: &Options) -> Self {
+        let has_times = options.events.contains(Events::CPU);
+        Self {
+            times: has_times.then(VirtualTimes::default),
+            get_carrier: OnceLock::new(),
+        }
+    }
+}
+
+thread_local! {
+    /// The round that the value belongs to, and the CPU time of the virtual thread that runs here less that of this thread, which
+    /// wraps; 0 while none runs here.
+    static AHEAD: Cell<(u32, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// How many agents have left: what threads know from an earlier one is not valid.
+static ROUND: AtomicU32 = AtomicU32::new(0);
+
+/// Forgets what threads know of the virtual threads that run on them, as the agent leaves.
+pub(crate) fn forget() {
+    ROUND.fetch_add(1, Ordering::Relaxed);
+}
+
+fn set_ahead(ahead: u64) {
+    AHEAD.set((ROUND.load(Ordering::Relaxed), ahead));
+}
+
+/// CPU time of the running thread, virtual or not.
+pub(crate) fn now() -> u64 {
+    let (round, ahead) = AHEAD.get();
+    match round == ROUND.load(Ordering::Relaxed) {
+        true => thread_cpu().wrapping_add(ahead),
+        false => thread_cpu(),
+    }
+}
+
+/// CPU times of live virtual threads, by number, in parts so that carriers rarely wait for each other.
+pub(crate) struct VirtualTimes([Mutex<FxHashMap<u32, Time>>; 16]);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Time {
+    /// What the thread has used.
+    Unmounted(u64),
+    /// How far the thread's time is ahead of this carrier's clock; wraps.
+    Mounted { carrier: u32, ahead: u64 },
+}
+
+impl Default for VirtualTimes {
+    fn default() -> Self {
+        Self(array::from_fn(|_| Mutex::default()))
+    }
+}
+
+impl VirtualTimes {
+    fn part(&self, thread: u32) -> &Mutex<FxHashMap<u32, Time>> {
+        &self.0[thread as usize % self.0.len()]
+    }
+
+    /// The virtual thread has mounted this carrier, which is the running thread.
+    pub(in crate::sources) fn mounted(&self, thread: u32, carrier: u32) {
+        let mut part = self.part(thread).lock();
+        let used = match part.get(&thread) {
+            Some(Time::Unmounted(used)) => *used,
+            _ => 0,
+        };
+        let ahead = used.wrapping_sub(thread_cpu());
+        set_ahead(ahead);
+        part.insert(thread, Time::Mounted { carrier, ahead });
+    }
+
+    /// The virtual thread has unmounted the running thread.
+    pub(in crate::sources) fn unmounted(&self, thread: u32) {
+        let used = Time::Unmounted(now());
+        set_ahead(0);
+        self.part(thread).lock().insert(thread, used);
+    }
+
+    /// The virtual thread, which runs here, ends. Returns what it has used.
+    pub(in crate::sources) fn ended(&self, thread: u32) -> u64 {
+        let used = now();
+        set_ahead(0);
+        self.part(thread).lock().remove(&thread);
+        used
+    }
+
+    /// What all virtual threads have used, by number; `clock_of` returns the CPU time of a carrier. None of them mounts or unmounts
+    /// meanwhile.
+    pub(in crate::sources) fn all(&self, clock_of: impl Fn(u32) -> Option<u64>) -> Vec<(u32, u64)> {
+        let parts = self.0.each_ref().map(Mutex::lock);
+        let used = |(thread, time): (&u32, &Time)| match *time {
+            Time::Unmounted(used) => Some((*thread, used)),
+            Time::Mounted { carrier, ahead } => {
+                Some((*thread, clock_of(carrier)?.wrapping_add(ahead)))
+            }
+        };
+        let all = parts.iter().flat_map(|part| part.iter());
+        all.filter_map(used).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Uses some CPU time.
+    fn burn() {
+        let end = thread_cpu() + 3_000_000;
+        while thread_cpu() < end {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn a_virtual_thread_takes_its_time_along_and_leaves_the_carriers_behind() {
+        let times = VirtualTimes::default();
+        burn();
+        times.mounted(7, 1);
+        assert!(now() < 1_000_000, "none of the carrier's time is its own");
+        burn();
+        times.unmounted(7);
+        let (first, carrier) = (times.all(|_| None)[0].1, now());
+        assert!(first >= 3_000_000);
+        assert!(carrier >= 6_000_000, "the carrier's time is all of it");
+        let second = std::thread::scope(|s| {
+            let other = s.spawn(|| {
+                burn();
+                times.mounted(7, 2);
+                assert!(now() >= first, "it never falls");
+                burn();
+                let all = times.all(|carrier| (carrier == 2).then(thread_cpu));
+                assert!(all[0].1 >= first + 3_000_000, "{all:?}");
+                times.ended(7)
+            });
+            other.join().expect("it ends")
+        });
+        assert!((first + 3_000_000..first + 6_000_000).contains(&second));
+        assert_eq!(times.all(|_| None), []);
+    }
+}

@@ -1,0 +1,135 @@
+//! Which of the JVM's events are enabled: those of the active trace, and few between traces.
+//!
+//! What costs the program something is off while nobody wants it: hooks in classes, allocations, monitors, exceptions, collections, calls
+//! that the JVM reports. What gives things their numbers stays on, or they would be wrong later: threads, classes as they load and are
+//! unloaded, dead objects that have numbers, compiled code. It comes rarely, and the writer leaves out what its trace does not want.
+
+use super::table::{TABLE, requested};
+use super::{Environment, Tracer, allocations, calls, classes};
+use crate::error::Error;
+use jtrail_guard::log;
+use jtrail_jvm::jni::Env;
+use jtrail_jvm::jvmti::Jvmti;
+use jtrail_jvm::jvmti::abi::Event;
+use jtrail_jvm::perf::starts_from_cache;
+use jtrail_options::Events;
+
+/// The JVM's events that are on with these kinds, and off without.
+fn wanted(tracer: &Tracer, kinds: Events) -> Vec<(Jvmti, Event)> {
+    let session = &tracer.session;
+    let mut wanted = Vec::new();
+    for source in TABLE {
+        if let Some(jvmti) = tracer.jvmti(source.environment()) {
+            for event in source.events(&session.options, kinds) {
+                // Calls would come too early before the trace begins.
+                let is_early = calls::JVM_EVENTS.contains(event) && !session.is_live();
+                if !is_early {
+                    wanted.push((jvmti, *event));
+                }
+            }
+        }
+    }
+    wanted
+}
+
+/// Enables the events that stay on, and those of kinds that are on now. Some more are enabled when the JVM is ready.
+///
+/// # Errors
+/// When the JVM refuses.
+pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
+    let session = &tracer.session;
+    if let Some(objects) = tracer.objects.get() {
+        allocations::install(objects, &session.options)?;
+    }
+    // A JVM that starts from a cache refuses it if it sees this one enabled; the trace's beginning enables it.
+    let is_late = !session.life.is_attaching() && starts_from_cache();
+    for event in [Event::VmInit, Event::VmDeath] {
+        session.jvmti.enable(event)?;
+    }
+    for source in requested(&session.options) {
+        let Some(jvmti) = tracer.jvmti(source.environment()) else {
+            continue;
+        };
+        for event in source.lasting_events() {
+            if *event != Event::ClassFileLoadHook || !is_late {
+                jvmti.enable(*event)?;
+            }
+        }
+    }
+    enable(tracer)
+}
+
+/// Enables the events of kinds that are on now.
+///
+/// # Errors
+/// When the JVM refuses.
+fn enable(tracer: &Tracer) -> Result<(), Error> {
+    for (jvmti, event) in wanted(tracer, tracer.session.kinds.on()) {
+        jvmti.enable(event)?;
+    }
+    Ok(())
+}
+
+/// Enables what would have come too early before the trace began.
+pub(super) fn enable_late(tracer: &Tracer) {
+    if let Err(error) = enable(tracer) {
+        log::say(&format!(
+            "{error}; the program goes on without some events in the trace"
+        ));
+    }
+}
+
+/// Switches these kinds on, and all others off; `filters` says that others are in force since the last time. Returns how many classes
+/// were rewritten for it.
+///
+/// # Errors
+/// When the JVM refuses.
+pub(crate) fn switch(
+    tracer: &'static Tracer,
+    env: &mut Env<'_>,
+    kinds: Events,
+    filters: bool,
+) -> Result<u64, Error> {
+    let (session, instrument) = (&tracer.session, &tracer.instrument);
+    let options = &session.options;
+    let before = session.kinds.on();
+    let (were, are) = (wanted(tracer, before), wanted(tracer, kinds));
+    let is_on = classes::rewrites(options, kinds) && instrument.has_hook();
+    for (jvmti, event) in were.iter().filter(|event| !are.contains(event)) {
+        jvmti.disable(*event)?;
+    }
+    let change = |env: &mut Env<'_>| {
+        session.kinds.set_on(kinds);
+        instrument.set_open(is_on);
+        instrument.forget_verdicts();
+        classes::watch_constructors(tracer, env);
+    };
+    let is_same = classes::rewriting(options, before) == classes::rewriting(options, kinds)
+        && instrument.is_open() == is_on;
+    let rewritten = match is_same && !(filters && is_on) {
+        true => {
+            change(env);
+            0
+        }
+        false => classes::retransform_changed(tracer, env, change)?,
+    };
+    for source in TABLE {
+        source.switched(tracer, env);
+    }
+    // Anew: the trace may have begun meanwhile, from when on more events may come.
+    let (were, are) = (wanted(tracer, before), wanted(tracer, kinds));
+    for (jvmti, event) in are.iter().filter(|event| !were.contains(event)) {
+        jvmti.enable(*event)?;
+    }
+    Ok(rewritten)
+}
+
+impl Tracer {
+    /// The environment of that kind; `None` for objects, where they have no numbers.
+    pub(super) fn jvmti(&self, environment: Environment) -> Option<Jvmti> {
+        match environment {
+            Environment::General => Some(self.session.jvmti),
+            Environment::Objects => self.objects.get().map(|objects| objects.jvmti),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! All sources of events.
+
+use super::source::Source;
+use super::{
+    allocations, calls, classes, cpu, details, exceptions, exhaustion, frees, gc, heap, jit,
+    monitors, program, requests, sampler, sites, threads, virtual_threads,
+};
+use jtrail_options::Options;
+
+/// All sources, in the order in which they begin and end.
+pub(super) static TABLE: [&dyn Source; 18] = [
+    &sampler::Samples,
+    &gc::Collections,
+    &threads::Threads,
+    &virtual_threads::VirtualThreads,
+    &cpu::CpuTimes,
+    &allocations::Allocations,
+    &heap::HeapSnapshots,
+    &frees::Frees,
+    &program::ProgramCalls,
+    &sites::AllocationSites,
+    &details::ClassDetails,
+    &jit::CompiledMethods,
+    &monitors::Monitors,
+    &exceptions::Exceptions,
+    &exhaustion::Exhaustion,
+    &requests::Requests,
+    &calls::ReportedCalls,
+    &classes::RewrittenClasses,
+];
+
+/// The sources that these options need.
+pub(super) fn requested(options: &Options) -> impl Iterator<Item = &'static dyn Source> {
+    let requested = |source: &&'static dyn Source| source.requested(options);
+    TABLE.into_iter().filter(requested)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jtrail_jvm::jvmti::abi::Event::{self, *};
+    use std::io;
+
+    /// The events that stay enabled with these options, less those of threads and of dead objects.
+    fn lasting(text: &str) -> Vec<Event> {
+        let no_files = |path: &str| Err(io::Error::other(path.to_owned()));
+        let options = jtrail_options::parse(text, &no_files).expect(text);
+        let events = requested(&options).flat_map(|source| source.lasting_events());
+        let others = [ThreadStart, ThreadEnd, ObjectFree];
+        let mut lasting: Vec<Event> = events.copied().collect();
+        lasting.retain(|event| !others.contains(event));
+        lasting
+    }
+
+    #[test]
+    fn class_files_are_seen_from_the_start_where_anything_asks_for_them() {
+        let rewriting = [VmStart, ClassFileLoadHook];
+        assert_eq!(lasting("events=methods"), rewriting);
+        assert_eq!(lasting("events=gc,burst=call:a.B.c"), rewriting);
+        assert_eq!(lasting("events=details"), [ClassFileLoadHook]);
+        assert_eq!(lasting("events=details+threads"), [ClassFileLoadHook]);
+        for other in ["events=gc", "events=alloc", "events=methods,engine=jvmti"] {
+            assert_eq!(lasting(other), [], "{other}");
+        }
+        assert_eq!(lasting("events=heap,heap=request"), [DataDumpRequest]);
+    }
+}

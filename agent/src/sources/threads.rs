@@ -1,0 +1,261 @@
+//! Platform threads begin and end; so do those that native code attaches. Their numbers and names.
+
+use super::{Source, Tracer, allocations, cpu, frees, own_threads, pending, virtual_threads};
+use crate::session::{ENDED, Threads as Numbers, runs_agent_code};
+use jtrail_jvm::jni::{Env, ThreadRef};
+use jtrail_jvm::jvmti::ThreadNames;
+use jtrail_jvm::jvmti::abi::Event;
+use jtrail_options::{Events, Options};
+use jtrail_recorder::buffer::record::Code;
+use jtrail_recorder::buffer::{OwnBuffer, live};
+use jtrail_records::Announcement;
+use jtrail_records::announce::{ObjectInfo, ThreadInfo};
+use jtrail_records::record::NO_THREAD;
+use rustc_hash::FxHashMap;
+
+/// `events=threads`, and whatever records belong to a thread.
+pub(super) struct Threads;
+
+impl Source for Threads {
+    /// Threads are needed where records belong to one, and where the trace has to end with that of the thread that ends the JVM
+    /// ([`frees`]). A buffer that a thread has got without is given up by the system's own end of it.
+    fn requested(&self, options: &Options) -> bool {
+        virtual_threads::are_requested(options) || allocations::name_objects(options.events)
+    }
+
+    fn lasting_events(&self) -> &'static [Event] {
+        &[Event::ThreadStart, Event::ThreadEnd]
+    }
+
+    fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
+        if let Some(buffer) = buffer {
+            last_words(tracer, env, buffer);
+        }
+    }
+}
+
+/// Names the threads that were there before the trace: before the writer starts, so that it knows their names. Returns their numbers.
+pub(super) fn name_first(tracer: &Tracer, env: &mut Env<'_>) -> Vec<u32> {
+    env.with_frame(|env| {
+        let threads = tracer.session.jvmti.all_threads(env).unwrap_or_default();
+        let numbers = threads.into_iter();
+        let numbers = numbers.filter_map(|thread| number_of(tracer, env, thread));
+        numbers.collect()
+    })
+}
+
+/// Records the threads that were there before the trace.
+pub(super) fn record_first(tracer: &Tracer, env: &mut Env<'_>, numbers: &[u32]) {
+    let Some(first) = numbers.first() else { return };
+    // The running thread is one of them; its buffer can't be asked for yet.
+    let own = name_running(tracer, env).unwrap_or(*first);
+    let buffer = virtual_threads::new_buffer(tracer, env, own);
+    for number in numbers {
+        let payload = [u64::from(*number)];
+        tracer.session.record(buffer, Code::ThreadStart, &payload);
+    }
+}
+
+/// A platform thread has started. Called on it, before it runs any Java code.
+pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
+    let session = &tracer.session;
+    if runs_agent_code() {
+        return own_threads::skip(tracer, env, thread);
+    }
+    if own_threads::is_starting(tracer, env, thread) || !session.ensure_live(env) {
+        return; // or it will be among the first threads
+    }
+    // Java code may have run on it before, to make its `Thread`, which then had no name yet.
+    let was_named = session.jvmti.thread_number().is_ok_and(|n| n != NO_THREAD);
+    let Some(number) = name_thread(tracer, env, Some(thread)) else {
+        return;
+    };
+    if was_named {
+        numbers(tracer).set(env.thread_id(Some(thread)), number);
+        announce(tracer, env, thread, number);
+    }
+    let buffer = session.buffer_of(number);
+    session.record(buffer, Code::ThreadStart, &[u64::from(number)]);
+}
+
+/// A platform thread ends. Called on it, after the last of its Java code. The JVM sends the event also for the thread that
+/// stops it (`System.exit`), whose calls are still open: that one does not end before the trace.
+pub(crate) fn ended(tracer: &'static Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
+    let session = &tracer.session;
+    if !session.ensure_live(env) {
+        return;
+    }
+    let has_frames = session.jvmti.frame_count().is_ok_and(|count| count > 0);
+    if has_frames {
+        return frees::thread_ended(tracer, env, thread, true);
+    }
+    if let Some(number) = name_thread(tracer, env, Some(thread)) {
+        let buffer = session.buffer_of(number);
+        look_at_name(tracer, env, buffer, thread, number);
+        if session.is_on(Events::CPU) {
+            cpu::record_thread(tracer, buffer, number, cpu::now());
+        }
+        pending::thread_ends(tracer, buffer);
+        session.record(buffer, Code::ThreadEnd, &[u64::from(number)]);
+        if let Some(bursts) = &session.bursts {
+            bursts.forget(number);
+        }
+        forget(tracer, env, thread);
+    }
+    live::finish();
+    frees::thread_ended(tracer, env, thread, false);
+}
+
+fn numbers(tracer: &Tracer) -> &Numbers {
+    &tracer.session.threads
+}
+
+/// The number of the running thread, which gets one if it has none; `None` for one that has ended.
+pub(super) fn name_running(tracer: &Tracer, env: &mut Env<'_>) -> Option<u32> {
+    name_thread(tracer, env, None)
+}
+
+/// As [`name_running`]; `thread` is a reference to the running thread, if the caller has one.
+fn name_thread(tracer: &Tracer, env: &mut Env<'_>, thread: Option<ThreadRef<'_>>) -> Option<u32> {
+    let jvmti = tracer.session.jvmti;
+    match jvmti.thread_number().ok()? {
+        NO_THREAD => {}
+        ENDED => return None,
+        number => return Some(number),
+    }
+    let thread = match thread {
+        Some(thread) => Some(thread),
+        None => jvmti.current_thread(env).ok()?,
+    };
+    let id = env.thread_id(thread);
+    let number = number_by_id(tracer, env, id, thread)?;
+    jvmti.set_thread_number(number).ok()?;
+    Some(number)
+}
+
+/// The number of any thread, which gets one if it has none; `None` for one that has ended, or whose `Thread` is being created.
+pub(super) fn number_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) -> Option<u32> {
+    match env.thread_id(Some(thread)) {
+        0 => None,
+        id => number_by_id(tracer, env, id, Some(thread)),
+    }
+}
+
+/// The number of any thread that has one.
+pub(super) fn known_number(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) -> Option<u32> {
+    numbers(tracer).known(env.thread_id(Some(thread)))
+}
+
+/// The number of the thread with that id, or of the running one, whose `Thread` does not exist yet.
+fn number_by_id(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    id: i64,
+    thread: Option<ThreadRef<'_>>,
+) -> Option<u32> {
+    if let Some(found) = numbers(tracer).find(id) {
+        return found;
+    }
+    // Other threads need not wait while the JVM is asked.
+    let info = describe(tracer, env, thread);
+    let name = info.name.clone();
+    numbers(tracer).number(id, &name, |number| {
+        let info = ThreadInfo { number, ..info };
+        let announcement = Announcement::Thread(Box::new(info));
+        tracer.session.announce(announcement);
+    })
+}
+
+/// Announces a thread that has got its name.
+fn announce(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>, number: u32) {
+    let info = describe(tracer, env, Some(thread));
+    numbers(tracer).set_name(env.thread_id(Some(thread)), &info.name);
+    let info = ThreadInfo { number, ..info };
+    let announcement = Announcement::Thread(Box::new(info));
+    tracer.session.announce(announcement);
+}
+
+/// What a thread is, without its number.
+fn describe(tracer: &Tracer, env: &mut Env<'_>, thread: Option<ThreadRef<'_>>) -> ThreadInfo {
+    let names = tracer.session.jvmti.thread_names(thread);
+    let ThreadNames {
+        name,
+        group,
+        parent_group,
+    } = names.unwrap_or_default();
+    ThreadInfo {
+        number: NO_THREAD,
+        name: name.into(),
+        group: group.into(),
+        parent_group: parent_group.into(),
+        object: thread.and_then(|thread| object_of(tracer, env, thread)),
+    }
+}
+
+fn object_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) -> Option<ObjectInfo> {
+    let objects = tracer.objects.get()?;
+    let described = objects.describe(&tracer.session, env, thread.as_object());
+    Some(described?.0)
+}
+
+/// Notes that the running thread has ended.
+pub(super) fn forget(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) {
+    let jvmti = tracer.session.jvmti;
+    // Virtual threads have no number with the JVM, unless one was needed ([`name_thread`]).
+    if jvmti.thread_number().is_ok_and(|n| n != NO_THREAD) {
+        let _ = jvmti.set_thread_number(ENDED);
+    }
+    numbers(tracer).end(env.thread_id(Some(thread)));
+}
+
+/// Records a thread's name again, if it has changed.
+pub(super) fn look_at_name(
+    tracer: &Tracer,
+    env: &Env<'_>,
+    buffer: OwnBuffer,
+    thread: ThreadRef<'_>,
+    number: u32,
+) {
+    let session = &tracer.session;
+    if !session.is_on(Events::THREADS) {
+        return;
+    }
+    let Ok(name) = session.jvmti.thread_name(thread) else {
+        return;
+    };
+    let id = env.thread_id(Some(thread));
+    if numbers(tracer).has_name(id, &name) {
+        return;
+    }
+    session.announce(Announcement::ThreadName {
+        number,
+        name: (&*name).into(),
+    });
+    session.record(buffer, Code::ThreadName, &[number.into()]);
+    // Another thread may have reported the same name already; a duplicate is harmless.
+    numbers(tracer).set_name(id, &name);
+}
+
+/// Records at the end of the trace what there is to say of threads that are still alive.
+pub(crate) fn last_words(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
+    let session = &tracer.session;
+    let mut threads = FxHashMap::default();
+    for thread in session.jvmti.all_threads(env).unwrap_or_default() {
+        if let Some(number) = known_number(tracer, env, thread) {
+            look_at_name(tracer, env, buffer, thread, number);
+            threads.insert(number, thread);
+        }
+    }
+    if !session.is_on(Events::CPU) {
+        return;
+    }
+    let clock_of = |thread: &ThreadRef<'_>| session.jvmti.thread_cpu_time(*thread).ok();
+    for (number, thread) in &threads {
+        if let Some(used) = clock_of(thread) {
+            cpu::record_thread(tracer, buffer, *number, used);
+        }
+    }
+    cpu::record_virtual(tracer, buffer, |carrier| {
+        threads.get(&carrier).and_then(clock_of)
+    });
+}

@@ -1,0 +1,29 @@
+//! What the writer asks of the program.
+
+use crate::callbacks;
+use crate::session::lines::LineCounters;
+use jtrail_options::Filter;
+use jtrail_writer::Program;
+
+/// The program of this JVM. Without an agent, there is nothing to be asked.
+pub(crate) struct Traced;
+
+impl Program for Traced {
+    fn filter(&self) -> Option<Filter> {
+        let tracer = callbacks::if_loaded()?;
+        Some((*tracer.session.filter()).clone())
+    }
+
+    fn tell_objects_again(&self) -> bool {
+        let objects = callbacks::if_loaded().and_then(|tracer| tracer.objects.get());
+        if let Some(objects) = objects {
+            objects.begin_trace();
+        }
+        objects.is_some()
+    }
+
+    fn line_counters(&self) -> Option<Vec<u64>> {
+        let tracer = callbacks::if_loaded()?;
+        tracer.instrument.lines.get().map(LineCounters::all)
+    }
+}
