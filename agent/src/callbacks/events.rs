@@ -3,7 +3,7 @@
 //! What makes each of them sound is the same: it has the type of its event ([`callback`] types, which the setters of [`Callbacks`]
 //! check); the JVM calls it with the running thread's environment, and with references that are valid until it returns.
 
-use super::{if_loaded, tracer, with};
+use super::{if_loaded, tracer, with, with_ref};
 use crate::sources::allocations::{self, New};
 use crate::sources::classes::{self, Load};
 use crate::sources::cpu::{Measure, WithCpu, Without};
@@ -113,44 +113,38 @@ unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) {
 unsafe extern "system" fn thread_start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     // SAFETY: the callback's environment and thread.
     unsafe {
-        with("a thread's start", env, |tracer, env| {
-            if let Some(thread) = passed(env, thread) {
-                threads::started(tracer, env, thread);
-            }
-        });
+        with_ref("a thread's start", env, thread, threads::started);
     }
 }
 
 unsafe extern "system" fn thread_end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     // SAFETY: the callback's environment and thread.
     unsafe {
-        with("a thread's end", env, |tracer, env| {
-            if let Some(thread) = passed(env, thread) {
-                threads::ended(tracer, env, thread);
-            }
-        });
+        with_ref("a thread's end", env, thread, threads::ended);
     }
 }
 
 unsafe extern "system" fn virtual_thread_start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     // SAFETY: the callback's environment and thread.
     unsafe {
-        with("a virtual thread's start", env, |tracer, env| {
-            if let Some(thread) = passed(env, thread) {
-                virtual_threads::started(tracer, env, thread);
-            }
-        });
+        with_ref(
+            "a virtual thread's start",
+            env,
+            thread,
+            virtual_threads::started,
+        );
     }
 }
 
 unsafe extern "system" fn virtual_thread_end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
     // SAFETY: the callback's environment and thread.
     unsafe {
-        with("a virtual thread's end", env, |tracer, env| {
-            if let Some(thread) = passed(env, thread) {
-                virtual_threads::ended(tracer, env, thread);
-            }
-        });
+        with_ref(
+            "a virtual thread's end",
+            env,
+            thread,
+            virtual_threads::ended,
+        );
     }
 }
 
@@ -162,11 +156,12 @@ pub(super) unsafe extern "system" fn virtual_thread_mount(
 ) {
     // SAFETY: the callback's environment and thread.
     unsafe {
-        with("a virtual thread's mount", env, |tracer, env| {
-            if let Some(thread) = passed(env, thread) {
-                virtual_threads::mounted(tracer, env, thread);
-            }
-        });
+        with_ref(
+            "a virtual thread's mount",
+            env,
+            thread,
+            virtual_threads::mounted,
+        );
     }
 }
 
@@ -233,11 +228,7 @@ unsafe extern "system" fn class_prepare(
 ) {
     // SAFETY: the callback's environment and class.
     unsafe {
-        with("a class's preparation", env, |tracer, env| {
-            if let Some(class) = passed(env, class) {
-                classes::prepared(tracer, env, class);
-            }
-        });
+        with_ref("a class's preparation", env, class, classes::prepared);
     }
 }
 
@@ -358,11 +349,7 @@ unsafe extern "system" fn monitor_contended_enter(
 ) {
     // SAFETY: the callback's environment and object.
     unsafe {
-        with("a monitor's event", env, |tracer, env| {
-            if let Some(monitor) = passed(env, monitor) {
-                monitors::contended_enter(tracer, env, monitor);
-            }
-        });
+        with_ref("a monitor's event", env, monitor, monitors::contended_enter);
     }
 }
 
@@ -374,11 +361,12 @@ unsafe extern "system" fn monitor_contended_entered(
 ) {
     // SAFETY: the callback's environment and object.
     unsafe {
-        with("a monitor's event", env, |tracer, env| {
-            if let Some(monitor) = passed(env, monitor) {
-                monitors::contended_entered(tracer, env, monitor);
-            }
-        });
+        with_ref(
+            "a monitor's event",
+            env,
+            monitor,
+            monitors::contended_entered,
+        );
     }
 }
 
@@ -391,11 +379,9 @@ unsafe extern "system" fn monitor_wait(
 ) {
     // SAFETY: the callback's environment and object.
     unsafe {
-        with("a monitor's event", env, |tracer, env| {
-            if let Some(monitor) = passed(env, monitor) {
-                let milliseconds = u64::try_from(milliseconds).unwrap_or_default();
-                monitors::wait(tracer, env, monitor, milliseconds);
-            }
+        with_ref("a monitor's event", env, monitor, |tracer, env, monitor| {
+            let milliseconds = u64::try_from(milliseconds).unwrap_or_default();
+            monitors::wait(tracer, env, monitor, milliseconds);
         });
     }
 }
@@ -409,10 +395,8 @@ unsafe extern "system" fn monitor_waited(
 ) {
     // SAFETY: the callback's environment and object.
     unsafe {
-        with("a monitor's event", env, |tracer, env| {
-            if let Some(monitor) = passed(env, monitor) {
-                monitors::waited(tracer, env, monitor, timed_out != 0);
-            }
+        with_ref("a monitor's event", env, monitor, |tracer, env, monitor| {
+            monitors::waited(tracer, env, monitor, timed_out != 0);
         });
     }
 }
@@ -429,11 +413,9 @@ unsafe extern "system" fn exception(
 ) {
     // SAFETY: the callback's environment, method and object.
     unsafe {
-        with("a throw", env, |tracer, env| {
-            let method = Method::new(method);
-            if let Some(exception) = passed(env, exception) {
-                exceptions::thrown(tracer, env, Place { method, location }, exception);
-            }
+        let method = Method::new(method);
+        with_ref("a throw", env, exception, |tracer, env, exception| {
+            exceptions::thrown(tracer, env, Place { method, location }, exception);
         });
     }
 }
@@ -448,11 +430,9 @@ unsafe extern "system" fn exception_catch(
 ) {
     // SAFETY: the callback's environment, method and object.
     unsafe {
-        with("a catch", env, |tracer, env| {
-            let method = Method::new(method);
-            if let Some(exception) = passed(env, exception) {
-                exceptions::caught(tracer, env, Place { method, location }, exception);
-            }
+        let method = Method::new(method);
+        with_ref("a catch", env, exception, |tracer, env, exception| {
+            exceptions::caught(tracer, env, Place { method, location }, exception);
         });
     }
 }

@@ -9,9 +9,9 @@ pub(crate) mod hooks;
 
 use crate::error::Error;
 use crate::sources::{Tracer, switch, virtual_threads};
-use jni::sys::JNIEnv;
+use jni::sys::{JNIEnv, jobject};
 use jtrail_guard::{guard, log};
-use jtrail_jvm::jni::Env;
+use jtrail_jvm::jni::{Env, Handle};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_jvm::jvmti::abi::{Event, callback};
 use std::ffi::c_void;
@@ -65,6 +65,26 @@ unsafe fn with<T: Default>(
             _ => T::default(),
         }
     })
+}
+
+/// As [`with`], for a callback that is about one object. Does nothing if the reference is null.
+///
+/// # Safety
+/// As for [`with`]; the JVM passed `raw` to the same callback, as a reference to an object of the kind `K`, or null.
+#[inline]
+unsafe fn with_ref<K, T: Default>(
+    place: &str,
+    env: *mut JNIEnv,
+    raw: jobject,
+    f: impl for<'e> FnOnce(&'static Tracer, &mut Env<'e>, Handle<'e, K>) -> T,
+) -> T {
+    // SAFETY: the callback's environment, and an argument that is valid until it returns.
+    unsafe {
+        with(place, env, |tracer, env| match Handle::from_raw(env, raw) {
+            Some(object) => f(tracer, env, object),
+            None => T::default(),
+        })
+    }
 }
 
 /// Sets all callbacks, and enables the events that may come from now on.

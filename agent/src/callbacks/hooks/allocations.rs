@@ -4,7 +4,7 @@
 //! call: thread-local pointer, time stamp, store. The first object of each place has its class looked up, and the first
 //! of each class has its size measured, on an object that is created for that.
 
-use super::super::with;
+use super::super::{with, with_ref};
 use crate::instrument::sites as places;
 use crate::objects::next_number;
 use crate::sources::sites::{self, identity};
@@ -60,10 +60,8 @@ unsafe fn made<C: Clock>(env: *mut JNIEnv, hook: jclass, site: u32, length: u32)
 unsafe fn slow(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
     // SAFETY: the native method's environment and class.
     unsafe {
-        with("an allocation", env, |tracer, env| {
-            if let Some(hook) = Handle::from_raw(env, hook) {
-                sites::allocated(tracer, env, hook, site, length);
-            }
+        with_ref("an allocation", env, hook, |tracer, env, hook| {
+            sites::allocated(tracer, env, hook, site, length);
         });
     }
 }
@@ -72,10 +70,8 @@ unsafe fn slow(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
 pub(super) unsafe fn call_allocated(env: *mut JNIEnv, _hook: jclass, object: jobject, site: jint) {
     // SAFETY: the native method's environment and argument.
     unsafe {
-        with("an allocation", env, |tracer, env| {
-            if let Some(object) = Handle::from_raw(env, object) {
-                sites::call_allocated(tracer, env, object, site as u32);
-            }
+        with_ref("an allocation", env, object, |tracer, env, object| {
+            sites::call_allocated(tracer, env, object, site as u32);
         });
     }
 }
@@ -83,10 +79,8 @@ pub(super) unsafe fn call_allocated(env: *mut JNIEnv, _hook: jclass, object: job
 pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: jobject, site: jint) {
     // SAFETY: the native method's environment and argument.
     unsafe {
-        with("an allocation", env, |tracer, env| {
-            if let Some(array) = Handle::from_raw(env, array) {
-                sites::multi_allocated(tracer, env, array, site as u32);
-            }
+        with_ref("an allocation", env, array, |tracer, env, array| {
+            sites::multi_allocated(tracer, env, array, site as u32);
         });
     }
 }
@@ -129,10 +123,8 @@ pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: j
 unsafe fn slow_with_identity(env: *mut JNIEnv, hook: jclass, site: u32, number: u64, stack: usize) {
     // SAFETY: the native method's environment and class.
     unsafe {
-        with("an allocation", env, |tracer, env| {
-            if let Some(hook) = Handle::from_raw(env, hook) {
-                identity::allocated(tracer, env, hook, (site, number, stack));
-            }
+        with_ref("an allocation", env, hook, |tracer, env, hook| {
+            identity::allocated(tracer, env, hook, (site, number, stack));
         });
     }
 }
@@ -167,10 +159,13 @@ pub(super) unsafe fn constructed(env: *mut JNIEnv, _hook: jclass, object: jobjec
     let stack = stack_place();
     // SAFETY: the native method's environment and argument.
     unsafe {
-        with("an object's constructor", env, |tracer, env| {
-            if let Some(object) = Handle::from_raw(env, object) {
+        with_ref(
+            "an object's constructor",
+            env,
+            object,
+            |tracer, env, object| {
                 identity::constructed(tracer, env, object, stack);
-            }
-        });
+            },
+        );
     }
 }

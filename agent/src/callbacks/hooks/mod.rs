@@ -7,7 +7,7 @@
 mod allocations;
 mod calls;
 
-use super::with;
+use super::with_ref;
 use crate::error::Error;
 use crate::hook_class::{HOOKS, Hook, is_present};
 use crate::sources::Tracer;
@@ -16,7 +16,6 @@ use crate::sources::cpu::{Measure, WithCpu, Without};
 use jni::jni_str;
 use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jtrail_guard::{guard, log};
-use jtrail_jvm::jni::refs::Handle;
 use jtrail_jvm::jni::{ClassRef, Env, Native};
 use jtrail_options::Events;
 use jtrail_recorder::bursts;
@@ -51,8 +50,8 @@ pub(crate) fn install(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> {
         hook.set_gate(env, bursts::gate_address())
             .map_err(Error::of_hook_class)?;
     }
-    if session.clock.ticks.is_some() {
-        hook.set_ticks(env, session.ticks_address())
+    if let Some(ticks) = &session.clock.ticks {
+        hook.set_ticks(env, ticks.address())
             .map_err(Error::of_hook_class)?;
     }
     hook.arrive();
@@ -64,17 +63,19 @@ pub(crate) fn install(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> {
 unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, class: jclass) {
     // SAFETY: the native method's environment and argument.
     unsafe {
-        with("the binding of the hook", env, |tracer, env| {
-            let Some(class) = Handle::from_raw(env, class) else {
-                return;
-            };
-            if let Err(error) = bind_natives(tracer, env, class) {
-                log::say(&format!(
-                    "cannot bind the hook class: {error}; tracing is off, the program goes on"
-                ));
-                guard::switch_off();
-            }
-        });
+        with_ref(
+            "the binding of the hook",
+            env,
+            class,
+            |tracer, env, class| {
+                if let Err(error) = bind_natives(tracer, env, class) {
+                    log::say(&format!(
+                        "cannot bind the hook class: {error}; tracing is off, the program goes on"
+                    ));
+                    guard::switch_off();
+                }
+            },
+        );
     }
 }
 
