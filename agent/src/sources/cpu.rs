@@ -11,7 +11,7 @@ use jtrail_options::{Events, Options};
 use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
 
-pub(crate) use super::state::virtual_threads::{forget, now};
+pub(crate) use super::state::virtual_threads::now;
 
 /// `events=cpu`.
 pub(super) struct CpuTimes;

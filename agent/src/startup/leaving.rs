@@ -18,7 +18,7 @@ use crate::callbacks::api;
 use crate::control;
 use crate::hook_class::Hook;
 use crate::instrument::sites;
-use crate::sources::{Tracer, allocations, classes, cpu, frees, program};
+use crate::sources::{Tracer, allocations, classes, frees, program};
 use jtrail_guard::{guard, log};
 use jtrail_jvm::jni::{Env, ThreadRef};
 use jtrail_jvm::jvmti::abi::Event;
@@ -78,7 +78,6 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
     }
     sites::forget_found();
     pending::end_epoch();
-    cpu::forget();
     if let Some(env) = env {
         is_empty &= take_back(tracer, env);
     }

@@ -1,5 +1,6 @@
 //! CPU times of virtual threads, and what else is known of them.
 
+use jtrail_guard::guard;
 use jtrail_jvm::jvmti::ThreadFunction;
 use jtrail_options::{Events, Options};
 use jtrail_recorder::clock::thread_cpu;
@@ -8,7 +9,6 @@ use rustc_hash::FxHashMap;
 use std::array;
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What is known of virtual threads.
 pub(in crate::sources) struct VirtualThreads {
@@ -29,27 +29,19 @@ impl VirtualThreads {
 }
 
 thread_local! {
-    /// The round that the value belongs to, and the CPU time of the virtual thread that runs here less that of this thread, which
+    /// The round of recording ([`guard::round`]) that the value belongs to, and the CPU time of the virtual thread that runs here less that of this thread, which
     /// wraps; 0 while none runs here.
-    static AHEAD: Cell<(u32, u64)> = const { Cell::new((0, 0)) };
-}
-
-/// How many agents have left: what threads know from an earlier one is not valid.
-static ROUND: AtomicU32 = AtomicU32::new(0);
-
-/// Forgets what threads know of the virtual threads that run on them, as the agent leaves.
-pub(crate) fn forget() {
-    ROUND.fetch_add(1, Ordering::Relaxed);
+    static AHEAD: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
 }
 
 fn set_ahead(ahead: u64) {
-    AHEAD.set((ROUND.load(Ordering::Relaxed), ahead));
+    AHEAD.set((guard::round(), ahead));
 }
 
 /// CPU time of the running thread, virtual or not.
 pub(crate) fn now() -> u64 {
     let (round, ahead) = AHEAD.get();
-    match round == ROUND.load(Ordering::Relaxed) {
+    match round == guard::round() {
         true => thread_cpu().wrapping_add(ahead),
         false => thread_cpu(),
     }
