@@ -11,7 +11,7 @@ use super::sites::AllocSites;
 use crate::hook_class::{HOOK_NAME, Hook};
 use crate::objects::{Objects, class_number};
 use crate::session::lines::LineCounters;
-use crate::session::{Known, Loader, Seen, Session, class_name};
+use crate::session::{Known, Loader, Seen, Session, class_name, internal_name};
 use jtrail_classfile::{
     Class, Hooks, Inserted, LargeNumbers, Method, Refusal, Rewritten, SuperMarks, instrument,
 };
@@ -123,9 +123,8 @@ impl Instrument {
         let hook = self.hook.get();
         self.initiating
             .prepared(session, env, hook, (&origin, class), || {
-                let name = jvmti.class_signature(class).unwrap_or_default();
-                let name = name.trim_start_matches('L').trim_end_matches(';');
-                self.has_hooks(loader, name)
+                let signature = jvmti.class_signature(class).unwrap_or_default();
+                self.has_hooks(loader, internal_name(&signature))
             });
     }
 

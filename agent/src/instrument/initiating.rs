@@ -17,7 +17,7 @@
 //! ask it. Nothing that a thread does while it asks is recorded: the program did not call the loader.
 
 use crate::hook_class::Hook;
-use crate::session::{Loader, Session, class_name, unrecorded};
+use crate::session::{Loader, Session, class_name, internal_name, unrecorded};
 use jtrail_jvm::jni::{Answer, ClassRef, Env, LoaderRef};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_recorder::buffer::tls;
@@ -194,8 +194,7 @@ fn names_of(env: &mut Env<'_>, jvmti: Jvmti, class: ClassRef<'_>) -> Vec<String>
     let mut names = Vec::new();
     env.for_superclasses(class, |_, class| {
         let signature = jvmti.class_signature(class).unwrap_or_default();
-        let name = signature.trim_start_matches('L').trim_end_matches(';');
-        names.push(class_name(name));
+        names.push(class_name(internal_name(&signature)));
         true
     });
     names

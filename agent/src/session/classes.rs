@@ -105,10 +105,7 @@ impl Session {
     ) -> Option<u32> {
         let jvmti = self.jvmti;
         let signature = jvmti.class_signature(class).ok()?;
-        let name = match signature.strip_prefix('L') {
-            Some(name) => name.strip_suffix(';')?,
-            None => &signature,
-        };
+        let name = internal_name(&signature);
         let loader = self.classes.loader_of(jvmti, env, class)?;
         let source_file = jvmti.source_file(class).unwrap_or_default();
         let mut known = self.classes.known();
@@ -127,10 +124,32 @@ impl Session {
     }
 }
 
+/// A class's internal name (`a/b/C`), from its signature (`La/b/C;`). That of an array or a primitive type is its signature.
+pub(crate) fn internal_name(signature: &str) -> &str {
+    let name = signature
+        .strip_prefix('L')
+        .and_then(|name| name.strip_suffix(';'));
+    name.unwrap_or(signature)
+}
+
 /// A class's name as `Class.getName` prints it; the suffix of a hidden class, after a dot here, follows a slash there.
 pub(crate) fn class_name(internal: &str) -> String {
     match internal.split_once('.') {
         Some((name, suffix)) => format!("{}/{suffix}", name.replace('/', ".")),
         None => internal.replace('/', "."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_loses_its_frame_and_no_letter_of_the_name() {
+        let name = |signature| class_name(internal_name(signature));
+        assert_eq!(name("La/b/C;"), "a.b.C");
+        assert_eq!(name("LLines;"), "Lines");
+        assert_eq!(name("La/B.0x12;"), "a.B/0x12");
+        assert_eq!([name("[La/B;"), name("I")], ["[La.B;", "I"]);
     }
 }

@@ -15,7 +15,7 @@ mod thread_numbers;
 mod threads;
 
 pub(crate) use changes::Seen;
-pub(crate) use classes::{ClassTable, class_name};
+pub(crate) use classes::{ClassTable, class_name, internal_name};
 pub(crate) use kinds::Kinds;
 pub(crate) use known::Known;
 pub(crate) use life::{ApiCall, Life, Upcalls};
@@ -210,10 +210,5 @@ impl Session {
     /// Bytes of the pool's chunks that are not empty.
     pub(crate) fn buffered(&self) -> u64 {
         self.exchange.empty.used_bytes()
-    }
-
-    /// Where the coarse clock is, for the hook class; 0 without one.
-    pub(crate) fn ticks_address(&self) -> usize {
-        self.clock.ticks.as_ref().map_or(0, |ticks| ticks.address())
     }
 }

@@ -4,7 +4,7 @@ use super::{Need, Source, Tracer, details, heap, program};
 use crate::error::Error;
 use crate::instrument::special::{OBJECT, PARKING};
 use crate::instrument::{Origin, has_triggers};
-use crate::session::Loader;
+use crate::session::{Loader, internal_name};
 use jtrail_guard::log;
 use jtrail_jvm::jni::{ClassRef, Env, GlobalRef, LoaderRef, kind};
 use jtrail_jvm::jvmti::Failure;
@@ -326,10 +326,7 @@ fn retransform(tracer: &Tracer, classes: &[ClassRef<'_>]) -> usize {
     match classes {
         [class] => {
             let signature = jvmti.class_signature(*class).unwrap_or_default();
-            let name = signature
-                .trim_start_matches('L')
-                .trim_end_matches(';')
-                .replace('/', ".");
+            let name = internal_name(&signature).replace('/', ".");
             uncovered(tracer, &name, &reason(&error));
             1
         }

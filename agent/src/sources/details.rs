@@ -5,7 +5,7 @@
 
 use super::state::details::{Found, Key};
 use super::{Need, Source, Tracer};
-use crate::session::{Loader, class_name};
+use crate::session::{Loader, class_name, internal_name};
 use jtrail_jvm::jni::{ClassRef, Env, LoaderRef};
 use jtrail_jvm::jvmti::abi::{Capability, Event};
 use jtrail_jvm::jvmti::{self, Result};
@@ -169,11 +169,6 @@ fn members(members: Vec<jvmti::Member>) -> Vec<Member> {
         access: member.access,
     };
     members.into_iter().map(announced).collect()
-}
-
-fn internal_name(signature: &str) -> &str {
-    let name = signature.strip_prefix('L').unwrap_or(signature);
-    name.strip_suffix(';').unwrap_or(name)
 }
 
 fn name_of(tracer: &Tracer, class: ClassRef<'_>) -> Result<Box<str>> {

@@ -2,7 +2,7 @@
 
 use super::Tracer;
 use super::exceptions::Place;
-use crate::session::class_name;
+use crate::session::{class_name, internal_name};
 use jtrail_jvm::jni::{Env, ObjectRef};
 use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
@@ -87,8 +87,7 @@ pub(super) fn thrown(tracer: &Tracer, env: &mut Env<'_>, place: Place, exception
     env.with_class_of(exception, |env, class| {
         env.for_superclasses(class, |_, class| {
             let signature = session.jvmti.class_signature(class).unwrap_or_default();
-            let name = signature.trim_start_matches('L').trim_end_matches(';');
-            names.push(class_name(name));
+            names.push(class_name(internal_name(&signature)));
             true
         });
     });
