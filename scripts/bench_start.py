@@ -16,7 +16,8 @@ COMPILER = "jdk.compiler"
 def variants(work):
     """Options of the agent, beside those that are none."""
     usual = f"format=binary,file={work}/start.trcbin"
-    return {"bare": None, "agent": usual, "details": f"{usual},events=+details", "alloc=sites": f"{usual},events=+alloc,alloc=sites"}
+    return {"bare": None, "agent": usual, "details": f"{usual},events=+details", "alloc=sites": f"{usual},events=+alloc,alloc=sites",
+            "clinit": f"{usual},events=+clinit"}
 
 
 def programs(java, work):

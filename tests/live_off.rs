@@ -25,7 +25,7 @@ const LOCKS: &str = "java/util/concurrent/locks/LockSupport";
 #[test]
 fn classes_are_as_they_were_unless_a_kind_needs_probes() {
     /// Kinds with probes.
-    const PROBING: [&str; 3] = ["methods", "lines", "parks"];
+    const PROBING: [&str; 4] = ["methods", "lines", "parks", "clinit"];
     let folder = temp_dir();
     let jar = compiled_agent(folder.path(), "Witness", include_str!("java/Witness.java"));
     let witness = format!("-javaagent:{}", jar.display());
@@ -52,6 +52,11 @@ fn classes_are_as_they_were_unless_a_kind_needs_probes() {
         assert_eq!(changed(&others.join("+")), [""; 0], "JDK {}", jdk.feature);
         let in_program = |name: &String| name.starts_with("harness/");
         assert_eq!(changed("parks"), [LOCKS], "JDK {}", jdk.feature);
+        // Whatever the filter says; those that have something to initialise, and no others.
+        let initialised = changed("clinit");
+        let has = |name: &str| initialised.iter().any(|changed| changed == name);
+        assert!(has("harness/Expect") && has("java/util/ArrayList"));
+        assert!(!has("harness/Nested") && !has("java/lang/Object"));
         for kind in ["methods", "lines"] {
             let changed = changed(kind);
             assert!(!changed.is_empty() && changed.len() <= of_program().count());

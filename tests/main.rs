@@ -42,6 +42,7 @@ mod live_gc;
 mod live_gc_sizes;
 mod live_handlers;
 mod live_heap;
+mod live_initialisations;
 mod live_jinsight;
 mod live_jit;
 mod live_kill;

@@ -4,6 +4,7 @@
 
 use super::handlers::{FrameMethod, Handlers};
 use super::huge::Huge;
+use super::initialiser::{self, is_initialiser};
 use super::initiating::{InitiatingLoaders, Origin};
 use super::never;
 use super::plan::{Plan, Planner, tell_lines, tell_reduced};
@@ -61,12 +62,23 @@ struct State {
 /// What is known of methods by the JVM's ids of them ([`jvmti::Method::address`]).
 #[derive(Default)]
 struct Methods {
-    /// For the JVM's own events of calls: the number of each method seen; none if it is filtered away.
-    called: RwLock<FxHashMap<usize, Option<u32>>>,
+    /// For the JVM's own events of calls: what is to be known of each method seen; none if nothing of it is recorded.
+    called: RwLock<FxHashMap<usize, Option<CalledMethod>>>,
     /// For stacks.
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
     /// The changes of classes that these have followed.
     seen: Seen,
+}
+
+/// A method whose call the JVM reports.
+#[derive(Clone, Copy)]
+pub(crate) struct CalledMethod {
+    /// Its number.
+    pub(crate) number: u32,
+    /// The filters include it.
+    pub(crate) is_included: bool,
+    /// It initialises its class.
+    pub(crate) is_initialiser: bool,
 }
 
 impl Instrument {
@@ -182,9 +194,10 @@ impl Instrument {
     ) -> Option<Vec<u8>> {
         let (loader, again) = (origin.loader, origin.class.is_some());
         // Most classes are none of ours: decide by the name, before anything is read.
-        let is_candidate = name.is_none_or(|name| {
-            self.may_get_hooks(session, name, || self.verdict(session, loader, name))
-        });
+        let is_candidate = session.is_on(Events::CLINIT)
+            || name.is_none_or(|name| {
+                self.may_get_hooks(session, name, || self.verdict(session, loader, name))
+            });
         let was_ours = again && name.is_some_and(|name| session.classes.is_known(loader, name));
         let class = match is_candidate || was_ours {
             true => parsed(session, name, bytes),
@@ -260,7 +273,11 @@ impl Instrument {
         let loader = origin.loader;
         let name = class.name();
         let verdict = self.verdict(session, loader, &name);
-        if !self.may_get_hooks(session, &name, || verdict) {
+        let is_initialised = || {
+            let is_told = session.is_on(Events::CLINIT);
+            is_told && class.methods().iter().any(is_initialiser)
+        };
+        if !self.may_get_hooks(session, &name, || verdict) && !is_initialised() {
             return None;
         }
         if let Some(reason) = never::class(&name) {
@@ -402,23 +419,36 @@ impl Instrument {
             .class(&name.replace('/', "."), loader.is_jdk(name))
     }
 
-    /// The number of a method whose call the JVM reports; `None` if the filters exclude it.
+    /// A method whose call the JVM reports; `None` if the filters exclude it, and it is no initialiser that is told of.
     pub(crate) fn called_method(
         &self,
         session: &Session,
         objects: Option<&Objects>,
         env: &Env<'_>,
         method: jvmti::Method,
-    ) -> Option<u32> {
+    ) -> Option<CalledMethod> {
         self.settle(session);
-        if let Some(number) = self.methods.called.read().get(&method.address()) {
-            return *number;
+        if let Some(found) = self.methods.called.read().get(&method.address()) {
+            return *found;
         }
-        let found = self.find(session, objects, env, method, true);
-        let number = found.map(|found| found.number);
+        let (mut is_included, mut is_initialiser) = (false, false);
+        let is_wanted = |class: &str, method: &str, loader: Loader| {
+            let available = session.kinds.available();
+            is_included = available.contains(Events::METHODS)
+                && never::class(class).is_none()
+                && (session.filter()).method(&class_name(class), method, loader.is_jdk(class));
+            is_initialiser = available.contains(Events::CLINIT) && method == initialiser::NAME;
+            is_included || is_initialiser
+        };
+        let found = self.find(session, objects, env, method, is_wanted);
+        let found = found.map(|found| CalledMethod {
+            number: found.number,
+            is_included,
+            is_initialiser,
+        });
         let mut called = self.methods.called.write();
-        called.insert(method.address(), number);
-        number
+        called.insert(method.address(), found);
+        found
     }
 
     /// What stacks need to know of a method, whether the filters include it or not. `None` if the JVM does not
@@ -437,7 +467,7 @@ impl Instrument {
             return found.clone();
         }
         let found = self
-            .find(session, objects, env, method, false)
+            .find(session, objects, env, method, |_, _, _| true)
             .map(Arc::new);
         if moving {
             return found;
@@ -472,7 +502,7 @@ impl Instrument {
         objects: Option<&Objects>,
         env: &Env<'_>,
         method: jvmti::Method,
-        filtered: bool,
+        is_wanted: impl FnOnce(&str, &str, Loader) -> bool,
     ) -> Option<FrameMethod> {
         let jvmti = session.jvmti;
         let class = jvmti.declaring_class(env, method).ok()?;
@@ -480,12 +510,7 @@ impl Instrument {
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         let loader = session.classes.loader_of(jvmti, env, class)?;
         let (method_name, descriptor) = jvmti.method_name(method).ok()?;
-        let included = || {
-            let filter = session.filter();
-            never::class(name).is_none()
-                && filter.method(&class_name(name), &method_name, loader.is_jdk(name))
-        };
-        if filtered && !included() {
+        if !is_wanted(name, &method_name, loader) {
             return None;
         }
         let lines = jvmti.lines(method);

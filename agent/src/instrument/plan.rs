@@ -2,10 +2,13 @@
 
 use super::Instrument;
 use super::classes::{full_name, uncovered};
+use super::initialiser;
 use super::never;
 use super::sites;
 use crate::session::{Known, Loader, Session, class_name};
-use jtrail_classfile::{AllocationSite, Class, Inserted, LineProbe, Method, Probes, SuperMarks};
+use jtrail_classfile::{
+    AllocationSite, CallsTo, Class, Inserted, LineProbe, Method, Probes, SuperMarks,
+};
 use jtrail_options::{ClassVerdict, Events, Filter, Trivial};
 use jtrail_records::Announcement;
 use jtrail_records::announce::MethodInfo;
@@ -40,6 +43,8 @@ struct Chosen<'a> {
     is_trivial: bool,
     /// Triggers that its calls are for, as bits.
     triggers: u32,
+    /// It initialises its class, and that is told.
+    is_initialiser: bool,
     /// Where it creates objects, if that is told.
     sites: Vec<AllocationSite<'a>>,
 }
@@ -114,7 +119,8 @@ impl<'a> Planner<'_, 'a> {
         }
         let has_lines = self.instrument.lines_now(self.session).is_some();
         let included = included && (!is_trivial || has_lines);
-        if !included && sites.is_empty() && triggers == 0 {
+        let is_initialiser = self.is_initialiser(looked, method, refusal, is_included);
+        if !included && sites.is_empty() && triggers == 0 && !is_initialiser {
             return Chosen::default();
         }
         let Some(number) = self.number(looked, at, method) else {
@@ -126,8 +132,32 @@ impl<'a> Planner<'_, 'a> {
             included,
             is_trivial,
             triggers,
+            is_initialiser,
             sites,
         }
+    }
+
+    /// Returns true if the method initialises its class, and that is told now.
+    fn is_initialiser(
+        &self,
+        looked: &Looked<'_>,
+        method: &Method<'a>,
+        refusal: Option<&str>,
+        is_included: bool,
+    ) -> bool {
+        if !self.session.is_on(Events::CLINIT) || !initialiser::is_initialiser(method) {
+            return false;
+        }
+        if let Some(reason) = refusal
+            && looked.is_new
+            && !is_included
+        {
+            self.uncovered(
+                method,
+                &format!("its class's initialisation is not told: {reason}"),
+            );
+        }
+        refusal.is_none()
     }
 
     /// Returns true if the filters include the method. If they do in vain, the trace says so.
@@ -231,13 +261,20 @@ impl<'a> Planner<'_, 'a> {
         });
         let has_calls = self.session.is_on(Events::METHODS) && !chosen.is_trivial;
         let calls = number.filter(|_| has_calls);
-        let is_trigger = chosen.triggers != 0;
         if let (Some(bursts), Some(number)) = (&self.session.bursts, chosen.number) {
             bursts.set_method(number, chosen.triggers, calls.is_some());
         }
+        let (calls, calls_to) = match chosen.number {
+            number if chosen.is_initialiser => match calls {
+                Some(_) => (number, CallsTo::InitialisationsAndCalls),
+                None => (number, CallsTo::Initialisations),
+            },
+            number if chosen.triggers != 0 => (number, CallsTo::Triggers),
+            _ => (calls, CallsTo::Calls),
+        };
         Probes {
-            calls: if is_trigger { chosen.number } else { calls },
-            is_trigger,
+            calls,
+            calls_to,
             lines,
             allocations,
             constructed: false,

@@ -29,7 +29,7 @@ use jtrail_guard::{guard, threads::os_thread_id};
 use jtrail_jvm::jni::{Env, Vm};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_model::Cost;
-use jtrail_options::{Engine, Events, Filter, Options, OutputFormat};
+use jtrail_options::{Events, Filter, Options, OutputFormat};
 use jtrail_recorder::announce::Message;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::buffer::{Exchange, OwnBuffer, ThreadBuffer};
@@ -114,11 +114,6 @@ impl Session {
     #[inline]
     pub(crate) fn is_on(&self, kind: Events) -> bool {
         self.kinds.on().contains(kind)
-    }
-
-    /// Returns true if calls are seen by rewritten code, not by events of the JVM.
-    pub(crate) fn uses_bytecode(&self) -> bool {
-        self.options.engine == Engine::Bytecode
     }
 
     /// Returns true if calls are recorded: where only bursts are recorded, none is outside of them.

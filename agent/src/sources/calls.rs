@@ -1,9 +1,11 @@
-//! Calls of methods: seen by rewritten code (`engine=bytecode`), or reported by the JVM (`engine=jvmti`).
+//! Calls of methods: seen by rewritten code (`engine=bytecode`), or reported by the JVM (`engine=jvmti`), and with them class
+//! initialisations.
 //!
 //! What rewritten code calls is the hot path, in [`crate::callbacks`]. Here is what it comes to when it is not enough to store a record.
 
 use super::cpu::Measure;
-use super::{Need, Source, Tracer};
+use super::{Need, Source, Tracer, initialisations};
+use crate::instrument::CalledMethod;
 use jtrail_guard::guard;
 use jtrail_jvm::jni::Env;
 use jtrail_jvm::jvmti::Method;
@@ -15,12 +17,12 @@ use jtrail_recorder::buffer::record::{self, Code};
 /// The JVM's own events of calls.
 pub(super) const JVM_EVENTS: &[Event] = &[Event::MethodEntry, Event::MethodExit];
 
-/// `events=methods` with `engine=jvmti`.
+/// `events=methods` and `events=clinit` with `engine=jvmti`.
 pub(super) struct ReportedCalls;
 
 impl Source for ReportedCalls {
     fn requested(&self, options: &Options) -> bool {
-        options.events.contains(Events::METHODS) && options.engine == Engine::Jvmti
+        are_reported(options, options.events)
     }
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
@@ -31,11 +33,17 @@ impl Source for ReportedCalls {
     }
 
     fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {
-        match options.engine == Engine::Jvmti && kinds.contains(Events::METHODS) {
+        match are_reported(options, kinds) {
             true => JVM_EVENTS,
             false => &[],
         }
     }
+}
+
+/// Returns true if the JVM reports calls for these kinds.
+fn are_reported(options: &Options, kinds: Events) -> bool {
+    let needs_calls = kinds.contains(Events::METHODS) || kinds.contains(Events::CLINIT);
+    options.engine == Engine::Jvmti && needs_calls
 }
 
 /// Records an enter or a leave for which the hot path had no buffer, no room in the chunk, or a new epoch. `low` is the lower part of
@@ -79,22 +87,34 @@ fn coded_into<M: Measure>(tracer: &Tracer, buffer: OwnBuffer, code: Code, method
     }
 }
 
-/// The number of a method whose call the JVM reports, and the buffer; `None` if the call is not recorded.
-fn reported(tracer: &Tracer, env: &mut Env<'_>, method: Method) -> Option<(u32, OwnBuffer)> {
+/// A method whose call the JVM reports, and the buffer; `None` if nothing is recorded of the call.
+fn reported(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    method: Method,
+) -> Option<(CalledMethod, OwnBuffer)> {
     let session = &tracer.session;
     if !session.is_gate_open() {
         return None;
     }
     let objects = tracer.objects.get();
-    let number = (tracer.instrument).called_method(session, objects, env, method)?;
-    Some((number, session.buffer(env)?))
+    let mut called = (tracer.instrument).called_method(session, objects, env, method)?;
+    called.is_included &= session.is_on(Events::METHODS);
+    Some((called, session.buffer(env)?))
 }
 
 /// The JVM reports that a method is entered.
 pub(crate) fn entered<M: Measure>(tracer: &Tracer, env: &mut Env<'_>, method: Method) {
-    if let Some((number, buffer)) = reported(tracer, env, method) {
+    let Some((called, buffer)) = reported(tracer, env, method) else {
+        return;
+    };
+    if called.is_initialiser {
+        initialisations::begin(tracer, buffer, called.number);
+    }
+    if called.is_included {
         let cpu = M::now();
-        write(buffer, tracer.session.now(), cpu, record::enter(number));
+        let low = record::enter(called.number);
+        write(buffer, tracer.session.now(), cpu, low);
     }
 }
 
@@ -105,14 +125,19 @@ pub(crate) fn left<M: Measure>(
     method: Method,
     by_exception: bool,
 ) {
-    let Some((number, buffer)) = reported(tracer, env, method) else {
+    let Some((called, buffer)) = reported(tracer, env, method) else {
         return;
     };
+    let number = called.number;
     match by_exception {
+        _ if !called.is_included => {}
         false => {
             let now = tracer.session.now();
             write(buffer, now, M::now(), record::leave(number));
         }
         true => coded_into::<M>(tracer, buffer, Code::LeaveByException, number),
+    }
+    if called.is_initialiser {
+        initialisations::end(tracer, buffer, number, by_exception);
     }
 }

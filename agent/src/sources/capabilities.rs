@@ -60,7 +60,8 @@ fn naming(environment: Environment, options: &Options) -> Vec<Need> {
     let names_objects = allocations::name_objects(events);
     let stacks = NAMED_METHODS.iter().any(|kind| events.contains(*kind)) || options.alloc_sites;
     let triggers = options.has_call_triggers() || options.has_exception_triggers();
-    if events.contains(Events::METHODS) || stacks || triggers || names_objects {
+    let calls = events.contains(Events::METHODS) || events.contains(Events::CLINIT);
+    if calls || stacks || triggers || names_objects {
         needs.push(Need::of(Capability::TagObjects, "tag objects")); // class loaders
     }
     if stacks || names_objects || options.engine == Engine::Jvmti {
@@ -137,8 +138,18 @@ mod tests {
     type Groups = &'static [&'static [Capability]];
 
     /// Options, and the capabilities that they hold in both environments.
-    const RIGHT: [(&str, Groups, Groups); 24] = [
+    const RIGHT: [(&str, Groups, Groups); 26] = [
         ("events=methods", &[&[TagObjects], REWRITING, THREADS], &[]),
+        ("events=clinit", &[&[TagObjects], REWRITING, THREADS], &[]),
+        (
+            "events=clinit,engine=jvmti",
+            &[
+                NAMING,
+                &[GenerateMethodEntryEvents, GenerateMethodExitEvents],
+                THREADS,
+            ],
+            &[],
+        ),
         (
             "events=methods,engine=jvmti",
             &[

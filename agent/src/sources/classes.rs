@@ -20,8 +20,8 @@ thread_local! {
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Everything that is seen by rewritten classes: `events=methods` with `engine=bytecode`, `lines`, `parks`, `alloc=sites`, and calls
-/// that begin bursts.
+/// Everything that is seen by rewritten classes: `events=methods` with `engine=bytecode`, `lines`, `parks`, `clinit`, `alloc=sites`, and
+/// calls that begin bursts.
 pub(super) struct RewrittenClasses;
 
 impl Source for RewrittenClasses {
@@ -74,7 +74,8 @@ pub(super) fn rewriting(options: &Options, kinds: Events) -> Events {
     let mut others = Events::ALL
         .without(Events::METHODS)
         .without(Events::LINES)
-        .without(Events::PARKS);
+        .without(Events::PARKS)
+        .without(Events::CLINIT);
     if options.alloc == AllocMode::Sites {
         others = others.without(Events::ALLOC);
     }
@@ -172,7 +173,7 @@ fn retransform_early(tracer: &Tracer, env: &mut Env<'_>) {
         // Parking is rewritten whatever the filters say.
         let is_known = tracer.session.classes.is_known(loader, &name) && name != PARKING;
         let was_seen = is_known || is_watched(tracer, loader, &name);
-        !was_seen && is_wanted(tracer, loader, &name) && is_modifiable(tracer, class, &name)
+        !was_seen && is_wanted(tracer, class, loader, &name) && is_modifiable(tracer, class, &name)
     };
     match Chosen::find(tracer, env, is_early) {
         Ok(chosen) => _ = chosen.retransform(tracer),
@@ -200,7 +201,7 @@ pub(super) fn retransform_changed(
         let options = &tracer.session.options;
         let parks = options.events.contains(Events::PARKS) && name == PARKING;
         let was = parks || tracer.session.classes.is_known(loader, &name);
-        was || is_wanted(tracer, loader, &name) && is_modifiable(tracer, class, &name)
+        was || is_wanted(tracer, class, loader, &name) && is_modifiable(tracer, class, &name)
     };
     let chosen = Chosen::find(tracer, env, is_chosen)?;
     chosen.retransform(tracer);
@@ -292,13 +293,15 @@ fn named(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Option<(Loader,
 }
 
 /// Returns true if something of a class is to be rewritten now.
-fn is_wanted(tracer: &Tracer, loader: Loader, name: &str) -> bool {
+fn is_wanted(tracer: &Tracer, class: ClassRef<'_>, loader: Loader, name: &str) -> bool {
     let (session, instrument) = (&tracer.session, &tracer.instrument);
+    let is_initialised = || session.jvmti.is_initialised(class).unwrap_or(true);
     instrument.is_open()
         && (instrument.sites_now(session).is_some()
             || instrument.verdict(session, loader, name) != ClassVerdict::None
             || has_triggers(session, name)
-            || session.is_on(Events::PARKS) && name == PARKING)
+            || session.is_on(Events::PARKS) && name == PARKING
+            || session.is_on(Events::CLINIT) && !is_initialised())
 }
 
 /// Returns true if the JVM lets a class be changed. If not, the trace says so.

@@ -27,6 +27,7 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
     ];
     if options.engine == Engine::Jvmti {
         all.push((Events::METHODS, start));
+        all.push((Events::CLINIT, start));
     }
     if options.alloc == AllocMode::Sites {
         all.push((Events::ALLOC, "alloc=sites numbers places from the start"));

@@ -15,6 +15,7 @@ pub(crate) mod exhaustion;
 pub(crate) mod frees;
 pub(crate) mod gc;
 pub(crate) mod heap;
+pub(crate) mod initialisations;
 pub(crate) mod jit;
 pub(crate) mod late;
 pub(crate) mod monitors;

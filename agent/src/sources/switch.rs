@@ -56,23 +56,25 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
             }
         }
     }
-    enable(tracer)
+    enable(tracer, |_| true)
 }
 
-/// Enables the events of kinds that are on now.
+/// Enables the events of kinds that are on now, of those that `which` says.
 ///
 /// # Errors
 /// When the JVM refuses.
-fn enable(tracer: &Tracer) -> Result<(), Error> {
+fn enable(tracer: &Tracer, which: impl Fn(&Event) -> bool) -> Result<(), Error> {
     for (jvmti, event) in wanted(tracer, tracer.session.kinds.on()) {
-        jvmti.enable(event)?;
+        if which(&event) {
+            jvmti.enable(event)?;
+        }
     }
     Ok(())
 }
 
 /// Enables what would have come too early before the trace began.
 pub(super) fn enable_late(tracer: &Tracer) {
-    if let Err(error) = enable(tracer) {
+    if let Err(error) = enable(tracer, |event| calls::JVM_EVENTS.contains(event)) {
         log::say(&format!(
             "{error}; the program goes on without some events in the trace"
         ));

@@ -75,10 +75,7 @@ pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
 
 /// The trace has begun: enables the events that would have come too early before.
 pub(crate) fn went_live(tracer: &Tracer) {
-    let session = &tracer.session;
-    if session.is_on(Events::METHODS) && !session.uses_bytecode() {
-        switch::enable_late(tracer);
-    }
+    switch::enable_late(tracer);
 }
 
 /// The program can be traced: `starts` says that it is about to begin, and else it runs already.

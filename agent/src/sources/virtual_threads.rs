@@ -13,12 +13,13 @@ use jtrail_recorder::buffer::record::Code;
 use jtrail_records::record::NO_THREAD;
 
 /// Kinds whose records belong to a thread, or name one.
-const OF_THREADS: [Events; 9] = [
+const OF_THREADS: [Events; 10] = [
     Events::METHODS,
     Events::THREADS,
     Events::ALLOC,
     Events::MONITORS,
     Events::PARKS,
+    Events::CLINIT,
     Events::EXCEPTIONS,
     Events::CPU,
     Events::SAMPLES,

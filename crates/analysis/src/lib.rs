@@ -12,6 +12,7 @@
 //! | `monitors` | contended monitors, `Object.wait`, parks |
 //! | `exceptions` | throws and catches by class and place |
 //! | `classes` | details of classes, unloading, redefinition |
+//! | `initialisations` | class initialisations |
 //! | `code` | compiled code |
 //! | `samples` | hits of the sampler by method and thread |
 //! | `coverage` | lines reached |
@@ -38,6 +39,7 @@ mod coverage;
 mod exceptions;
 mod frames;
 mod heap;
+mod initialisations;
 mod live;
 mod monitors;
 mod names;
@@ -59,6 +61,7 @@ pub use coverage::{Coverage, Covered, MethodLines};
 pub use exceptions::{Exceptions, Throw, ThrowStat};
 pub use frames::{Frames, Site, with_line};
 pub use heap::{Dump, DumpClass, DumpObject, Heap, OBJECTS_KEPT};
+pub use initialisations::{Initialisation, Initialisations};
 pub use live::{LiveCount, LiveCounts};
 pub use monitors::{Block, Monitors, WaitStat};
 pub use names::{MethodName, Names, ThreadName, readable_signature, readable_type};
@@ -121,6 +124,8 @@ pub struct Analysis {
     pub exceptions: Exceptions,
     /// Classes.
     pub classes: Classes,
+    /// Class initialisations.
+    pub initialisations: Initialisations,
     /// Compiled code.
     pub code: Code,
     /// Samples.
@@ -215,6 +220,8 @@ impl Analysis {
             | Event::ExceptionThrow(_)
             | Event::ExceptionCatch(_)
             | Event::CatchDetail(_)
+            | Event::ClassInitStart(_)
+            | Event::ClassInitEnd(_)
             | Event::Sample(_)
             | Event::SampleSum(_) => {
                 if self.is_wanted(event.thread().unwrap_or_default(), wanted) {
@@ -357,6 +364,7 @@ impl Analysis {
     fn by_thread(&mut self, event: &Event<'_>) {
         self.monitors.event(event, &self.objects, &mut self.frames);
         self.exceptions.event(event, &mut self.frames);
+        self.initialisations.event(event);
         self.samples.event(event, &mut self.frames);
     }
 
@@ -393,6 +401,7 @@ impl Analysis {
         self.threads.finish(last);
         self.monitors.finish(last, &self.objects);
         self.exceptions.finish();
+        self.initialisations.finish(last);
         self.heap.finish(&self.objects);
     }
 

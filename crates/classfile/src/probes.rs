@@ -35,12 +35,24 @@ pub struct Hooks<'a> {
     pub call_allocated: &'a str,
     /// `(Ljava/lang/Object;)V`: called where a method begins that has [`Probes::constructed`], with `this`.
     pub constructed: &'a str,
-    /// In place of `enter`, in methods that have [`Probes::is_trigger`].
+    /// In place of `enter`, in methods that tell [`CallsTo::Triggers`].
     pub trigger_enter: &'a str,
     /// In place of `leave`, likewise.
     pub trigger_leave: &'a str,
     /// In place of `leave_by_exception`, likewise.
     pub trigger_leave_by_exception: &'a str,
+    /// In place of `enter`, in methods that tell [`CallsTo::Initialisations`].
+    pub initialiser_enter: &'a str,
+    /// In place of `leave`, likewise.
+    pub initialiser_leave: &'a str,
+    /// In place of `leave_by_exception`, likewise.
+    pub initialiser_leave_by_exception: &'a str,
+    /// In place of `enter`, in methods that tell [`CallsTo::InitialisationsAndCalls`].
+    pub called_initialiser_enter: &'a str,
+    /// In place of `leave`, likewise.
+    pub called_initialiser_leave: &'a str,
+    /// In place of `leave_by_exception`, likewise.
+    pub called_initialiser_leave_by_exception: &'a str,
     /// How probes push numbers beyond 16 bits.
     pub large_numbers: LargeNumbers,
     /// The most bytes of code that the JVM compiles, if there is such a limit. A method that is not above it
@@ -78,6 +90,12 @@ impl Hooks<'static> {
         trigger_enter: "triggerEnter",
         trigger_leave: "triggerLeave",
         trigger_leave_by_exception: "triggerLeaveByException",
+        initialiser_enter: "initialiserEnter",
+        initialiser_leave: "initialiserLeave",
+        initialiser_leave_by_exception: "initialiserLeaveByException",
+        called_initialiser_enter: "calledInitialiserEnter",
+        called_initialiser_leave: "calledInitialiserLeave",
+        called_initialiser_leave_by_exception: "calledInitialiserLeaveByException",
         large_numbers: LargeNumbers::Constant,
         compiled_up_to: None,
     };
@@ -127,11 +145,20 @@ pub(crate) enum Hook {
     TriggerEnter,
     TriggerLeave,
     TriggerLeaveByException,
+    InitialiserEnter,
+    InitialiserLeave,
+    InitialiserLeaveByException,
+    CalledInitialiserEnter,
+    CalledInitialiserLeave,
+    CalledInitialiserLeaveByException,
 }
+
+/// How many hooks there are.
+pub(crate) const HOOKS: usize = 21;
 
 impl<'a> Hooks<'a> {
     /// Name and descriptor of each hook, in the order of [`Hook`].
-    pub(crate) fn methods(&self) -> [(&'a str, &'static str); 15] {
+    pub(crate) fn methods(&self) -> [(&'a str, &'static str); HOOKS] {
         const ID: &str = "(I)V";
         [
             (self.enter, ID),
@@ -155,8 +182,28 @@ impl<'a> Hooks<'a> {
             (self.trigger_enter, ID),
             (self.trigger_leave, ID),
             (self.trigger_leave_by_exception, ID),
+            (self.initialiser_enter, ID),
+            (self.initialiser_leave, ID),
+            (self.initialiser_leave_by_exception, ID),
+            (self.called_initialiser_enter, ID),
+            (self.called_initialiser_leave, ID),
+            (self.called_initialiser_leave_by_exception, ID),
         ]
     }
+}
+
+/// Which hooks are told of a method's calls, their returns, and exceptions that leave it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CallsTo {
+    /// Those of calls.
+    #[default]
+    Calls,
+    /// Those of calls that something begins with.
+    Triggers,
+    /// Those of class initialisations. It is for static initialisers.
+    Initialisations,
+    /// Those of class initialisations whose calls are recorded as well. Likewise.
+    InitialisationsAndCalls,
 }
 
 /// Which probes a method gets. The hooks are handed the numbers as an `int` with the same bits.
@@ -164,8 +211,8 @@ impl<'a> Hooks<'a> {
 pub struct Probes {
     /// The method's id: probes at its entry and exits, its handlers and its `super()` call.
     pub calls: Option<u32>,
-    /// Calls, returns and exceptions that leave are told to the hooks for triggers.
-    pub is_trigger: bool,
+    /// Which hooks are told of the calls.
+    pub calls_to: CallsTo,
     /// A probe where each entry of [`Method::line_entries`](crate::Method::line_entries) begins: entry `k` has
     /// this number plus `k` (modulo 2^32).
     pub lines: Option<u32>,
@@ -181,7 +228,7 @@ impl Probes {
     /// The method stays as it is.
     pub const NONE: Self = Probes {
         calls: None,
-        is_trigger: false,
+        calls_to: CallsTo::Calls,
         lines: None,
         allocations: None,
         constructed: false,

@@ -73,7 +73,7 @@ pub(crate) struct Rewriter<'r, 'a> {
     large_numbers: LargeNumbers,
     compiled_up_to: Option<usize>,
     /// The hooks' names and descriptors, and their pool indices once they are needed.
-    hooks: [(&'r str, &'static str, Option<u16>); 15],
+    hooks: [(&'r str, &'static str, Option<u16>); HOOKS],
     pub(crate) layout: Layout,
     /// Everything behind the pool.
     pub(crate) out: Vec<u8>,
@@ -137,13 +137,23 @@ struct CallHooks {
 
 impl CallHooks {
     fn of(probes: Probes) -> Self {
-        match probes.is_trigger {
-            false => Self {
+        match probes.calls_to {
+            CallsTo::Calls => Self {
                 enter: Hook::Enter,
                 leave: Hook::Leave,
                 leave_by_exception: Hook::LeaveByException,
             },
-            true => Self {
+            CallsTo::Initialisations => Self {
+                enter: Hook::InitialiserEnter,
+                leave: Hook::InitialiserLeave,
+                leave_by_exception: Hook::InitialiserLeaveByException,
+            },
+            CallsTo::InitialisationsAndCalls => Self {
+                enter: Hook::CalledInitialiserEnter,
+                leave: Hook::CalledInitialiserLeave,
+                leave_by_exception: Hook::CalledInitialiserLeaveByException,
+            },
+            CallsTo::Triggers => Self {
                 enter: Hook::TriggerEnter,
                 leave: Hook::TriggerLeave,
                 leave_by_exception: Hook::TriggerLeaveByException,
@@ -178,7 +188,7 @@ impl Rewriter<'_, '_> {
             return Err(Refusal::EmptyFinalizer);
         }
         let calls_only = Probes {
-            is_trigger: probes.is_trigger,
+            calls_to: probes.calls_to,
             ..Probes::calls(probes.calls)
         };
         let refusal = match self.attempt(method, code, probes) {

@@ -245,6 +245,7 @@ fn the_overview_is_short() {
             "uncaught",
             "code totals",
             "code",
+            "slowest class initialisations",
             "coverage",
             "heap",
         ]
@@ -256,10 +257,27 @@ fn the_overview_is_short() {
         "  time in them           500.0 µs\n",
         "  exceptions thrown      2\n",
         "  classes unloaded       1\n",
+        "  classes initialised    2\n",
+        "  of them failed         1\n",
         "        2  1.5 KiB    96.9%  byte[]\n",
     ] {
         assert!(out.contains(line), "no {line}in\n{out}");
     }
+}
+
+#[test]
+fn class_initialisations_nest() {
+    let folder = Folder::new();
+    let file = file(&folder, Format::Trail, &rich());
+    let table = "slowest_class_initialisations";
+    let expected = [
+        "10000022\t7\t5\t\t1\tboss\tcom.acme.Main\t",
+        "10000023\t2\t2\t1\t1\tboss\tcom.acme.Oops\tcom.acme.Main",
+    ];
+    assert_eq!(rows(&file, &["--only", table], table), expected);
+    assert_eq!(rows(&file, &["--classes"], table), expected);
+    let other = rows(&file, &["--thread", "2", "--only", table], table);
+    assert_eq!(other, [""; 0]);
 }
 
 #[test]
@@ -343,6 +361,10 @@ const DUMP: &str = "\
 0.009000054 #2 unmount carrier=#1
 0.010000000 - class-detail class=com.acme.Main flags=0x21 super=java.lang.Object interfaces=java.lang.Runnable,a.I loader=app size=900 fields=count:[I:0x2 methods=run:()V:0x1
 0.010000010 - class-redefine class=com.acme.Main size=950
+0.010000022 #1 class-init class=com.acme.Main
+0.010000023 #1 class-init class=com.acme.Oops
+0.010000025 #1 class-init-end class=com.acme.Oops failed=true
+0.010000029 #1 class-init-end class=com.acme.Main failed=false
 0.010000020 - class-unload class=com.acme.Node
 - - method-detail com.acme.Main.run()V size=47
 0.010000030 - compile com.acme.Main.run()V address=0x7f00 size=416 ranges=0:a.B.get()I:7<com.acme.Main.run()V:12
@@ -376,7 +398,7 @@ fn every_event_is_dumped_with_its_fields() {
     }
     let file = file(&folder, Format::TptpBinary, &rich());
     let done = jtrail(&["dump", &file, "--class", "com.acme.Oops"]);
-    assert_eq!(done.out.lines().count(), 4, "{}", done.out);
+    assert_eq!(done.out.lines().count(), 6, "{}", done.out);
 }
 
 fn decoded(bytes: &[u8]) -> Vec<String> {

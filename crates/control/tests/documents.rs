@@ -337,7 +337,7 @@ fn what_is_not_known_is_an_error() {
         ),
         (
             "<start events='gcs'/>",
-            "invalid|start/@events|no such event \"gcs\"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with \"+\"; did you mean \"gc\"?",
+            "invalid|start/@events|no such event \"gcs\"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with \"+\"; did you mean \"gc\"?",
         ),
         (
             "<start><include/></start>",

@@ -23,7 +23,7 @@ fn a_trace_with_everything_is_sound_but_for_the_mixture() {
         (counts.enters, counts.leaves, counts.open_calls, counts.lost),
         (1, 1, 0, 0)
     );
-    assert_eq!(counts.kinds.len(), 53);
+    assert_eq!(counts.kinds.len(), 55);
     assert!(counts.kinds.contains(&("ThreadStart", 2)));
 }
 
@@ -425,6 +425,39 @@ fn classes_are_unloaded_once() {
     ] {
         fault(vec![event], Rule::Definitions, 0, text);
     }
+}
+
+#[test]
+fn class_initialisations_nest_along_a_thread() {
+    let begin = |class| {
+        Event::ClassInitStart(ClassInitStart {
+            thread: ThreadId(1),
+            class: ClassId(class),
+            ..Default::default()
+        })
+    };
+    let end = |class| {
+        Event::ClassInitEnd(ClassInitEnd {
+            thread: ThreadId(1),
+            class: ClassId(class),
+            ..Default::default()
+        })
+    };
+    let other = || {
+        Event::ClassDef(ClassDef {
+            class: ClassId(5),
+            ..Default::default()
+        })
+    };
+    sound(vec![other(), begin(2), begin(5), end(5), end(2)]);
+    sound(vec![begin(2)]);
+    let rule = Rule::Initialisations;
+    let text = "thread 1: the initialisation of class 2 ends, and did not begin";
+    fault(vec![end(2)], rule, 0, text);
+    let text = "thread 1: class 2 is initialised, and 1 in it are not";
+    fault(vec![other(), begin(2), begin(5), end(2)], rule, 3, text);
+    let text = "class 9 was not announced";
+    fault(vec![begin(9)], Rule::Definitions, 0, text);
 }
 
 fn compile(method: u64, address: u64) -> Event<'static> {

@@ -160,11 +160,13 @@ pub struct Totals {
     pub catches: u64,
     /// Samples of stacks written.
     pub samples: u64,
+    /// Begins and ends of class initialisations written, together.
+    pub initialisations: u64,
 }
 
 impl Totals {
     /// How many events of the program these are, as a burst counts them: calls' begins and ends, objects and their ends, what happens at
-    /// monitors, parks, throws, catches, samples.
+    /// monitors, parks, throws, catches, samples, class initialisations.
     pub fn events(&self) -> u64 {
         let counts = [
             self.enters,
@@ -176,6 +178,7 @@ impl Totals {
             self.throws,
             self.catches,
             self.samples,
+            self.initialisations,
         ];
         counts.iter().sum()
     }
@@ -255,6 +258,7 @@ impl fmt::Display for Note<'_> {
                     ("throws", n.throws),
                     ("catches", n.catches),
                     ("samples", n.samples),
+                    ("initialisations", n.initialisations),
                 ] {
                     grammar::number(key, count, &mut out);
                 }
@@ -326,6 +330,7 @@ impl Note<'static> {
                 throws: fields.count("throws")?,
                 catches: fields.count("catches")?,
                 samples: fields.count("samples")?,
+                initialisations: fields.count("initialisations")?,
             }),
             _ => return None,
         })
@@ -435,6 +440,7 @@ mod tests {
                 throws: 13,
                 catches: 14,
                 samples: 15,
+                initialisations: 16,
             }),
         ];
         for note in notes {

@@ -82,7 +82,7 @@ pub const KEYS: &[KeyInfo] = &[
     KeyInfo {
         key: "events",
         values: "methods threads classes gc alloc free monitors parks exceptions jit cpu samples \
-                 heap lines mounts details, joined with +; with a + before the first, the default \
+                 heap lines mounts details clinit, joined with +; with a + before the first, the default \
                  ones too; or all",
         default: "methods+threads+classes+gc; with details for jinsight, without gc for profilerj",
         help: "What to record; what the format has no place for is left out, and told at the end",

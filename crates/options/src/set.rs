@@ -114,6 +114,8 @@ set! {
         MOUNTS = 14, "mounts";
         /// Classes in full: fields, methods, flags, superclasses, interfaces, loader, size, unloading, redefinition.
         DETAILS = 15, "details";
+        /// Initialisations of classes that have code for it.
+        CLINIT = 16, "clinit";
     }
 }
 

@@ -202,11 +202,11 @@ fn values_are_taken_as_written() {
         ("events=+gc", "events=methods+threads+classes+gc"),
         (
             "events=all",
-            "events=methods+threads+classes+gc+alloc+free+monitors+parks+exceptions+jit+cpu+samples+heap+lines+mounts+details",
+            "events=methods+threads+classes+gc+alloc+free+monitors+parks+exceptions+jit+cpu+samples+heap+lines+mounts+details+clinit",
         ),
         (
             "events=+all",
-            "events=methods+threads+classes+gc+alloc+free+monitors+parks+exceptions+jit+cpu+samples+heap+lines+mounts+details",
+            "events=methods+threads+classes+gc+alloc+free+monitors+parks+exceptions+jit+cpu+samples+heap+lines+mounts+details+clinit",
         ),
         ("events=+alloc,overflow=drop", "overflow=drop"),
         ("events=alloc+cpu,engine=jvmti", "events=alloc+cpu"),

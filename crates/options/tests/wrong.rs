@@ -366,15 +366,15 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "events=",
-            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+""#,
         ),
         (
             "events=methods+",
-            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+""#,
         ),
         (
             "events=method",
-            r#"option events at byte 7: no such event "method"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "methods"?"#,
+            r#"option events at byte 7: no such event "method"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "methods"?"#,
         ),
         (
             "events=gc+gc",
@@ -382,19 +382,19 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "events=everything",
-            r#"option events at byte 7: no such event "everything"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+            r#"option events at byte 7: no such event "everything"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+""#,
         ),
         (
             "events=+",
-            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+""#,
         ),
         (
             "events=++alloc",
-            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+""#,
         ),
         (
             "events=+alloc+",
-            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+""#,
+            r#"option events at byte 7: a word is missing; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+""#,
         ),
         (
             "events=alloc+alloc",
@@ -406,51 +406,51 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "events=allocs",
-            r#"option events at byte 7: no such event "allocs"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "alloc"?"#,
+            r#"option events at byte 7: no such event "allocs"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "alloc"?"#,
         ),
         (
             "events=frees",
-            r#"option events at byte 7: no such event "frees"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "free"?"#,
+            r#"option events at byte 7: no such event "frees"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "free"?"#,
         ),
         (
             "events=+monitor",
-            r#"option events at byte 7: no such event "monitor"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "monitors"?"#,
+            r#"option events at byte 7: no such event "monitor"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "monitors"?"#,
         ),
         (
             "events=park",
-            r#"option events at byte 7: no such event "park"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "parks"?"#,
+            r#"option events at byte 7: no such event "park"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "parks"?"#,
         ),
         (
             "events=exception",
-            r#"option events at byte 7: no such event "exception"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "exceptions"?"#,
+            r#"option events at byte 7: no such event "exception"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "exceptions"?"#,
         ),
         (
             "events=jti",
-            r#"option events at byte 7: no such event "jti"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "jit"?"#,
+            r#"option events at byte 7: no such event "jti"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "jit"?"#,
         ),
         (
             "events=CPU",
-            r#"option events at byte 7: no such event "CPU"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "cpu"?"#,
+            r#"option events at byte 7: no such event "CPU"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "cpu"?"#,
         ),
         (
             "events=sample",
-            r#"option events at byte 7: no such event "sample"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "samples"?"#,
+            r#"option events at byte 7: no such event "sample"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "samples"?"#,
         ),
         (
             "events=heaps",
-            r#"option events at byte 7: no such event "heaps"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "heap"?"#,
+            r#"option events at byte 7: no such event "heaps"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "heap"?"#,
         ),
         (
             "events=line",
-            r#"option events at byte 7: no such event "line"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "lines"?"#,
+            r#"option events at byte 7: no such event "line"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "lines"?"#,
         ),
         (
             "events=mount",
-            r#"option events at byte 7: no such event "mount"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "mounts"?"#,
+            r#"option events at byte 7: no such event "mount"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "mounts"?"#,
         ),
         (
             "events=detail",
-            r#"option events at byte 7: no such event "detail"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, all, joined with "+"; did you mean "details"?"#,
+            r#"option events at byte 7: no such event "detail"; allowed are methods, threads, classes, gc, alloc, free, monitors, parks, exceptions, jit, cpu, samples, heap, lines, mounts, details, clinit, all, joined with "+"; did you mean "details"?"#,
         ),
         (
             "events=lines,engine=jvmti",

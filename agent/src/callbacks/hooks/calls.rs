@@ -2,7 +2,7 @@
 
 use super::super::with;
 use crate::sources::cpu::{Measure, Without};
-use crate::sources::{Tracer, calls, parks, triggers};
+use crate::sources::{Tracer, calls, initialisations, parks, triggers};
 use jni::sys::{JNIEnv, jclass, jint, jlong};
 use jtrail_guard::guard;
 use jtrail_jvm::jni::Env;
@@ -209,6 +209,67 @@ unsafe fn trigger(
         })
     };
     is_recorded && is_gate_open()
+}
+
+/// A class's static initialiser begins. `CALLED`: its calls are recorded as well.
+pub(super) unsafe fn initialiser_enter<C: Clock, M: Measure, const CALLED: bool>(
+    env: *mut JNIEnv,
+    _class: jclass,
+    method: jint,
+) {
+    // SAFETY: the native method's environment.
+    unsafe {
+        if initialisation(env, method, CALLED, initialisations::entered) {
+            // As for triggers: what compiled hooks record after it is not earlier.
+            let cpu = M::now();
+            slow(env, C::now(), cpu, record::enter(method as u32));
+        }
+    }
+}
+
+pub(super) unsafe fn initialiser_leave<C: Clock, M: Measure, const CALLED: bool>(
+    env: *mut JNIEnv,
+    _class: jclass,
+    method: jint,
+) {
+    // SAFETY: the native method's environment.
+    unsafe {
+        if initialisation(env, method, CALLED, initialisations::leaves) {
+            let now = C::now();
+            slow(env, now, M::now(), record::leave(method as u32));
+        }
+        initialisation(env, method, false, initialisations::left);
+    }
+}
+
+pub(super) unsafe fn initialiser_leave_by_exception<M: Measure, const CALLED: bool>(
+    env: *mut JNIEnv,
+    class: jclass,
+    method: jint,
+) {
+    // SAFETY: the native method's environment and class.
+    unsafe {
+        if initialisation(env, method, CALLED, initialisations::leaves) {
+            leave_by_exception::<M>(env, class, method);
+        }
+        initialisation(env, method, true, initialisations::left);
+    }
+}
+
+/// # Safety
+/// `env` is the native method's environment.
+unsafe fn initialisation<T: Default>(
+    env: *mut JNIEnv,
+    method: jint,
+    more: bool,
+    act: fn(&Tracer, &mut Env<'_>, u32, bool) -> T,
+) -> T {
+    // SAFETY: the native method's environment.
+    unsafe {
+        with("a class initialisation", env, |tracer, env| {
+            act(tracer, env, method as u32, more)
+        })
+    }
 }
 
 pub(super) unsafe fn park(env: *mut JNIEnv, _class: jclass, has_blocker: jint) {

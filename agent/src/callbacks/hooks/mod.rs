@@ -146,6 +146,12 @@ fn of<const K: u32, C: Clock, M: Measure>(with_identity: bool) -> Vec<Native> {
         hook!("triggerEnter" "(I)V" calls::trigger_enter::<C, M>, method: jint),
         hook!("triggerLeave" "(I)V" calls::trigger_leave::<C, M>, method: jint),
         hook!("triggerLeaveByException" "(I)V" calls::trigger_leave_by_exception::<M>, method: jint),
+        hook!("initialiserEnter" "(I)V" calls::initialiser_enter::<C, M, false>, method: jint),
+        hook!("calledInitialiserEnter" "(I)V" calls::initialiser_enter::<C, M, true>, method: jint),
+        hook!("initialiserLeave" "(I)V" calls::initialiser_leave::<C, M, false>, method: jint),
+        hook!("calledInitialiserLeave" "(I)V" calls::initialiser_leave::<C, M, true>, method: jint),
+        hook!("initialiserLeaveByException" "(I)V" calls::initialiser_leave_by_exception::<M, false>, method: jint),
+        hook!("calledInitialiserLeaveByException" "(I)V" calls::initialiser_leave_by_exception::<M, true>, method: jint),
         hook!("park" "(I)V" calls::park, has_blocker: jint),
         hook!("unpark" "(I)V" calls::unpark, ignored: jint),
         match with_identity {

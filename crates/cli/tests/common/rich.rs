@@ -180,7 +180,26 @@ pub(crate) fn threads() -> Vec<Event<'static>> {
     ]
 }
 
-/// What there is of `com.acme.Main`, its compiled code, samples and lines.
+fn initialises(class: u64, time: Timestamp) -> Event<'static> {
+    let (thread, class) = (ThreadId(1), ClassId(class));
+    Event::ClassInitStart(ClassInitStart {
+        thread,
+        time,
+        class,
+    })
+}
+
+fn initialised(class: u64, time: Timestamp, failed: bool) -> Event<'static> {
+    let (thread, class) = (ThreadId(1), ClassId(class));
+    Event::ClassInitEnd(ClassInitEnd {
+        thread,
+        time,
+        class,
+        failed,
+    })
+}
+
+/// What there is of `com.acme.Main`, its compiled code, samples and lines; its initialisation, with that of `com.acme.Oops` in it, which fails.
 pub(crate) fn code() -> Vec<Event<'static>> {
     let at = |ns| time(10 * MS + ns);
     let member = |name: &'static str, signature: &'static str, access| Member {
@@ -228,6 +247,10 @@ pub(crate) fn code() -> Vec<Event<'static>> {
             class: ClassId(10),
             time: at(20),
         }),
+        initialises(3, at(22)),
+        initialises(12, at(23)),
+        initialised(12, at(25), true),
+        initialised(3, at(29), false),
         Event::MethodDetail(MethodDetail {
             method: MethodId(6),
             size: 47,

@@ -111,6 +111,11 @@ impl Checker {
             ("throws", totals.throws, kinds.of(Kind::ExceptionThrow)),
             ("catches", totals.catches, kinds.of(Kind::ExceptionCatch)),
             ("samples", totals.samples, self.samples),
+            (
+                "begins and ends of class initialisations",
+                totals.initialisations,
+                kinds.initialisations(),
+            ),
         ] {
             if told != counted {
                 self.report.fault(Rule::Totals, || {

@@ -41,6 +41,8 @@ pub enum Rule {
     Exceptions,
     /// Classes are unloaded once.
     Unloads,
+    /// Begin and end of class initialisations nest.
+    Initialisations,
     /// Code is thrown away that was there.
     Code,
     /// Lines of a method ascend, each once.
@@ -72,6 +74,7 @@ impl Rule {
             Self::Parks => "parks",
             Self::Exceptions => "exceptions",
             Self::Unloads => "unloads",
+            Self::Initialisations => "initialisations",
             Self::Code => "code",
             Self::Lines => "lines",
             Self::HeapDumps => "heap-dumps",

@@ -40,6 +40,11 @@ impl Kinds {
         self.of(Kind::ThreadPark) + self.of(Kind::ThreadUnpark)
     }
 
+    /// Begins and ends of class initialisations.
+    pub(super) fn initialisations(&self) -> u64 {
+        self.of(Kind::ClassInitStart) + self.of(Kind::ClassInitEnd)
+    }
+
     pub(super) fn occurring(&self) -> Vec<(&'static str, u64)> {
         let names = Kind::ALL.iter().map(|kind| kind.name());
         names.zip(self.0).filter(|(_, count)| *count > 0).collect()

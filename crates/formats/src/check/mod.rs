@@ -14,7 +14,7 @@
 //! - Objects have ids of their own, which may be those of threads, classes or methods as well.
 //! - The object of a thread or a class needs no other definition, and may have one.
 //! - Where a trace says that it lost events of all threads, what needs them is found missing, and is no fault.
-//! - What is open when the trace ends stays open: calls, waits, blocks, parks.
+//! - What is open when the trace ends stays open: calls, waits, blocks, parks, class initialisations.
 //! - A wait has no end when the thread did not own the monitor, and no begin when it is the JVM's own
 //!   (for another thread that initialises a class).
 
@@ -130,6 +130,18 @@ impl Checker {
             Event::ClassDetail(e) => self.known_class(e.class),
             Event::ClassRedefine(e) => self.known_class(e.class),
             Event::ClassUnload(e) => self.class_unload(e),
+            Event::ClassInitStart(e) => {
+                self.known_class(e.class);
+                self.along(e.thread, e.time, |thread, _, _| {
+                    thread.initialising.push(e.class);
+                });
+            }
+            Event::ClassInitEnd(e) => {
+                self.known_class(e.class);
+                self.along(e.thread, e.time, |thread, _, report| {
+                    thread.initialised(e, report);
+                });
+            }
             Event::MethodDef(e) => self.method(e),
             Event::MethodCompile(e) => {
                 self.known_method(e.method);

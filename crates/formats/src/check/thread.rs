@@ -4,8 +4,8 @@ use super::findings::{Report, Rule};
 use super::pairing::{Pair, Pairing};
 use crate::Severity;
 use jtrail_model::{
-    AggregatedEnter, AggregatedLeave, Duration, MethodEnter, MethodId, MethodLeave, ObjectId,
-    ThreadId, Timestamp,
+    AggregatedEnter, AggregatedLeave, ClassId, ClassInitEnd, Duration, MethodEnter, MethodId,
+    MethodLeave, ObjectId, ThreadId, Timestamp,
 };
 
 /// Open calls that are looked through for one that a leave skips to.
@@ -23,6 +23,8 @@ pub(super) struct Thread {
     waits: Pairing,
     blocks: Pairing,
     parks: Pairing,
+    /// Classes that it is initialising.
+    pub(super) initialising: Vec<ClassId>,
     /// CPU time that the last call told.
     call_cpu: Duration,
     /// CPU time that the thread was last said to have used.
@@ -117,6 +119,24 @@ impl Thread {
     ) {
         let severity = self.severity();
         self.pairing(pair).end(pair, (id, object), severity, report);
+    }
+
+    /// The initialisation of a class ends, which is the last one that began.
+    pub(super) fn initialised(&mut self, e: &ClassInitEnd, report: &mut Report) {
+        let (id, class) = (e.thread, e.class);
+        let begun = self.initialising.iter().rposition(|open| *open == class);
+        let open = self.initialising.len();
+        self.initialising.truncate(begun.unwrap_or(open));
+        match begun {
+            Some(begun) if begun + 1 == open => {}
+            Some(begun) => report.add(self.severity(), Rule::Initialisations, || {
+                let inner = open - begun - 1;
+                format!("thread {id}: class {class} is initialised, and {inner} in it are not")
+            }),
+            None => report.add(self.severity(), Rule::Initialisations, || {
+                format!("thread {id}: the initialisation of class {class} ends, and did not begin")
+            }),
+        }
     }
 
     fn pairing(&mut self, pair: Pair) -> &mut Pairing {

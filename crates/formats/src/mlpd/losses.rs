@@ -34,6 +34,7 @@ lacks! {
     ClassDetails = "class details but for the loader"
     ClassUnloads = "class unloads"
     ClassRedefinitions = "class redefinitions"
+    ClassInits = "class initialisations"
     MethodLines = "line ranges of methods"
     MethodResults = "result types of methods"
     LateLengths = "lengths of bytecode told when the method had its name"

@@ -108,6 +108,7 @@ fn kind(event: &Event<'_>) -> &'static str {
         Event::ClassDetail(_) => "details of classes",
         Event::MethodDetail(_) => "lengths of bytecode",
         Event::ClassUnload(_) | Event::ClassRedefine(_) => "changes of classes",
+        Event::ClassInitStart(_) | Event::ClassInitEnd(_) => "class initialisations",
         Event::MethodCompile(_) | Event::MethodUncompile(_) => "events of compiled code",
         Event::HeapDump(_)
         | Event::GcRoot(_)

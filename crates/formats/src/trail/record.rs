@@ -121,6 +121,8 @@ records! {
     59 ClassSource(ClassSource) { class source_name }
     60 MethodDetail(MethodDetail) { method size }
     61 CatchDetail(CatchDetail) { thread time entry takes_all }
+    62 ClassInitStart(ClassInitStart) { thread time class }
+    63 ClassInitEnd(ClassInitEnd) { thread time class failed }
 }
 
 /// Codes of calls.

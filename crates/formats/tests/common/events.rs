@@ -355,6 +355,17 @@ fn events_without_message() -> Vec<Event<'static>> {
             time,
             size: 840,
         }),
+        Event::ClassInitStart(ClassInitStart {
+            thread,
+            time,
+            class,
+        }),
+        Event::ClassInitEnd(ClassInitEnd {
+            thread,
+            time,
+            class,
+            failed: true,
+        }),
         Event::MethodCompile(MethodCompile {
             method,
             time,

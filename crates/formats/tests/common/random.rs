@@ -184,6 +184,8 @@ events! {
         ProcessCpu(ProcessCpu) { time, cpu_time }
         AllocationSum(AllocationSum) { thread, time, class, objects, bytes }
         LiveObjects(LiveObjects) { time, classes }
+        ClassInitStart(ClassInitStart) { thread, time, class }
+        ClassInitEnd(ClassInitEnd) { thread, time, class, failed = any::<bool>() }
     }
 }
 

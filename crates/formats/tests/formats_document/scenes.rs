@@ -444,6 +444,21 @@ fn events() -> Trace {
             size: 840
         }
     );
+    timed!(
+        s,
+        ClassInitStart {
+            thread: MAIN,
+            class: ERROR
+        }
+    );
+    timed!(
+        s,
+        ClassInitEnd {
+            thread: MAIN,
+            class: ERROR,
+            failed: false
+        }
+    );
     timed!(s, ClassUnload { class: ERROR });
     timed!(s, TracePause {});
     timed!(s, TraceResume {});

@@ -217,6 +217,7 @@ fn a_trace_with_everything_loses_what_has_no_place() {
             ("lengths of bytecode", 1),
             ("line counts", 1),
             ("unloads and redefinitions of classes", 2),
+            ("class initialisations", 2),
             ("access flags, loaders and sizes of classes", 1),
             ("source files of classes", 1),
             ("threads that loaded classes", 1),

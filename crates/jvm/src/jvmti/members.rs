@@ -24,12 +24,27 @@ impl Jvmti {
         const PREPARED: jint = 2;
         const ARRAY: jint = 16;
         const PRIMITIVE: jint = 32;
+        let status = self.class_status(class)?;
+        Ok(status & (PREPARED | ARRAY | PRIMITIVE) == PREPARED)
+    }
+
+    /// Returns true if a class's static initialiser does not run any more: it has, or has failed, or the type has none.
+    pub fn is_initialised(self, class: ClassRef<'_>) -> Result<bool> {
+        const INITIALIZED: jint = 4;
+        const ERROR: jint = 8;
+        const ARRAY: jint = 16;
+        const PRIMITIVE: jint = 32;
+        let status = self.class_status(class)?;
+        Ok(status & (INITIALIZED | ERROR | ARRAY | PRIMITIVE) != 0)
+    }
+
+    fn class_status(self, class: ClassRef<'_>) -> Result<jint> {
         let mut status = 0;
         // SAFETY: the handle refers to a class; `status` takes the answer.
         check("GetClassStatus", unsafe {
             abi::get_class_status(self.0, class.as_raw(), &mut status)
         })?;
-        Ok(status & (PREPARED | ARRAY | PRIMITIVE) == PREPARED)
+        Ok(status)
     }
 
     /// A class's access flags; those of a nested class are what its declaration says.

@@ -80,6 +80,30 @@ pub struct MethodDetail {
     pub size: i64,
 }
 
+/// See [`crate::Event::ClassInitStart`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassInitStart {
+    /// The thread that initialises the class.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// The class.
+    pub class: ClassId,
+}
+
+/// See [`crate::Event::ClassInitEnd`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassInitEnd {
+    /// The thread that initialised the class.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Timestamp,
+    /// The class.
+    pub class: ClassId,
+    /// An exception ended it: the class can't be used.
+    pub failed: bool,
+}
+
 /// See [`crate::Event::ClassUnload`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassUnload {

@@ -61,4 +61,5 @@ kinds! {
     ThreadUnpark ClassDetail ClassUnload ClassRedefine MethodCompile MethodUncompile Sample GcDetail
     HeapObject HeapDumpEnd LineCounts TracePause TraceResume AggregatedDetail SampleSum ObjectCounts
     ClassSource ThreadOsId ProcessCpu AllocationSum LiveObjects MethodDetail CatchDetail
+    ClassInitStart ClassInitEnd
 }

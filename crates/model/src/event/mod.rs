@@ -164,6 +164,10 @@ pub enum Event<'a> {
     MethodDetail(MethodDetail),
     /// What the class file says of a handler, right before the [`ExceptionCatch`] in it.
     CatchDetail(CatchDetail),
+    /// A thread begins to run a class's static initialiser. Those of its superclasses have run.
+    ClassInitStart(ClassInitStart),
+    /// The static initialiser that the thread began last, and did not end yet, is over.
+    ClassInitEnd(ClassInitEnd),
 }
 
 /// Puts what stands in a box into one.
@@ -231,6 +235,8 @@ impl Event<'_> {
             Event::LineCounts(e) => e.time,
             Event::SampleSum(e) => e.time,
             Event::ObjectCounts(e) => e.time,
+            Event::ClassInitStart(e) => e.time,
+            Event::ClassInitEnd(e) => e.time,
             Event::Filter(_)
             | Event::Option(_)
             | Event::MethodDef(_)
@@ -278,6 +284,8 @@ impl Event<'_> {
             Event::AggregatedDetail(e) => e.thread,
             Event::SampleSum(e) => e.thread,
             Event::ObjectCounts(e) => e.thread,
+            Event::ClassInitStart(e) => e.thread,
+            Event::ClassInitEnd(e) => e.thread,
             _ => return None,
         };
         (!thread.is_none()).then_some(thread)

@@ -72,7 +72,7 @@ plain! {
     u16 u64 i32 i64
     ClassId Duration HeapDumpId MethodId ObjectId ThreadId Timestamp
     Generation LineCount LiveClass ThreadState Ticks
-    AggregatedDetail AggregatedEnter AggregatedLeave AllocationSum CatchDetail ClassRedefine ClassUnload GcFinish GcStart HeapDumpEnd HeapObject
+    AggregatedDetail AggregatedEnter AggregatedLeave AllocationSum CatchDetail ClassInitEnd ClassInitStart ClassRedefine ClassUnload GcFinish GcStart HeapDumpEnd HeapObject
     MethodDetail MethodEnter MethodLeave MethodUncompile ObjectAlloc ObjectCounts ObjectDef ObjectFree ObjectReference ProcessCpu
     RuntimeInitDone RuntimeShutdown ThreadCpu ThreadEnd ThreadMount ThreadOsId ThreadUnmount ThreadUnpark TracePause TraceResume
 }

@@ -38,6 +38,8 @@
 //! jtrail process-cpu time=1700000000000000028 cpu=7500000
 //! jtrail allocation-sum thread=1 time=1700000000000000029 class=3 objects=3 bytes=72
 //! jtrail live-objects time=1700000000000000030 class=3:1:24 class=6:12:480
+//! jtrail class-init thread=1 time=1700000000000000031 class=3
+//! jtrail class-init-end thread=1 time=1700000000000000032 class=3 failed=0
 //! ```
 //!
 //! - A frame is its line, a blank, and its method, innermost frame first.
@@ -45,6 +47,7 @@
 //! - `code=` begins a range of compiled code at that offset; its frames follow.
 //! - `line=` is a line, a colon, and how often it was reached.
 //! - `class=3:1:24` says that one object of class 3 is alive, of 24 bytes.
+//! - `failed=1` says that an exception ended a class's initialisation, `failed=0` that none did.
 //! - `all=1` says that a handler takes whatever is thrown, `all=0` that it does not.
 //! - `ticks=3`, behind the state of a sample, says that it stands for three; with none, it is one.
 //! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind` the
@@ -57,11 +60,11 @@ mod value;
 
 use crate::grammar::{PREFIX, Pairs};
 use crate::{
-    AggregatedDetail, AllocationSum, CatchDetail, ClassDetail, ClassRedefine, ClassSource,
-    ClassUnload, Event, ExceptionCatch, ExceptionThrow, GcDetail, HeapDumpEnd, HeapObject,
-    LineCounts, LiveObjects, MethodCompile, MethodDetail, MethodUncompile, ObjectCounts, ObjectDef,
-    ProcessCpu, Sample, SampleSum, Text, ThreadCpu, ThreadMount, ThreadName, ThreadOsId,
-    ThreadPark, ThreadUnmount, ThreadUnpark, TracePause, TraceResume,
+    AggregatedDetail, AllocationSum, CatchDetail, ClassDetail, ClassInitEnd, ClassInitStart,
+    ClassRedefine, ClassSource, ClassUnload, Event, ExceptionCatch, ExceptionThrow, GcDetail,
+    HeapDumpEnd, HeapObject, LineCounts, LiveObjects, MethodCompile, MethodDetail, MethodUncompile,
+    ObjectCounts, ObjectDef, ProcessCpu, Sample, SampleSum, Text, ThreadCpu, ThreadMount,
+    ThreadName, ThreadOsId, ThreadPark, ThreadUnmount, ThreadUnpark, TracePause, TraceResume,
 };
 use std::borrow::Cow;
 use value::{Source, Value};
@@ -158,6 +161,10 @@ texts! {
         "thread" = thread "time" = time "entry" = entry "all" = takes_all
     }
     "live-objects" LiveObjects(LiveObjects) { "time" = time "class" = classes }
+    "class-init" ClassInitStart(ClassInitStart) { "thread" = thread "time" = time "class" = class }
+    "class-init-end" ClassInitEnd(ClassInitEnd) {
+        "thread" = thread "time" = time "class" = class "failed" = failed
+    }
 }
 
 /// Reads an event back from its text. `None` when the text is no event of those here, or a damaged

@@ -221,6 +221,17 @@ fn events(text: &str) -> Vec<Event<'_>> {
                 })
                 .into(),
         }),
+        Event::ClassInitStart(ClassInitStart {
+            thread,
+            time,
+            class,
+        }),
+        Event::ClassInitEnd(ClassInitEnd {
+            thread,
+            time,
+            class,
+            failed: !text.is_empty(),
+        }),
     ]
 }
 

@@ -148,9 +148,12 @@ impl Bounds {
         let last = payload.last().copied().unwrap_or_default();
         let is_stack = |is_known: bool| payload.len() > 1 && is_known && self.frames(&payload[2..]);
         match code {
-            Code::LeaveByException | Code::Caught | Code::SuperCall | Code::SuperReturned => {
-                self.method(first as u32)
-            }
+            Code::LeaveByException
+            | Code::Caught
+            | Code::SuperCall
+            | Code::SuperReturned
+            | Code::ClassInit
+            | Code::ClassInitEnd => self.method(first as u32),
             Code::ThreadStart
             | Code::ThreadEnd
             | Code::ThreadName

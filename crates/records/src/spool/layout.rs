@@ -16,7 +16,7 @@ pub const HEAD_BYTES: u64 = 4096;
 /// `jtrspool`.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"jtrspool");
 /// Of the layout, and of the other files.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// Places in the first page, in words.
 pub mod head {

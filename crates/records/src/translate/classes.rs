@@ -4,8 +4,8 @@ use super::Translator;
 use super::stacks::stack;
 use crate::announce::{ClassDetailInfo, CompiledInfo, Member};
 use jtrail_model::{
-    ClassDetail, ClassRedefine, ClassUnload, CodeRange, Event, MethodCompile, MethodUncompile,
-    Timestamp,
+    ClassDetail, ClassInitEnd, ClassInitStart, ClassRedefine, ClassUnload, CodeRange, Event,
+    MethodCompile, MethodUncompile, Timestamp,
 };
 use jtrail_options::Events;
 
@@ -99,6 +99,49 @@ impl Translator {
             class,
             time,
             size: size as i64,
+        }));
+    }
+
+    /// A thread enters a `<clinit>`.
+    pub(super) fn initialisation_began(&mut self, number: u32, ticks: u64, method: u32) {
+        let Some((thread, time)) = self.at(number, ticks) else {
+            return;
+        };
+        let of = self.methods.at(method).class;
+        let class = self.class(of, time);
+        self.thread(number).initialising.push(of);
+        self.totals.initialisations += 1;
+        self.event(&Event::ClassInitStart(ClassInitStart {
+            thread,
+            time,
+            class,
+        }));
+    }
+
+    /// It leaves it. What began before the trace is not told; nor is, if records are missing, what ended in between.
+    pub(super) fn initialisation_ended(
+        &mut self,
+        number: u32,
+        ticks: u64,
+        method: u32,
+        failed: bool,
+    ) {
+        let Some((thread, time)) = self.at(number, ticks) else {
+            return;
+        };
+        let of = self.methods.at(method).class;
+        let initialising = &mut self.thread(number).initialising;
+        let Some(begun) = initialising.iter().rposition(|class| *class == of) else {
+            return;
+        };
+        initialising.truncate(begun);
+        let class = self.class(of, time);
+        self.totals.initialisations += 1;
+        self.event(&Event::ClassInitEnd(ClassInitEnd {
+            thread,
+            time,
+            class,
+            failed,
         }));
     }
 

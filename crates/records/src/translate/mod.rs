@@ -176,6 +176,8 @@ struct Thread {
     is_blocked: bool,
     /// It waits on a monitor.
     is_waiting: bool,
+    /// Classes that it is initialising, as the trace was told.
+    initialising: Vec<u32>,
     calls: CallStack<Call>,
     /// How many of them began while collection paused.
     hidden: u32,
@@ -200,6 +202,7 @@ impl Thread {
             || self.parks > 0
             || self.is_blocked
             || self.is_waiting
+            || !self.initialising.is_empty()
     }
 
     /// Takes in what was announced of it, before or after it got its present name.
@@ -619,6 +622,10 @@ impl Sink for Translator {
             Code::ClassUnload => self.class_unloaded(value, ticks),
             Code::ClassGone => self.class_gone(value, ticks),
             Code::ClassRedefine => self.class_redefined(value, ticks, payload[1]),
+            Code::ClassInit => self.initialisation_began(number, ticks, value),
+            Code::ClassInitEnd => {
+                self.initialisation_ended(number, ticks, value, payload[1] != 0);
+            }
             Code::Alloc | Code::AllocAt | Code::ObjectDef | Code::ObjectFree => {
                 self.object(number, ticks, code, payload);
             }

@@ -171,6 +171,7 @@ impl Translator {
             | Code::MonitorContendedEnter
             | Code::MonitorWait
             | Code::Park
+            | Code::ClassInit
             | Code::Throw
             | Code::Catch
             | Code::Sample => true,
@@ -225,6 +226,7 @@ impl Translator {
             }
             thread.hidden = thread.calls.iter().filter(|call| call.is_hidden()).count() as u32;
             (thread.is_blocked, thread.is_waiting, thread.parks) = (false, false, 0);
+            thread.initialising.clear();
         }
         self.classes.retain(|_, class| {
             class.id = ClassId::NONE;

@@ -85,6 +85,7 @@ struct SavedThread {
     parks: u32,
     is_blocked: bool,
     is_waiting: bool,
+    initialising: Vec<u32>,
     calls: Vec<SavedCall>,
     gone: Vec<SavedCall>,
     names: Vec<Box<str>>,
@@ -132,6 +133,7 @@ impl Saved {
                 && thread.parks < u32::MAX / 2
                 && thread.calls.iter().all(is_call)
                 && thread.gone.iter().all(is_call)
+                && thread.initialising.iter().all(|class| is_class(*class))
         };
         let all = &self.totals;
         let totals = [
@@ -150,6 +152,7 @@ impl Saved {
             all.throws,
             all.catches,
             all.samples,
+            all.initialisations,
             self.ids,
             self.cut_samples,
         ];
@@ -176,6 +179,7 @@ impl SavedThread {
             parks: thread.parks,
             is_blocked: thread.is_blocked,
             is_waiting: thread.is_waiting,
+            initialising: thread.initialising.clone(),
             calls: thread.calls.iter().map(SavedCall::of).collect(),
             gone: thread.gone.iter().map(SavedCall::of).collect(),
             names: thread.names.clone(),
@@ -198,6 +202,7 @@ impl SavedThread {
             parks: self.parks,
             is_blocked: self.is_blocked,
             is_waiting: self.is_waiting,
+            initialising: self.initialising,
             hidden: calls.iter().filter(|call| call.is_hidden()).count() as u32,
             calls,
             gone: self.gone.into_iter().map(SavedCall::call).collect(),

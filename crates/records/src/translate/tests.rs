@@ -3,6 +3,7 @@
 use super::pause::OpenCalls;
 use super::*;
 use crate::announce::{ClassInfo, MethodInfo};
+use std::sync::{Arc, Mutex};
 
 const METHODS: u32 = 5;
 
@@ -67,4 +68,67 @@ fn threads_that_are_gone_take_no_room() {
     let lost = translator.totals.lost;
     translator.entered(77, 1, 0);
     assert_eq!(translator.totals.lost, lost + 1);
+}
+
+/// Keeps texts of the events that it gets.
+struct Kept(Arc<Mutex<Vec<String>>>);
+
+impl Encode for Kept {
+    fn begin(&mut self, _: &mut Vec<u8>) {}
+
+    fn event(&mut self, event: &Event<'_>, _: &mut Vec<u8>) {
+        let text = match event {
+            Event::ClassInitStart(e) => format!("{} begin", e.time.0),
+            Event::ClassInitEnd(e) => format!("{} end {}", e.time.0, e.failed),
+            Event::TracePause(_) => "pause".to_owned(),
+            Event::TraceResume(_) => "resume".to_owned(),
+            _ => return,
+        };
+        self.0.lock().expect("kept").push(text);
+    }
+
+    fn end(&mut self, _: &mut Vec<u8>) {}
+}
+
+const INITIALISER: u64 = 7;
+
+fn begin(translator: &mut Translator, ticks: u64) {
+    translator.coded(1, ticks, Code::ClassInit, &[INITIALISER]);
+}
+
+fn end(translator: &mut Translator, ticks: u64, failed: u64) {
+    translator.coded(1, ticks, Code::ClassInitEnd, &[INITIALISER, failed]);
+}
+
+#[test]
+fn initialisations_are_told_that_begin_in_the_trace() {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let told = || std::mem::take(&mut *kept.lock().expect("kept"));
+    let encoder = || Box::new(Kept(kept.clone()));
+    let timeline = Timeline::new(0, 0, (1, 1));
+    let mut translator = Translator::new(encoder(), timeline, Settings::default());
+    end(&mut translator, 1, 0); // begun before
+    begin(&mut translator, 2);
+    end(&mut translator, 3, 1);
+    assert_eq!(told(), ["2 begin", "3 end true"]);
+
+    // What begins in a pause is not told, what ends in it is.
+    begin(&mut translator, 4);
+    translator.pause(Timestamp(5));
+    begin(&mut translator, 6);
+    end(&mut translator, 7, 0);
+    end(&mut translator, 8, 0);
+    translator.resume(Timestamp(9));
+    assert_eq!(told(), ["4 begin", "pause", "7 end false", "resume"]);
+    assert_eq!(translator.totals.initialisations, 4);
+
+    // Who goes on elsewhere knows what is open; another trace does not.
+    begin(&mut translator, 10);
+    begin(&mut translator, 11);
+    let saved = translator.save();
+    let mut other = Translator::restore(encoder(), saved, NumberSet::default());
+    end(&mut other, 12, 0);
+    translator.restart(encoder(), Settings::default(), OpenCalls::Enter);
+    end(&mut translator, 13, 0);
+    assert_eq!(told(), ["10 begin", "11 begin", "12 end false"]);
 }

@@ -203,6 +203,24 @@ public final class JtrailHook {
     /** The thread is back from parking. */
     public static native void unpark(int ignored);
 
+    /** A static initialiser begins. */
+    public static native void initialiserEnter(int method);
+
+    /** The static initialiser is about to return. */
+    public static native void initialiserLeave(int method);
+
+    /** An exception is about to leave the static initialiser. */
+    public static native void initialiserLeaveByException(int method);
+
+    /** As {@link #initialiserEnter}, in one whose calls are recorded as well. */
+    public static native void calledInitialiserEnter(int method);
+
+    /** As {@link #initialiserLeave}, likewise. */
+    public static native void calledInitialiserLeave(int method);
+
+    /** As {@link #initialiserLeaveByException}, likewise. */
+    public static native void calledInitialiserLeaveByException(int method);
+
     /*
      * Where only bursts are recorded, instrumented code calls other methods, which the build adds to this class: burstEnter, burstLeave and so
      * on, one for each method that is marked with Gated. They stop at a gate, which costs next to nothing while it is closed. The agent opens

@@ -61,6 +61,15 @@ pub(super) fn write(out: &mut dyn Write, names: &Names, event: &Event<'_>) -> io
                 e.size
             )
         }
+        Event::ClassInitStart(e) => write!(out, "class-init class={}", class(e.class)),
+        Event::ClassInitEnd(e) => {
+            write!(
+                out,
+                "class-init-end class={} failed={}",
+                class(e.class),
+                e.failed
+            )
+        }
         Event::MethodDetail(e) => {
             write!(out, "method-detail ")?;
             method(out, names, e.method)?;

@@ -120,6 +120,8 @@ fn class_of(names: &Names, event: &Event<'_>) -> Option<ClassId> {
         Event::ClassDetail(e) => Some(e.class),
         Event::ClassUnload(e) => Some(e.class),
         Event::ClassRedefine(e) => Some(e.class),
+        Event::ClassInitStart(e) => Some(e.class),
+        Event::ClassInitEnd(e) => Some(e.class),
         Event::HeapObject(e) => Some(e.class),
         Event::MethodCompile(e) => of(e.method),
         Event::MethodDetail(e) => of(e.method),

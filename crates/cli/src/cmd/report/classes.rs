@@ -1,7 +1,7 @@
 //! Tables of classes: what their files say, and which of their lines were reached.
 
 use super::tables::Table;
-use super::{Content, Report, column, optional, share_of_count, some, some_text};
+use super::{Content, Report, column, optional, share_of_count, some, some_text, thread_id};
 use crate::output::{Cell, Column};
 use jtrail_analysis::{
     ClassStat, Covered, Detail, Member, class_flags, field_flags, method_flags, readable_signature,
@@ -32,6 +32,18 @@ const MEMBERS: &[Column] = &[
     column("access", ""),
     // Programs have the three columns before.
     column("readable", "member"),
+];
+
+const INITIALISATIONS: &[Column] = &[
+    column("start_ns", "began"),
+    column("total_ns", "total"),
+    column("self_ns", "self"),
+    optional("open", "to the end"),
+    optional("failed", "failed"),
+    column("thread", "id"),
+    column("name", "thread"),
+    column("class", "class"),
+    optional("within", "in the initialisation of"),
 ];
 
 const COVERAGE: &[Column] = &[
@@ -128,6 +140,28 @@ impl Report<'_> {
                 ]
             },
         )
+    }
+
+    pub(super) fn slowest_initialisations(&mut self) -> Content {
+        let all = &mut self.analysis.initialisations;
+        let (slowest, count) = (all.slowest.sorted().to_vec(), all.count);
+        let kept = slowest.len() as u64;
+        let table = Table::SlowestClassInitialisations;
+        let mut content = self.table(table, INITIALISATIONS, slowest, |i| {
+            vec![
+                self.since_start(i.start),
+                Cell::Time(i.total),
+                Cell::Time(i.own),
+                some(i.open.into()),
+                some(i.failed.into()),
+                thread_id(i.thread),
+                self.thread(i.thread),
+                self.class(i.class),
+                self.class(i.within),
+            ]
+        });
+        content.more += count.saturating_sub(kept) as usize;
+        content
     }
 
     pub(super) fn coverage(&self) -> Content {

@@ -182,6 +182,7 @@ impl Report<'_> {
             Table::Uncaught => self.uncaught(),
             Table::Classes => self.classes(),
             Table::Members => self.members(),
+            Table::SlowestClassInitialisations => self.slowest_initialisations(),
             Table::Coverage => self.coverage(),
             Table::CoverageMethods => self.coverage_methods(),
             Table::UncoveredLines => self.uncovered_lines(),

@@ -53,6 +53,8 @@ const TRACE: &[Column] = &[
     optional("compiled_bytes", "bytes compiled"),
     optional("classes_unloaded", "classes unloaded"),
     optional("classes_redefined", "classes redefined"),
+    optional("classes_initialised", "classes initialised"),
+    optional("initialisations_failed", "of them failed"),
     optional("samples", "samples"),
     optional("heap_dumps", "heap dumps"),
 ];
@@ -154,6 +156,8 @@ impl Report<'_> {
             some_bytes(a.code.bytes),
             some(a.classes.unloaded),
             some(a.classes.redefined),
+            some(a.initialisations.count),
+            some(a.initialisations.failed),
             some(a.samples.count),
             some(a.heap.dumps.len() as u64),
         ];

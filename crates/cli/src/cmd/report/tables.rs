@@ -70,6 +70,8 @@ pub(super) enum Table {
     Classes,
     /// Fields and methods of classes
     Members,
+    /// Class initialisations, slowest first
+    SlowestClassInitialisations,
     /// Lines reached, by class
     Coverage,
     /// Lines reached, by method
@@ -159,6 +161,7 @@ impl Table {
             Self::Code => "code",
             Self::Classes => "classes",
             Self::Members => "members",
+            Self::SlowestClassInitialisations => "slowest_class_initialisations",
             Self::Coverage => "coverage",
             Self::CoverageMethods => "coverage_methods",
             Self::UncoveredLines => "uncovered_lines",
@@ -196,7 +199,7 @@ pub(super) struct Flags {
     /// Exceptions thrown, caught, and never caught
     #[arg(long)]
     exceptions: bool,
-    /// Classes with superclass, interfaces, loader, size, and their members
+    /// Classes with superclass, interfaces, loader, size, their members, and the slowest initialisations
     #[arg(long)]
     classes: bool,
     /// Compiled code
@@ -237,7 +240,7 @@ impl Flags {
             | Table::Waits
             | Table::Parks => self.monitors,
             Table::Exceptions | Table::Catches | Table::Uncaught => self.exceptions,
-            Table::Classes | Table::Members => self.classes,
+            Table::Classes | Table::Members | Table::SlowestClassInitialisations => self.classes,
             Table::Code | Table::CodeTotals => self.code,
             Table::Samples | Table::SampleThreads => self.samples,
             Table::Heap | Table::HeapClasses | Table::HeapReferences | Table::HeapObjects => {

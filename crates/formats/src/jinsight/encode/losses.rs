@@ -37,6 +37,7 @@ losses! {
     Bytecode = "lengths of bytecode",
     Lines = "line counts",
     ClassChange = "unloads and redefinitions of classes",
+    ClassInit = "class initialisations",
     ClassDetail = "access flags, loaders and sizes of classes",
     ClassSource = "source files of classes",
     ClassThread = "threads that loaded classes",

@@ -213,6 +213,9 @@ impl Encoder {
             Event::ClassUnload(_) | Event::ClassRedefine(_) => {
                 self.losses.event(Lost::ClassChange);
             }
+            Event::ClassInitStart(_) | Event::ClassInitEnd(_) => {
+                self.losses.event(Lost::ClassInit);
+            }
             _ => self.losses.event(Lost::Event),
         }
     }

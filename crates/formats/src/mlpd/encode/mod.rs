@@ -414,6 +414,7 @@ impl Encoder {
                 return DEFINING;
             }
             Event::ClassRedefine(_) => Lack::ClassRedefinitions,
+            Event::ClassInitStart(_) | Event::ClassInitEnd(_) => Lack::ClassInits,
             Event::MethodUncompile(_) => Lack::Uncompiles,
             Event::LineCounts(_) => Lack::LineCounts,
             Event::AggregatedEnter(_) | Event::AggregatedLeave(_) => Lack::Aggregated,

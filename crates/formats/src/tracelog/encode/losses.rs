@@ -102,6 +102,7 @@ impl Losses {
             | Event::HeapDumpEnd(_) => "heap dumps: objects, roots and references",
             Event::ClassUnload(_) => "unloaded classes",
             Event::ClassRedefine(_) => "redefined classes",
+            Event::ClassInitStart(_) | Event::ClassInitEnd(_) => "class initialisations",
             Event::MethodDetail(_) => "lengths of bytecode",
             Event::MethodUncompile(_) => "discarded code",
             Event::LineCounts(_) => "line counts",

@@ -1,0 +1,230 @@
+//! Class initialisations: which took how long, and in whose they ran.
+
+use crate::spans::{Lasting, Longest};
+use jtrail_model::{ClassId, ClassInitEnd, ClassInitStart, Event, ThreadId, Timestamp};
+use rustc_hash::FxHashMap;
+
+/// One run of a class's static initialiser.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Initialisation {
+    /// The class.
+    pub class: ClassId,
+    /// The thread that ran it.
+    pub thread: ThreadId,
+    /// When it began.
+    pub start: Timestamp,
+    /// How long it took, in ns.
+    pub total: i64,
+    /// The same without the initialisers that ran in it, in ns.
+    pub own: i64,
+    /// The class whose initialiser it ran in, none if in no other's.
+    pub within: ClassId,
+    /// An exception ended it.
+    pub failed: bool,
+    /// It had not ended when the trace did.
+    pub open: bool,
+}
+
+impl Lasting for Initialisation {
+    fn start(&self) -> Timestamp {
+        self.start
+    }
+
+    fn length(&self) -> i64 {
+        self.total
+    }
+}
+
+/// One that has begun.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    class: ClassId,
+    start: Timestamp,
+    /// What those that ran in it took, in ns.
+    inner: i64,
+}
+
+/// All class initialisations of a trace.
+#[derive(Debug, Default)]
+pub struct Initialisations {
+    /// How many.
+    pub count: u64,
+    /// Of these, how many failed.
+    pub failed: u64,
+    /// The slowest of them.
+    pub slowest: Longest<Initialisation>,
+    /// Those that threads are in, the innermost last.
+    open: FxHashMap<ThreadId, Vec<Begun>>,
+}
+
+impl Initialisations {
+    /// Takes begins and ends of initialisations, and ends of threads; other events are passed over.
+    pub fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ClassInitStart(e) => self.begin(e),
+            Event::ClassInitEnd(e) => self.end(e),
+            Event::ThreadEnd(e) => {
+                let open = self.open.remove(&e.thread);
+                self.unended(e.thread, open.unwrap_or_default(), e.time);
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts what is still open up to the end of the trace.
+    pub fn finish(&mut self, time: Timestamp) {
+        let mut open: Vec<_> = self.open.drain().collect();
+        open.sort_by_key(|(thread, _)| *thread);
+        for (thread, begun) in open {
+            self.unended(thread, begun, time);
+        }
+    }
+
+    fn begin(&mut self, e: &ClassInitStart) {
+        self.open.entry(e.thread).or_default().push(Begun {
+            class: e.class,
+            start: e.time,
+            inner: 0,
+        });
+    }
+
+    /// Those within it that have no end are missing in the trace, and are not counted.
+    fn end(&mut self, e: &ClassInitEnd) {
+        let Some(open) = self.open.get_mut(&e.thread) else {
+            return;
+        };
+        let Some(at) = open.iter().rposition(|begun| begun.class == e.class) else {
+            return;
+        };
+        open.truncate(at + 1);
+        let ended = end_last(open, e.thread, e.time);
+        self.add(ended.map(|ended| Initialisation {
+            failed: e.failed,
+            ..ended
+        }));
+    }
+
+    fn unended(&mut self, thread: ThreadId, mut open: Vec<Begun>, time: Timestamp) {
+        while let Some(ended) = end_last(&mut open, thread, time) {
+            let open = true;
+            self.add(Some(Initialisation { open, ..ended }));
+        }
+    }
+
+    fn add(&mut self, ended: Option<Initialisation>) {
+        let Some(ended) = ended else { return };
+        self.count += 1;
+        self.failed += u64::from(ended.failed);
+        self.slowest.add(ended);
+    }
+}
+
+/// Ends the innermost one.
+fn end_last(open: &mut Vec<Begun>, thread: ThreadId, time: Timestamp) -> Option<Initialisation> {
+    let begun = open.pop()?;
+    let total = time.since(begun.start).0.max(0);
+    let outer = open.last_mut();
+    let within = outer.map_or(ClassId::NONE, |outer| {
+        outer.inner = outer.inner.saturating_add(total);
+        outer.class
+    });
+    Some(Initialisation {
+        class: begun.class,
+        thread,
+        start: begun.start,
+        total,
+        own: total.saturating_sub(begun.inner).max(0),
+        within,
+        failed: false,
+        open: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jtrail_model::ThreadEnd;
+
+    fn start(thread: u64, class: u64, time: i64) -> Event<'static> {
+        Event::ClassInitStart(ClassInitStart {
+            thread: ThreadId(thread),
+            time: Timestamp(time),
+            class: ClassId(class),
+        })
+    }
+
+    fn end(thread: u64, class: u64, time: i64, failed: bool) -> Event<'static> {
+        Event::ClassInitEnd(ClassInitEnd {
+            thread: ThreadId(thread),
+            time: Timestamp(time),
+            class: ClassId(class),
+            failed,
+        })
+    }
+
+    /// Class, total, own, the class around it, whether it failed, whether it is open.
+    type Row = (u64, i64, i64, u64, bool, bool);
+
+    fn rows(events: &[Event<'_>], last: i64) -> Vec<Row> {
+        let mut all = Initialisations::default();
+        events.iter().for_each(|event| all.event(event));
+        all.finish(Timestamp(last));
+        let rows = all.slowest.sorted().iter();
+        rows.map(|i| (i.class.0, i.total, i.own, i.within.0, i.failed, i.open))
+            .collect()
+    }
+
+    #[test]
+    fn those_of_each_thread_nest() {
+        let events = [
+            start(1, 10, 100),
+            start(2, 20, 110),
+            start(1, 11, 120),
+            end(1, 11, 150, true),
+            start(1, 12, 160),
+            end(2, 20, 165, false),
+            end(1, 12, 170, false),
+            end(1, 10, 200, false),
+        ];
+        let expected = [
+            (10, 100, 60, 0, false, false),
+            (20, 55, 55, 0, false, false),
+            (11, 30, 30, 10, true, false),
+            (12, 10, 10, 10, false, false),
+        ];
+        assert_eq!(rows(&events, 900), expected);
+    }
+
+    #[test]
+    fn what_is_open_counts_up_to_the_end_of_thread_or_trace() {
+        let thread_end = Event::ThreadEnd(ThreadEnd {
+            thread: ThreadId(2),
+            time: Timestamp(130),
+        });
+        let events = [
+            start(1, 10, 100),
+            start(1, 11, 150),
+            start(2, 20, 120),
+            thread_end,
+        ];
+        let expected = [
+            (10, 900, 50, 0, false, true),
+            (11, 850, 850, 10, false, true),
+            (20, 10, 10, 0, false, true),
+        ];
+        assert_eq!(rows(&events, 1000), expected);
+    }
+
+    #[test]
+    fn ends_and_begins_without_the_other_do_no_harm() {
+        let events = [
+            end(1, 9, 90, false),
+            start(1, 10, 100),
+            start(1, 11, 110),
+            end(1, 12, 120, false),
+            end(1, 10, 130, false),
+            end(1, 11, 140, false),
+        ];
+        assert_eq!(rows(&events, 200), [(10, 30, 30, 0, false, false)]);
+    }
+}
