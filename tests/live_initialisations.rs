@@ -281,3 +281,38 @@ fn an_initialiser_begins_a_burst() {
         assert!(traced.calls.0 >= 1, "{output}");
     }
 }
+
+/// What begins in a burst has its end, though that comes behind it; what was begun before has none in the trace.
+#[test]
+fn initialisations_outlive_bursts() {
+    let classes = temp_dir();
+    let source = include_str!("java/Initialised.java");
+    compile("Initialised", source, classes.path());
+    for jdk in Jdk::require(&newest_of(&VERSIONS)) {
+        for engine in ["bytecode", "jvmti"] {
+            let mut begun = HashSet::new();
+            // The last one ends in the middle of each of the initialisations that follow.
+            for events in (2..20).step_by(3) {
+                let folder = temp_dir();
+                let file = folder.path().join("trace");
+                let options = format!(
+                    "format=trail,events=methods+clinit,include=Initialised*,engine={engine},burst=exception:java.lang.IllegalStateException/{events},file={}",
+                    file.display()
+                );
+                let output = program(&jdk, "Initialised")
+                    .class_path(classes.path())
+                    .agent(agent(), options)
+                    .output();
+                output.assert_exit(0);
+                let traced = traced(&file);
+                lengths(&traced.by_thread); // all that begin end
+                begun.extend(traced.begun);
+            }
+            assert!(begun.contains("Initialised$Busy"), "{engine}: {begun:?}");
+            assert!(
+                !begun.contains("Initialised$Failing"),
+                "{engine}: {begun:?}"
+            );
+        }
+    }
+}

@@ -182,7 +182,7 @@ pub(super) fn saved(format: OutputFormat, saved: &Saved) -> Ended {
 }
 
 /// Recorded events by kind.
-pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
+pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 9] {
     [
         ("calls", totals.enters + totals.leaves),
         ("allocations", totals.objects),
@@ -192,5 +192,36 @@ pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 8] {
         ("throws", totals.throws),
         ("catches", totals.catches),
         ("samples", totals.samples),
+        ("initialisations", totals.initialisations),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_are_all_events() {
+        let totals = Totals {
+            enters: 1,
+            leaves: 2,
+            objects: 4,
+            frees: 8,
+            monitors: 16,
+            parks: 32,
+            throws: 64,
+            catches: 128,
+            samples: 256,
+            initialisations: 512,
+            // No events of the program.
+            repaired: 1 << 20,
+            lost: 1 << 20,
+            open: 1 << 20,
+            classes: 1 << 20,
+            methods: 1 << 20,
+            uncovered: 1 << 20,
+        };
+        let sum: u64 = counts(&totals).iter().map(|(_, events)| events).sum();
+        assert_eq!((sum, totals.events()), (1023, 1023));
+    }
 }

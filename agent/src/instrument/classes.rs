@@ -4,7 +4,7 @@
 
 use super::handlers::{FrameMethod, Handlers};
 use super::huge::Huge;
-use super::initialiser::{self, is_initialiser};
+use super::initialiser::{INITIALISER, is_initialiser};
 use super::initiating::{InitiatingLoaders, Origin};
 use super::never;
 use super::plan::{Plan, Planner, tell_lines, tell_reduced};
@@ -419,7 +419,8 @@ impl Instrument {
             .class(&name.replace('/', "."), loader.is_jdk(name))
     }
 
-    /// A method whose call the JVM reports; `None` if the filters exclude it, and it is no initialiser that is told of.
+    /// A method whose call the JVM reports; `None` if nothing of it is recorded: the filters exclude it, and it is no initialiser that is
+    /// told of.
     pub(crate) fn called_method(
         &self,
         session: &Session,
@@ -437,7 +438,7 @@ impl Instrument {
             is_included = available.contains(Events::METHODS)
                 && never::class(class).is_none()
                 && (session.filter()).method(&class_name(class), method, loader.is_jdk(class));
-            is_initialiser = available.contains(Events::CLINIT) && method == initialiser::NAME;
+            is_initialiser = available.contains(Events::CLINIT) && method == INITIALISER;
             is_included || is_initialiser
         };
         let found = self.find(session, objects, env, method, is_wanted);

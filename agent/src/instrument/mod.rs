@@ -12,4 +12,5 @@ pub(crate) mod special;
 
 pub(crate) use classes::{CalledMethod, Instrument, has_triggers};
 pub(crate) use handlers::FrameMethod;
+pub(crate) use initialiser::INITIALISER;
 pub(crate) use initiating::Origin;

@@ -94,13 +94,16 @@ fn reported(
     method: Method,
 ) -> Option<(CalledMethod, OwnBuffer)> {
     let session = &tracer.session;
-    if !session.is_gate_open() {
+    let are_recorded = session.is_gate_open() && session.is_on(Events::METHODS);
+    // What ends behind a burst may have begun in it.
+    if !are_recorded && !session.kinds.available().contains(Events::CLINIT) {
         return None;
     }
     let objects = tracer.objects.get();
     let mut called = (tracer.instrument).called_method(session, objects, env, method)?;
-    called.is_included &= session.is_on(Events::METHODS);
-    Some((called, session.buffer(env)?))
+    called.is_included &= are_recorded;
+    let is_recorded = called.is_included || called.is_initialiser;
+    is_recorded.then(|| Some((called, session.buffer(env)?)))?
 }
 
 /// The JVM reports that a method is entered.

@@ -3,12 +3,12 @@
 use super::{Need, Source, Tracer, details, heap, program};
 use crate::error::Error;
 use crate::instrument::special::{OBJECT, PARKING};
-use crate::instrument::{Origin, has_triggers};
+use crate::instrument::{INITIALISER, Origin, has_triggers};
 use crate::session::{Loader, internal_name};
 use jtrail_guard::log;
 use jtrail_jvm::jni::{ClassRef, Env, GlobalRef, LoaderRef, kind};
-use jtrail_jvm::jvmti::Failure;
 use jtrail_jvm::jvmti::abi::{self, Capability, Event};
+use jtrail_jvm::jvmti::{Failure, Jvmti};
 use jtrail_options::{AllocMode, ClassVerdict, Engine, Events, Options};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::pending;
@@ -295,13 +295,24 @@ fn named(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Option<(Loader,
 /// Returns true if something of a class is to be rewritten now.
 fn is_wanted(tracer: &Tracer, class: ClassRef<'_>, loader: Loader, name: &str) -> bool {
     let (session, instrument) = (&tracer.session, &tracer.instrument);
-    let is_initialised = || session.jvmti.is_initialised(class).unwrap_or(true);
+    let is_to_be_initialised = || {
+        let is_initialised = session.jvmti.is_initialised(class).unwrap_or(true);
+        !is_initialised && may_have_initialiser(session.jvmti, class)
+    };
     instrument.is_open()
         && (instrument.sites_now(session).is_some()
             || instrument.verdict(session, loader, name) != ClassVerdict::None
             || has_triggers(session, name)
             || session.is_on(Events::PARKS) && name == PARKING
-            || session.is_on(Events::CLINIT) && !is_initialised())
+            || session.is_on(Events::CLINIT) && is_to_be_initialised())
+}
+
+/// Returns true unless the JVM says that a class has no static initialiser. It says nothing before it has prepared the class.
+fn may_have_initialiser(jvmti: Jvmti, class: ClassRef<'_>) -> bool {
+    let methods = jvmti.methods(class);
+    methods.map_or(true, |methods| {
+        methods.iter().any(|method| method.name == INITIALISER)
+    })
 }
 
 /// Returns true if the JVM lets a class be changed. If not, the trace says so.

@@ -55,8 +55,8 @@ pub(super) fn begin(tracer: &Tracer, buffer: OwnBuffer, method: u32) {
     }
 }
 
-/// Records that it is initialised, or that this failed. The end of what began while the kind was on is recorded, too, when it is off: the
-/// writer leaves out what did not begin.
+/// Records that it is initialised, or that this failed; also if the kind is off by now, for it may have been on at the begin. The writer
+/// leaves out ends without a begin.
 pub(super) fn end(tracer: &Tracer, buffer: OwnBuffer, method: u32, failed: bool) {
     let payload = [method.into(), failed.into()];
     tracer.session.record(buffer, Code::ClassInitEnd, &payload);

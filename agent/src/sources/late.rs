@@ -25,7 +25,9 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
             "objects are numbered in another way where heaps are walked over",
         ),
     ];
-    if options.engine == Engine::Jvmti {
+    let events = options.events;
+    let has_calls = events.contains(Events::METHODS) || events.contains(Events::CLINIT);
+    if options.engine == Engine::Jvmti && !has_calls {
         all.push((Events::METHODS, start));
         all.push((Events::CLINIT, start));
     }
@@ -92,6 +94,7 @@ pub(crate) fn acquire(
         session.jvmti.enable(Event::ClassFileLoadHook)?;
     }
     session.kinds.set_available(options.events);
+    instrument.forget_verdicts();
     if more.contains(Events::DETAILS) {
         details::begin(tracer, env);
     }

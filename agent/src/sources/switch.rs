@@ -59,7 +59,7 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     enable(tracer, |_| true)
 }
 
-/// Enables the events of kinds that are on now, of those that `which` says.
+/// Enables those events of the kinds that are on now which `which` accepts.
 ///
 /// # Errors
 /// When the JVM refuses.

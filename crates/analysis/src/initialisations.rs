@@ -35,6 +35,9 @@ impl Lasting for Initialisation {
     }
 }
 
+/// Open ones that are looked through for the one that ends.
+const FARTHEST: usize = 1000;
+
 /// One that has begun.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
@@ -42,6 +45,8 @@ struct Begun {
     start: Timestamp,
     /// What those that ran in it took, in ns.
     inner: i64,
+    /// Events are missing behind its begin: it may have ended.
+    is_unsure: bool,
 }
 
 /// All class initialisations of a trace.
@@ -85,18 +90,29 @@ impl Initialisations {
             class: e.class,
             start: e.time,
             inner: 0,
+            is_unsure: false,
         });
     }
 
-    /// Those within it that have no end are missing in the trace, and are not counted.
+    /// Events of a thread are missing here, or of all.
+    pub(super) fn lost(&mut self, thread: ThreadId) {
+        for (id, open) in &mut self.open {
+            if thread.is_none() || *id == thread {
+                open.iter_mut().for_each(|begun| begun.is_unsure = true);
+            }
+        }
+    }
+
+    /// Where the end of one within it is missing in the trace, that one is not counted.
     fn end(&mut self, e: &ClassInitEnd) {
         let Some(open) = self.open.get_mut(&e.thread) else {
             return;
         };
-        let Some(at) = open.iter().rposition(|begun| begun.class == e.class) else {
+        let mut near = open.iter().rev().take(FARTHEST);
+        let Some(inner) = near.position(|begun| begun.class == e.class) else {
             return;
         };
-        open.truncate(at + 1);
+        open.truncate(open.len() - inner);
         let ended = end_last(open, e.thread, e.time);
         self.add(ended.map(|ended| Initialisation {
             failed: e.failed,
@@ -105,9 +121,14 @@ impl Initialisations {
     }
 
     fn unended(&mut self, thread: ThreadId, mut open: Vec<Begun>, time: Timestamp) {
-        while let Some(ended) = end_last(&mut open, thread, time) {
-            let open = true;
-            self.add(Some(Initialisation { open, ..ended }));
+        while let Some(begun) = open.last() {
+            let is_unsure = begun.is_unsure;
+            let ended = end_last(&mut open, thread, time);
+            let ended = ended.filter(|_| !is_unsure);
+            self.add(ended.map(|ended| Initialisation {
+                open: true,
+                ..ended
+            }));
         }
     }
 
@@ -126,7 +147,10 @@ fn end_last(open: &mut Vec<Begun>, thread: ThreadId, time: Timestamp) -> Option<
     let outer = open.last_mut();
     let within = outer.map_or(ClassId::NONE, |outer| {
         outer.inner = outer.inner.saturating_add(total);
-        outer.class
+        match outer.is_unsure {
+            true => ClassId::NONE,
+            false => outer.class,
+        }
     });
     Some(Initialisation {
         class: begun.class,
@@ -213,6 +237,26 @@ mod tests {
             (20, 10, 10, 0, false, true),
         ];
         assert_eq!(rows(&events, 1000), expected);
+    }
+
+    /// What is open where events are missing may have ended: nothing is said to run in it, and it is not open to the end.
+    #[test]
+    fn what_may_have_ended_unseen_is_around_nothing() {
+        let mut all = Initialisations::default();
+        all.event(&start(1, 10, 100));
+        all.event(&start(2, 20, 110));
+        all.lost(ThreadId(1));
+        all.event(&start(1, 11, 120));
+        all.event(&end(1, 11, 130, false));
+        all.event(&start(2, 21, 140));
+        all.event(&end(2, 21, 145, false));
+        all.finish(Timestamp(200));
+        let rows = all.slowest.sorted().iter();
+        let rows: Vec<_> = rows
+            .map(|i| (i.class.0, i.total, i.within.0, i.open))
+            .collect();
+        let expected = [(20, 90, 0, true), (11, 10, 0, false), (21, 5, 20, false)];
+        assert_eq!(rows, expected);
     }
 
     #[test]

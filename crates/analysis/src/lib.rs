@@ -377,6 +377,7 @@ impl Analysis {
             }
             Some(Note::Lost(lost)) => {
                 self.lost_events = self.lost_events.saturating_add(lost.events);
+                self.initialisations.lost(lost.thread);
                 keep(&mut self.lost, &mut self.more_lost, lost);
             }
             Some(Note::Uncovered(uncovered)) => {

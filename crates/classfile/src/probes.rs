@@ -192,17 +192,17 @@ impl<'a> Hooks<'a> {
     }
 }
 
-/// Which hooks are told of a method's calls, their returns, and exceptions that leave it.
+/// The hooks that a method calls at its entry, before its returns, and where an exception leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CallsTo {
-    /// Those of calls.
+    /// Those for calls.
     #[default]
     Calls,
-    /// Those of calls that something begins with.
+    /// Those for calls that something begins with.
     Triggers,
-    /// Those of class initialisations. It is for static initialisers.
+    /// Those for class initialisations, which record no call. Static initialisers have them.
     Initialisations,
-    /// Those of class initialisations whose calls are recorded as well. Likewise.
+    /// Those for class initialisations, which record the call as well.
     InitialisationsAndCalls,
 }
 
@@ -211,7 +211,7 @@ pub enum CallsTo {
 pub struct Probes {
     /// The method's id: probes at its entry and exits, its handlers and its `super()` call.
     pub calls: Option<u32>,
-    /// Which hooks are told of the calls.
+    /// Which hooks these are.
     pub calls_to: CallsTo,
     /// A probe where each entry of [`Method::line_entries`](crate::Method::line_entries) begins: entry `k` has
     /// this number plus `k` (modulo 2^32).

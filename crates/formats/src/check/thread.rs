@@ -8,7 +8,7 @@ use jtrail_model::{
     MethodLeave, ObjectId, ThreadId, Timestamp,
 };
 
-/// Open calls that are looked through for one that a leave skips to.
+/// Open calls, or initialisations, that are looked through for the one that ends.
 const FARTHEST_LEAVE: usize = 1000;
 
 /// A thread that was announced and did not end.
@@ -124,13 +124,15 @@ impl Thread {
     /// The initialisation of a class ends, which is the last one that began.
     pub(super) fn initialised(&mut self, e: &ClassInitEnd, report: &mut Report) {
         let (id, class) = (e.thread, e.class);
-        let begun = self.initialising.iter().rposition(|open| *open == class);
-        let open = self.initialising.len();
-        self.initialising.truncate(begun.unwrap_or(open));
-        match begun {
-            Some(begun) if begun + 1 == open => {}
-            Some(begun) => report.add(self.severity(), Rule::Initialisations, || {
-                let inner = open - begun - 1;
+        let mut near = self.initialising.iter().rev().take(FARTHEST_LEAVE);
+        let inner = near.position(|open| *open == class);
+        if let Some(inner) = inner {
+            let outer = self.initialising.len() - 1 - inner;
+            self.initialising.truncate(outer);
+        }
+        match inner {
+            Some(0) => {}
+            Some(inner) => report.add(self.severity(), Rule::Initialisations, || {
                 format!("thread {id}: class {class} is initialised, and {inner} in it are not")
             }),
             None => report.add(self.severity(), Rule::Initialisations, || {

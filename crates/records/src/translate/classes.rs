@@ -9,6 +9,9 @@ use jtrail_model::{
 };
 use jtrail_options::Events;
 
+/// Open initialisations of a thread that are looked through for the one that ends.
+const FARTHEST_INITIALISATION: usize = 1000;
+
 impl Translator {
     /// Tells what a class declares, and keeps it if another trace may begin.
     pub fn add_detail(&mut self, info: Box<ClassDetailInfo>) {
@@ -104,10 +107,15 @@ impl Translator {
 
     /// A thread enters a `<clinit>`.
     pub(super) fn initialisation_began(&mut self, number: u32, ticks: u64, method: u32) {
+        let class = self.methods.at(method).class;
+        self.begin_initialisation(number, ticks, class);
+    }
+
+    /// Tells that a thread initialises a class, from now on or since another trace.
+    pub(super) fn begin_initialisation(&mut self, number: u32, ticks: u64, of: u32) {
         let Some((thread, time)) = self.at(number, ticks) else {
             return;
         };
-        let of = self.methods.at(method).class;
         let class = self.class(of, time);
         self.thread(number).initialising.push(of);
         self.totals.initialisations += 1;
@@ -118,7 +126,8 @@ impl Translator {
         }));
     }
 
-    /// It leaves it. What began before the trace is not told; nor is, if records are missing, what ended in between.
+    /// A thread leaves a `<clinit>`. That is not told if its begin is not in the trace. If records are missing, the initialisations within this one
+    /// are taken for ended, without an event.
     pub(super) fn initialisation_ended(
         &mut self,
         number: u32,
@@ -131,10 +140,15 @@ impl Translator {
         };
         let of = self.methods.at(method).class;
         let initialising = &mut self.thread(number).initialising;
-        let Some(begun) = initialising.iter().rposition(|class| *class == of) else {
+        let mut near = initialising.iter().rev().take(FARTHEST_INITIALISATION);
+        let Some(inner) = near.position(|class| *class == of) else {
             return;
         };
-        initialising.truncate(begun);
+        initialising.truncate(initialising.len() - 1 - inner);
+        if self.is_cut {
+            return; // behind the trace's end
+        }
+        let time = self.end_in_pause(time);
         let class = self.class(of, time);
         self.totals.initialisations += 1;
         self.event(&Event::ClassInitEnd(ClassInitEnd {

@@ -28,7 +28,6 @@ use crate::numbers::NumberSet;
 use crate::read::{Run, Sink};
 use crate::record::Code;
 use crate::timeline::Timeline;
-pub use pause::OpenCalls;
 pub use saved::{Named, Saved};
 
 use call_tree::{CallTree, FOLDED};
@@ -73,6 +72,15 @@ pub struct Settings {
     pub shows_calls_under_way: bool,
     /// Somebody asks what has been named.
     pub tells_names: bool,
+}
+
+/// What becomes of calls that are open when a trace begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenCalls {
+    /// They are entered anew.
+    Enter,
+    /// They are not in the trace, and neither are their leaves.
+    Hide,
 }
 
 /// Says what the counters of lines say, by their numbers; nothing where lines are not counted.

@@ -5,21 +5,12 @@
 //! hidden, and so are their leaves.
 
 use super::calls::Call;
-use super::{Ids, Settings, Translator};
+use super::{Ids, OpenCalls, Settings, Translator};
 use crate::record::{self, Code};
 use jtrail_formats::Encode;
 use jtrail_model::{
     ByNumber, ClassId, Event, HeapDumpId, ThreadId, Timestamp, Totals, TracePause, TraceResume,
 };
-
-/// What becomes of calls that are open when a trace begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OpenCalls {
-    /// They are entered anew.
-    Enter,
-    /// They are not in the trace, and neither are their leaves.
-    Hide,
-}
 
 /// An encoder that writes nothing.
 struct Silent;
@@ -101,6 +92,11 @@ impl Translator {
         if let Some(encoder) = self.cut_off.take() {
             self.encoder = encoder;
         }
+    }
+
+    /// When something ended: what ends while collection pauses does so at the time of the pause, as calls do.
+    pub(super) fn end_in_pause(&self, time: Timestamp) -> Timestamp {
+        self.paused.unwrap_or(time)
     }
 
     /// Collection goes on.
@@ -226,7 +222,9 @@ impl Translator {
             }
             thread.hidden = thread.calls.iter().filter(|call| call.is_hidden()).count() as u32;
             (thread.is_blocked, thread.is_waiting, thread.parks) = (false, false, 0);
-            thread.initialising.clear();
+            if calls == OpenCalls::Hide {
+                thread.initialising.clear();
+            }
         }
         self.classes.retain(|_, class| {
             class.id = ClassId::NONE;
@@ -249,14 +247,18 @@ impl Translator {
         !self.collecting && self.objects.dump == HeapDumpId::NONE
     }
 
-    /// Enters the calls that are open when a trace goes on where another one ended.
+    /// Enters the calls that are open when a trace goes on where another one ended, and tells which classes are being initialised.
     pub(super) fn enter_open_calls(&mut self, ticks: u64) {
         for number in self.thread_numbers() {
             let Some(thread) = self.threads.get_mut(&number) else {
                 continue;
             };
             thread.hidden = 0;
-            for call in std::mem::take(&mut thread.calls).iter() {
+            let calls = std::mem::take(&mut thread.calls);
+            for class in std::mem::take(&mut thread.initialising) {
+                self.begin_initialisation(number, ticks, class);
+            }
+            for call in calls.iter() {
                 self.entered(number, ticks, call.method());
                 if let Some(entered) = self.thread(number).calls.last_mut() {
                     entered.set_phase(call.phase());

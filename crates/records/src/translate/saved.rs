@@ -5,8 +5,7 @@
 
 use super::calls::{Call, Phase};
 use super::objects::Passed;
-use super::pause::OpenCalls;
-use super::{Ids, Missing, Settings, Thread, Translator};
+use super::{Ids, Missing, OpenCalls, Settings, Thread, Translator};
 use crate::NumberSet;
 use crate::announce::{Announcement, Compilation, MarkInfo, ThreadInfo};
 use crate::record::NO_THREAD;

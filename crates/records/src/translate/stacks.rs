@@ -63,9 +63,10 @@ impl Translator {
         if matches!(code, Code::Park | Code::Unpark) && !self.is_outermost_park(of, code) {
             return;
         }
-        if !self.has_begun(of, code) {
+        if !self.has_begun(of, code) || self.is_cut {
             return;
         }
+        let time = self.end_in_pause(time);
         if code == Code::Unpark {
             self.totals.parks += 1;
             return self.event(&Event::ThreadUnpark(ThreadUnpark { thread, time }));

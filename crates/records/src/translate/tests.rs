@@ -1,6 +1,5 @@
 //! What a translator keeps of what is gone.
 
-use super::pause::OpenCalls;
 use super::*;
 use crate::announce::{ClassInfo, MethodInfo};
 use std::sync::{Arc, Mutex};
@@ -119,16 +118,31 @@ fn initialisations_are_told_that_begin_in_the_trace() {
     end(&mut translator, 7, 0);
     end(&mut translator, 8, 0);
     translator.resume(Timestamp(9));
-    assert_eq!(told(), ["4 begin", "pause", "7 end false", "resume"]);
+    assert_eq!(told(), ["4 begin", "pause", "5 end false", "resume"]);
     assert_eq!(translator.totals.initialisations, 4);
 
-    // Who goes on elsewhere knows what is open; another trace does not.
+    // Who goes on elsewhere knows what is open.
     begin(&mut translator, 10);
     begin(&mut translator, 11);
     let saved = translator.save();
     let mut other = Translator::restore(encoder(), saved, NumberSet::default());
     end(&mut other, 12, 0);
-    translator.restart(encoder(), Settings::default(), OpenCalls::Enter);
-    end(&mut translator, 13, 0);
     assert_eq!(told(), ["10 begin", "11 begin", "12 end false"]);
+
+    // A trace that goes on where another one ended tells what is open; one that begins anew does not.
+    translator.restart(encoder(), Settings::default(), OpenCalls::Enter);
+    translator.tell_what_is_there(13, OpenCalls::Enter);
+    end(&mut translator, 14, 0);
+    assert_eq!(told(), ["13 begin", "13 begin", "14 end false"]);
+    translator.restart(encoder(), Settings::default(), OpenCalls::Hide);
+    end(&mut translator, 15, 0);
+    assert_eq!(told(), [""; 0]);
+
+    // What ends behind a trace's end is not counted either.
+    begin(&mut translator, 16);
+    translator.cut_at(17);
+    end(&mut translator, 18, 0);
+    translator.close_cut();
+    assert_eq!(told(), ["16 begin"]);
+    assert_eq!(translator.totals.initialisations, 1);
 }
