@@ -257,28 +257,30 @@ fn an_agent_that_comes_later_sees_those_to_come() {
     }
 }
 
+/// Runs the program with these options.
+fn run(jdk: &Jdk, classes: &Path, options: &str) -> Traced {
+    let folder = temp_dir();
+    let file = folder.path().join("trace");
+    let output = program(jdk, "Initialised")
+        .class_path(classes)
+        .agent(agent(), format!("{options},file={}", file.display()))
+        .output();
+    output.assert_exit(0);
+    traced(&file)
+}
+
 /// Where only bursts are recorded, an initialiser may begin one, and is in it.
 #[test]
 fn an_initialiser_begins_a_burst() {
     let classes = temp_dir();
     let source = include_str!("java/Initialised.java");
     compile("Initialised", source, classes.path());
+    let options = "format=trail,events=methods+clinit,include=Initialised*,burst=call:Initialised$Outer.<clinit>";
     for jdk in Jdk::require(&newest_of(&VERSIONS)) {
-        let folder = temp_dir();
-        let file = folder.path().join("trace");
-        let options = format!(
-            "format=trail,events=methods+clinit,include=Initialised*,burst=call:Initialised$Outer.<clinit>,file={}",
-            file.display()
-        );
-        let output = program(&jdk, "Initialised")
-            .class_path(classes.path())
-            .agent(agent(), options)
-            .output();
-        output.assert_exit(0);
-        let traced = traced(&file);
-        assert_eq!(traced.begun[0], "Initialised$Outer", "{output}");
+        let traced = run(&jdk, classes.path(), options);
+        assert_eq!(traced.begun[0], "Initialised$Outer");
         assert!(!traced.begun.contains(&"Initialised$Base".to_owned()));
-        assert!(traced.calls.0 >= 1, "{output}");
+        assert!(traced.calls.0 >= 1);
     }
 }
 
@@ -291,20 +293,12 @@ fn initialisations_outlive_bursts() {
     for jdk in Jdk::require(&newest_of(&VERSIONS)) {
         for engine in ["bytecode", "jvmti"] {
             let mut begun = HashSet::new();
-            // The last one ends in the middle of each of the initialisations that follow.
+            // One of them ends in the middle of an initialisation that follows.
             for events in (2..20).step_by(3) {
-                let folder = temp_dir();
-                let file = folder.path().join("trace");
                 let options = format!(
-                    "format=trail,events=methods+clinit,include=Initialised*,engine={engine},burst=exception:java.lang.IllegalStateException/{events},file={}",
-                    file.display()
+                    "format=trail,events=methods+clinit,include=Initialised*,engine={engine},burst=exception:java.lang.IllegalStateException/{events}"
                 );
-                let output = program(&jdk, "Initialised")
-                    .class_path(classes.path())
-                    .agent(agent(), options)
-                    .output();
-                output.assert_exit(0);
-                let traced = traced(&file);
+                let traced = run(&jdk, classes.path(), &options);
                 lengths(&traced.by_thread); // all that begin end
                 begun.extend(traced.begun);
             }

@@ -363,6 +363,7 @@ impl Encoder {
                 Some(Note::Totals(mut totals)) => {
                     // These are not in the file.
                     (totals.throws, totals.catches, totals.samples) = (0, 0, 0);
+                    totals.initialisations = 0;
                     let (objects, frees) = (self.unwritten_allocations, self.unwritten_frees);
                     totals.objects = totals.objects.saturating_sub(objects);
                     totals.frees = totals.frees.saturating_sub(frees);
