@@ -41,7 +41,7 @@ impl Source for ReportedCalls {
 }
 
 /// Returns true if the JVM reports calls for these kinds.
-fn are_reported(options: &Options, kinds: Events) -> bool {
+pub(super) fn are_reported(options: &Options, kinds: Events) -> bool {
     let needs_calls = kinds.contains(Events::METHODS) || kinds.contains(Events::CLINIT);
     options.engine == Engine::Jvmti && needs_calls
 }
@@ -103,7 +103,10 @@ fn reported(
     let mut called = (tracer.instrument).called_method(session, objects, env, method)?;
     called.is_included &= are_recorded;
     let is_recorded = called.is_included || called.is_initialiser;
-    is_recorded.then(|| Some((called, session.buffer(env)?)))?
+    match is_recorded {
+        true => Some((called, session.buffer(env)?)),
+        false => None,
+    }
 }
 
 /// The JVM reports that a method is entered.

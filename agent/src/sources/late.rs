@@ -3,7 +3,7 @@
 //! The JVM gives most of what they need also while the program runs. What it has to know from its start, or what our own tables would have
 //! to have seen, is not available.
 
-use super::{Tracer, allocations, classes, details, jit, trace};
+use super::{Tracer, allocations, calls, classes, details, jit, trace};
 use crate::error::Error;
 use crate::session::lines::LineCounters;
 use jtrail_jvm::jni::Env;
@@ -25,9 +25,7 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
             "objects are numbered in another way where heaps are walked over",
         ),
     ];
-    let events = options.events;
-    let has_calls = events.contains(Events::METHODS) || events.contains(Events::CLINIT);
-    if options.engine == Engine::Jvmti && !has_calls {
+    if options.engine == Engine::Jvmti && !calls::are_reported(options, options.events) {
         all.push((Events::METHODS, start));
         all.push((Events::CLINIT, start));
     }
