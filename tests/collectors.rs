@@ -1,13 +1,37 @@
 //! Which collectors a JVM has: what it says itself, against what is known of its version.
 
+use crate::common::is_thorough;
 use jtrail_testkit::Jdk;
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{LazyLock, Mutex};
+
+/// What JVMs have answered, by their programs and arguments: many tests ask the same.
+static ANSWERS: LazyLock<Mutex<HashMap<(PathBuf, String), bool>>> = LazyLock::new(Mutex::default);
 
 /// Whether the JVM has the collector that these arguments choose. One that has not refuses them, or says that it passes over one.
 ///
 /// # Panics
 /// When it does not start, and does not refuse; and when it should have the collector and has not, or the other way round.
 pub(crate) fn has(jdk: &Jdk, arguments: &[&str]) -> bool {
+    let asked = (jdk.java.clone(), arguments.join(" "));
+    let known = ANSWERS
+        .lock()
+        .expect("no test fails here")
+        .get(&asked)
+        .copied();
+    known.unwrap_or_else(|| {
+        let has = asked_for(jdk, arguments);
+        ANSWERS
+            .lock()
+            .expect("no test fails here")
+            .insert(asked, has);
+        has
+    })
+}
+
+fn asked_for(jdk: &Jdk, arguments: &[&str]) -> bool {
     let output = Command::new(&jdk.java)
         .arg("-XX:+UnlockExperimentalVMOptions")
         .args(arguments)
@@ -51,4 +75,14 @@ pub(crate) fn all(jdk: &Jdk) -> Vec<String> {
         .into_iter()
         .filter(|argument| has(jdk, &[argument]))
         .collect()
+}
+
+/// JVMs, each with all collectors that it has. Unless tests are thorough, each collector is tried with every other JVM.
+pub(crate) fn in_turn(jdks: Vec<Jdk>) -> impl Iterator<Item = (Jdk, String)> {
+    let jdks = jdks.into_iter().rev().enumerate();
+    jdks.flat_map(|(age, jdk)| {
+        let all = all(&jdk).into_iter().enumerate();
+        let in_turn = all.filter(move |(number, _)| is_thorough() || number % 2 == age % 2);
+        in_turn.map(move |(_, collector)| (jdk.clone(), collector))
+    })
 }

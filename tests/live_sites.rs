@@ -87,16 +87,16 @@ fn whatever_else_is_recorded() {
 /// With `free`, objects have identity: no program makes another one of them, or one too few, and all that are dead are told of.
 #[test]
 fn ends_are_told() {
-    for jdk in Jdk::require(&few_versions()) {
-        for collector in collectors::all(&jdk) {
-            eprintln!("{collector}");
-            for name in ["harness.Frees", "harness.Constructed"] {
-                check(&jdk, name, "events=threads+gc+alloc+free", |run| {
-                    run.jvm_arg("-XX:+UnlockExperimentalVMOptions")
-                        .jvm_arg(&collector)
-                });
-            }
+    for (jdk, collector) in collectors::in_turn(Jdk::require(&few_versions())) {
+        eprintln!("{collector}");
+        for name in ["harness.Frees", "harness.Constructed"] {
+            check(&jdk, name, "events=threads+gc+alloc+free", |run| {
+                run.jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                    .jvm_arg(&collector)
+            });
         }
+    }
+    for jdk in Jdk::require(&few_versions()) {
         for how in ["-Xint", "-Xcomp", "-XX:TieredStopAtLevel=1"] {
             check(&jdk, "harness.Constructed", "events=alloc+free", |run| {
                 run.jvm_arg(how).arg("60")

@@ -48,16 +48,14 @@ fn everywhere(name: &str, events: &str) {
 }
 
 fn with_each_collector(name: &str, events: &str, args: &[&str]) {
-    for jdk in Jdk::require(&VERSIONS) {
-        for collector in collectors::all(&jdk) {
-            eprintln!("{collector}");
-            check(&jdk, name, events, |run| {
-                let run = run
-                    .jvm_arg("-XX:+UnlockExperimentalVMOptions")
-                    .jvm_arg(&collector);
-                args.iter().fold(run, |run, arg| run.arg(*arg))
-            });
-        }
+    for (jdk, collector) in collectors::in_turn(Jdk::require(&VERSIONS)) {
+        eprintln!("{collector}");
+        check(&jdk, name, events, |run| {
+            let run = run
+                .jvm_arg("-XX:+UnlockExperimentalVMOptions")
+                .jvm_arg(&collector);
+            args.iter().fold(run, |run, arg| run.arg(*arg))
+        });
     }
 }
 

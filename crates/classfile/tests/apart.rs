@@ -1,11 +1,9 @@
 //! Handlers of `Throwable` that name it by an entry of the pool of their own.
 
-mod support;
-
+use crate::support::asm::{ClassAsm, CodeAsm, PUBLIC, STATIC, Vt, op};
+use crate::support::{Jdk, Program, run};
 use jtrail_classfile::Class;
 use std::fs;
-use support::asm::{ClassAsm, CodeAsm, PUBLIC, STATIC, Vt, op};
-use support::{Jdk, Program, run};
 
 const THROWABLE: &str = "java/lang/Throwable";
 

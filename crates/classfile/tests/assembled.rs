@@ -1,12 +1,10 @@
 //! Classes that no compiler makes, put together by hand, rewritten, verified and run in each installed JDK.
 
-mod support;
-
+use crate::support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
+use crate::support::{Jdk, Kinds, Program, RECORDER};
 use jtrail_classfile::{
     Class, Hooks, Inserted, LeftOut, LineProbe, Method, Probes, Refusal, instrument,
 };
-use support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
-use support::{Jdk, Kinds, Program, RECORDER};
 
 /// Versions without frames, with either, and with frames only.
 const VERSIONS: [u16; 4] = [45, 50, 51, 61];

@@ -2,11 +2,9 @@
 //! sources hold result and events of each program, as worked out from the source:
 //! `>` enter, `<` leave, `!` leave by exception, `^` caught, `(` right before `super()`, `)` right behind it.
 
-mod support;
-
 use std::fs;
 
-use support::{Jdk, Kinds, Program, java_sources};
+use crate::support::{Jdk, Kinds, Program, java_sources};
 
 /// Runs what the file `name`.expected lists and compares. A line may begin with the JDK versions that it is for:
 /// `-24 ` up to 24, `25- ` from 25.

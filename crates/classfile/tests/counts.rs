@@ -1,13 +1,11 @@
 //! What line and allocation probes count: `Counted.java` says in its comments how often each line begins to run and what it
 //! allocates; the program is run with all probes, and with these two kinds alone.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::support::{Jdk, class_files, java_sources, run};
 use jtrail_classfile::{Allocation, Class, Hooks, LargeNumbers, LineProbe, Probes, instrument};
-use support::{Jdk, class_files, java_sources, run};
 
 const COUNTER: Hooks<'static> = Hooks {
     class: "Counter",

@@ -1,14 +1,12 @@
 //! Hooks for lines and allocations that fail, as on a stack overflow: wherever that happens, no monitor stays locked, and
 //! nothing runs in circles.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::asm::{ClassAsm, CodeAsm, STATIC, op};
+use crate::support::{Jdk, class_files, java_sources, run};
 use jtrail_classfile::{Class, Hooks, LeftOut, LineProbe, Probes, instrument};
-use support::asm::{ClassAsm, CodeAsm, STATIC, op};
-use support::{Jdk, class_files, java_sources, run};
 
 const FAILING: Hooks<'static> = Hooks {
     class: "Failing",

@@ -1,16 +1,14 @@
 //! Every table that holds pcs, checked against the JDK's own disassembler: `javap` lists a class before and after, the
 //! two listings are matched instruction by instruction, and each row must have moved with its instruction.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{Jdk, RECORDER, class_files, java_sources, run};
 use jtrail_classfile::{
     Allocation, Class, Handler, LeftOut, LineProbe, Method, Probes, instrument,
 };
-use support::{Jdk, RECORDER, class_files, java_sources, run};
 
 /// An instruction of a listing; jump targets are kept apart from the text.
 #[derive(Debug)]

@@ -1,14 +1,12 @@
 //! All classes of each installed JDK, rewritten, and verified and linked by that JDK.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::asm::{ClassAsm, CodeAsm, PUBLIC, STATIC, op};
+use crate::support::{Jdk, class_files, java_sources, run};
 use jtrail_classfile::{Class, Hooks, LeftOut, LineProbe, Probes, Refusal, instrument};
-use support::asm::{ClassAsm, CodeAsm, PUBLIC, STATIC, op};
-use support::{Jdk, class_files, java_sources, run};
 
 const HOOK: &str = "package java.lang;
 public final class JtrailHook {

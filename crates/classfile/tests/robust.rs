@@ -1,15 +1,13 @@
 //! Hostile bytes: no panic, no hang. Whatever is made of them is again a class file, or an error.
 
-mod support;
-
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use crate::support::asm::{ClassAsm, CodeAsm, STATIC, op};
+use crate::support::{Jdk, RECORDER, class_files, java_sources};
 use jtrail_classfile::{Class, Method, Probes, Refusal, instrument};
 use rustix::time::{ClockId, clock_gettime};
-use support::asm::{ClassAsm, CodeAsm, STATIC, op};
-use support::{Jdk, RECORDER, class_files, java_sources};
 
 /// Far more than any of these takes, and far less than a hang. In CPU time of the thread: what else a machine has to
 /// do counts for nothing.

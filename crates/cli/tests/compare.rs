@@ -1,8 +1,6 @@
 //! `jtrail compare`: one trace in all formats is the same, and one event less is not.
 
-mod common;
-
-use common::{Folder, closing, encode, jtrail, opening, thread_start, time};
+use crate::common::{Folder, closing, encode, jtrail, opening, thread_start, time};
 use jtrail_formats::{Format, Quantity, Says};
 use jtrail_model::*;
 use serde_json::Value;

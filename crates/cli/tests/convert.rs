@@ -1,8 +1,6 @@
 //! `jtrail convert`.
 
-mod common;
-
-use common::{Folder, encode, jtrail, sample, time};
+use crate::common::{Folder, encode, jtrail, sample, time};
 use jtrail_formats::mlpd::{self, DataVersion};
 use jtrail_formats::{Encode, Format};
 use jtrail_model::*;
@@ -242,7 +240,7 @@ fn sizes_that_a_trace_does_not_have_are_told() {
 #[cfg(unix)]
 #[test]
 fn progress_is_for_terminals() {
-    use common::terminal::Terminal;
+    use crate::common::terminal::Terminal;
     use std::io::{Read as _, Write as _};
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};

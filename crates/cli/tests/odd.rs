@@ -1,9 +1,7 @@
 //! What `report`, `dump` and `compare` do with events that lack their definitions, their ends, or any sense.
 
-mod common;
-
-use common::rich::rich;
-use common::{Folder, LOSSLESS, encode, enter, file, jtrail, leave, rows, time};
+use crate::common::rich::rich;
+use crate::common::{Folder, LOSSLESS, encode, enter, file, jtrail, leave, rows, time};
 use jtrail_formats::Format;
 use jtrail_model::*;
 
@@ -24,8 +22,8 @@ fn odd_traces_are_reported() {
         "--coverage",
         "--lines",
     ];
-    let mut empty = common::opening();
-    empty.extend(common::closing(5));
+    let mut empty = crate::common::opening();
+    empty.extend(crate::common::closing(5));
     let defined = |e: &Event<'_>| {
         matches!(
             e,

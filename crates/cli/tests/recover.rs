@@ -1,8 +1,6 @@
 //! `jtrail recover`.
 
-mod common;
-
-use common::{Folder, enter, jtrail, leave, sample};
+use crate::common::{Folder, enter, jtrail, leave, sample};
 use jtrail_formats::Format;
 use jtrail_model::Event;
 use serde_json::Value;

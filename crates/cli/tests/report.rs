@@ -1,8 +1,6 @@
 //! What `report` and `dump` say of the sample trace, to the letter.
 
-mod common;
-
-use common::{Folder, LOSSLESS, enter, jtrail, leave, note, sample, time};
+use crate::common::{Folder, LOSSLESS, enter, jtrail, leave, note, sample, time};
 use jtrail_formats::Format;
 use jtrail_model::{Event, GcFinish, Lost, Note, ThreadId};
 
@@ -237,7 +235,10 @@ fn deep_recursions_are_reported() {
     for depth in (1..=70_000_u32).rev() {
         events.push(leave(1, 200_000 - i64::from(depth), 5, depth));
     }
-    let file = folder.put("deep.trcbin", &common::encode(Format::TptpBinary, &events));
+    let file = folder.put(
+        "deep.trcbin",
+        &crate::common::encode(Format::TptpBinary, &events),
+    );
     let args = [
         "report", &file, "--depth", "100000", "--min", "0", "--only", "tree",
     ];
@@ -262,7 +263,10 @@ fn losses_are_told() {
             reason: "overflow".into(),
         })),
     );
-    let file = folder.put("lost.trcbin", &common::encode(Format::TptpBinary, &events));
+    let file = folder.put(
+        "lost.trcbin",
+        &crate::common::encode(Format::TptpBinary, &events),
+    );
     let out = jtrail(&["report", &file]).out;
     assert!(out.contains("  events lost            1,234\n"), "{out}");
     assert!(
@@ -277,7 +281,7 @@ fn losses_are_told() {
 #[test]
 fn damaged_traces_are_used_up_to_the_damage() {
     let folder = Folder::new();
-    let whole = common::encode(Format::TptpBinary, &sample());
+    let whole = crate::common::encode(Format::TptpBinary, &sample());
     let cut = folder.put("cut.trcbin", &whole[..whole.len() - 10]);
     for verb in ["report", "dump"] {
         let done = jtrail(&[verb, &cut]);
@@ -300,8 +304,11 @@ fn damaged_traces_are_used_up_to_the_damage() {
 fn names_of_the_program_cannot_drive_the_terminal() {
     let folder = Folder::new();
     let mut events = sample();
-    events.insert(10, common::thread_start(9, 0, "\u{1b}[2J\n\tevil"));
-    let file = folder.put("evil.trcbin", &common::encode(Format::TptpBinary, &events));
+    events.insert(10, crate::common::thread_start(9, 0, "\u{1b}[2J\n\tevil"));
+    let file = folder.put(
+        "evil.trcbin",
+        &crate::common::encode(Format::TptpBinary, &events),
+    );
     for args in [
         &["report", &file][..],
         &["report", &file, "--format", "tsv"],
@@ -316,9 +323,12 @@ fn names_of_the_program_cannot_drive_the_terminal() {
 #[test]
 fn a_trace_without_calls_is_reported() {
     let folder = Folder::new();
-    let mut events = common::opening();
-    events.extend(common::closing(5));
-    let file = folder.put("none.trcbin", &common::encode(Format::TptpBinary, &events));
+    let mut events = crate::common::opening();
+    events.extend(crate::common::closing(5));
+    let file = folder.put(
+        "none.trcbin",
+        &crate::common::encode(Format::TptpBinary, &events),
+    );
     let done = jtrail(&["report", &file, "--only", "threads,methods,tree"]);
     assert_eq!(done.code, 0);
     assert_eq!(
@@ -338,7 +348,10 @@ fn odd_events_do_no_harm() {
         leave(7, 1, 8, u32::MAX),
         Event::GcFinish(GcFinish::default()),
     ];
-    let file = folder.put("odd.trcbin", &common::encode(Format::TptpBinary, &events));
+    let file = folder.put(
+        "odd.trcbin",
+        &crate::common::encode(Format::TptpBinary, &events),
+    );
     for args in [&["report", &file][..], &["dump", &file]] {
         let done = jtrail(args);
         assert!(done.out.contains("method-8"), "{}", done.out);
@@ -357,7 +370,7 @@ fn damaged_bytes_do_no_harm() {
         (state >> 33) as usize % below
     };
     for format in LOSSLESS {
-        let whole = common::encode(format, &sample());
+        let whole = crate::common::encode(format, &sample());
         for _ in 0..300 {
             let mut bytes = whole.clone();
             for _ in 0..1 + random(4) {

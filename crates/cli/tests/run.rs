@@ -1,10 +1,6 @@
 //! `jtrail run` with programs that stand in for a JVM.
 
-#![cfg(unix)]
-
-mod common;
-
-use common::{Done, Folder, encode, jtrail, sample};
+use crate::common::{Done, Folder, encode, jtrail, sample};
 use jtrail_formats::Format;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,8 +1,6 @@
 //! A part of a trace, by time and by thread: of a trail the index finds it, of other formats all is read. The answer is the same.
 
-mod common;
-
-use common::{
+use crate::common::{
     Folder, START, encode, enter, in_time, jtrail, leave, method_def, sample, thread_start,
 };
 use jtrail_formats::Format;
@@ -32,7 +30,7 @@ fn events() -> Vec<Event<'static>> {
     for event in closing {
         events.push(match event {
             Event::TraceEnd(e) => Event::TraceEnd(jtrail_model::TraceEnd {
-                time: common::time(30_000_000),
+                time: crate::common::time(30_000_000),
                 ..e
             }),
             other => other,

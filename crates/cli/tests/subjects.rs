@@ -1,9 +1,7 @@
 //! What `report`, `dump`, `verify` and `convert` do with events of every kind.
 
-mod common;
-
-use common::rich::rich;
-use common::{Folder, LOSSLESS, file, jtrail, rows, time};
+use crate::common::rich::rich;
+use crate::common::{Folder, LOSSLESS, file, jtrail, rows, time};
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::*;
 use std::ops::ControlFlow;
@@ -295,7 +293,7 @@ fn a_thread_is_chosen_for_all_that_threads_do() {
 #[test]
 fn cpu_time_and_bounds_are_columns_when_the_trace_has_them() {
     let folder = Folder::new();
-    let mut events = common::sample();
+    let mut events = crate::common::sample();
     for (n, event) in events.iter_mut().enumerate() {
         let cpu = Duration(n as i64 * 1_000);
         match event {
@@ -319,7 +317,7 @@ fn cpu_time_and_bounds_are_columns_when_the_trace_has_them() {
             ["1000", "1000", "com.acme.Main.run()V"],
         ]
     );
-    let mut events = common::sample()[..9].to_vec();
+    let mut events = crate::common::sample()[..9].to_vec();
     let (thread, method) = (ThreadId(1), MethodId(5));
     events.extend([
         Event::AggregatedEnter(AggregatedEnter {
@@ -333,7 +331,7 @@ fn cpu_time_and_bounds_are_columns_when_the_trace_has_them() {
         }),
         Event::AggregatedLeave(AggregatedLeave { thread, method }),
     ]);
-    events.extend(common::closing(1_000_000));
+    events.extend(crate::common::closing(1_000_000));
     let file = file(&folder, Format::TptpXml, &events);
     for table in ["methods", "tree"] {
         let row = &rows(&file, &["--only", table], table)[0];
@@ -453,8 +451,8 @@ fn verify_counts_the_events_of_each_kind() {
 #[test]
 fn tables_are_as_long_as_asked() {
     let folder = Folder::new();
-    let mut events = common::opening();
-    events.push(common::thread_start(1, 2_000, "main"));
+    let mut events = crate::common::opening();
+    events.push(crate::common::thread_start(1, 2_000, "main"));
     for n in 1..=25 {
         events.push(Event::ClassDef(ClassDef {
             class: ClassId(n + 1),
@@ -463,14 +461,14 @@ fn tables_are_as_long_as_asked() {
         }));
         events.push(Event::ObjectAlloc(ObjectAlloc {
             thread: ThreadId(1),
-            time: common::time(5_000),
+            time: crate::common::time(5_000),
             object: ObjectId(100 + n),
             class: ClassId(n + 1),
             size: 16,
             ..ObjectAlloc::default()
         }));
     }
-    events.extend(common::closing(10_000));
+    events.extend(crate::common::closing(10_000));
     let file = file(&folder, Format::TptpBinary, &events);
     let count = |args: &[&str]| rows(&file, args, "allocations").len();
     assert_eq!(count(&[]), 10);
@@ -515,11 +513,11 @@ fn sums_of_other_formats_are_shown() {
             classes: vec![live(objects)],
         })
     };
-    let mut events = common::opening();
+    let mut events = crate::common::opening();
     events.extend([
-        common::thread_start(1, 2_000, "main"),
-        common::rich::class(3, "com.acme.Main"),
-        common::method_def(6, "run", "()V"),
+        crate::common::thread_start(1, 2_000, "main"),
+        crate::common::rich::class(3, "com.acme.Main"),
+        crate::common::method_def(6, "run", "()V"),
         alloc(3, 5, 120),
         alloc(3, 2, 48),
         count(3, 4, 9),
@@ -551,7 +549,7 @@ fn sums_of_other_formats_are_shown() {
         Event::TracePause(TracePause { time: time(8_000) }),
         Event::TraceResume(TraceResume { time: time(8_300) }),
     ]);
-    events.extend(common::closing(9_000));
+    events.extend(crate::common::closing(9_000));
     let folder = Folder::new();
     for format in LOSSLESS {
         let file = file(&folder, format, &events);

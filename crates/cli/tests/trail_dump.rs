@@ -1,8 +1,6 @@
 //! `scripts/trail_dump.py` reads trails by their specification alone, and says what `jtrail dump` says.
 
-mod common;
-
-use common::{Folder, in_time, jtrail, sample};
+use crate::common::{Folder, in_time, jtrail, sample};
 use jtrail_formats::Format;
 use std::path::Path;
 use std::process::Command;
@@ -37,19 +35,22 @@ fn a_reader_by_the_specification_says_the_same() {
         assert!(assert_same(root().join(golden).to_str().expect("UTF-8")) >= least);
     }
     let folder = Folder::new();
-    let small = folder.put("small", &common::encode(Format::Trail, &in_time(sample())));
+    let small = folder.put(
+        "small",
+        &crate::common::encode(Format::Trail, &in_time(sample())),
+    );
     assert!(assert_same(&small) > 10);
-    let rich = in_time(common::rich::rich());
-    let file = folder.put("rich", &common::encode(Format::Trail, &rich));
+    let rich = in_time(crate::common::rich::rich());
+    let file = folder.put("rich", &crate::common::encode(Format::Trail, &rich));
     assert!(assert_same(&file) > 0);
     let mut many = in_time(sample());
     let closing = many.split_off(many.len() - 4);
     for n in 0..150_000 {
         let ticket = 100 + n as u32;
-        many.push(common::enter(2, 20_000_000 + n * 700, 5, ticket, 2));
-        many.push(common::leave(2, 20_000_300 + n * 700, 5, ticket));
+        many.push(crate::common::enter(2, 20_000_000 + n * 700, 5, ticket, 2));
+        many.push(crate::common::leave(2, 20_000_300 + n * 700, 5, ticket));
     }
     many.extend(closing);
-    let file = folder.put("many", &common::encode(Format::Trail, &many));
+    let file = folder.put("many", &crate::common::encode(Format::Trail, &many));
     assert!(assert_same(&file) > 300_000);
 }

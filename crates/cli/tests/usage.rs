@@ -1,8 +1,6 @@
 //! Command lines that are wrong, files that can't be read, and what help there is.
 
-mod common;
-
-use common::{Folder, jtrail};
+use crate::common::{Folder, jtrail};
 use jtrail_formats::Format;
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,8 +1,6 @@
 //! `jtrail verify`.
 
-mod common;
-
-use common::{Folder, LOSSLESS, encode, enter, jtrail, leave, note, sample, time};
+use crate::common::{Folder, LOSSLESS, encode, enter, jtrail, leave, note, sample, time};
 use jtrail_formats::Format;
 use jtrail_model::{Event, Lost, Note, ThreadId, Totals, Uncovered};
 

@@ -1,10 +1,8 @@
 //! The binary spelling: every message byte by byte, in both byte orders and with other ticks.
 
-mod common;
-
-use common::layout::{HEAD, MESSAGES, big_endian, messages};
-use common::stream::{ENCODING, FREQUENCY, HEADER, binary, free, message, stream};
-use common::{decode_pieces, encoded, every_event, shown};
+use crate::common::layout::{HEAD, MESSAGES, big_endian, messages};
+use crate::common::stream::{ENCODING, FREQUENCY, HEADER, binary, free, message, stream};
+use crate::common::{decode_pieces, encoded, every_event, shown};
 use jtrail_formats::{Format, Severity};
 use jtrail_model::*;
 
@@ -428,7 +426,7 @@ fn our_own_files_come_out_byte_by_byte_as_they_went_in() {
     assert_eq!(decoding.events, shown(&events));
     assert_eq!(messages(&bytes).len(), events.len());
     assert_eq!(
-        common::recoded(Format::TptpBinary, &bytes, Format::TptpBinary),
+        crate::common::recoded(Format::TptpBinary, &bytes, Format::TptpBinary),
         bytes
     );
 }

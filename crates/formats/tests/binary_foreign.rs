@@ -1,10 +1,8 @@
 //! The binary spelling: what a reader does with streams that are not ours, and with damaged ones.
 
-mod common;
-
-use common::layout::{HEAD, messages};
-use common::stream::{ENCODING, FREQUENCY, HEADER, binary, free, message, stream};
-use common::{decode_pieces, encoded, every_event, shown};
+use crate::common::layout::{HEAD, messages};
+use crate::common::stream::{ENCODING, FREQUENCY, HEADER, binary, free, message, stream};
+use crate::common::{decode_pieces, encoded, every_event, shown};
 use jtrail_formats::{Format, Severity};
 use jtrail_model::*;
 

@@ -1,9 +1,7 @@
 //! The checker: a sound trace passes, and each rule broken is found at its place.
 
-mod common;
-
-use common::check::*;
-use common::every_event;
+use crate::common::check::*;
+use crate::common::every_event;
 use jtrail_formats::{Checker, MOST_FINDINGS, Rule};
 use jtrail_model::*;
 

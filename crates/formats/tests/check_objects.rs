@@ -1,8 +1,6 @@
 //! The checker: objects, collections and heap dumps.
 
-mod common;
-
-use common::check::*;
+use crate::common::check::*;
 use jtrail_formats::{Checker, Rule, Severity};
 use jtrail_model::*;
 

@@ -1,8 +1,6 @@
 //! The checker: the rules along a thread, calls aside.
 
-mod common;
-
-use common::check::*;
+use crate::common::check::*;
 use jtrail_formats::{Rule, Severity};
 use jtrail_model::*;
 

@@ -1,9 +1,7 @@
 //! Traces that are cut at every byte, and with every byte changed: of every format, the same tests.
 
-mod common;
-
-use common::damage::{Before, ends, told_before};
-use common::{Decoding, corpus, decode, same_in_pieces};
+use crate::common::damage::{Before, ends, told_before};
+use crate::common::{Decoding, corpus, decode, same_in_pieces};
 use jtrail_formats::{Format, Severity};
 use std::collections::HashSet;
 use std::thread;

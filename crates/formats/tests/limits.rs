@@ -1,8 +1,6 @@
 //! What is beyond the numbers of a format: told as lost or moved, and what is written stays sound.
 
-mod common;
-
-use common::{decode, written_by};
+use crate::common::{decode, written_by};
 use jtrail_formats::Format;
 use jtrail_model::*;
 

@@ -1,8 +1,6 @@
 //! Log profiles: what is written, to the byte, and what is counted as lost.
 
-mod common;
-
-use common::{decode, every_event, written_by};
+use crate::common::{decode, every_event, written_by};
 use jtrail_formats::mlpd::{self, DataVersion};
 use jtrail_formats::{Encode, Format, Item, Reader, Severity};
 use jtrail_model::*;
@@ -317,7 +315,7 @@ fn a_flush_changes_no_event() {
         let steps: Vec<_> = (0..900_u32)
             .map(|i| ((i % 40) as u8, (i / 7) as usize, i * 37 % 5000))
             .collect();
-        let events = common::legal::trace(version, &steps);
+        let events = crate::common::legal::trace(version, &steps);
         let whole = written_by(&mut mlpd::Encoder::new(version), &events);
         let mut encoder = mlpd::Encoder::new(version);
         let mut flushed = Vec::new();
@@ -406,7 +404,7 @@ fn pauses_beside_compilations_are_exact() {
         let decoding = decode(Format::Mlpd, &bytes);
         assert!(decoding.is_clean(), "{:?}", decoding.remarks);
         // Ids count from 1 when they are read.
-        let told = common::shown(&events[small().len()..]);
+        let told = crate::common::shown(&events[small().len()..]);
         let renumbered = |event: &String| event.replace("MethodId(9)", "MethodId(1)");
         let told: Vec<String> = told.iter().map(renumbered).collect();
         for kind in ["GcStart(", "GcDetail(", "GcFinish(", "MethodCompile("] {
@@ -623,7 +621,7 @@ fn what_nobody_defined_comes_back_at_once() {
             let (mut again, mut stacks) = (mlpd::Encoder::new(version), Vec::new());
             let mut out = Vec::new();
             again.begin(&mut out);
-            common::drain(Format::Mlpd, &once, |_, event| {
+            crate::common::drain(Format::Mlpd, &once, |_, event| {
                 match event {
                     Event::ExceptionThrow(e) => {
                         stacks.extend(e.stack.clone().into_iter().map(owned))

@@ -1,8 +1,6 @@
 //! Log profiles that other programs wrote, put together by hand.
 
-mod common;
-
-use common::{Decoding, decode, drain, tells, tells_everything};
+use crate::common::{Decoding, decode, drain, tells, tells_everything};
 use jtrail_formats::{Checker, Findings, Format, Rule, Severity};
 
 const HEADER: &[u8] = b"\x01\x5a\x50\x4d\x00\x01\x01\x08\x00\x68\xe5\xcf\x8b\x01\x00\x00\

@@ -2,10 +2,8 @@
 //!
 //! `JTRAIL_MPROF_REPORT` tells where it is; `scripts/get-mprof-report` fetches it.
 
-mod common;
-
-use common::legal::trace;
-use common::written_by;
+use crate::common::legal::trace;
+use crate::common::written_by;
 use jtrail_formats::mlpd::{self, DataVersion};
 use jtrail_model::*;
 use jtrail_testkit::mprof::{Figures, add};

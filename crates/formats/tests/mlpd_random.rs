@@ -1,9 +1,7 @@
 //! Random traces as log profiles, and damaged ones.
 
-mod common;
-
-use common::legal::trace;
-use common::{Decoding, decode, decode_pieces, every_event, shown, written_by};
+use crate::common::legal::trace;
+use crate::common::{Decoding, decode, decode_pieces, every_event, shown, written_by};
 use jtrail_formats::mlpd::{self, DataVersion};
 use jtrail_formats::{Checker, Decode, Encode, Format, Severity, Step};
 use jtrail_model::*;
@@ -151,7 +149,7 @@ proptest! {
 
     /// Events that make no sense together.
     #[test]
-    fn any_events_are_written_so_that_they_can_be_read(events in common::random::trace()) {
+    fn any_events_are_written_so_that_they_can_be_read(events in crate::common::random::trace()) {
         for version in VERSIONS {
             let bytes = write(version, &events);
             let decoding = decode(Format::Mlpd, &bytes);

@@ -1,16 +1,14 @@
 //! ProfilerJ snapshots: the specification's example, and documents put together by hand.
 
-mod common;
-
-use common::check::check;
-use common::{decode, decode_pieces, encoded, recoded};
+use crate::common::check::check;
+use crate::common::{decode, decode_pieces, encoded, recoded};
 use jtrail_formats::{Encode, Format, Loss, Reader, Rule, Severity, profilerj};
 use jtrail_model::*;
 
 const EXAMPLE: &str = include_str!("profilerj/example.xml");
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<doc>\n";
 
-fn read(document: &str) -> common::Decoding {
+fn read(document: &str) -> crate::common::Decoding {
     decode(Format::ProfilerJ, document.as_bytes())
 }
 
@@ -20,7 +18,7 @@ fn again(document: &str) -> String {
 }
 
 fn written(events: &[Event<'_>]) -> String {
-    String::from_utf8(common::written(Format::ProfilerJ, events)).unwrap()
+    String::from_utf8(crate::common::written(Format::ProfilerJ, events)).unwrap()
 }
 
 /// The events of the example, as its head tells what they are.
@@ -179,7 +177,7 @@ fn the_example_is_read_and_written_byte_for_byte() {
     for piece in [1, 7, 100, EXAMPLE.len()] {
         let decoding = decode_pieces(Format::ProfilerJ, EXAMPLE.as_bytes(), piece);
         assert!(decoding.is_clean(), "{decoding:#?}");
-        assert_eq!(decoding.events, common::shown(&example()));
+        assert_eq!(decoding.events, crate::common::shown(&example()));
     }
     let bytes = encoded(Format::ProfilerJ, &example());
     assert_eq!(String::from_utf8(bytes).unwrap(), EXAMPLE);
@@ -790,7 +788,7 @@ fn a_copy_writes_the_state_so_far() {
     let steps: Vec<_> = (0..600_u32)
         .map(|i| ((i % 40) as u8, (i / 7) as usize, i * 37 % 5000))
         .collect();
-    let events = common::legal::trace(jtrail_formats::mlpd::DataVersion::V1, &steps);
+    let events = crate::common::legal::trace(jtrail_formats::mlpd::DataVersion::V1, &steps);
     let (mut encoder, mut out) = (profilerj::Encoder::default(), Vec::new());
     encoder.begin(&mut out);
     for (n, event) in events.iter().enumerate() {

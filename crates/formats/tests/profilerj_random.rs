@@ -1,8 +1,6 @@
 //! ProfilerJ snapshots of random traces: what must hold of each, by another parser.
 
-mod common;
-
-use common::{decode_pieces, random, recoded, written_by};
+use crate::common::{decode_pieces, random, recoded, written_by};
 use jtrail_formats::{Encode, Format, profilerj};
 use jtrail_model::*;
 use proptest::prelude::*;

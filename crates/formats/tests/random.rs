@@ -1,10 +1,8 @@
 //! Random events through both spellings.
 
-mod common;
-
-use common::layout::big_endian;
-use common::random::{event, trace, with_text};
-use common::{decode, decode_pieces, encoded, recoded, shown};
+use crate::common::layout::big_endian;
+use crate::common::random::{event, trace, with_text};
+use crate::common::{decode, decode_pieces, encoded, recoded, shown};
 use jtrail_formats::Format;
 use jtrail_model::*;
 use proptest::prelude::*;

@@ -1,8 +1,6 @@
 //! The reader: finds the format, and drives its decoder over streams of all kinds.
 
-mod common;
-
-use common::{encoded, every_event};
+use crate::common::{encoded, every_event};
 use jtrail_formats::{Format, Item, ReadError, Reader};
 use std::io::{self, Read};
 use std::ops::ControlFlow;

@@ -1,9 +1,7 @@
 //! What is written is read, and what is read is written again: every format, the same tests.
 
-mod common;
-
-use common::spelling::Spelling;
-use common::{corpus, decode, drain, random};
+use crate::common::spelling::Spelling;
+use crate::common::{corpus, decode, drain, random};
 use jtrail_formats::{Format, Severity};
 use proptest::prelude::*;
 

@@ -1,10 +1,7 @@
 //! Trace logs: the worked example, each mode, and what is lost.
 
-mod common;
-#[path = "common/tracelog.rs"]
-mod log;
-
-use common::{Decoding, decode, shown};
+use crate::common::tracelog as log;
+use crate::common::{Decoding, decode, shown};
 use jtrail_formats::tracelog::{Collection, Encoder, Settings};
 use jtrail_formats::{Encode, Format, Severity};
 use jtrail_model::*;
@@ -19,7 +16,7 @@ fn ms(ms: i64) -> Timestamp {
 }
 
 fn encoded_by(mut encoder: impl Encode, events: &[Event<'_>]) -> (String, Vec<String>) {
-    let out = common::written_by(&mut encoder, events);
+    let out = crate::common::written_by(&mut encoder, events);
     let losses = encoder.losses();
     let losses = losses
         .iter()
@@ -310,7 +307,7 @@ fn back(events: &[Event<'_>]) -> (String, Decoding) {
 
 /// A log, read and written again.
 fn again(log: &str) -> String {
-    let bytes = common::recoded(Format::TraceLog, log.as_bytes(), Format::TraceLog);
+    let bytes = crate::common::recoded(Format::TraceLog, log.as_bytes(), Format::TraceLog);
     String::from_utf8(bytes).expect("UTF-8")
 }
 

@@ -1,8 +1,6 @@
 //! Trace logs of the profiler that they come from: what of them no event has a place for.
 
-mod common;
-
-use common::{Decoding, decode, recoded, tells, tells_everything};
+use crate::common::{Decoding, decode, recoded, tells, tells_everything};
 use jtrail_formats::{Format, Severity};
 
 /// A trace in which every number is one that we would write.

@@ -1,12 +1,9 @@
 //! Trace logs of random traces, and damaged logs.
 
-mod common;
-#[path = "common/tracelog.rs"]
-mod log;
-
-use common::check::check;
-use common::random::event;
-use common::{decode, decode_pieces, every_event, shown};
+use crate::common::check::check;
+use crate::common::random::event;
+use crate::common::tracelog as log;
+use crate::common::{decode, decode_pieces, every_event, shown};
 use jtrail_formats::tracelog::{Collection, Decoder, Encoder, Settings};
 use jtrail_formats::{Decode, Encode, Format, Severity, Step};
 use jtrail_model::*;
@@ -15,7 +12,7 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 
 fn encoded(mut encoder: impl Encode, events: &[Event<'_>]) -> String {
-    let out = common::written_by(&mut encoder, events);
+    let out = crate::common::written_by(&mut encoder, events);
     String::from_utf8(out).expect("UTF-8")
 }
 
@@ -890,7 +887,7 @@ fn a_zone_that_is_none_moves_no_times() {
         ];
         let decoding = decode(
             Format::TraceLog,
-            &common::encoded(Format::TraceLog, &events),
+            &crate::common::encoded(Format::TraceLog, &events),
         );
         assert!(decoding.is_clean(), "{timezone}: {:?}", decoding.remarks);
         decoding.events

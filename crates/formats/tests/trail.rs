@@ -1,10 +1,8 @@
 //! jtrail's own format: what goes in comes out.
 
-mod common;
-
-use common::random::{event, trace};
-use common::{decode, decode_pieces, encoded, shown};
-use common::{every_event, uneven_calls};
+use crate::common::random::{event, trace};
+use crate::common::{decode, decode_pieces, encoded, shown};
+use crate::common::{every_event, uneven_calls};
 use jtrail_formats::trail::{Part, Parts};
 use jtrail_formats::{Format, Loss, Severity};
 use jtrail_model::*;

@@ -1,9 +1,9 @@
 //! What is sound in a damaged trail is recovered, and what is missing is told.
 
-mod common;
-
-use common::trail::{DEFINITIONS, EVENTS, HEADER, Random, Segment, busy, in_segments, segments};
-use common::{drain, every_event};
+use crate::common::trail::{
+    DEFINITIONS, EVENTS, HEADER, Random, Segment, busy, in_segments, segments,
+};
+use crate::common::{drain, every_event};
 use jtrail_formats::trail::recover::{REASON, RecoverError, Recovered, recover};
 use jtrail_formats::{Checker, Decoded, Finding, Format, Severity, Step};
 use jtrail_model::*;
@@ -151,7 +151,7 @@ fn a_sound_trail_stays_as_it_is() {
     assert!(found.is_complete(), "{found:?}");
     assert_eq!(found.events, sample.events.len() as u64);
     assert_eq!((found.gaps.len(), found.others.len()), (0, 0));
-    let bytes = common::encoded(Format::Trail, &every_event());
+    let bytes = crate::common::encoded(Format::Trail, &every_event());
     let mut out = Vec::new();
     recover(Cursor::new(&bytes), &mut out).expect("recovered");
     assert!(out == bytes);
@@ -404,7 +404,7 @@ fn looking_takes_time_in_proportion() {
 
 #[test]
 fn what_is_no_trail_is_refused() {
-    let xml = common::encoded(Format::TptpXml, &common::every_message());
+    let xml = crate::common::encoded(Format::TptpXml, &crate::common::every_message());
     for bytes in [&b""[..], b"\xb5J", b"PK\x03\x04 and so on", &xml] {
         let result = recover(Cursor::new(bytes), &mut Vec::new());
         assert!(matches!(result, Err(RecoverError::NotATrail)), "{result:?}");

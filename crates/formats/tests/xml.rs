@@ -1,9 +1,7 @@
 //! The XML spelling: what we write, and that it is read back.
 
-mod common;
-
-use common::document::{HEAD, document, elements, xml};
-use common::{
+use crate::common::document::{HEAD, document, elements, xml};
+use crate::common::{
     decode, decode_pieces, encoded, every_event, every_message, recoded, shown, without_losses,
 };
 use jtrail_formats::{Format, Severity};

@@ -1,9 +1,7 @@
 //! The XML spelling: what a reader does with documents that are not ours, and with damaged ones.
 
-mod common;
-
-use common::document::{GC, HEAD, elements, gc, xml};
-use common::{decode, decode_pieces, shown};
+use crate::common::document::{GC, HEAD, elements, gc, xml};
+use crate::common::{decode, decode_pieces, shown};
 use jtrail_formats::{Format, Severity};
 use jtrail_model::*;
 

@@ -21,6 +21,7 @@ pub mod legal;
 pub mod random;
 pub mod spelling;
 pub mod stream;
+pub mod tracelog;
 pub mod trail;
 
 pub use decoding::{

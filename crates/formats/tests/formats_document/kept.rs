@@ -1,7 +1,7 @@
 //! What came through a conversion.
 
 use super::leaves::{Leaves, Value, leaves};
-use super::spelling::Spelling;
+use crate::common::spelling::Spelling;
 use jtrail_model::Event;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -2,7 +2,7 @@
 
 use super::kept::{Fate, Fates, Kept, fates};
 use super::scenes;
-use super::spelling::Spelling;
+use crate::common::spelling::Spelling;
 use jtrail_formats::Format;
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
 //! Classes: in what order they are written, and how often.
 
-use super::common::decode;
 use super::raw::records;
 use super::rules::check;
 use super::{FORMAT, again, encode};
+use crate::common::decode;
 use jtrail_model::*;
 
 fn class(id: u64, name: &str) -> Event<'static> {

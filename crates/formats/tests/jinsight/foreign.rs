@@ -1,7 +1,7 @@
 //! Files of other writers: bursts with calls that were running, receivers, odd ids, other clocks.
 
-use super::common::{Decoding, decode};
 use super::{FORMAT, again, hex};
+use crate::common::{Decoding, decode};
 use jtrail_formats::Severity;
 
 /// A file of records behind a header with ticks of a nanosecond, whose tick 1000 is second 1.

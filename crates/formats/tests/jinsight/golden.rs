@@ -1,9 +1,9 @@
 //! Files whose every byte is known.
 
-use super::common::{decode, decode_pieces, every_event};
 use super::raw::{records, turned};
 use super::rules::check;
 use super::{FORMAT, again, encode, hex};
+use crate::common::{decode, decode_pieces, every_event};
 use jtrail_formats::{Checker, Format, Rule, Severity};
 use jtrail_model::*;
 
@@ -147,7 +147,7 @@ fn the_worked_example_is_read_as_specified() {
     );
     assert_eq!((place, decoding.remarks.len()), (69, 1));
     assert_eq!(decoding.error, None);
-    assert_eq!(decoding.events, super::common::shown(&example()));
+    assert_eq!(decoding.events, crate::common::shown(&example()));
 }
 
 /// Our ticks count from 1970, and a class has one time: all other bytes are those of the example.
@@ -180,7 +180,7 @@ fn the_header_stays_open_where_it_can_not_be_patched() {
     assert_eq!(bytes[9..21], [0, 0, 0, 0, 0, 4, 0, 0, 0, 64, 0, 0]);
     assert_eq!(
         decode(FORMAT, &bytes).events,
-        super::common::shown(&example())
+        crate::common::shown(&example())
     );
     let patches = encoder.patches();
     assert_eq!(patches.len(), 1);
@@ -311,5 +311,5 @@ fn notes_come_through() {
     events[at_end + 3] = custom(totals(0).to_string());
     let decoding = decode(FORMAT, &encoded.bytes);
     assert!(decoding.is_clean(), "{decoding:#?}");
-    assert_eq!(decoding.events, super::common::shown(&events));
+    assert_eq!(decoding.events, crate::common::shown(&events));
 }

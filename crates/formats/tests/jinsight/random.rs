@@ -1,10 +1,10 @@
 //! Random traces: sound ones come back, any others do no harm.
 
-use super::common::random::trace;
-use super::common::{decode, decode_pieces};
 use super::raw::turned;
 use super::rules::check;
 use super::{FORMAT, again, encode};
+use crate::common::random::trace;
+use crate::common::{decode, decode_pieces};
 use jtrail_formats::{Checker, Item, Reader};
 use jtrail_model::*;
 use proptest::prelude::*;

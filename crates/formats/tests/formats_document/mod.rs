@@ -6,14 +6,6 @@
 mod kept;
 mod leaves;
 mod scenes;
-#[path = "../common/spelling.rs"]
-#[allow(
-    dead_code,
-    missing_docs,
-    unreachable_pub,
-    reason = "other tests use the rest of it"
-)]
-mod spelling;
 mod table;
 
 use std::collections::BTreeSet;

@@ -2,8 +2,6 @@
 
 mod broken;
 mod classes;
-#[path = "../common/mod.rs"]
-mod common;
 mod foreign;
 mod golden;
 mod random;
