@@ -68,21 +68,35 @@ fn is_expected(jdk: &Jdk, arguments: &[&str], is_refused: bool) -> bool {
     is_of_its_time && !(has("-XX:+UseShenandoahGC") && is_refused)
 }
 
+/// Those that a JVM may have.
+pub(crate) const NAMES: [&str; 5] = ["Serial", "Parallel", "G1", "Z", "Shenandoah"];
+
+fn argument(name: &str) -> String {
+    format!("-XX:+Use{name}GC")
+}
+
 /// All that the JVM has, as its arguments.
 pub(crate) fn all(jdk: &Jdk) -> Vec<String> {
-    ["Serial", "Parallel", "G1", "Z", "Shenandoah"]
-        .map(|name| format!("-XX:+Use{name}GC"))
+    NAMES
+        .map(argument)
         .into_iter()
         .filter(|argument| has(jdk, &[argument]))
         .collect()
 }
 
-/// JVMs, each with all collectors that it has. Unless tests are thorough, each collector is tried with every other JVM.
-pub(crate) fn in_turn(jdks: Vec<Jdk>) -> impl Iterator<Item = (Jdk, String)> {
-    let jdks = jdks.into_iter().rev().enumerate();
-    jdks.flat_map(|(age, jdk)| {
-        let all = all(&jdk).into_iter().enumerate();
-        let in_turn = all.filter(move |(number, _)| is_thorough() || number % 2 == age % 2);
-        in_turn.map(move |(_, collector)| (jdk.clone(), collector))
-    })
+/// JVMs, each with those of these collectors that it has, as an argument. Unless tests are thorough, each collector is tried with every other JVM,
+/// from the newest on.
+pub(crate) fn in_turn(jdks: Vec<Jdk>, names: &[&str]) -> Vec<(Jdk, String)> {
+    let mut found = Vec::new();
+    for (age, jdk) in jdks.into_iter().rev().enumerate() {
+        let there = all(&jdk);
+        for (number, name) in names.iter().enumerate() {
+            let argument = argument(name);
+            let is_its_turn = is_thorough() || number % 2 == age % 2;
+            if is_its_turn && there.contains(&argument) {
+                found.push((jdk.clone(), argument));
+            }
+        }
+    }
+    found
 }

@@ -2,7 +2,7 @@
 //! recorder, its clocks of threads. On JVMs that have these tools.
 
 use crate::collectors;
-use crate::common::{agent, harness, is_thorough, program};
+use crate::common::{agent, harness, program};
 use crate::hprof::Hprof;
 use crate::live_heap::{dumps, jcmd, wait_for};
 use crate::source::compile_with_harness;
@@ -32,18 +32,7 @@ pub(crate) fn with_tools() -> Vec<Jdk> {
 /// The same, with each of those collectors that they have, as an argument. Unless tests are thorough, each collector is tried on one JVM:
 /// in turn on the newest and the one before.
 pub(crate) fn with_tools_and(collectors: &[&str]) -> Vec<(Jdk, String)> {
-    let mut all = Vec::new();
-    for (age, jdk) in with_tools().into_iter().rev().enumerate() {
-        let there = collectors::all(&jdk);
-        for (number, name) in collectors.iter().enumerate() {
-            let argument = format!("-XX:+Use{name}GC");
-            let is_its_turn = is_thorough() || number % 2 == age % 2;
-            if is_its_turn && there.contains(&argument) {
-                all.push((jdk.clone(), argument));
-            }
-        }
-    }
-    all
+    collectors::in_turn(with_tools(), collectors)
 }
 
 /// What the compiler works over with that collector: it takes long, so that it does so with one only.

@@ -87,7 +87,7 @@ fn whatever_else_is_recorded() {
 /// With `free`, objects have identity: no program makes another one of them, or one too few, and all that are dead are told of.
 #[test]
 fn ends_are_told() {
-    for (jdk, collector) in collectors::in_turn(Jdk::require(&few_versions())) {
+    for (jdk, collector) in collectors::in_turn(Jdk::require(&few_versions()), &collectors::NAMES) {
         eprintln!("{collector}");
         for name in ["harness.Frees", "harness.Constructed"] {
             check(&jdk, name, "events=threads+gc+alloc+free", |run| {

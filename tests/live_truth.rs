@@ -48,7 +48,7 @@ fn everywhere(name: &str, events: &str) {
 }
 
 fn with_each_collector(name: &str, events: &str, args: &[&str]) {
-    for (jdk, collector) in collectors::in_turn(Jdk::require(&VERSIONS)) {
+    for (jdk, collector) in collectors::in_turn(Jdk::require(&VERSIONS), &collectors::NAMES) {
         eprintln!("{collector}");
         check(&jdk, name, events, |run| {
             let run = run
