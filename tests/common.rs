@@ -8,7 +8,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// JVM versions that all tests ask for.
+/// JVM versions that there are tests on.
 pub(crate) const VERSIONS: [u32; 4] = [11, 17, 21, 25];
 
 /// True if tests are to try all that they can, as `scripts/nightly` has them do with the variable `JTRAIL_THOROUGH`.
@@ -16,8 +16,8 @@ pub(crate) fn is_thorough() -> bool {
     std::env::var_os("JTRAIL_THOROUGH").is_some()
 }
 
-/// Versions for long tests of what hardly depends on the JVM: the newest and one of the others, which follows from the test's name; all
-/// when tests are thorough.
+/// Versions for tests of what hardly depends on the JVM: the newest and one of the others, which follows from the test's name; all when
+/// tests are thorough.
 pub(crate) fn few_versions() -> Vec<u32> {
     let [others @ .., newest] = &VERSIONS;
     let thread = std::thread::current();

@@ -1,6 +1,6 @@
 //! Calls added up (`execdetails=false`): against what the programs know themselves, and against a trace of each single call.
 
-use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, program, traced};
+use crate::common::{FILTER, agent, few_versions, harness, program, traced};
 use crate::observe::{Names, observed};
 use crate::source::compile;
 use jtrail_model::{Event, LeftOut, Note, ThreadId};
@@ -166,7 +166,7 @@ fn times_are_those_of_the_program() {
     const SLACK: i64 = 200_000;
     let folder = jtrail_testkit::temp_dir();
     compile("Added", include_str!("java/Added.java"), folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let options = "format=binary,events=+cpu,execdetails=false,include=Added$Work";
         let (sums, traced) = trees(added(&jdk, folder.path()), options);
         let by_method = sums.by_method();

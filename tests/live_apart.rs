@@ -1,7 +1,7 @@
 //! Clients and agents that are apart: the JVM has other namespaces, another environment, another user, or a library that an upgrade has replaced.
 //! They meet all the same, and what can't work is told.
 
-use crate::common::{Trace, VERSIONS, agent, at_once, harness, program};
+use crate::common::{Trace, agent, at_once, few_versions, harness, program};
 use crate::live_cli::outcome;
 use crate::live_socket::copy_classes;
 use jtrail_control::{Client, Command as Ask, sight};
@@ -455,7 +455,7 @@ fn the_agent_of_a_killed_client_leaves() {
 /// was to come, and can be recovered.
 #[test]
 fn the_trace_of_a_killed_jvm_is_fetched() {
-    for jdk in Jdk::require(&VERSIONS).iter().take(1) {
+    for jdk in Jdk::require(&few_versions()).iter().take(1) {
         let Some(there) = There::new(jdk, Apart::All) else {
             return;
         };
@@ -486,7 +486,7 @@ fn the_trace_of_a_killed_jvm_is_fetched() {
 /// What comes of the wish to attach is what the agent says, not what the JVM answers.
 #[test]
 fn no_agent_is_no_success() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let there = There::new(&jdk, Apart::TempDir).expect("no namespaces");
         let [text, broken] = [there.text("text.so"), there.text("broken.so")];
         fs::write(&text, "no library").expect("ours");
@@ -520,7 +520,7 @@ fn no_agent_is_no_success() {
 /// An agent from the start is found by the process id wherever its socket is, while the program waits, and in a JVM that nobody can attach to.
 #[test]
 fn the_agent_is_found_without_the_jvm() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let options = format!(
             "server=controlled,wait=10m,control={}/odd.socket",

@@ -1,6 +1,6 @@
 //! The program commands the agent itself, with the classes of the jar.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, harness, program};
+use crate::common::{FILTER, Trace, agent, few_versions, harness, program};
 use crate::live_cli::jtrail;
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ fn said<'a>(output: &'a Output, what: &str) -> Vec<&'a str> {
 /// Each trace holds what its thread did between start and stop, and nothing else.
 #[test]
 fn the_program_begins_and_ends_its_traces() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for more in ["", ",control=off"] {
             let folder = temp_dir();
             let dir = folder.path().join("own");
@@ -130,7 +130,7 @@ fn the_program_begins_and_ends_its_traces() {
 /// Without the agent, and with one that is not the program's to command, the program does the same.
 #[test]
 fn a_program_that_may_not_command_runs_as_ever() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let run = || {
             with_api(&jdk, "harness.OwnTrace")
@@ -183,7 +183,7 @@ fn the_example_runs() {
     let (example, _) = rest.split_once("```").expect("its end");
     let folder = temp_dir();
     crate::source::compile_with_harness("Example", example, folder.path(), Path::new(API));
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut path: OsString = folder.path().into();
         path.push(":");
         path.push(API);

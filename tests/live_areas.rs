@@ -1,6 +1,6 @@
 //! Objects in and beside the allocation areas of threads: each is told.
 
-use crate::common::{VERSIONS, program};
+use crate::common::{few_versions, program};
 use crate::observe::observed;
 use crate::source::compile;
 use jtrail_model::Event;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 fn objects_behind_those_beside_an_area() {
     let folder = jtrail_testkit::temp_dir();
     compile("Beside", include_str!("java/Beside.java"), folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for heap in [
             "-XX:+UseSerialGC",
             "-XX:+UseG1GC",

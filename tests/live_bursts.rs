@@ -66,7 +66,7 @@ const ROUND: [&str; 4] = ["round", "a", "leaf", "b"];
 /// From the n-th call on, as many events as asked for: what is open then is left there.
 #[test]
 fn the_nth_call_and_so_many_events() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         // Two rounds, and of the third the first four events.
         let (trace, output) = burst(&jdk, "burst=call:harness.Bursts.round:50/20", &["rounds"]);
         assert_eq!(calls(&trace, ROUND), [3, 3, 3, 2], "{output}");
@@ -124,7 +124,7 @@ fn the_nth_call_and_so_many_events() {
 /// Bursts may overlap: each has its events.
 #[test]
 fn bursts_that_overlap() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let options = "burst=call:harness.Bursts.round:10/8,burst=call:harness.Bursts.b:10/8";
         let (trace, output) = burst(&jdk, options, &["rounds"]);
         // Five events of the first alone, three of both, five of the second alone.
@@ -143,7 +143,7 @@ fn bursts_that_overlap() {
 /// The n-th call is one call, whichever thread makes it; all threads are in the burst.
 #[test]
 fn threads_share_a_trigger() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let kinds: &[&str] = if jdk.feature >= 21 {
             &["threads", "virtual"]
         } else {
@@ -197,7 +197,7 @@ fn slow_calls() {
 /// An exception of the class, or of one below it; each time, unless its burst lasts still.
 #[test]
 fn exceptions() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let of = |trace: &Trace| calls(trace, ["before", "fail", "inner", "after"]);
         for class in [
             "harness.Bursts$Own",
@@ -233,7 +233,7 @@ fn exceptions() {
 /// By the clock: once, or again and again.
 #[test]
 fn times() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let (trace, output) = burst(&jdk, "burst=at:0s/1m,burst=at:1h", &["rounds"]);
         let [rounds, ..] = calls(&trace, ["round", "a", "leaf", "b", "main", "rounds"]);
         assert_eq!(rounds, 100, "{output}");
@@ -347,7 +347,7 @@ fn with_other_options() {
 /// The agent may come late; classes that are loaded begin bursts too.
 #[test]
 fn in_a_program_that_runs() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let mut running = program(&jdk, "harness.Attached")
@@ -385,7 +385,7 @@ fn in_a_program_that_runs() {
 /// Clients see bursts, and command as ever.
 #[test]
 fn clients_and_triggers() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(
             &jdk,
             "format=binary,events=methods+threads,burst=call:harness.Attached.round:2/1h",

@@ -1,7 +1,7 @@
 //! What the JVM runs is what it ran before, instruction by instruction, whenever the agent says that it is not there: in the program's classes and in
 //! the JDK's.
 
-use crate::common::{VERSIONS, agent};
+use crate::common::{agent, few_versions};
 use crate::live_cli::outcome;
 use crate::live_control;
 use crate::live_detach;
@@ -67,7 +67,7 @@ fn assert_same(code: &Code, before: &Code, when: &str) {
 #[test]
 fn the_original_is_back_after_detach() {
     const LIST: &str = "java.util.ArrayList";
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = live_detach::Bench::new(&jdk, "harness.Attached");
         bench.work();
         let file = bench.text("code");
@@ -104,7 +104,7 @@ fn the_original_is_back_after_detach() {
 /// it is idle, behind other filters, and when it is gone. The JVM that tells what they were has no agent.
 #[test]
 fn the_original_is_back_while_the_agent_is_idle() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut plain = live_detach::Bench::new(&jdk, "harness.Attached");
         plain.work();
         let before = code(&plain.pid(), &plain.text("code"));
@@ -156,7 +156,7 @@ fn the_original_is_back_while_the_agent_is_idle() {
 /// Filters there and back, of a trace that has no other probes: what no filter takes any more is as it was, at once.
 #[test]
 fn the_original_is_back_behind_filters() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = live_control::Bench::new(&jdk, "format=none,server=enabled,events=methods");
         bench.work();
         let (pid, file) = (bench.pid().to_string(), bench.text("code"));

@@ -1,7 +1,7 @@
 //! Classes in full, their end and their redefinition, held against the class files, `javap` and the JVM's own log.
 
 use crate::collectors;
-use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, program, traced};
+use crate::common::{FILTER, agent, few_versions, harness, program, traced};
 use crate::{live_counts, live_neighbours};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{ClassDetail, ClassId, Event, Member, MethodId};
@@ -133,7 +133,7 @@ fn fields_by_javap(class_file: &Path) -> Vec<(String, String)> {
 #[test]
 fn details_are_what_the_class_file_says() {
     let folder = harness().root().join("11");
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let classes = run(program(&jdk, "harness.Nested"), "details", &[]);
         let mut seen = 0;
         for (name, detail) in &classes.details {
@@ -200,7 +200,7 @@ fn details_are_what_the_class_file_says() {
 #[test]
 fn methods_are_as_long_as_in_the_class_file() {
     let folder = harness().root().join("11");
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for engine in ["bytecode", "jvmti"] {
             let events = format!("methods+details,engine={engine},include=harness.*");
             let classes = run(program(&jdk, "harness.Nested"), &events, &[]);
@@ -238,7 +238,7 @@ fn interfaces_are_in_the_order_of_the_source() {
             &["harness.Interfaces$Named", "java.lang.Cloneable"],
         ),
     ];
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let classes = run(program(&jdk, "harness.Interfaces"), "details", &[]);
         for (name, super_name, interfaces) in INTERFACES {
             let details = classes.named(&format!("harness.Interfaces${name}"));
@@ -252,7 +252,7 @@ fn interfaces_are_in_the_order_of_the_source() {
 #[test]
 fn hidden_classes_are_told() {
     const PROXY: &str = "harness.Lambdas$$Lambda";
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let log = folder.path().join("log");
         let argument = format!("-Xlog:class+load:file={}", log.display());
@@ -278,7 +278,7 @@ fn hidden_classes_are_told() {
 
 #[test]
 fn unloading_is_what_the_log_says() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let log = folder.path().join("log");
         let argument = format!("-Xlog:class+unload:file={}", log.display());
@@ -313,7 +313,7 @@ fn unloading_is_what_the_log_says() {
 #[test]
 fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
     let mut runs = 0;
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for collector in collectors::all(&jdk) {
             let is_concurrent = collector.contains("UseZ") || collector.contains("UseShenandoah");
             if is_concurrent && jdk.feature < 21 {

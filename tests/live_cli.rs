@@ -1,6 +1,6 @@
 //! The command line over traces of real programs.
 
-use crate::common::{FILTER, VERSIONS, agent, harness, of_project, program};
+use crate::common::{FILTER, agent, few_versions, harness, of_project, program};
 use jtrail_formats::{Item, Reader, Severity};
 use jtrail_testkit::Jdk;
 use std::ops::ControlFlow;
@@ -54,7 +54,7 @@ pub(crate) fn events(file: &Path, breaks_off: bool) -> Vec<String> {
 
 #[test]
 fn traces_convert_there_and_back() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
         let (first, xml, second) = (path("a.trcbin"), path("b.trcxml"), path("c.trcbin"));
@@ -78,7 +78,7 @@ fn traces_convert_there_and_back() {
 
 #[test]
 fn run_passes_on_what_the_program_does_and_sums_up() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let trace = folder.path().join("trace");
         let (trace, agent) = (trace.to_str().expect("text"), agent());
@@ -130,7 +130,7 @@ fn run_passes_on_what_the_program_does_and_sums_up() {
 #[test]
 fn a_reader_by_the_specification_reads_trails() {
     let script = of_project("scripts/trail_dump.py");
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("app.trail");
         let file = file.to_str().expect("text");

@@ -1,7 +1,7 @@
 //! The client in Python, written from docs/control.md alone, and agents in real JVMs: it agrees on formats with old and new ones, takes their data live, and
 //! each of its commands does what the document says.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, of_project, program};
+use crate::common::{FILTER, Trace, agent, few_versions, of_project, program};
 use crate::live_cli::{jtrail, outcome};
 use crate::live_control::{Bench, rounds};
 use jtrail_control::{Answer, ErrorCode, Reply, State, StreamUse};
@@ -109,7 +109,7 @@ fn formats_are_agreed_on() {
 /// What happens to a trace while it goes to a file: pauses, bursts, filters, marks, collections, snapshots, other files.
 #[test]
 fn commands_for_files() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let options = "format=binary,events=methods+threads+heap,heap=request";
         let mut bench = Bench::new(&jdk, options);
         let Some(mut client) = client(&bench.path("socket")) else {
@@ -263,7 +263,7 @@ fn commands_for_files() {
 /// The data stream: one client has it at a time, may give it back, and gets one trace after the other.
 #[test]
 fn commands_for_the_stream() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=none,server=enabled,events=methods+threads");
         let (Some(mut one), Some(mut other)) =
             (client(&bench.path("socket")), client(&bench.path("socket")))
@@ -327,7 +327,7 @@ fn commands_for_the_stream() {
 /// A program that waits for a client goes on when it is told to, and not before.
 #[test]
 fn a_program_that_waits_is_let_go() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let socket = folder.path().join("socket");
         let options = format!(

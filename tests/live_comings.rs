@@ -1,6 +1,6 @@
 //! Agents come and go while threads do: virtual ones that change carriers all the time, and native ones that attach and detach.
 
-use crate::common::{Trace, VERSIONS, program};
+use crate::common::{Trace, few_versions, program};
 use crate::live_detach::Bench;
 use jtrail_testkit::Jdk;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// An agent that comes while virtual threads mount knows whose calls and whose CPU time are whose.
 #[test]
 fn virtual_threads_are_on_the_move() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         if jdk.feature < 21 {
             continue;
         }
@@ -50,7 +50,7 @@ fn virtual_threads_are_on_the_move() {
 /// Native threads attach and detach all the time, while agents come and go: each finds its way, and the JVM lives on.
 #[test]
 fn native_threads_attach_and_detach() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let bench = Bench::of_native(&jdk);
         let kinds = ["methods+threads+monitors+gc", "methods+threads+alloc"];
         const TURNS: usize = 12;

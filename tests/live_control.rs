@@ -1,6 +1,6 @@
 //! Clients command the agent in a running program.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, program};
+use crate::common::{FILTER, Trace, agent, few_versions, program};
 use crate::figures::{Figures, short};
 use crate::live_classes::Classes;
 use crate::live_cli::{jtrail, outcome};
@@ -143,7 +143,7 @@ pub(crate) fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
 /// Every call is in the trace that was under way when it happened, and in no other.
 #[test]
 fn traces_begin_pause_and_follow_each_other() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads+gc+monitors");
         bench.work();
         bench.ctl(&["mark", "one <&> two"]);
@@ -195,7 +195,7 @@ fn traces_begin_pause_and_follow_each_other() {
 /// What a client is told of the trace is what stands in it in the end.
 #[test]
 fn status_is_what_is_in_the_trace() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let begun = Instant::now();
         let options = "format=binary,events=methods+threads+monitors,buffer=8m";
         let mut bench = Bench::new(&jdk, options);
@@ -244,7 +244,7 @@ fn status_is_what_is_in_the_trace() {
 /// The file of a trace is not opened again while that is written, whatever it is called.
 #[test]
 fn a_trace_is_not_written_over() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for format in ["binary", "profilerj"] {
             let mut bench = Bench::new(&jdk, &format!("format={format},events=methods+threads"));
             bench.work();
@@ -302,7 +302,7 @@ fn a_trace_is_not_written_over() {
 fn filters_change_while_the_program_runs() {
     const WORK: &str = "harness.Attached.work(I)I";
     const NEXT: &str = "harness.Attached$Worker.next()Ljava/util/concurrent/CountDownLatch;";
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
         bench.work();
         let told = bench.ctl(&["filters", "include=harness.Attached.round"]);
@@ -343,7 +343,7 @@ fn filters_change_while_the_program_runs() {
 /// Each trace defines the objects that it mentions, also those that an earlier one has.
 #[test]
 fn objects_are_defined_in_each_trace() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+monitors");
         bench.work();
         bench.ctl(&["rotate", &bench.text("second")]);
@@ -370,7 +370,7 @@ fn objects_are_defined_in_each_trace() {
 /// also the traces that follow.
 #[test]
 fn classes_are_declared_in_each_trace() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=none,server=enabled,events=methods+threads");
         let first = format!("file={}", bench.text("one"));
         bench.ctl(&["start", "format=jinsight", &first]);
@@ -435,7 +435,7 @@ fn data_come_live() {
 /// A trace for a client is rotated: two traces, parted by the notice, and every call in exactly one of them.
 #[test]
 fn a_stream_is_rotated() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
         bench.ctl(&["stop"]);
         let timeout = Duration::from_secs(60);
@@ -482,7 +482,7 @@ fn a_stream_is_rotated() {
 /// The program ends, and goes on, without a client that was there.
 #[test]
 fn clients_that_go_away_do_no_harm() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary");
         bench.ctl(&["stop"]);
         let Some(mut client) = client(&bench.path("socket")) else {
@@ -508,7 +508,7 @@ fn clients_that_go_away_do_no_harm() {
 /// What this agent can't do is refused, with a reason, and nothing else happens.
 #[test]
 fn what_can_not_be_done_is_refused() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods");
         for (words, expected) in [
             (&["start"][..], "under way"),
@@ -539,7 +539,7 @@ fn what_can_not_be_done_is_refused() {
 /// Bursts end by themselves, by the time or by the number of events: what was paused is paused again, what was idle is idle again.
 #[test]
 fn bursts_end_by_themselves() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
         bench.ctl(&["pause"]);
         bench.work(); // in none
@@ -580,7 +580,7 @@ fn bursts_end_by_themselves() {
 /// Behind a full disk there is no trace, and none can begin; the program goes on.
 #[test]
 fn a_full_disk_is_told() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods");
         let error = bench.try_ctl(&["rotate", "/dev/full"]).expect_err("full");
         assert!(error.contains("tracing is off"), "{error}");
@@ -601,7 +601,7 @@ fn a_full_disk_is_told() {
 /// Old agents answer that they do not know the command for the format.
 #[test]
 fn old_agents_are_known_by_their_answer() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let bench = Bench::new(&jdk, "format=binary,compat=pre45");
         let error = bench.try_ctl(&["format", "binary"]).expect_err("not known");
         assert!(error.contains("unrecognized command"), "{error}");
@@ -612,7 +612,7 @@ fn old_agents_are_known_by_their_answer() {
 /// Snapshots on command: the heap goes into the trace, a document of totals into a file.
 #[test]
 fn snapshots_on_command() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=profilerj,events=methods");
         bench.work();
         let (named, told) = (bench.text("now.xml"), bench.ctl(&["snapshot", "profile"]));

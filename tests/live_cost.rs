@@ -1,6 +1,6 @@
 //! What recording takes is measured when the agent comes, is in every trace that has a place for it, and can be taken off.
 
-use crate::common::{FILTER, VERSIONS, agent, program};
+use crate::common::{FILTER, VERSIONS, agent, few_versions, program};
 use crate::live_cli::jtrail;
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Cost, Event};
@@ -55,7 +55,7 @@ fn is_likely(ps: u64) -> bool {
 
 #[test]
 fn traces_say_what_recording_takes() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
         for format in ["trail", "binary", "xml"] {

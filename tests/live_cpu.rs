@@ -1,6 +1,6 @@
 //! CPU time of calls and of threads, platform and virtual.
 
-use crate::common::{FILTER, VERSIONS, few_versions, program};
+use crate::common::{FILTER, few_versions, program};
 use crate::observe::observed;
 use jtrail_model::Event;
 use jtrail_testkit::Jdk;
@@ -94,7 +94,7 @@ fn calls_and_threads_have_what_the_program_measured() {
 
 #[test]
 fn a_virtual_thread_has_its_own_time_and_no_other() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         if jdk.feature < 21 {
             continue;
         }
@@ -165,7 +165,7 @@ fn without_cpu_there_is_none() {
 /// With too few buffers, whole pairs of CPU time and call are left out.
 #[test]
 fn losses_leave_calls_and_their_cpu_time_in_step() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
         let run = program(&jdk, "harness.Fib").arg("24").agent(

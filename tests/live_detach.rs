@@ -1,6 +1,6 @@
 //! The agent leaves, and all is as it was; another one may come.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, program};
+use crate::common::{FILTER, Trace, agent, few_versions, program};
 use crate::embed;
 use crate::live_api::with_api;
 use crate::live_cli::outcome;
@@ -238,7 +238,7 @@ fn nothing_of_ours_is_left() {
     const BUFFER: u64 = 2 << 30;
     /// The smallest of the agent's mappings, which is for triggers; counters of lines have more.
     const TABLE: u64 = 64 << 20;
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         // The memory allocator's arenas, of 64 MB of addresses each, would hide what is left.
         let run = program(&jdk, "harness.Cycles").env("MALLOC_ARENA_MAX", "1");
         let bench = Bench::of(run);
@@ -393,7 +393,7 @@ fn the_jvm_ends_meanwhile() {
 /// An agent that came with the JVM can leave as well.
 #[test]
 fn an_agent_of_the_start_leaves() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let options =
             "format=binary,events=methods+threads+parks+exceptions+monitors,server=enabled";
         let mut bench = with_agent(program(&jdk, "harness.Attached"), options, |_| {});
@@ -437,7 +437,7 @@ fn with_agent(run: Run, options: &str, ready: impl FnOnce(&Bench)) -> Bench {
 /// A program that waits for a client's trace does not wait for that of an agent that leaves.
 #[test]
 fn a_program_that_waits_goes_on_without_the_agent() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let run = program(&jdk, "harness.Attached");
         let options = "server=controlled,wait=1h,format=binary";
         let mut bench = with_agent(run, options, Bench::detach);
@@ -457,7 +457,7 @@ fn a_program_that_waits_goes_on_without_the_agent() {
 fn the_program_loses_its_word_and_finds_it() {
     const WORK: &str = "harness.Marked.work()V";
     const NO_AGENT: &str = "false, there is no agent";
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let run = with_api(&jdk, "harness.Marked");
         let options = "server=application,format=binary";
         let mut bench = with_agent(run, options, |_| {});
@@ -508,7 +508,7 @@ fn the_program_loses_its_word_and_finds_it() {
 /// A refusal is a failure for who asks for the agent, whatever `onerror` says; and nothing of it is left.
 #[test]
 fn refusals_leave_nothing() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "harness.Attached");
         for wish in ["continue", "stop"] {
             for _ in 0..3 {

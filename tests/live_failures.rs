@@ -1,6 +1,6 @@
 //! When the trace can't be written, the program runs on as if nothing were.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, program, traced};
+use crate::common::{FILTER, Trace, agent, few_versions, program, traced};
 use jtrail_model::Note;
 use jtrail_testkit::{Jdk, Output};
 use std::fs::File;
@@ -38,7 +38,7 @@ fn one_message(output: &Output, wanted: &str) {
 
 #[test]
 fn unwritable_file() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let output = unharmed(&jdk, "format=binary,file=/nonexistent/folder/trace");
         one_message(
             &output,
@@ -51,7 +51,7 @@ fn unwritable_file() {
 
 #[test]
 fn full_disk() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let output = unharmed(&jdk, "format=binary,file=/dev/full");
         one_message(&output, "No space left on device");
     }
@@ -59,7 +59,7 @@ fn full_disk() {
 
 #[test]
 fn full_disk_keeps_what_was_written() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
         // A limit on file sizes breaks a write in the middle, as a disk does that runs full. The JVM ignores
@@ -100,7 +100,7 @@ fn full_disk_keeps_what_was_written() {
 
 #[test]
 fn closed_pipe() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let pipe = folder.path().join("pipe");
         assert!(
@@ -129,7 +129,7 @@ fn closed_pipe() {
 
 #[test]
 fn standard_output_carries_the_trace() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let output = program(&jdk, "harness.Fib")
             .agent(agent(), format!("file=-,{FILTER}"))
             .output();
@@ -145,7 +145,7 @@ fn standard_output_carries_the_trace() {
 
 #[test]
 fn losses_are_counted() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for clock in ["exact", "tick"] {
             are_losses_counted(&jdk, clock);
         }

@@ -1,6 +1,6 @@
 //! Clients that are slow, broken or hostile do the program and its trace no harm.
 
-use crate::common::{Trace, VERSIONS, few_versions};
+use crate::common::{Trace, few_versions};
 use crate::live_control::{Bench, rounds};
 use jtrail_control::frame::{FrameKind, encode};
 use jtrail_testkit::Jdk;
@@ -126,7 +126,7 @@ fn a_client_that_never_reads_does_not_slow_the_program_down() {
 /// A flight recorder asks nobody to take anything: the program goes on as fast beside a client that has commanded what it can, and reads no answer.
 #[test]
 fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let options = "format=trail,overflow=ring,server=enabled,events=methods,buffer=4m";
         let mut bench = Bench::new(&jdk, options);
         let many = |count: usize| {
@@ -184,7 +184,7 @@ fn a_client_that_never_reads_is_waited_for() {
 /// Garbage, halves, and too many at once, while a trace is recorded: none of it shows in the trace or in the program.
 #[test]
 fn hostile_clients() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
         let connect = || UnixStream::connect(bench.path("socket")).expect("connected");
         let mut half = connect();
@@ -216,7 +216,7 @@ fn hostile_clients() {
 /// The folder goes while the program runs: who is connected stays so, and the program ends as it would have.
 #[test]
 fn the_sockets_folder_is_removed() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
         let mut client = UnixStream::connect(bench.path("socket")).expect("connected");
         let moved = bench.path("elsewhere");
@@ -237,7 +237,7 @@ fn the_sockets_folder_is_removed() {
 /// What the program starts gets none of the agent's descriptors, whoever starts it and how.
 #[test]
 fn descriptors_end_with_exec() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let bench = Bench::new(&jdk, "format=binary,events=methods+samples");
         let client = UnixStream::connect(bench.path("socket")).expect("connected");
         bench.ctl(&["status"]);

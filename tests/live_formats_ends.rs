@@ -1,6 +1,6 @@
 //! However a program ends, and whatever becomes of the file, a trace in each format can be read.
 
-use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, program};
+use crate::common::{FILTER, agent, few_versions, harness, program};
 use crate::figures::{Figures, short_counts};
 use crate::live_formats::{SPELLINGS, Spelling, assert_verified};
 use jtrail_formats::Format;
@@ -29,7 +29,7 @@ fn assert_calls(figures: &Figures, output: &Output) {
 fn exit_halt_and_daemons_leave_whole_traces() {
     let newest = Jdk::newest().feature;
     let ways = [("exit", 3), ("daemon", 0), ("halt", 5), ("uncaught", 1)];
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         // All ways in one JVM; how a JVM tells of its end is another test's.
         let ways = if jdk.feature == newest {
             &ways[..]
@@ -114,7 +114,7 @@ fn a_killed_program_leaves_what_it_did() {
 #[test]
 fn snapshots_are_taken_on_request() {
     let spelling = &SPELLINGS[7];
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let file = folder.path().join("trace.xml");
         let running = ready(&jdk, "term", spelling, &file);

@@ -1,7 +1,7 @@
 //! Snapshots of the heap, of a program that knows what it keeps.
 
 use crate::collectors;
-use crate::common::{Trace, VERSIONS, agent, few_versions, program};
+use crate::common::{Trace, agent, few_versions, program};
 use crate::live_cli::outcome;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
@@ -395,7 +395,7 @@ fn a_forced_collection_stands_between_two_snapshots() {
 
 #[test]
 fn the_end_comes_while_snapshots_are_taken() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         // Snapshots follow one another as fast as they can, and the end waits for the one that runs.
         let options = "events=threads+gc+alloc+heap,heap=gc+exit,buffer=1m";

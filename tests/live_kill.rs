@@ -1,6 +1,6 @@
 //! A program that is killed at any moment leaves behind all that it had recorded: in its trail, and in the spool beside it.
 
-use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, program};
+use crate::common::{FILTER, agent, few_versions, harness, program};
 use crate::live_cli::jtrail;
 use crate::live_files::files;
 use crate::live_formats::verify;
@@ -304,7 +304,7 @@ fn a_spool_goes_with_its_trace() {
     let folder = jtrail_testkit::temp_dir();
     compile("Tally", include_str!("java/Tally.java"), folder.path());
     let left = Left::within(folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         killed(&jdk, folder.path(), &left, "", Duration::from_millis(20));
         assert!(left.spool().exists());
         // Another trace of that name takes its place, and is whole.
@@ -493,7 +493,7 @@ fn a_disk_without_room_for_a_spool_has_none() {
     if !has_disks() {
         return;
     }
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let to = folder.path().join("copy");
         let options = "format=trail,include=harness.Fib";
@@ -603,7 +603,7 @@ fn what_could_not_be_recorded_is_told() {
 
 #[test]
 fn a_spool_follows_the_trace() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let left = Left::within(folder.path());
         let [first, socket] = ["first.trail", "socket"].map(|name| folder.path().join(name));
@@ -640,7 +640,7 @@ fn a_spool_follows_the_trace() {
 
 #[test]
 fn a_spool_in_use_is_left_alone() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let left = Left::within(folder.path());
         let options = format!("format=trail,{FILTER},file={}", left.trail.display());

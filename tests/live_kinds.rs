@@ -1,6 +1,6 @@
 //! Kinds of events that differ from trace to trace.
 
-use crate::common::VERSIONS;
+use crate::common::few_versions;
 use crate::live_control::{Bench, rounds};
 use jtrail_testkit::Jdk;
 
@@ -8,7 +8,7 @@ use jtrail_testkit::Jdk;
 #[test]
 fn a_trace_has_its_own_events() {
     const LOADED: &str = "format=binary,events=methods+threads+gc+monitors+alloc+jit+cpu";
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, LOADED);
         bench.ctl(&["stop"]);
         for (name, events) in [
@@ -47,7 +47,7 @@ fn a_trace_has_its_own_events() {
 fn kinds_of_events_come_later() {
     const LATER: &str =
         "methods+threads+gc+alloc+free+monitors+jit+samples+lines+mounts+classes+details";
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=none,events=gc,server=enabled");
         bench.work();
         for (kind, why) in [

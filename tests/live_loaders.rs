@@ -1,6 +1,6 @@
 //! Class loaders that do not give out the hook class, and some that do.
 
-use crate::common::{Trace, VERSIONS, agent, at_once, traced};
+use crate::common::{Trace, agent, at_once, few_versions, traced};
 use crate::live_cli::outcome;
 use crate::source::compile;
 use jtrail_model::Note;
@@ -137,7 +137,7 @@ fn no_hook_waits_for_a_loader() {
 #[test]
 fn loaders_are_asked_when_the_agent_comes() {
     let folder = compiled();
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut running = program(&jdk, folder.path(), "attached")
             .spawn()
             .expect("it starts");

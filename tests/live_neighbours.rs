@@ -1,6 +1,6 @@
 //! Other agents beside ours.
 
-use crate::common::{FILTER, VERSIONS, program, traced, traced_before};
+use crate::common::{FILTER, few_versions, program, traced, traced_before};
 use jtrail_testkit::Jdk;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ pub(crate) fn compiled_agent(folder: &Path, class: &str, source_text: &str) -> P
 fn a_java_agent_that_transforms_classes_too() {
     let folder = jtrail_testkit::temp_dir();
     let jar = java_agent(folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let other = format!("-javaagent:{}", jar.display());
         let options = format!("format=binary,{FILTER}");
         for first in [true, false] {

@@ -1,6 +1,6 @@
 //! Objects that native code makes, those of threads, and whose objects live.
 
-use crate::common::{VERSIONS, agent, few_versions, program};
+use crate::common::{agent, few_versions, program};
 use crate::embed::{self, Made};
 use crate::live_cli::outcome;
 use crate::live_differential::read;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Objects and arrays that come from JNI: each once, with its class, its size and its thread.
 #[test]
 fn native_code_makes_objects() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let options = format!("format=binary,events=threads+alloc,file={}", file.display());
@@ -101,7 +101,7 @@ fn threads_have_their_objects() {
 /// The report's table of live objects by class and thread has what the program tells, and no thread more.
 #[test]
 fn the_report_tells_whose_objects_live() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let options = format!(

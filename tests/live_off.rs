@@ -1,6 +1,6 @@
 //! A kind of events that is off puts nothing into any class. (That no capability is held for it is a test of the agent's own.)
 
-use crate::common::{VERSIONS, agent, program, traced_before};
+use crate::common::{agent, few_versions, program, traced_before};
 use crate::figures::Figures;
 use crate::live_neighbours::compiled_agent;
 use crate::source::compile;
@@ -34,7 +34,7 @@ fn classes_are_as_they_were_unless_a_kind_needs_probes() {
         .filter(|kind| !PROBING.contains(*kind))
         .copied()
         .collect();
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let run = || program(&jdk, "harness.Nested");
         let plain = seen(&run().jvm_arg(&witness).output());
         let of_program = || plain.keys().filter(|name| name.starts_with("harness/"));
@@ -136,7 +136,7 @@ fn told_events(jdk: &Jdk, options: &str) -> Vec<String> {
 
 #[test]
 fn threads_are_told_where_a_kind_needs_them() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for (options, are_told) in [
             ("events=classes+gc+jit+lines", false),
             ("events=classes+gc+jit+lines+details", true),

@@ -1,6 +1,6 @@
 //! The agent's options in a real JVM: what they choose, and what wrong ones are answered.
 
-use crate::common::{FILTER, VERSIONS, agent, few_versions, program, traced};
+use crate::common::{FILTER, agent, few_versions, program, traced};
 use jtrail_formats::Format;
 use jtrail_testkit::Jdk;
 use std::fs;
@@ -42,7 +42,7 @@ fn a_wrong_option_stops_the_jvm_unless_told_otherwise() {
 
 #[test]
 fn xml_is_the_default_and_files_have_their_usual_names() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for (options, name, format) in [
             (FILTER.to_owned(), "trace.trcxml", Format::TptpXml),
             (
@@ -62,7 +62,7 @@ fn xml_is_the_default_and_files_have_their_usual_names() {
 
 #[test]
 fn filters_choose_methods() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let run = traced(
             program(&jdk, "harness.Fib"),
             "format=binary,include=harness.Fib.fib",
@@ -100,7 +100,7 @@ fn filters_choose_methods() {
 
 #[test]
 fn jdk_classes_are_out_by_default_and_can_be_included() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let run = traced(program(&jdk, "harness.Streams"), "format=binary");
         assert!(run.trace.calls.keys().all(|k| !k.starts_with("java.")));
 
@@ -162,7 +162,7 @@ fn everything_can_be_included() {
 
 #[test]
 fn the_tptp_spelling_works() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
         let options = format!(
@@ -186,7 +186,7 @@ fn the_tptp_spelling_works() {
 
 #[test]
 fn the_file_name_can_hold_the_process_id() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let options = format!(
             "format=binary,file={}/t-%p.trcbin,{FILTER}",
@@ -217,7 +217,7 @@ fn the_file_name_can_hold_the_process_id() {
 
 #[test]
 fn events_choose_what_is_recorded() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let kinds = |events: &str| {
             let options = format!("format=binary,events={events},{FILTER}");
             let run = traced(program(&jdk, "harness.Gc"), &options);

@@ -1,6 +1,6 @@
 //! A trace file belongs to the process that writes it, and an earlier trace stays until a new one begins.
 
-use crate::common::{VERSIONS, agent, at_once, program};
+use crate::common::{VERSIONS, agent, at_once, few_versions, program};
 use crate::live_attach::{attach, ready, work};
 use crate::live_cli::{jtrail, outcome};
 use crate::live_files::files;
@@ -324,7 +324,7 @@ fn a_start_that_fails_changes_nothing() {
 /// `jtrail run` says that there is no trace. It advises nobody to recover what an earlier run left.
 #[test]
 fn a_start_that_fails_leaves_nothing_to_recover() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for (since, args) in FAILING {
             if jdk.feature < since {
                 continue;

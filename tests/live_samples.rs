@@ -1,6 +1,6 @@
 //! Samples of stacks.
 
-use crate::common::{FILTER, VERSIONS, few_versions, program};
+use crate::common::{FILTER, few_versions, program};
 use crate::observe::observed;
 use jtrail_model::{Event, Frame, ThreadState};
 use jtrail_testkit::Jdk;
@@ -85,7 +85,7 @@ fn samples_show_the_calls_that_were_under_way() {
 
 #[test]
 fn stacks_have_methods_and_lines() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut stacks = BTreeSet::new();
         let run = program(&jdk, "harness.Burn").arg("100");
         // The library's methods appear too, though the filters leave them out.
@@ -120,7 +120,7 @@ fn stacks_have_methods_and_lines() {
 
 #[test]
 fn the_program_does_not_see_the_sampler() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let bare = program(&jdk, "harness.ThreadsSeen").output();
         let run = program(&jdk, "harness.ThreadsSeen");
         let options = format!("format=binary,events=+samples+cpu,interval=1ms,{FILTER}");
@@ -144,7 +144,7 @@ fn the_program_does_not_see_the_sampler() {
 
 #[test]
 fn virtual_threads_stand_for_their_carriers() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         if jdk.feature < 21 {
             continue;
         }
@@ -174,7 +174,7 @@ fn virtual_threads_stand_for_their_carriers() {
 
 #[test]
 fn threads_come_and_go_under_the_sampler() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let run = program(&jdk, "harness.Threads").arg("600");
         let options = format!("format=binary,events=+samples+cpu+mounts,interval=1ms,{FILTER}");
         let run = observed(run, &options, |_, _| {});

@@ -1,6 +1,6 @@
 //! A flight recorder (`overflow=ring`) that clients command: they have the newest events saved, mark them, and are told of what is saved.
 
-use crate::common::{VERSIONS, agent, at_once, program};
+use crate::common::{agent, at_once, few_versions, program};
 use crate::live_cli::outcome;
 use crate::live_client::{client, good, refused, verify};
 use crate::live_control::{Bench, rounds};
@@ -22,7 +22,7 @@ fn saved(answer: Answer) -> Ended {
 /// All that the document says of a flight recorder, by a client that was written from it.
 #[test]
 fn clients_save_the_newest_events() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, RING);
         let Some(mut client) = client(&bench.path("socket")) else {
             return;

@@ -1,6 +1,6 @@
 //! Calls that become sums (`min=`, `maxrate=`): each call is in the trace once and with its caller, and those that take as long are written.
 
-use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, program, traced};
+use crate::common::{FILTER, agent, few_versions, harness, program, traced};
 use crate::live_counts::assert_counts;
 use crate::observe::{Names, observed};
 use crate::source::compile;
@@ -233,7 +233,7 @@ fn calls_that_take_as_long_are_written() {
 fn methods_that_are_called_too_often_are_named() {
     let folder = jtrail_testkit::temp_dir();
     compile("Short", include_str!("java/Short.java"), folder.path());
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for format in ["trail", "xml"] {
             let mut named = BTreeSet::new();
             let mut calls = Calls::default();

@@ -123,7 +123,7 @@ fn whatever_else_is_recorded_with_ends() {
 /// Threads leave their carriers while objects wait for their constructors.
 #[test]
 fn ends_are_told_on_virtual_threads() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for options in ["events=threads+alloc+free", "events=alloc+free+mounts"] {
             check(&jdk, "harness.ConstructedVirtually", options, |run| run);
         }

@@ -1,6 +1,6 @@
 //! Where the socket is, and who gets hold of it.
 
-use crate::common::{FILTER, VERSIONS, agent, harness, program};
+use crate::common::{FILTER, agent, few_versions, harness, program};
 use crate::live_attach::work;
 use crate::live_cli::{jtrail, outcome};
 use crate::live_control::{Bench, rounds};
@@ -26,7 +26,7 @@ fn mode(path: &Path) -> u32 {
 /// Without `control=`, it is in the user's runtime directory, by process id, and clients look for it there.
 #[test]
 fn the_usual_socket() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let runtime = temp_dir();
         let file = runtime.path().join("trace");
         let options = format!(
@@ -71,7 +71,7 @@ fn ctl_by_process_id() {
 /// Another user's process is sent away, though modes let it connect. It is said once.
 #[test]
 fn other_users_are_refused() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
         for (name, mode) in [(".", 0o755), ("socket", 0o666)] {
             fs::set_permissions(bench.path(name), PermissionsExt::from_mode(mode)).expect("ours");
@@ -117,7 +117,7 @@ pub(crate) fn copy_classes(jdk: &Jdk, to: &Path) {
 #[test]
 fn the_agent_of_another_user() {
     let mut tried = 0;
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let path = |name: &str| folder.path().join(name);
         let text = |name: &str| path(name).to_str().expect("text").to_owned();
@@ -178,7 +178,7 @@ fn the_agent_of_another_user() {
 /// The socket's folder goes, with all that is in it: who is connected stays so, and the agent leaves as ever.
 #[test]
 fn the_folder_is_removed() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for detaches in [true, false] {
             let options = "format=binary,events=methods+threads";
             let mut bench = Bench::with_socket(&jdk, options, "own/socket");
@@ -221,7 +221,7 @@ fn children_hold_nothing_of_ours() {
         include_str!("java/Children.java"),
         classes.path(),
     );
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for mechanism in ["POSIX_SPAWN", "FORK"] {
             let folder = temp_dir();
             let path = |name: &str| folder.path().join(name);

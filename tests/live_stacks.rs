@@ -1,6 +1,6 @@
 //! Samples of stacks that are deep, in the formats that tell them from the outermost frame on.
 
-use crate::common::{VERSIONS, agent, few_versions, program};
+use crate::common::{agent, few_versions, program};
 use crate::live_differential::{read, tool_program};
 use jtrail_model::{Event, ThreadId};
 use jtrail_testkit::{Jdk, Output, temp_dir};
@@ -92,7 +92,7 @@ fn beginning<'a>(samples: &'a Samples, root: &str) -> &'a [Hits] {
 /// Frames of a virtual thread are its own, and not those of its carrier.
 #[test]
 fn stacks_of_virtual_threads_are_whole() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         if jdk.feature < 21 {
             continue;
         }

@@ -1,6 +1,6 @@
 //! What samples say of threads whose states the program knows.
 
-use crate::common::{FILTER, VERSIONS, agent, program};
+use crate::common::{FILTER, agent, few_versions, program};
 use crate::live_differential::read;
 use crate::observe::observed;
 use jtrail_model::{Event, Frame, ThreadState};
@@ -18,7 +18,7 @@ fn is_of(frame: &Frame<'_>, method: &str) -> bool {
 /// While the program stays as it is, each tick finds each thread in its state and its innermost method.
 #[test]
 fn every_sample_of_a_thread_that_stays_is_right() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let (mut begin, mut end) = (None, None);
         let mut samples: Vec<(i64, String, ThreadState, String)> = Vec::new();
         let options = format!("format=trail,events=+samples,interval=5ms,{FILTER}");
@@ -109,7 +109,7 @@ fn assert_stays(output: &Output, all: &BTreeMap<String, Stays>) {
 /// A trace log tells no states and no names, but where threads are.
 #[test]
 fn trace_logs_tell_where_threads_stay() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut all = BTreeMap::new();
         let output = sampled(&jdk, "tracelog", |truth, event| {
             if let Event::Sample(e) = event {
@@ -123,7 +123,7 @@ fn trace_logs_tell_where_threads_stay() {
 /// A snapshot tells whether threads could run.
 #[test]
 fn snapshots_tell_where_threads_stay_and_whether_they_run() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut all = BTreeMap::new();
         // Outermost frame first.
         let mut path: Vec<Frame<'static>> = Vec::new();

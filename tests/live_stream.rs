@@ -1,6 +1,6 @@
 //! `jtrail stream` into a pipe whose reader is slow: the agent drops events and says so, or the program waits.
 
-use crate::common::{Trace, VERSIONS, few_versions};
+use crate::common::{Trace, few_versions};
 use crate::live_control::{Bench, ROUND};
 use crate::live_formats::verify;
 use jtrail_control::State;
@@ -82,7 +82,7 @@ impl Streaming {
 /// The program goes on, and how many events are lost is told everywhere alike.
 #[test]
 fn a_slow_reader_costs_events() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let mut streaming = Streaming::new(&jdk, "drop");
         let bench = &mut streaming.bench;
         let begun = Instant::now();

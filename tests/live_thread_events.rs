@@ -1,6 +1,6 @@
 //! Threads' names and groups, and the carriers of virtual threads.
 
-use crate::common::{FILTER, VERSIONS, program};
+use crate::common::{FILTER, few_versions, program};
 use crate::observe::observed;
 use jtrail_model::Event;
 use jtrail_testkit::Jdk;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 #[test]
 fn groups_and_names() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for engine in ["bytecode", "jvmti"] {
             let mut groups = BTreeMap::new();
             let mut renamed = BTreeMap::new();
@@ -53,7 +53,7 @@ fn groups_and_names() {
 
 #[test]
 fn mounts_and_unmounts_alternate() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         if jdk.feature < 21 {
             continue;
         }

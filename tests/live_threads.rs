@@ -1,12 +1,12 @@
 //! Threads: platform and virtual, their names and groups, and that their calls are told apart. Collections.
 
 use crate::collectors;
-use crate::common::{FILTER, Step, Trace, VERSIONS, few_versions, program, traced};
+use crate::common::{FILTER, Step, Trace, few_versions, program, traced};
 use jtrail_testkit::Jdk;
 
 #[test]
 fn platform_threads() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for format in ["binary", "xml"] {
             let run = traced(
                 program(&jdk, "harness.Threads"),
@@ -30,7 +30,7 @@ fn platform_threads() {
 
 #[test]
 fn many_threads_over_few_buffers() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for clock in ["exact", "tick"] {
             // 1 MB are four chunks, far fewer than there are threads.
             let run = program(&jdk, "harness.Threads").arg("600");
@@ -46,7 +46,7 @@ fn many_threads_over_few_buffers() {
 
 #[test]
 fn thousands_of_virtual_threads() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         if jdk.feature < 21 {
             continue; // has none
         }
@@ -119,7 +119,7 @@ fn collections_alternate_and_are_all_there() {
 
 #[test]
 fn threads_that_native_code_attaches() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
         let options = format!("format=binary,{FILTER},file={}", file.display());

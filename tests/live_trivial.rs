@@ -1,6 +1,6 @@
 //! Calls of trivial methods left out (`trivial=skip`): these and no others, each named in the trace, and the application none the wiser.
 
-use crate::common::{FILTER, Trace, Traced, VERSIONS, agent, few_versions, program, traced};
+use crate::common::{FILTER, Trace, Traced, agent, few_versions, program, traced};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, Note};
 use jtrail_testkit::{Jdk, temp_dir};
@@ -108,7 +108,7 @@ fn lines(jdk: &Jdk, trivial: &str) -> (BTreeMap<(String, u32), u64>, BTreeSet<St
 
 #[test]
 fn their_lines_are_counted_all_the_same() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let (all, none) = lines(&jdk, "trace");
         let (most, skipped) = lines(&jdk, "skip");
         assert!(

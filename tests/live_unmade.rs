@@ -1,6 +1,6 @@
 //! Snapshots of the heap where compiled code does without objects: HotSpot makes them on the thread that walks, and tells of them.
 
-use crate::common::{Trace, VERSIONS, agent, program};
+use crate::common::{Trace, agent, few_versions, program};
 use crate::live_heap::dumps;
 use jtrail_testkit::{Jdk, temp_dir};
 
@@ -11,7 +11,7 @@ const PAIR: &str = "harness.Unmade$Pair";
 /// The objects are in the snapshots, and have an allocation where those are told. 11 leaves them as they are.
 #[test]
 fn objects_that_compiled_code_does_without() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for kinds in ["gc+heap", "gc+alloc+heap"] {
             let folder = temp_dir();
             let file = folder.path().join("trace");

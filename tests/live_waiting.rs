@@ -1,6 +1,6 @@
 //! A program that waits for a client before its `main`.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, program};
+use crate::common::{FILTER, Trace, agent, few_versions, program};
 use crate::live_cli::{jtrail, outcome};
 use jtrail_testkit::{Jdk, Output, Running, temp_dir};
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ impl Waiting {
 /// All of the program is in the trace that a client begins; clients that come and go do not let it go on.
 #[test]
 fn the_whole_program_is_traced() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let waiting = Waiting::new(&jdk, "10m");
         for _ in 0..3 {
             assert!(waiting.ctl(&["status"]).expect("answered").contains("idle"));
@@ -92,7 +92,7 @@ fn the_whole_program_is_traced() {
 /// A client may say that there shall be none.
 #[test]
 fn it_goes_on_without_a_trace() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let waiting = Waiting::new(&jdk, "10m");
         waiting.ctl(&["go"]).expect("it waits");
         let (folder, output) = waiting.end();
@@ -115,7 +115,7 @@ fn it_goes_on_without_a_trace() {
 /// While it waits it can be ended, and answers tools.
 #[test]
 fn it_can_be_ended_while_it_waits() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         for signal in ["TERM", "INT"] {
             let waiting = Waiting::new(&jdk, "10m");
             // The JVM's own mechanism to attach answers: it loads the library, which says that it is there.
@@ -145,7 +145,7 @@ fn it_can_be_ended_while_it_waits() {
 /// It waits only once: a program that runs can't be told to go on.
 #[test]
 fn a_program_that_runs_does_not_wait() {
-    for jdk in Jdk::require(&VERSIONS) {
+    for jdk in Jdk::require(&few_versions()) {
         let bench =
             crate::live_control::Bench::new(&jdk, "format=binary,server=controlled,wait=0s");
         let error = bench.try_ctl(&["go"]).expect_err("it runs");
