@@ -1,7 +1,7 @@
 //! Classes in full, their end and their redefinition, held against the class files, `javap` and the JVM's own log.
 
 use crate::collectors;
-use crate::common::{FILTER, agent, few_versions, harness, program, traced};
+use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, program, traced};
 use crate::{live_counts, live_neighbours};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{ClassDetail, ClassId, Event, Member, MethodId};
@@ -313,7 +313,7 @@ fn unloading_is_what_the_log_says() {
 #[test]
 fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
     let mut runs = 0;
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&VERSIONS) {
         for collector in collectors::all(&jdk) {
             let is_concurrent = collector.contains("UseZ") || collector.contains("UseShenandoah");
             if is_concurrent && jdk.feature < 21 {
