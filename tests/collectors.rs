@@ -84,15 +84,15 @@ pub(crate) fn all(jdk: &Jdk) -> Vec<String> {
         .collect()
 }
 
-/// JVMs, each with those of these collectors that it has, as an argument. Unless tests are thorough, each collector is tried with every other JVM,
-/// from the newest on.
+/// JVMs, each with those of these collectors that it has, as an argument. Unless tests are thorough, they take turns: the newest JVM has the first
+/// collector.
 pub(crate) fn in_turn(jdks: Vec<Jdk>, names: &[&str]) -> Vec<(Jdk, String)> {
-    let mut found = Vec::new();
+    let (mut found, count) = (Vec::new(), jdks.len());
     for (age, jdk) in jdks.into_iter().rev().enumerate() {
         let there = all(&jdk);
         for (number, name) in names.iter().enumerate() {
             let argument = argument(name);
-            let is_its_turn = is_thorough() || number % 2 == age % 2;
+            let is_its_turn = is_thorough() || number % count == age;
             if is_its_turn && there.contains(&argument) {
                 found.push((jdk.clone(), argument));
             }

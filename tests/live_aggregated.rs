@@ -1,6 +1,6 @@
 //! Calls added up (`execdetails=false`): against what the programs know themselves, and against a trace of each single call.
 
-use crate::common::{FILTER, agent, few_versions, harness, program, traced};
+use crate::common::{FILTER, agent, few_versions, harness, one_version, program, traced};
 use crate::observe::{Names, observed};
 use crate::source::compile;
 use jtrail_model::{Event, LeftOut, Note, ThreadId};
@@ -128,7 +128,7 @@ fn added(jdk: &Jdk, folder: &Path) -> Run {
 fn places_are_those_of_single_calls() {
     let folder = jtrail_testkit::temp_dir();
     compile("Added", include_str!("java/Added.java"), folder.path());
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for engine in ["bytecode", "jvmti"] {
             let options = format!("format=binary,engine={engine},include=Added$Work");
             let (single, _) = trees(added(&jdk, folder.path()), &options);

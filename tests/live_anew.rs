@@ -1,6 +1,6 @@
 //! Classes are made anew again and again, as traces begin and end.
 
-use crate::common::{Trace, agent, few_versions, program};
+use crate::common::{Trace, agent, one_version, program};
 use crate::live_api::API;
 use crate::source::compile_with_harness;
 use jtrail_testkit::{Jdk, temp_dir};
@@ -16,7 +16,7 @@ fn a_class_with_try_with_resources_takes_no_more_metaspace() {
     let classes = temp_dir();
     let source = include_str!("java/Anew.java");
     compile_with_harness("Anew", source, classes.path(), Path::new(API));
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let path = format!("{}:{API}", classes.path().display());

@@ -1,6 +1,6 @@
 //! Bursts that begin by themselves: what is in them is known to the event.
 
-use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, program};
+use crate::common::{FILTER, Trace, VERSIONS, agent, few_versions, newest_of, program};
 use crate::live_cli::jtrail;
 use crate::live_control::{Bench, rounds};
 use jtrail_formats::Format;
@@ -169,7 +169,7 @@ fn threads_share_a_trigger() {
 /// A slow call is seen while it lasts, so what it does behind the limit is in the burst; or else when it ends.
 #[test]
 fn slow_calls() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&newest_of(&VERSIONS)) {
         let of = |trace: &Trace| calls(trace, ["before", "slow", "inner", "after"]);
         let (trace, output) = burst(&jdk, "burst=slow:harness.Bursts.slow:300ms", &["slow"]);
         assert_eq!(of(&trace), [0, 0, 1, 1], "{output}");

@@ -1,7 +1,7 @@
 //! Classes in full, their end and their redefinition, held against the class files, `javap` and the JVM's own log.
 
 use crate::collectors;
-use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, program, traced};
+use crate::common::{FILTER, VERSIONS, agent, few_versions, harness, one_version, program, traced};
 use crate::{live_counts, live_neighbours};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{ClassDetail, ClassId, Event, Member, MethodId};
@@ -361,7 +361,7 @@ fn redefinition_by_others_is_told_and_our_own_is_not() {
 fn what_is_known_of_classes_goes_with_their_loaders() {
     // Of 60,000 such classes, the last 45,000 took 120 to 130 MB before, and now take 20 to 36; the JVM itself comes to its level by some 10.
     const MOST: u64 = 70_000;
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let sizes = ["-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch"];
         let run_it = sizes
             .iter()

@@ -1,6 +1,6 @@
 //! Real traces through every pair of formats, and through three formats in a row.
 
-use crate::common::{FILTER, agent, few_versions, newest_of, program};
+use crate::common::{FILTER, agent, newest_of, one_version, program};
 use crate::live_cli::jtrail;
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::Event;
@@ -160,7 +160,7 @@ fn every_kind_of_event_through_every_pair() {
 
 #[test]
 fn calls_are_the_same_through_three_formats() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         traced(program(&jdk, "harness.Exceptions"), FILTER, true);
     }
 }

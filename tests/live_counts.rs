@@ -1,7 +1,7 @@
 //! Every program of the harness knows how often it calls each of its methods; the trace must say the same,
 //! by both engines, in both formats, on every JVM.
 
-use crate::common::{FILTER, Traced, VERSIONS, few_versions, harness, of_project, program, traced};
+use crate::common::{FILTER, Traced, VERSIONS, harness, of_project, one_version, program, traced};
 use jtrail_testkit::{Jdk, Run};
 
 /// Programs that count exactly and end normally, as far as the JVM can load them.
@@ -82,22 +82,22 @@ fn bytecode_binary() {
 /// The hooks that are compiled into the methods.
 #[test]
 fn bytecode_ticks() {
-    counts_are_exact("trail", "bytecode,clock=tick", &few_versions());
+    counts_are_exact("trail", "bytecode,clock=tick", &one_version());
 }
 
 #[test]
 fn bytecode_xml() {
-    counts_are_exact("xml", "bytecode", &few_versions());
+    counts_are_exact("xml", "bytecode", &one_version());
 }
 
 #[test]
 fn jvmti_binary() {
-    counts_are_exact("binary", "jvmti", &few_versions());
+    counts_are_exact("binary", "jvmti", &one_version());
 }
 
 #[test]
 fn jvmti_xml() {
-    counts_are_exact("xml", "jvmti", &few_versions());
+    counts_are_exact("xml", "jvmti", &one_version());
 }
 
 /// A program of old class files, which uses the harness's bookkeeping.
@@ -113,7 +113,7 @@ fn old_program(jdk: &Jdk, main: &str) -> Run {
 
 #[test]
 fn old_class_files() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for set in OLD_SETS {
             for name in ["Program", "Generic"] {
                 let folder = format!("java-harness/old/classes/old/{set}/{name}.class");

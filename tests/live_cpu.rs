@@ -1,6 +1,6 @@
 //! CPU time of calls and of threads, platform and virtual.
 
-use crate::common::{FILTER, few_versions, program};
+use crate::common::{FILTER, few_versions, one_version, program};
 use crate::observe::observed;
 use jtrail_model::Event;
 use jtrail_testkit::Jdk;
@@ -56,7 +56,7 @@ impl Cpu {
 
 #[test]
 fn calls_and_threads_have_what_the_program_measured() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for engine in ["bytecode", "jvmti"] {
             let mut cpu = Cpu::default();
             let run = program(&jdk, "harness.Burn").arg("150");

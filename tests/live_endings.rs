@@ -1,6 +1,8 @@
 //! However a program ends, its trace ends well-formed, and says what the program did.
 
-use crate::common::{FILTER, Trace, Traced, VERSIONS, agent, few_versions, program, traced};
+use crate::common::{
+    FILTER, Trace, Traced, VERSIONS, agent, few_versions, one_version, program, traced,
+};
 use crate::source::compile;
 use jtrail_testkit::Jdk;
 
@@ -66,7 +68,7 @@ fn daemon_threads_still_running() {
 fn garbage_to_the_end() {
     let folder = jtrail_testkit::temp_dir();
     compile("Litter", include_str!("java/Litter.java"), folder.path());
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for how in ["return", "exit", "halt"] {
             for _ in 0..4 {
                 let run = program(&jdk, "Litter").class_path(folder.path()).arg(how);
@@ -95,7 +97,7 @@ fn exit_while_another_thread_is_deep_down() {
 
 #[test]
 fn sigterm() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for how in ["term", "busy"] {
             let folder = jtrail_testkit::temp_dir();
             let file = folder.path().join("trace");

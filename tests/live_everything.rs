@@ -1,6 +1,6 @@
 //! All kinds of events at once: the program must not notice, and the trace must be sound and complete.
 
-use crate::common::{VERSIONS, agent, few_versions, harness, newest_of, program};
+use crate::common::{VERSIONS, agent, few_versions, harness, newest_of, one_version, program};
 use crate::facts::Facts;
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 
@@ -68,7 +68,7 @@ const ALL_JVMS: [&str; 12] = [
 /// compiler threads there are.
 #[test]
 fn threads_classes_collections_and_all_the_rest() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         // Seconds, size, threads, seed, pause: a trace of some ten megabytes.
         let facts = same(
             &jdk,
@@ -178,7 +178,7 @@ fn tptp_has_all_its_messages() {
 
 #[test]
 fn tptp_has_its_messages_of_the_sample_application() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         assert_messages(&jdk, "org.example.shop.Main", &["1", "4"]);
     }
 }

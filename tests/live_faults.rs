@@ -1,6 +1,6 @@
 //! Clients that are slow, broken or hostile do the program and its trace no harm.
 
-use crate::common::{Trace, few_versions};
+use crate::common::{Trace, few_versions, one_version};
 use crate::live_control::{Bench, rounds};
 use jtrail_control::frame::{FrameKind, encode};
 use jtrail_testkit::Jdk;
@@ -114,7 +114,7 @@ fn is_closed(mut socket: &UnixStream) -> bool {
 /// Where events may be dropped, the program goes on as fast as beside a client that reads: in the middle, and in every round.
 #[test]
 fn a_client_that_never_reads_does_not_slow_the_program_down() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let (with_reader, with_stuck) = beside_clients(&jdk, "drop");
         let (usual, now) = (with_reader.median(), with_stuck.median());
         assert!(now <= usual * 3, "{now:?} instead of {usual:?}, {jdk}");
@@ -170,7 +170,7 @@ fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
 /// Where nothing may be lost, the program waits as long as the client is waited for, and no longer.
 #[test]
 fn a_client_that_never_reads_is_waited_for() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let (_, with_stuck) = beside_clients(&jdk, "block");
         let longest = with_stuck.longest();
         assert!(

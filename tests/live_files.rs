@@ -1,6 +1,6 @@
 //! Traces whose files are bounded in size (`maxsize`): together they hold each call once, and none is larger than was asked for.
 
-use crate::common::{FILTER, agent, at_once, few_versions, program};
+use crate::common::{FILTER, agent, at_once, few_versions, one_version, program};
 use crate::live_control::Bench;
 use crate::live_formats::assert_verified;
 use crate::source::compile;
@@ -190,7 +190,7 @@ const FORMATS: [(&str, u64, u64); 7] = [
 fn a_trace_goes_on_in_another_file() {
     let folder = temp_dir();
     compile("Many", include_str!("java/Many.java"), folder.path());
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         // What a JVM says and how a format says it are apart from each other.
         let all = matches!(jdk.feature, 17 | 25);
         let chosen = |format: &str| all || matches!(format, "binary" | "trail");
@@ -242,8 +242,8 @@ fn a_trace_goes_on_in_another_file() {
     }
 }
 
-/// Of [`watched`]: 40 million events, twice what a machine with even times puts into a ring of 8 MB.
-const ROUNDS: u64 = 1_000_000;
+/// Of [`watched`]: 80 million events, twice what a machine with even times puts into a ring of 8 MB.
+const ROUNDS: u64 = 2_000_000;
 
 /// Runs a program, and looks at its files again and again while it runs.
 fn watched(jdk: &Jdk, classes: &Path, first: &Path, most: u64, more: &str) -> Output {
@@ -342,7 +342,7 @@ fn number_of(file: &Path) -> u64 {
 /// All kinds of events: objects that are older than a file, compiled code, classes' details are told of in each file that needs them.
 #[test]
 fn each_file_is_a_trace_of_its_own() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         // What a JVM says and how a format says it are apart from each other.
         let formats: &[&str] = match jdk.feature {
             11 => &["binary"],

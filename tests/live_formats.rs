@@ -1,7 +1,7 @@
 //! The agent writes every format: the program is the same as without, the trace is sound, and its figures are those that the program
 //! knows, as far as the format holds them.
 
-use crate::common::{FILTER, agent, few_versions, program};
+use crate::common::{FILTER, agent, few_versions, one_version, program};
 use crate::figures::{Figures, short_counts};
 use jtrail_formats::Format;
 use jtrail_testkit::{Jdk, MprofReport, Output, Run, Truth, differences, mprof, temp_dir};
@@ -97,7 +97,7 @@ fn printed(output: &Output) -> (String, Vec<&str>) {
 
 #[test]
 fn calls_are_those_that_the_program_made() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for name in [
             "harness.Exceptions",
             "harness.Threads",
@@ -139,7 +139,7 @@ fn own(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 
 #[test]
 fn objects_and_collections_are_those_of_the_program() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for name in ["harness.Allocations", "harness.Frees"] {
             for spelling in spellings(&jdk) {
                 eprintln!("{name}, {}, JDK {}", spelling.options, jdk.feature);
@@ -170,7 +170,7 @@ fn objects_and_collections_are_those_of_the_program() {
 /// The sample application in each spelling: output and exit code as without, and the same threads, as far as there are names.
 #[test]
 fn the_sample_application_runs_as_without() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let shop = || program(&jdk, "org.example.shop.Main").arg("2");
         let bare = shop().output();
         bare.assert_exit(0);
@@ -216,7 +216,7 @@ fn the_sample_application_runs_as_without() {
 #[test]
 fn a_trace_log_has_three_modes() {
     let spelling = &SPELLINGS[5];
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let burn = || program(&jdk, "harness.Burn");
         let filter = "include=harness.*";
         let calls = written(burn, spelling, &format!("events=+cpu+jit,{filter}")).1;
@@ -242,7 +242,7 @@ fn a_trace_log_has_three_modes() {
 #[test]
 fn a_snapshot_has_a_section_for_each_kind_of_events() {
     let spelling = &SPELLINGS[7];
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let lines = || program(&jdk, "harness.Lines");
         let options = "events=+lines+alloc,include=harness.*";
         let (output, figures) = written(lines, spelling, options);
@@ -331,7 +331,7 @@ fn mprof_report_reads_log_profiles() {
     let Some(report) = MprofReport::find() else {
         return;
     };
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for (name, events) in [
             ("harness.Exceptions", "+exceptions"),
             ("harness.Frees", "+alloc+heap+details"),

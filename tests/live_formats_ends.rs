@@ -1,6 +1,8 @@
 //! However a program ends, and whatever becomes of the file, a trace in each format can be read.
 
-use crate::common::{FILTER, agent, few_versions, harness, program};
+use crate::common::{
+    FILTER, VERSIONS, agent, few_versions, harness, newest_of, one_version, program,
+};
 use crate::figures::{Figures, short_counts};
 use crate::live_formats::{SPELLINGS, Spelling, assert_verified};
 use jtrail_formats::Format;
@@ -29,7 +31,7 @@ fn assert_calls(figures: &Figures, output: &Output) {
 fn exit_halt_and_daemons_leave_whole_traces() {
     let newest = Jdk::newest().feature;
     let ways = [("exit", 3), ("daemon", 0), ("halt", 5), ("uncaught", 1)];
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&newest_of(&VERSIONS)) {
         // All ways in one JVM; how a JVM tells of its end is another test's.
         let ways = if jdk.feature == newest {
             &ways[..]
@@ -91,7 +93,7 @@ fn sigterm_leaves_whole_traces() {
 /// All that happened a while ago is in the file, also if no event has followed since.
 #[test]
 fn a_killed_program_leaves_what_it_did() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for spelling in &SPELLINGS[2..7] {
             let folder = temp_dir();
             let file = folder.path().join("trace");

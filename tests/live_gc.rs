@@ -1,7 +1,7 @@
 //! What is told of collections, against the JVM's own log.
 
 use crate::collectors;
-use crate::common::{Trace, agent, few_versions, program};
+use crate::common::{Trace, agent, few_versions, one_version, program};
 use crate::live_conversions::write_mlpd;
 use crate::live_differential::with_tools_and;
 use crate::live_heap::jcmd;
@@ -144,7 +144,7 @@ fn pause_of(line: &str) -> Option<u32> {
 
 #[test]
 fn collections_are_those_of_the_log() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         // A small young generation, so that it fills between two requests.
         for (flags, asked) in [
             (["-XX:+UseSerialGC", "-Xmn4m"], Generation::Full),
@@ -230,7 +230,7 @@ fn assert_uses_are_those_of_the_log(ours: &[Collection], log: &str, is_zgc: bool
 
 #[test]
 fn concurrent_collectors_tell_causes_and_sizes() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for flags in [
             &["-XX:+UseZGC"][..],
             &["-XX:+UseZGC", "-XX:+ZGenerational"],

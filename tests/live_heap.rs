@@ -1,7 +1,7 @@
 //! Snapshots of the heap, of a program that knows what it keeps.
 
 use crate::collectors;
-use crate::common::{Trace, agent, few_versions, program};
+use crate::common::{Trace, agent, few_versions, one_version, program};
 use crate::live_cli::outcome;
 use crate::source::compile;
 use jtrail_formats::{Item, Reader};
@@ -310,7 +310,7 @@ fn objects_have_the_numbers_of_their_allocations() {
 
 #[test]
 fn snapshots_after_collections() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for collector in ["Serial", "G1"] {
             let folder = jtrail_testkit::temp_dir();
             let options = "events=threads+gc+heap,heap=gc";
@@ -341,7 +341,7 @@ fn snapshots_after_collections() {
 /// The snapshots around a collection that a client forces show what it freed.
 #[test]
 fn a_forced_collection_stands_between_two_snapshots() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for collector in collectors::all(&jdk) {
             let folder = jtrail_testkit::temp_dir();
             let socket = folder.path().join("socket").display().to_string();

@@ -1,6 +1,6 @@
 //! A program that is killed at any moment leaves behind all that it had recorded: in its trail, and in the spool beside it.
 
-use crate::common::{FILTER, agent, few_versions, harness, program};
+use crate::common::{FILTER, agent, few_versions, harness, one_version, program};
 use crate::live_cli::jtrail;
 use crate::live_files::files;
 use crate::live_formats::verify;
@@ -158,7 +158,7 @@ fn what_a_killed_program_had_recorded_is_recovered() {
     let folder = jtrail_testkit::temp_dir();
     compile("Tally", include_str!("java/Tally.java"), folder.path());
     let left = Left::within(folder.path());
-    let jdks = Jdk::require(&few_versions());
+    let jdks = Jdk::require(&one_version());
     let variants = ["", ",clock=tick", ",buffer=1m", ",buffer=1m,clock=tick"];
     // No two of them at the same moment.
     for kill in 0..kills() {
@@ -183,7 +183,7 @@ fn what_an_aborted_program_had_recorded_is_recovered() {
     compile("Tally", include_str!("java/Tally.java"), folder.path());
     let left = Left::within(folder.path());
     let report = folder.path().join("report");
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for (signal, more) in [("SEGV", ""), ("SEGV", ",clock=tick"), ("ABRT", "")] {
             let _ = fs::remove_file(&report);
             let run = busy(&jdk, folder.path(), &left, more)
@@ -258,7 +258,7 @@ fn compare_files(left: &Left, context: &str) -> usize {
 fn what_a_killed_program_had_recorded_is_in_all_of_its_files() {
     let folder = jtrail_testkit::temp_dir();
     compile("Tally", include_str!("java/Tally.java"), folder.path());
-    let jdks = Jdk::require(&few_versions());
+    let jdks = Jdk::require(&one_version());
     for kill in 0..kills() {
         let to = jtrail_testkit::temp_dir();
         let left = Left::within(to.path());
@@ -361,7 +361,7 @@ fn a_damaged_spool_does_no_harm() {
     let folder = jtrail_testkit::temp_dir();
     compile("Tally", include_str!("java/Tally.java"), folder.path());
     let left = Left::within(folder.path());
-    let jdk = Jdk::require(&few_versions()).swap_remove(0);
+    let jdk = Jdk::require(&one_version()).swap_remove(0);
     let (more, after) = (",buffer=1m", Duration::from_millis(30));
     killed(&jdk, folder.path(), &left, more, after);
     let all = recovered_in_part(&left, "no damage");
@@ -526,7 +526,7 @@ fn killed_at_work(jdk: &Jdk, options: &str, meanwhile: impl FnOnce()) {
 
 #[test]
 fn events_of_all_kinds_are_recovered() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let folder = jtrail_testkit::temp_dir();
         let left = Left::within(folder.path());
         for options in [

@@ -1,7 +1,7 @@
 //! Programs that call faster than their trace is written, into small buffers and onto a slow disk: what is written and what is told as lost is, together,
 //! each call that was made.
 
-use crate::common::{Trace, agent, few_versions, program};
+use crate::common::{Trace, agent, one_version, program};
 use crate::source::compile;
 use jtrail_model::Note;
 use jtrail_testkit::{Jdk, temp_dir};
@@ -85,7 +85,7 @@ fn is_complete(jdk: &Jdk, classes: &Path, rounds: u64, options: &str) -> u64 {
 fn what_is_written_and_what_is_lost_is_all() {
     let folder = temp_dir();
     compile("Many", include_str!("java/Many.java"), folder.path());
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for (format, rounds) in [
             ("binary", 8_000),
             ("xml", 5_000),

@@ -218,7 +218,7 @@ const THREAD_LOCK: (&str, &str) = ("JavaMonitorEnter", "java.lang.Thread");
 /// these bytes, less what came behind the thread's last sample: what is in its last area, and outside of areas no more than another one.
 #[test]
 fn the_flight_recorder_sees_the_same() {
-    for jdk in Jdk::require(&crate::common::VERSIONS) {
+    for jdk in Jdk::require(&crate::common::few_versions()) {
         let folder = temp_dir();
         let (file, recording) = (folder.path().join("trace"), folder.path().join("r.jfr"));
         let options = format!(
@@ -318,7 +318,7 @@ fn the_flight_recorder_sees_the_same() {
 /// calls before and behind each question: Java's may be elsewhere by then.
 #[test]
 fn cpu_times_are_those_of_the_thread_bean() {
-    for jdk in Jdk::require(&crate::common::VERSIONS) {
+    for jdk in Jdk::require(&crate::common::few_versions()) {
         let folder = temp_dir();
         let file = folder.path().join("trace");
         let options = format!(

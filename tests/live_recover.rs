@@ -1,6 +1,6 @@
 //! A program that is killed at any moment leaves a trail from which everything that was written is recovered, also without a spool.
 
-use crate::common::{agent, few_versions, program};
+use crate::common::{agent, one_version, program};
 use crate::live_cli::{events, jtrail};
 use crate::live_formats::verify;
 use crate::source::compile;
@@ -61,7 +61,7 @@ fn what_a_killed_program_wrote_is_recovered() {
     let folder = jtrail_testkit::temp_dir();
     compile("Crowd", include_str!("java/Crowd.java"), folder.path());
     let [file, out] = ["killed.trail", "out.trail"].map(|name| folder.path().join(name));
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let mut most = 0;
         for after in [0, 40, 130, 411] {
             killed(&jdk, folder.path(), &file, Duration::from_millis(after));

@@ -1,6 +1,6 @@
 //! Another agent redefines a class: the program runs the new code, and the trace tells so.
 
-use crate::common::{Trace, agent, few_versions, program};
+use crate::common::{Trace, agent, one_version, program};
 use crate::live_classes::Classes;
 use crate::live_neighbours::compiled_agent;
 use crate::source::compile_with_harness;
@@ -75,7 +75,7 @@ fn a_redefined_class_runs_its_new_code_and_is_traced() {
     let size = |file: &Path| fs::metadata(file).expect("compiled").len() as i64;
     let told = [&second, &first, &second].map(|file| ("Changing".to_owned(), size(file)));
     assert_ne!(told[0], told[1]);
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for options in [
             "events=details",
             "events=methods+details",

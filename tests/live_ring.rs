@@ -1,6 +1,6 @@
 //! The newest events are kept in the buffers (`overflow=ring`), and become a trace when something happens.
 
-use crate::common::{agent, at_once, few_versions, program};
+use crate::common::{agent, at_once, one_version, program};
 use crate::live_files::files;
 use crate::live_formats::assert_verified;
 use crate::source::compile;
@@ -75,7 +75,7 @@ impl Calls {
 fn the_last_events_are_written_at_the_end() {
     let folder = temp_dir();
     compile("Many", include_str!("java/Many.java"), folder.path());
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for (format, clock) in [("trail", "exact"), ("trail", "tick"), ("binary", "exact")] {
             let to = temp_dir();
             let file = to.path().join("trace.it");

@@ -1,6 +1,6 @@
 //! Samples of stacks.
 
-use crate::common::{FILTER, few_versions, program};
+use crate::common::{FILTER, few_versions, one_version, program};
 use crate::observe::observed;
 use jtrail_model::{Event, Frame, ThreadState};
 use jtrail_testkit::Jdk;
@@ -11,7 +11,7 @@ use std::ops::Range;
 fn samples_show_the_calls_that_were_under_way() {
     // Not `pages`: the JVM takes long to stop a thread that clears big arrays, and ticks are missed meanwhile.
     const METHODS: [&str; 2] = ["outer(J)V", "asleep(J)V"];
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let mut samples: Vec<(i64, &str)> = Vec::new();
         let mut calls: Vec<(Range<i64>, &str)> = Vec::new();
         let mut states: HashSet<(&str, ThreadState)> = HashSet::new();

@@ -1,6 +1,6 @@
 //! Calls that become sums (`min=`, `maxrate=`): each call is in the trace once and with its caller, and those that take as long are written.
 
-use crate::common::{FILTER, agent, few_versions, harness, program, traced};
+use crate::common::{FILTER, agent, few_versions, harness, one_version, program, traced};
 use crate::live_counts::assert_counts;
 use crate::observe::{Names, observed};
 use crate::source::compile;
@@ -129,7 +129,7 @@ fn counts_are_those_of_the_programs() {
         "format=xml,maxrate=5000",
         "format=trail,min=1h,maxrate=10,events=+exceptions+monitors",
     ];
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for (at, name) in programs.iter().enumerate() {
             let name = format!("harness.{name}");
             assert!(harness().has(&jdk, &name));

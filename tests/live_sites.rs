@@ -2,7 +2,7 @@
 //! tells itself.
 
 use crate::collectors;
-use crate::common::{VERSIONS, agent, few_versions, harness, program};
+use crate::common::{VERSIONS, agent, few_versions, harness, one_version, program};
 use crate::facts::Facts;
 use crate::live_conversions::{java_compiler, shop_sources};
 use jtrail_testkit::{Jdk, Run, temp_dir};
@@ -52,7 +52,7 @@ fn check(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) {
 
 #[test]
 fn programs_know_their_objects() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for collector in collectors::all(&jdk) {
             eprintln!("{collector}");
             check(&jdk, "harness.Allocations", "events=threads+alloc", |run| {
@@ -71,7 +71,7 @@ fn programs_know_their_objects() {
 
 #[test]
 fn whatever_else_is_recorded() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for options in [
             "events=+alloc",
             "events=+alloc+lines+details",
@@ -87,7 +87,7 @@ fn whatever_else_is_recorded() {
 /// With `free`, objects have identity: no program makes another one of them, or one too few, and all that are dead are told of.
 #[test]
 fn ends_are_told() {
-    for (jdk, collector) in collectors::in_turn(Jdk::require(&few_versions()), &collectors::NAMES) {
+    for (jdk, collector) in collectors::in_turn(Jdk::require(&one_version()), &collectors::NAMES) {
         eprintln!("{collector}");
         for name in ["harness.Frees", "harness.Constructed"] {
             check(&jdk, name, "events=threads+gc+alloc+free", |run| {
@@ -96,7 +96,7 @@ fn ends_are_told() {
             });
         }
     }
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for how in ["-Xint", "-Xcomp", "-XX:TieredStopAtLevel=1"] {
             check(&jdk, "harness.Constructed", "events=alloc+free", |run| {
                 run.jvm_arg(how).arg("60")
@@ -133,7 +133,7 @@ fn ends_are_told_on_virtual_threads() {
 /// A real program, all of whose classes are verified.
 #[test]
 fn the_java_compiler_works_as_before() {
-    let jdks = Jdk::require(&few_versions()).into_iter();
+    let jdks = Jdk::require(&one_version()).into_iter();
     for jdk in jdks.filter(|jdk| jdk.javac.is_some()) {
         let made = |options: Option<&str>| {
             let folder = temp_dir();
@@ -158,7 +158,7 @@ fn the_java_compiler_works_as_before() {
 /// However the JVM lays out its objects, and however it runs code.
 #[test]
 fn sizes_are_the_jvms() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let mut layouts = vec![
             "-XX:-UseCompressedOops",
             "-XX:ObjectAlignmentInBytes=16",
@@ -200,7 +200,7 @@ fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> Made {
 /// The same objects as the JVM tells where nothing is compiled; and the same again where it is.
 #[test]
 fn the_jvm_says_the_same() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let told = made(&jdk, "jvm", &["-Xint"]);
         let objects: u64 = told.values().map(|(count, _)| count).sum();
         assert!(told.len() > 10 && objects > 1000, "{told:#?}");

@@ -1,6 +1,6 @@
 //! Samples of stacks that are deep, in the formats that tell them from the outermost frame on.
 
-use crate::common::{agent, few_versions, program};
+use crate::common::{agent, few_versions, one_version, program};
 use crate::live_differential::{read, tool_program};
 use jtrail_model::{Event, ThreadId};
 use jtrail_testkit::{Jdk, Output, temp_dir};
@@ -135,7 +135,7 @@ fn count(hits: &[Hits]) -> u64 {
 
 #[test]
 fn deep_stacks_are_whole_and_a_cut_is_told() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for format in ["tracelog", "profilerj"] {
             let (output, samples) = run(&jdk, &format!("format={format}"));
             let main = beginning(&samples, "Deep.main");

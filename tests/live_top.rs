@@ -1,6 +1,6 @@
 //! `jtrail top` on a running program.
 
-use crate::common::{FILTER, agent, few_versions, program};
+use crate::common::{FILTER, agent, one_version, program};
 use crate::live_cli::jtrail;
 use jtrail_testkit::{Jdk, Output, temp_dir};
 use serde_json::Value;
@@ -60,7 +60,7 @@ fn one_interval(jdk: &Jdk, seconds: u64) -> Option<(String, Output)> {
 /// The calls of an interval are all there; nothing is left behind, and nothing is said on the program's account.
 #[test]
 fn counts_are_exact() {
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         let (out, output) = INTERVALS
             .iter()
             .find_map(|seconds| one_interval(&jdk, *seconds))

@@ -2,7 +2,7 @@
 //! JVM and with each of its collectors.
 
 use crate::collectors;
-use crate::common::{VERSIONS, agent, few_versions, harness, program};
+use crate::common::{VERSIONS, agent, harness, one_version, program};
 use crate::facts::Facts;
 use crate::source::compile_without_lines;
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
@@ -89,7 +89,7 @@ fn stacks() {
         ("harness.Parks", &["park"]),
         ("harness.Throws", &["throw"]),
     ];
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for (name, words) in PROGRAMS {
             for (option, depth) in [("", 16), (",stackdepth=0", 0), (",stackdepth=9", 9)] {
                 let options = format!("format=binary,events=monitors+parks+exceptions{option}");
@@ -134,7 +134,7 @@ fn calls_left_by_exceptions() {
     ];
     // The JVM's own events say so of all calls that come behind an exception which nobody caught.
     const HANDLER: &str = "harness.Throws.handle(Ljava/lang/Thread;Ljava/lang/Throwable;)V";
-    for jdk in Jdk::require(&few_versions()) {
+    for jdk in Jdk::require(&one_version()) {
         for name in PROGRAMS {
             for engine in ["bytecode", "jvmti"] {
                 let options = format!("format=trail,engine={engine},exclude=harness.Expect*");
