@@ -9,6 +9,8 @@ A second reader of the format, written from docs/formats/trail.md alone, with no
 import sys
 from pathlib import Path
 
+import zstd_frames
+
 HEADER = 56
 MAGIC = b"\xb5JTR"
 DEFINITIONS, EVENTS, INDEX = 1, 2, 3
@@ -130,13 +132,19 @@ class Bytes:
         return value >> 1 ^ -(value & 1)
 
 
-def columns(payload, count):
+def columns(payload, count, version):
     sizes = [(payload.number(), payload.number()) for _ in range(count)]
 
     def column(size, told):
-        if told > size:
-            return codes(payload.take(told - size), size)
-        return lz4(payload.take(told), size) if told < size else payload.take(told)
+        if version < 3:
+            way = 1 if told < size else 2 if told > size else 0
+            stored = told - size if way == 2 else told
+        else:
+            way, stored = told % 4, told // 4
+        data = payload.take(stored)
+        if way == 0 and stored != size:
+            raise ValueError("a column of another size than told")
+        return data if way == 0 else [lz4, codes, zstd_frames.read][way - 1](data, size)
 
     return [column(*pair) for pair in sizes]
 
@@ -175,31 +183,52 @@ class Thread:
 
     def __init__(self, number, base, ticket, depth):
         self.number, self.time, self.ticket, self.depth = number, base, ticket, depth
-        self.object = self.cpu = self.history = 0
+        self.object = self.cpu = 0
         self.open = []
 
-    def happened(self, value):
-        mixed = (value * 0x9E3779B1 % (1 << 32)) >> 17
-        self.history = (self.history << 5 ^ mixed) % (1 << 15)
-
-    def enter(self, symbol, method, owner, ticket, depth):
+    def enter(self, method, owner, ticket, depth):
         self.ticket, self.depth = ticket, depth
-        self.open.append((symbol, method, owner, ticket))
-        self.happened(2 * symbol)
+        self.open.append((method, owner, ticket))
 
-    def leave(self):
+    def leave(self, call):
+        """A call ends by a record."""
         self.depth -= 1
-        symbol = self.open.pop()[0] if self.open else 0
-        self.happened(2 * symbol + 1)
+        for at in range(len(self.open) - 1, max(len(self.open) - 257, -1), -1):
+            if self.open[at] == call:
+                del self.open[at:]
+                return
 
 
 class Segment:
     """A segment of events."""
 
+    # Steps of time below it are one byte.
+    ONE = 239
+
     def __init__(self, payload, events):
-        threads, symbols, runs, self.hits, misses, times, fields = columns(payload, 7)
-        self.events = events
-        self.runs, self.misses, self.times, self.fields = map(Bytes, (runs, misses, times, fields))
+        threads, open_calls, symbols, runs, tokens, times, fields = columns(payload, 7, 3)
+        self.read(threads, symbols, runs, times, fields)
+        table = Bytes(open_calls)
+        self.told = []
+        for thread in self.threads:
+            back, outer, count = table.number(), table.number(), table.number()
+            ticket, start, calls = 0, thread.time, []
+            for _ in range(count):
+                method, owner = table.number(), table.number()
+                ticket = (ticket + table.number()) % (1 << 32)
+                start = wrap(start + table.signed())
+                calls.append((method, owner, ticket, start))
+            thread.open = [call[:3] for call in calls]
+            self.told.append((thread.number, back, outer, calls))
+        width = 1 if len(self.symbols) <= 256 else 2 if len(self.symbols) <= 65536 else 4
+        places = range(0, len(tokens), width)
+        self.tokens = [int.from_bytes(tokens[at : at + width], "little") for at in places]
+        if len(self.tokens) != events:
+            raise ValueError("not as many tokens as events")
+
+    def read(self, threads, symbols, runs, times, fields):
+        self.still = 0
+        self.runs, self.times, self.fields = map(Bytes, (runs, times, fields))
         self.texts = []
         table = Bytes(threads)
         base = table.signed()
@@ -215,26 +244,29 @@ class Segment:
         table = Bytes(symbols)
         while table.left():
             tag = table.byte()
-            self.symbols.append(("enter", table.number(), table.number()) if tag == 0 else ("record", tag))
+            self.symbols.append(self.method(table) if tag == 0 else ("record", tag))
+
+    def method(self, table):
+        """A symbol's method and class: less those of the last one."""
+        others = (symbol for symbol in reversed(self.symbols) if symbol and symbol[0] == "enter")
+        _, method, owner = next(others, ("enter", 0, 0))
+        return "enter", wrap(method + table.signed()) % (1 << 64), wrap(owner + table.signed()) % (1 << 64)
 
     def __iter__(self):
-        foreseen = [0] * (1 << 15)
         run, thread = 0, None
-        for event in range(self.events):
+        for token in self.tokens:
             while run == 0:
                 thread = self.threads[self.runs.number()]
                 run = self.runs.number()
             run -= 1
-            if not self.hits[event // 8] >> event % 8 & 1:
-                foreseen[thread.history] = self.misses.number()
-            yield self.event(thread, foreseen[thread.history])
+            yield self.event(thread, token)
 
     def event(self, thread, symbol):
         kind = self.symbols[symbol]
         if symbol == 0 or kind == ("record", 0xFF):
             self.step(thread)
-            _, method, owner, ticket = thread.open[-1]
-            thread.leave()
+            method, owner, ticket = thread.open.pop()
+            thread.depth -= 1
             return "MethodLeave", {
                 "thread": thread.number,
                 "time": thread.time,
@@ -248,7 +280,7 @@ class Segment:
             self.step(thread)
             _, method, owner = kind
             ticket, depth = (thread.ticket + 1) % (1 << 32), thread.depth + 1
-            thread.enter(symbol, method, owner, ticket, depth)
+            thread.enter(method, owner, ticket, depth)
             return "MethodEnter", {
                 "thread": thread.number,
                 "time": thread.time,
@@ -261,23 +293,33 @@ class Segment:
         name, fields = RECORDS[kind[1]]
         event = {field: self.field(of, thread) for field, of in fields}
         if name == "MethodEnter":
-            thread.enter(symbol, event["method"], event["class"], event["ticket"], event["stack_depth"])
+            thread.enter(event["method"], event["class"], event["ticket"], event["stack_depth"])
         elif name == "MethodLeave":
-            thread.leave()
-        else:
-            thread.happened(2 * symbol)
+            self.leave(thread, (event["method"], event["class"], event["ticket"]))
         return name, event
+
+    def leave(self, thread, call):
+        thread.leave(call)
 
     def step(self, thread):
         """The time of a call, and its CPU time."""
-        step = self.times.byte()
-        if step == 255:
-            step = self.times.signed()
-        elif step >= 240:
-            step = 240 + 256 * (step - 240) + self.times.byte()
-        thread.time = wrap(thread.time + step)
+        thread.time = wrap(thread.time + self.time_step())
         if self.has_cpu:
             thread.cpu = wrap(thread.cpu + self.fields.signed())
+
+    def time_step(self):
+        if self.still:
+            self.still -= 1
+            return 0
+        step = self.times.byte()
+        if step == 239 and self.ONE == 239:
+            self.still = self.times.number()
+            return 0
+        if step == 255:
+            return self.times.signed()
+        if step >= 240:
+            return self.ONE + 256 * (step - 240) + self.times.byte()
+        return step
 
     def field(self, of, thread):
         data = self.fields
@@ -313,6 +355,48 @@ class Segment:
         return [self.field(LISTS[of], thread) for _ in range(data.number())]
 
 
+class EarlierSegment(Segment):
+    """A segment of events of version 1 or 2."""
+
+    ONE = 240
+
+    def __init__(self, payload, events):
+        threads, symbols, runs, hits, misses, times, fields = columns(payload, 7, 2)
+        self.read(threads, symbols, runs, times, fields)
+        self.tokens = list(self.foreseen(hits, Bytes(misses), Bytes(runs), events))
+
+    def method(self, table):
+        return "enter", table.number(), table.number()
+
+    def foreseen(self, hits, misses, runs, events):
+        """The tokens: what was foreseen, or what was there instead."""
+        table = [0] * (1 << 15)
+        histories, stacks = [0] * len(self.threads), [[] for _ in self.threads]
+        run = thread = 0
+        for event in range(events):
+            while run == 0:
+                thread, run = runs.number(), runs.number()
+            run -= 1
+            history, stack = histories[thread], stacks[thread]
+            if not hits[event // 8] >> event % 8 & 1:
+                table[history] = misses.number()
+            symbol = table[history]
+            kind = self.symbols[symbol]
+            value = 2 * symbol
+            if symbol == 0 or kind in (("record", 0xFF), ("record", 17)):
+                value = 2 * (stack.pop() if stack else 0) + 1
+            elif kind[0] == "enter" or kind == ("record", 16):
+                stack.append(symbol)
+            mixed = (value * 0x9E3779B1 % (1 << 32)) >> 17
+            histories[thread] = (history << 5 ^ mixed) % (1 << 15)
+            yield symbol
+
+    def leave(self, thread, call):
+        thread.depth -= 1
+        if thread.open:
+            thread.open.pop()
+
+
 def events(trace):
     """The events of a trace that is sound and whole."""
     at = number = before = 0
@@ -322,7 +406,7 @@ def events(trace):
         word = lambda place, size=4: int.from_bytes(header[place : place + size], "little")
         if header[:4] != MAGIC or crc32c(header[:52]) != word(52):
             raise ValueError(f"at byte {at}: no header")
-        if header[4] not in (1, 2):
+        if header[4] not in (1, 2, 3):
             raise ValueError(f"version {header[4]}")
         payload = trace[at + HEADER : at + HEADER + word(12)]
         if len(payload) != word(12) or crc32c(payload) != word(16):
@@ -334,7 +418,7 @@ def events(trace):
         if number > 0 and which is not None and word(48) != which:
             raise ValueError(f"at byte {at}: of another trace")
         if header[5] == EVENTS:
-            yield from Segment(Bytes(payload), word(20))
+            yield from (Segment if header[4] == 3 else EarlierSegment)(Bytes(payload), word(20))
         if header[5] == INDEX and payload.endswith(END) and at + HEADER + len(payload) == len(trace):
             return
         at += HEADER + word(12)

@@ -182,8 +182,8 @@ const FORMATS: [(&str, u64, u64); 7] = [
     ("jinsight", 40_000, 2 * MB),
     ("mlpd", 40_000, MB),
     ("tracelog", 10_000, MB),
-    ("trail", 300_000, MB),
-    ("trail,spool=false,buffer=1m", 300_000, MB),
+    ("trail", 600_000, MB),
+    ("trail,spool=false,buffer=1m", 600_000, MB),
 ];
 
 #[test]

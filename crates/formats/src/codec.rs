@@ -1,6 +1,6 @@
 //! What every format has in common: the two traits, and what a decoder may answer.
 
-use jtrail_model::{CallRun, CallStep, Calls, Event, MethodEnter};
+use jtrail_model::{CallRun, CallStep, Calls, Event, MOST_STEPS, MethodEnter};
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -24,12 +24,8 @@ pub trait Encode: Send {
 
     /// As [`Self::calls`], of calls whose methods are told by number. An encoder is told of one program's, so that a number stands for one method.
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
-        let (mut run, mut steps) = (*run, [CallStep::default(); 64]);
-        while !run.steps.is_empty() {
-            let calls = run.first_calls(&mut steps);
-            self.calls(&calls, out);
-            run = run.behind(calls.steps.len());
-        }
+        let mut room = [CallStep::default(); MOST_STEPS];
+        self.calls(&run.calls(&mut room), out);
     }
 
     /// Appends a call that is under way where the trace begins, or goes on behind a pause, and that no event told of; of each thread, the
@@ -86,6 +82,21 @@ pub trait Encode: Send {
     fn patches(&self) -> Vec<Patch> {
         Vec::new()
     }
+}
+
+/// A piece of work that any thread can do.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// Threads that do work of an encoder, in no order.
+pub trait Helpers: Send + Sync {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// One of them does it, some time.
+    fn give(&self, job: Job);
+
+    /// Does a piece of work that none of them has begun, on this thread. `false` where there is none.
+    fn help(&self) -> bool;
 }
 
 /// Something that a format can't hold, and that an encoder left out.

@@ -17,8 +17,8 @@ use crate::hash::Seed;
 use crate::{Encode, Loss, Patch};
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, AggregatedLeave, CallRun, CallStep, Calls, ClassId, Custom,
-    Demoted, Duration, Event, MethodEnter, MethodId, MethodLeave, Note, ShortCallsNote, SumsAbove,
-    ThreadId, Timestamp,
+    Demoted, Duration, Event, MOST_STEPS, MethodEnter, MethodId, MethodLeave, Note, ShortCallsNote,
+    SumsAbove, ThreadId, Timestamp,
 };
 use std::collections::HashMap;
 
@@ -583,8 +583,8 @@ impl Encode for ShortCalls {
     }
 
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
-        let of = (run.thread, run.cpu_time, run.depth);
-        self.steps(of, run.call_steps(), out);
+        let mut room = [CallStep::default(); MOST_STEPS];
+        self.calls(&run.calls(&mut room), out);
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {

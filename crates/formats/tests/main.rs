@@ -26,6 +26,8 @@ mod tracelog;
 mod tracelog_foreign;
 mod tracelog_random;
 mod trail;
+mod trail_helpers;
+mod trail_open;
 mod trail_recover;
 mod xml;
 mod xml_foreign;

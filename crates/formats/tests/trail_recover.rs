@@ -410,12 +410,12 @@ fn what_is_no_trail_is_refused() {
         assert!(matches!(result, Err(RecoverError::NotATrail)), "{result:?}");
     }
     let mut bytes = Sample::new(100, 16).bytes;
-    bytes[4] = 3;
+    bytes[4] = 4;
     let checksum = crc32c::crc32c(&bytes[..52]).to_le_bytes();
     bytes[52..56].copy_from_slice(&checksum);
     let result = recover(Cursor::new(&bytes), &mut Vec::new());
     assert!(
-        matches!(result, Err(RecoverError::Version(3))),
+        matches!(result, Err(RecoverError::Version(4))),
         "{result:?}"
     );
 }

@@ -72,6 +72,23 @@ impl<'w> Run<'w> {
         record::tick(word).wrapping_sub(self.first_tick)
     }
 
+    /// How many of some of the words are not later than is read, the first ones, and a number that is 0 where all have the time of the first one.
+    #[inline(always)]
+    pub fn in_time(self, words: &[u64]) -> (usize, u64) {
+        let (mut all, mut late) = (0, 0);
+        for &word in words {
+            let ticks = self.ticks_behind_first(word);
+            all |= ticks;
+            late |= self.most_ticks.wrapping_sub(ticks); // negative
+        }
+        if late >> 63 == 0 && all >> 63 == 0 {
+            return (words.len(), all);
+        }
+        let is_late = |word: &u64| self.ticks_behind_first(*word) > self.most_ticks;
+        let count = words.iter().position(is_late);
+        (count.unwrap_or(words.len()), all)
+    }
+
     /// What is more ticks behind the first word is later than is read.
     pub fn most_ticks(self) -> u64 {
         self.most_ticks

@@ -343,6 +343,12 @@ pub const fn method(word: u64) -> u32 {
     (word >> 1) as u32 & 0xff_ffff
 }
 
+/// An enter or a leave without its time: from the low end, whether it is a leave, and the method.
+#[inline(always)]
+pub const fn step(word: u64) -> u32 {
+    word as u32 & 0x1ff_ffff
+}
+
 /// Whether an enter or a leave is the latter.
 #[inline(always)]
 pub const fn is_leave(word: u64) -> bool {

@@ -41,7 +41,15 @@ impl Timeline {
     pub fn times_from(&self, start: u64) -> Option<impl Fn(u64) -> i64 + use<>> {
         let start = start.checked_sub(self.ticks)?;
         let (scale, since_1970) = (self.scale, self.since_1970);
+        let at_start = u128::from(start) * u128::from(scale);
+        let first = since_1970.wrapping_add((at_start >> FRACTION) as u64);
+        let part = at_start as u64 & ((1 << FRACTION) - 1);
+        // So many more have a product in 64 bits.
+        let near = (u64::MAX >> 1) / scale.max(1);
         Some(move |more: u64| {
+            if more <= near {
+                return first.wrapping_add((part + more * scale) >> FRACTION) as i64;
+            }
             let ns = (u128::from(start.wrapping_add(more)) * u128::from(scale)) >> FRACTION;
             since_1970.wrapping_add(ns as u64) as i64
         })
@@ -91,6 +99,9 @@ mod tests {
         for power in 0..64 {
             for ticks in [line.ticks + (1 << power), line.ticks + (3 << power) / 2] {
                 assert_eq!(line.at(ticks), line.before(ticks), "{ticks}");
+                let more = ticks - line.ticks;
+                let time_of = line.times_from(line.ticks + 17).expect("behind it");
+                assert_eq!(time_of(more), line.before(ticks + 17), "{ticks}");
             }
         }
     }

@@ -2,10 +2,12 @@
 
 use super::calls::{Open, Stream, Thread, Threads};
 use super::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack};
+use super::earlier;
+use super::open::{MOST_TOLD, Told, end};
 use super::record;
 use super::segment::Header;
-use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol, meaning};
-use super::times::time;
+use super::symbols::{LEAVE, MOST_SYMBOLS, Symbol, meaning, tokens, width};
+use super::times::Steps;
 use super::value::{Bytes, LARGEST_RECORD, Source};
 use jtrail_model::{
     CallStep, Calls, ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
@@ -19,17 +21,24 @@ const MOST_CALLS: usize = 512;
 /// The events of a segment.
 #[derive(Default)]
 pub(super) struct Block {
+    version: u8,
     columns: [Vec<u8>; COLUMNS],
     /// How far the columns are read.
     at: [usize; COLUMNS],
+    /// How often the time of a call is still that of the one before.
+    still: u64,
+    tokens: Vec<u32>,
     /// Events read, and all.
     read: u32,
     events: u32,
     has_cpu: bool,
     streams: Vec<Stream>,
+    /// What the segment tells of open calls at its begin, by thread.
+    told: Vec<Told>,
     symbols: Vec<Symbol>,
+    /// Methods by symbol, and behind these those of calls that no symbol stands for.
+    methods: Vec<(MethodId, ClassId)>,
     texts: Vec<Range<usize>>,
-    foresight: Foresight,
     current: usize,
     run: u64,
 }
@@ -42,22 +51,48 @@ impl Block {
         payload: &[u8],
         threads: &Threads,
     ) -> Option<bool> {
+        self.version = header.version;
         self.events = 0;
         self.read = 0;
         self.at = [0; COLUMNS];
+        self.still = 0;
         self.streams.clear();
+        self.told.clear();
         self.symbols.clear();
+        self.methods.clear();
         self.texts.clear();
-        self.foresight.clear();
         self.run = 0;
         if header.events > MOST_EVENTS {
             return None;
         }
-        unpack(&mut Bytes(payload), &mut self.columns)?;
+        unpack(header.version, &mut Bytes(payload), &mut self.columns)?;
+        let foreseen = self
+            .is_earlier()
+            .then(|| earlier::columns(&mut self.columns));
         let goes_on = self.read_threads(threads)?;
         self.read_symbols()?;
+        match foreseen {
+            None => {
+                let column = &self.columns[Column::Tokens as usize];
+                tokens(column, width(self.symbols.len()), &mut self.tokens)?;
+                self.read_open()?;
+            }
+            Some(foreseen) => {
+                let runs = &self.columns[Column::Runs as usize];
+                let threads = self.streams.len();
+                let (symbols, into) = (&self.symbols, &mut self.tokens);
+                earlier::tokens(&foreseen, runs, threads, header.events, symbols, into)?;
+            }
+        }
+        if self.tokens.len() != header.events as usize {
+            return None;
+        }
         self.events = header.events;
         Some(goes_on)
+    }
+
+    fn is_earlier(&self) -> bool {
+        self.version < 3
     }
 
     fn read_threads(&mut self, threads: &Threads) -> Option<bool> {
@@ -85,20 +120,57 @@ impl Block {
 
     fn read_symbols(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Symbols as usize]);
+        self.methods.push(Default::default()); // of no symbol
+        let is_earlier = self.is_earlier();
+        let mut last = (0_u64, 0_u64);
         while let Some(tag) = bytes.byte() {
-            if self.symbols.len() > MOST_SYMBOLS + 2 {
+            if self.symbols.len() >= MOST_SYMBOLS {
                 return None;
             }
-            self.symbols.push(match tag {
-                0 => Symbol::Enter {
+            let symbol = match tag {
+                0 if is_earlier => Symbol::Enter {
                     method: bytes.number()?,
                     class: bytes.number()?,
                 },
+                0 => {
+                    let method = last.0.wrapping_add(bytes.signed()? as u64);
+                    let class = last.1.wrapping_add(bytes.signed()? as u64);
+                    last = (method, class);
+                    Symbol::Enter { method, class }
+                }
                 u8::MAX => Symbol::LeaveByException,
                 code => Symbol::Record(code),
+            };
+            self.symbols.push(symbol);
+            self.methods.push(match symbol {
+                Symbol::Enter { method, class } => (MethodId(method), ClassId(class)),
+                _ => Default::default(),
             });
         }
         Some(())
+    }
+
+    /// Puts the calls that are open at the begin on the stacks of their threads.
+    fn read_open(&mut self) -> Option<()> {
+        let mut bytes = Bytes(&self.columns[Column::Open as usize]);
+        let mut room = MOST_TOLD;
+        for stream in &mut self.streams {
+            let mut told = Told::get(&mut bytes, stream.last.time, &mut room)?;
+            told.thread = stream.last.thread;
+            for call in &told.calls {
+                let of = self.methods.len() as u32;
+                self.methods.push((call.method, call.class));
+                let ticket = call.ticket;
+                stream.open.push(Open { ticket, of });
+            }
+            self.told.push(told);
+        }
+        bytes.0.is_empty().then_some(())
+    }
+
+    /// What the segment tells of the calls that are open at its begin, once; nothing in earlier versions.
+    pub(super) fn take_told(&mut self) -> Option<Vec<Told>> {
+        (!self.is_earlier()).then(|| std::mem::take(&mut self.told))
     }
 
     /// Events that are still to come.
@@ -120,10 +192,10 @@ impl Block {
 
     /// Whether all columns are read to their ends.
     pub(super) fn is_used_up(&self) -> bool {
-        let later = [Column::Runs, Column::Misses, Column::Times, Column::Records];
-        later
-            .iter()
-            .all(|column| self.at[*column as usize] == self.columns[*column as usize].len())
+        let later = [Column::Runs, Column::Times, Column::Records];
+        let is_read =
+            |column: &Column| self.at[*column as usize] == self.columns[*column as usize].len();
+        self.still == 0 && later.iter().all(is_read)
     }
 
     fn bytes(&self, column: Column) -> Bytes<'_> {
@@ -131,31 +203,25 @@ impl Block {
         Bytes(all.get(self.at[column as usize]..).unwrap_or_default())
     }
 
-    fn number(&mut self, column: Column) -> Option<u64> {
-        let mut bytes = self.bytes(column);
-        let number = bytes.number()?;
-        self.at[column as usize] = self.columns[column as usize].len() - bytes.0.len();
-        Some(number)
+    /// Goes to the thread of the next event. `None` where the column makes no sense.
+    #[inline]
+    fn next_run(&mut self) -> Option<()> {
+        while self.run == 0 {
+            let mut bytes = self.bytes(Column::Runs);
+            let (thread, run) = (bytes.small()?, bytes.number()?);
+            self.at[Column::Runs as usize] =
+                self.columns[Column::Runs as usize].len() - bytes.0.len();
+            (self.current, self.run) = (thread, run);
+        }
+        Some(())
     }
 
     /// The next event. `None` if there is none, or it can't be read.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Event<'static>> {
-        while self.run == 0 {
-            self.current = self.number(Column::Runs)?.try_into().ok()?;
-            self.run = self.number(Column::Runs)?;
-        }
-        let history = self.streams.get(self.current)?.history;
-        let hits = &self.columns[Column::Hits as usize];
-        let is_hit = hits.get(self.read as usize / 8)? >> (self.read % 8) & 1 != 0;
-        let symbol = match is_hit {
-            true => *self.foresight.of(history),
-            false => {
-                let symbol = self.number(Column::Misses)?.try_into().ok()?;
-                *self.foresight.of(history) = symbol;
-                symbol
-            }
-        };
+        self.next_run()?;
+        self.streams.get(self.current)?;
+        let symbol = *self.tokens.get(self.read as usize)?;
         let event = match symbol {
             LEAVE => self.leave(false),
             _ => match meaning(&self.symbols, symbol)? {
@@ -163,7 +229,7 @@ impl Block {
                     self.enter(symbol, MethodId(method), ClassId(class))
                 }
                 Symbol::LeaveByException => self.leave(true),
-                Symbol::Record(code) => self.record(symbol, code),
+                Symbol::Record(code) => self.record(code),
             },
         }?;
         self.run -= 1;
@@ -179,102 +245,71 @@ impl Block {
         if self.has_cpu {
             return None;
         }
-        while self.run == 0 {
-            // Where they end here, they do for the next event as well.
-            let mut bytes = self.bytes(Column::Runs);
-            let (thread, run) = (bytes.number()?.try_into().ok()?, bytes.number()?);
-            self.at[Column::Runs as usize] =
-                self.columns[Column::Runs as usize].len() - bytes.0.len();
-            (self.current, self.run) = (thread, run);
-        }
+        self.next_run()?;
         let most = usize::try_from(self.run).unwrap_or(usize::MAX);
         let most = most.min(MOST_CALLS).min(self.left() as usize - 1);
-        let behind = |column: Column| {
-            let at = self.at[column as usize];
-            Bytes(self.columns[column as usize].get(at..).unwrap_or_default())
+        let is_earlier = self.is_earlier();
+        let column = &self.columns[Column::Times as usize][..];
+        let at = &mut self.at[Column::Times as usize];
+        let mut times = Steps {
+            bytes: Bytes(column.get(*at..)?),
+            still: self.still,
+            is_earlier,
         };
-        let (mut misses, mut times) = (behind(Column::Misses), behind(Column::Times));
-        let hits = &self.columns[Column::Hits as usize][..];
         let stream = self.streams.get_mut(self.current)?;
-        let mut history = stream.history;
-        let mut at = stream.last.time;
         let before = stream.thread;
-        let mut ticket = before.ticket;
-        let mut depth = u32::try_from(before.depth).ok()?;
-        let first = self.read as usize;
-        for place in first..first + most {
-            let Some(byte) = hits.get(place / 8) else {
-                break;
-            };
-            let foreseen = self.foresight.of(history);
-            let (mut symbol, mut behind) = (*foreseen, misses);
-            if byte >> (place % 8) & 1 == 0 {
-                let Some(told) = behind.small() else { break };
-                symbol = told;
-            }
-            let mut later = times;
-            // Time never falls in what is handed out at once.
-            let Some(step) = time(&mut later).filter(|step| *step >= 0) else {
-                break;
-            };
-            let Some(now) = at.checked_add(step) else {
-                break;
-            };
-            let call = if symbol == LEAVE {
-                if depth == 0 {
-                    break;
-                }
-                let Some(&open) = stream.open.last() else {
+        let (mut ticket, mut depth) = (before.ticket, u32::try_from(before.depth).ok()?);
+        let mut now = stream.last.time;
+        let mut read = times;
+        for &token in self.tokens[self.read as usize..].iter().take(most) {
+            let (of, of_ticket) = if token == LEAVE {
+                let (Some(open), Some(outer)) = (stream.open.last(), depth.checked_sub(1)) else {
                     break;
                 };
-                let of = meaning(&self.symbols, open.symbol);
-                let Some(Symbol::Enter { method, class }) = of else {
-                    break; // it began as a record
-                };
-                stream.open.pop();
-                depth -= 1;
-                history.call(open.symbol, true);
-                CallStep {
-                    time: Timestamp(now),
-                    method: MethodId(method),
-                    class: ClassId(class),
-                    ticket: open.ticket,
-                    ends: true,
-                }
+                depth = outer;
+                (open.of, open.ticket)
             } else {
-                let known = meaning(&self.symbols, symbol);
-                let Some(Symbol::Enter { method, class }) = known else {
-                    break;
-                };
-                let Some(deeper) = depth.checked_add(1) else {
+                let is_call = matches!(meaning(&self.symbols, token), Some(Symbol::Enter { .. }));
+                let Some(deeper) = depth.checked_add(1).filter(|_| is_call) else {
                     break;
                 };
                 depth = deeper;
-                ticket = ticket.wrapping_add(1);
-                stream.open.push(Open { ticket, symbol });
-                history.call(symbol, false);
-                CallStep {
-                    time: Timestamp(now),
-                    method: MethodId(method),
-                    class: ClassId(class),
-                    ticket,
-                    ends: false,
-                }
+                (token, ticket.wrapping_add(1))
             };
-            *foreseen = symbol;
-            at = now;
-            (misses, times) = (behind, later);
-            steps.push(call);
+            let Some(later) = times.next().map(|step| now.wrapping_add(step)) else {
+                break;
+            };
+            if later < now {
+                break; // it falls
+            }
+            (now, read) = (later, times);
+            let ends = token == LEAVE;
+            if ends {
+                stream.open.pop();
+            } else {
+                ticket = of_ticket;
+                stream.open.push(Open { ticket, of });
+            }
+            let (method, class) = self.methods[of as usize];
+            steps.push(CallStep {
+                time: Timestamp(now),
+                method,
+                class,
+                ticket: of_ticket,
+                ends,
+            });
         }
         let count = steps.len() as u32;
         if count == 0 {
             return None;
         }
+        // A step that was not taken has changed nothing that is kept.
+        let enters = ticket.wrapping_sub(before.ticket);
         let thread = &mut stream.thread;
-        (thread.ticket, thread.depth) = (ticket, depth.into());
+        thread.ticket = ticket;
+        thread.depth = before.depth + i64::from(enters) - i64::from(count - enters);
         thread.events += u64::from(count);
-        stream.history = history;
-        stream.last.time = at;
+        stream.last.time = now;
         let calls = Calls {
             thread: stream.last.thread,
             cpu_time: Duration(0),
@@ -282,23 +317,18 @@ impl Block {
             depth: before.depth as u32,
             steps,
         };
-        for (column, left) in [
-            (Column::Misses, misses.0.len()),
-            (Column::Times, times.0.len()),
-        ] {
-            self.at[column as usize] = self.columns[column as usize].len() - left;
-        }
+        (self.still, *at) = (read.still, column.len() - read.bytes.0.len());
         self.run -= u64::from(count);
         self.read += count;
         Some(calls)
     }
 
     #[inline]
-    fn enter(&mut self, symbol: u16, method: MethodId, class: ClassId) -> Option<Event<'static>> {
+    fn enter(&mut self, symbol: u32, method: MethodId, class: ClassId) -> Option<Event<'static>> {
         let time = self.time()?;
         let cpu_time = self.cpu()?;
         let stream = &mut self.streams[self.current];
-        let (ticket, stack_depth) = stream.next_call();
+        let (ticket, stack_depth) = stream.thread.next_call();
         let call = MethodEnter {
             thread: stream.last.thread,
             time,
@@ -317,26 +347,31 @@ impl Block {
         let time = self.time()?;
         let cpu_time = self.cpu()?;
         let stream = &mut self.streams[self.current];
-        let ((method, class), ticket) = stream.innermost(&self.symbols)?;
-        let call = MethodLeave {
+        let open = stream.open.pop()?;
+        let (method, class) = *self.methods.get(open.of as usize)?;
+        stream.thread.depth = stream.thread.depth.wrapping_sub(1);
+        Some(Event::MethodLeave(MethodLeave {
             thread: stream.last.thread,
             time,
-            method: MethodId(method),
-            class: ClassId(class),
-            ticket,
+            method,
+            class,
+            ticket: open.ticket,
             cpu_time,
             by_exception,
-        };
-        stream.leave(&self.symbols);
-        Some(Event::MethodLeave(call))
+        }))
     }
 
     #[inline]
     fn time(&mut self) -> Option<Timestamp> {
-        let mut bytes = self.bytes(Column::Times);
-        let step = time(&mut bytes)?;
-        self.at[Column::Times as usize] =
-            self.columns[Column::Times as usize].len() - bytes.0.len();
+        let column = &self.columns[Column::Times as usize][..];
+        let at = &mut self.at[Column::Times as usize];
+        let mut times = Steps {
+            bytes: Bytes(column.get(*at..)?),
+            still: self.still,
+            is_earlier: self.version < 3,
+        };
+        let step = times.next()?;
+        (self.still, *at) = (times.still, column.len() - times.bytes.0.len());
         let last = &mut self.streams[self.current].last.time;
         *last = last.wrapping_add(step);
         Some(Timestamp(*last))
@@ -356,7 +391,7 @@ impl Block {
         Some(Duration(*last))
     }
 
-    fn record(&mut self, symbol: u16, code: u8) -> Option<Event<'static>> {
+    fn record(&mut self, code: u8) -> Option<Event<'static>> {
         let column = &self.columns[Column::Records as usize][..];
         let at = &mut self.at[Column::Records as usize];
         let stream = &mut self.streams[self.current];
@@ -370,9 +405,24 @@ impl Block {
         let event = record::get(code, &mut source)?;
         *at = column.len() - source.bytes.0.len();
         match &event {
-            Event::MethodEnter(e) => stream.enter_by_record(e, symbol),
-            Event::MethodLeave(_) => stream.leave(&self.symbols),
-            _ => stream.history.enter(symbol),
+            Event::MethodEnter(e) => {
+                let of = self.methods.len() as u32;
+                self.methods.push((e.method, e.class));
+                stream.enter_by_record(e, of);
+            }
+            Event::MethodLeave(e) => {
+                let methods = &self.methods;
+                let is_it = |open: &Open| {
+                    let of = methods.get(open.of as usize);
+                    open.ticket == e.ticket && of == Some(&(e.method, e.class))
+                };
+                match self.version {
+                    ..3 => _ = stream.open.pop(),
+                    _ => end(&mut stream.open, is_it),
+                }
+                stream.thread.depth = stream.thread.depth.wrapping_sub(1);
+            }
+            _ => {}
         }
         Some(event)
     }

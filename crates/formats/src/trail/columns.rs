@@ -1,23 +1,25 @@
-//! The payload of a segment: columns of bytes, each as it is, or by LZ4 or Huffman's code.
+//! The payload of a segment: columns of bytes, each as it is, or by LZ4, Huffman's code, or zstd.
 
 use super::huffman;
 use super::value::{Bytes, put_number};
 use lz4_flex::block::compress;
 use std::borrow::Cow;
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe::CParameter;
 
 /// The columns of a segment of events, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Column {
     /// The threads that have events here.
     Threads,
+    /// Their calls that are open at the begin.
+    Open,
     /// What symbols stand for.
     Symbols,
     /// Which thread the events belong to.
     Runs,
-    /// A bit for each event: whether its symbol was foreseen.
-    Hits,
-    /// The symbols that were not.
-    Misses,
+    /// What happens: a token for each event.
+    Tokens,
     /// Times of calls.
     Times,
     /// Fields of records.
@@ -28,13 +30,15 @@ pub(super) const COLUMNS: usize = 7;
 
 /// Most bytes of all columns of a segment.
 pub(super) const LARGEST: usize = 32 << 20;
-/// Most events of a segment. With the other limits, this bounds a reader's memory, whatever LZ4 makes of a few bytes.
+/// Most events of a segment. With the other limits, this bounds a reader's memory, whatever is made of a few bytes.
 pub(super) const MOST_EVENTS: u32 = 1 << 20;
 /// Most threads of a segment.
 pub(super) const MOST_THREADS: usize = 1 << 14;
 
 /// Shorter columns are stored in the best of all ways; of others, so much shows which one that is.
 const SAMPLE: usize = 8 << 10;
+/// zstd's level. Each takes twice the time of the one before, and what it gains here is little.
+const LEVEL: i32 = 1;
 
 /// How a column is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,59 +46,102 @@ enum Way {
     Plain,
     Lz4,
     Huffman,
+    Zstd,
 }
 
-/// Appends columns: the sizes of all of them, raw and stored, and then their bytes.
-pub(super) fn pack<const N: usize>(columns: [&[u8]; N], out: &mut Vec<u8>) {
-    let stored = columns.map(store);
-    for (raw, (way, bytes)) in columns.iter().zip(&stored) {
-        put_number(raw.len() as u64, out);
-        let more = if *way == Way::Huffman { raw.len() } else { 0 };
-        put_number((more + bytes.len()) as u64, out);
-    }
-    for (_, bytes) in &stored {
-        out.extend_from_slice(bytes);
-    }
+const WAYS: [Way; 4] = [Way::Plain, Way::Lz4, Way::Huffman, Way::Zstd];
+
+/// Stores columns.
+pub(super) struct Packer {
+    zstd: Option<Compressor<'static>>,
 }
 
-/// A column in few bytes.
-fn store(raw: &[u8]) -> (Way, Cow<'_, [u8]>) {
-    // Each way takes time, and what suits a column's middle suits the column.
-    let sample = raw
-        .len()
-        .checked_sub(SAMPLE)
-        .map(|rest| &raw[rest / 2..][..SAMPLE]);
-    let (by_lz4, by_code) = match sample {
-        None => (true, true),
-        Some(part) => {
-            let code = huffman::Code::of(part);
-            let by_code = code.is_some_and(|code| code.bytes() < compress(part).len());
-            (!by_code, by_code)
-        }
-    };
-    let mut best = (Way::Plain, Cow::Borrowed(raw));
-    if by_lz4 {
-        let bytes = compress(raw);
-        if bytes.len() < raw.len() {
-            best = (Way::Lz4, Cow::Owned(bytes));
+impl Default for Packer {
+    fn default() -> Self {
+        Self {
+            // Without memory for it there are other ways.
+            zstd: compressor().ok(),
         }
     }
-    if by_code
-        && let Some(code) = huffman::Code::of(raw)
-        && code.size() < best.1.len()
-    {
-        best = (Way::Huffman, Cow::Owned(code.block(raw)));
-    }
-    best
 }
 
-/// Reads columns, and takes them from the front of `bytes`. `None` where these are not as they should be.
-pub(super) fn unpack<const N: usize>(bytes: &mut Bytes<'_>, into: &mut [Vec<u8>; N]) -> Option<()> {
+fn compressor() -> std::io::Result<Compressor<'static>> {
+    let mut zstd = Compressor::new(LEVEL)?;
+    // Repeats are long. With such columns that is faster than what the level has, and takes less.
+    zstd.set_parameter(CParameter::MinMatch(7))?;
+    zstd.set_parameter(CParameter::HashLog(15))?;
+    Ok(zstd)
+}
+
+impl Packer {
+    /// Appends columns: the sizes of all of them, raw and stored, and then their bytes.
+    pub(super) fn pack<const N: usize>(&mut self, columns: [&[u8]; N], out: &mut Vec<u8>) {
+        let even = match N {
+            COLUMNS => Column::Times as usize,
+            _ => N,
+        };
+        let mut number = 0..;
+        let stored = columns.map(|column| self.store(column, number.next() == Some(even)));
+        for (raw, (way, bytes)) in columns.iter().zip(&stored) {
+            put_number(raw.len() as u64, out);
+            put_number((bytes.len() as u64) << 2 | *way as u64, out);
+        }
+        for (_, bytes) in &stored {
+            out.extend_from_slice(bytes);
+        }
+    }
+
+    /// A column in few bytes. `is_even`: its bytes hardly repeat each other, so that a code may be as good as anything.
+    fn store<'r>(&mut self, raw: &'r [u8], is_even: bool) -> (Way, Cow<'r, [u8]>) {
+        let mut best = (Way::Plain, Cow::Borrowed(raw));
+        let mut take = |way, bytes: Option<Vec<u8>>| match bytes {
+            Some(bytes) if bytes.len() < best.1.len() => best = (way, Cow::Owned(bytes)),
+            _ => {}
+        };
+        // Each way takes time, and what suits a column's middle suits the column.
+        let Some(rest) = raw.len().checked_sub(SAMPLE) else {
+            take(Way::Lz4, Some(compress(raw)));
+            take(Way::Zstd, self.by_zstd(raw));
+            take(Way::Huffman, by_code(raw));
+            return best;
+        };
+        let sample = &raw[rest / 2..][..SAMPLE];
+        let is_for_code = is_even
+            && match (huffman::Code::of(sample), self.by_zstd(sample)) {
+                // A code is made in half the time.
+                (Some(code), Some(zstd)) => code.bytes() <= zstd.len() + zstd.len() / 8,
+                (code, None) => code.is_some(),
+                (None, Some(_)) => false,
+            };
+        match is_for_code {
+            true => take(Way::Huffman, by_code(raw)),
+            false => take(Way::Zstd, self.by_zstd(raw)),
+        }
+        best
+    }
+
+    fn by_zstd(&mut self, raw: &[u8]) -> Option<Vec<u8>> {
+        self.zstd.as_mut()?.compress(raw).ok()
+    }
+}
+
+fn by_code(raw: &[u8]) -> Option<Vec<u8>> {
+    let code = huffman::Code::of(raw)?;
+    (code.size() < raw.len()).then(|| code.block(raw))
+}
+
+/// Reads columns of a segment of that version, and takes them from the front of `bytes`. `None` where these are not as they should be.
+pub(super) fn unpack<const N: usize>(
+    version: u8,
+    bytes: &mut Bytes<'_>,
+    into: &mut [Vec<u8>; N],
+) -> Option<()> {
     let mut sizes = [(0, Way::Plain, 0); N];
     let mut all = 0_usize;
     for size in &mut sizes {
         let (raw, told) = (bytes.small::<usize>()?, bytes.small::<usize>()?);
         *size = match told.checked_sub(raw) {
+            _ if version > 2 => (raw, WAYS[told & 3], told >> 2),
             None => (raw, Way::Lz4, told),
             Some(0) => (raw, Way::Plain, told),
             Some(more) => (raw, Way::Huffman, more),
@@ -108,7 +155,7 @@ pub(super) fn unpack<const N: usize>(bytes: &mut Bytes<'_>, into: &mut [Vec<u8>;
         let stored = bytes.take(stored as u64)?;
         column.clear();
         match way {
-            Way::Plain => column.extend_from_slice(stored),
+            Way::Plain if raw == stored.len() => column.extend_from_slice(stored),
             // LZ4 makes at most 255 bytes of one.
             Way::Lz4 if raw / 255 <= stored.len() => {
                 column.resize(raw, 0);
@@ -122,7 +169,16 @@ pub(super) fn unpack<const N: usize>(bytes: &mut Bytes<'_>, into: &mut [Vec<u8>;
                 column.resize(raw, 0);
                 huffman::unpack(stored, column)?;
             }
-            Way::Lz4 | Way::Huffman => return None,
+            // A block of zstd has 128 KiB at most, and three bytes at least.
+            Way::Zstd if raw >> 17 <= stored.len() / 3 => {
+                column.resize(raw, 0);
+                let mut zstd = Decompressor::new().ok()?;
+                let length = zstd.decompress_to_buffer(stored, &mut column[..]).ok()?;
+                if length != raw {
+                    return None;
+                }
+            }
+            _ => return None,
         }
     }
     Some(())
@@ -157,43 +213,77 @@ mod tests {
                 vec![7; count],
             ];
             let mut out = Vec::new();
-            pack(columns.each_ref().map(|column| &column[..]), &mut out);
-            let ways = columns.each_ref().map(|column| store(column).0);
+            let mut packer = Packer::default();
+            packer.pack(columns.each_ref().map(|column| &column[..]), &mut out);
+            let ways = columns
+                .each_ref()
+                .map(|column| packer.store(column, true).0);
             use Way::*;
-            assert_eq!(ways, [Plain, Lz4, Huffman, Plain, Lz4]);
+            let still = if count < SAMPLE { Lz4 } else { Zstd };
+            assert_eq!(ways, [Plain, Zstd, Huffman, Plain, still]);
             let mut back = [const { Vec::new() }; 5];
             let mut bytes = Bytes(&out);
-            unpack(&mut bytes, &mut back).expect("columns");
+            unpack(3, &mut bytes, &mut back).expect("columns");
             assert!(back == columns && bytes.0.is_empty());
+        }
+    }
+
+    /// What stands in versions 1 and 2 behind a column's size: less than that for LZ4, more for a code.
+    #[test]
+    fn columns_of_earlier_versions_are_read() {
+        let raw = uneven(1_000);
+        let code = by_code(&raw).expect("a code");
+        let lz4 = compress(&[7; 1_000]);
+        let columns = [
+            (1_000 + code.len(), &code[..], &raw[..]),
+            (lz4.len(), &lz4, &[7; 1_000]),
+            (1_000, &raw, &raw),
+        ];
+        for (told, stored, raw) in columns {
+            let mut payload = Vec::new();
+            put_number(1_000, &mut payload);
+            put_number(told as u64, &mut payload);
+            payload.extend_from_slice(stored);
+            let mut back = [Vec::new()];
+            unpack(2, &mut Bytes(&payload), &mut back).expect("a column");
+            assert_eq!(back[0], raw);
         }
     }
 
     #[test]
     fn sizes_that_can_not_be_are_refused() {
-        let refused = |sizes: [u64; 2], stored: &[u8]| {
+        let refused = |raw: u64, way: Way, told: u64, stored: &[u8]| {
             let mut payload = Vec::new();
-            for size in sizes {
-                put_number(size, &mut payload);
-            }
+            put_number(raw, &mut payload);
+            put_number(told << 2 | way as u64, &mut payload);
             payload.extend_from_slice(stored);
-            unpack(&mut Bytes(&payload), &mut [Vec::new()]).is_none()
+            unpack(3, &mut Bytes(&payload), &mut [Vec::new()]).is_none()
         };
         let raw = uneven(1_000);
-        let (_, stored) = store(&raw);
-        let size = stored.len() as u64;
-        assert!(!refused([1_000, 1_000 + size], &stored));
-        assert!(refused([1_000, size], &stored), "no LZ4");
-        assert!(refused([1_000, 1_001 + size], &stored), "cut");
+        let code = by_code(&raw).expect("a code");
+        let size = code.len() as u64;
+        assert!(!refused(1_000, Way::Huffman, size, &code));
+        assert!(refused(1_000, Way::Lz4, size, &code), "no LZ4");
+        assert!(refused(1_000, Way::Zstd, size, &code), "no zstd");
+        assert!(refused(1_000, Way::Plain, size, &code), "another size");
+        assert!(refused(1_000, Way::Huffman, size + 1, &code), "cut");
         assert!(
-            refused([999, 999 + size], &stored),
+            refused(999, Way::Huffman, size, &code),
             "less than the block has"
         );
         assert!(
-            refused([8 * size + 8, 9 * size + 8], &stored),
+            refused(8 * size + 8, Way::Huffman, size, &code),
             "more than it can have"
         );
-        assert!(refused([1 << 40, (1 << 40) + size], &stored));
-        assert!(refused([u64::MAX, size], &stored));
-        assert!(refused([256, 1], &[0]), "more than LZ4 makes of it");
+        assert!(refused(1 << 40, Way::Plain, 1 << 40, &code));
+        assert!(refused(u64::MAX, Way::Huffman, size, &code));
+        assert!(refused(256, Way::Lz4, 1, &[0]), "more than LZ4 makes of it");
+        let zstd = Packer::default().by_zstd(&[7; 1_000]).expect("memory");
+        let size = zstd.len() as u64;
+        assert!(!refused(1_000, Way::Zstd, size, &zstd));
+        for other in [999, 1_001, 32 << 20] {
+            assert!(refused(other, Way::Zstd, size, &zstd), "{other}");
+        }
+        assert!(refused(1_000, Way::Zstd, size - 1, &zstd), "cut");
     }
 }

@@ -244,14 +244,14 @@ impl Decoder {
         let is_read = match header.kind {
             Kind::Definitions => {
                 let mut column = [Vec::new()];
-                let read = unpack(&mut Bytes(payload), &mut column);
+                let read = unpack(header.version, &mut Bytes(payload), &mut column);
                 let [column] = column;
                 self.copies = Some((self.number, column));
                 self.see(header, Vec::new());
                 read
             }
             Kind::Events => self.events(header, payload),
-            Kind::Index => self.index(payload),
+            Kind::Index => self.index(header.version, payload),
         };
         if is_read.is_none() {
             self.is_damaged = true;
@@ -317,8 +317,8 @@ impl Decoder {
         }
     }
 
-    fn index(&mut self, payload: &[u8]) -> Option<()> {
-        let found = Found::get(payload)?;
+    fn index(&mut self, version: u8, payload: &[u8]) -> Option<()> {
+        let found = Found::get(version, payload)?;
         if !self.is_damaged && (found.previous, &found.entries) != (self.last_index, &self.seen) {
             let message = "the index is not that of the segments before it".into();
             let remark = self.fault(self.offset, message);

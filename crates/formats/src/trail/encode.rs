@@ -1,33 +1,33 @@
 //! Writes a trail.
 
-use super::calls::Threads;
-use super::columns::pack;
 use super::filling::Block;
 use super::index::{Entry, Index, Totals};
+use super::queue::{Queue, Segment};
 use super::record;
-use super::segment::{HEADER, Header, Kind};
-use super::steps::Taken;
+use super::segment::{HEADER, Header, Kind, VERSION};
 use super::value::{Last, Sink, Texts};
-use crate::{Encode, Loss};
-use jtrail_model::{CallRun, CallStep, Calls, Event};
+use crate::{Encode, Helpers, Loss};
+use jtrail_model::{CallRun, CallStep, Event, MOST_STEPS};
+use std::sync::Arc;
 
 /// Writes a trail.
 #[derive(Default)]
 pub struct Encoder {
-    threads: Threads,
     block: Block,
+    queue: Queue,
     copies: Copies,
     index: Index,
     totals: Totals,
     /// Bytes written.
     offset: u64,
     segments: u32,
+    /// How many of them are segments of events.
+    blocks: u64,
     /// What tells this trace from others; 0 until segment 1 is written.
     trace: u32,
     breaks_off: bool,
     too_large: u64,
     unknown: u64,
-    payload: Vec<u8>,
 }
 
 /// Definitions, to be written once more before the segment they are in.
@@ -42,18 +42,19 @@ impl Encode for Encoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
         // A trace shows what it is from its first byte on, so the first segment is written at once; it is empty.
         self.block.begin(0);
-        self.write_block(out);
+        self.end_block();
+        self.drain(true, out);
     }
 
     #[inline]
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         match event {
             Event::MethodEnter(e) => {
-                self.block.enter(e, &self.threads);
+                self.block.enter(e);
                 self.totals.add(record::METHOD_ENTER);
             }
             Event::MethodLeave(e) => {
-                self.block.leave(e, &self.threads);
+                self.block.leave(e);
                 self.totals.add(record::METHOD_LEAVE);
             }
             _ => self.record(event, out),
@@ -63,37 +64,15 @@ impl Encode for Encoder {
         }
     }
 
-    fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
-        let mut calls = *calls;
-        loop {
-            let taken = self.block.calls(&calls, &self.threads);
-            self.took(taken, out);
-            if taken.all == calls.steps.len() {
-                return;
-            }
-            // What comes next is not as expected.
-            calls = calls.behind(taken.all);
-            if let Some((event, rest)) = calls.split_first() {
-                self.event(&event, out);
-                calls = rest;
-            }
-        }
-    }
-
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
-        let (mut run, mut room) = (*run, [CallStep::default()]);
-        loop {
-            let taken = self.block.run(&run, &self.threads);
-            self.took(taken, out);
-            if taken.all == run.steps.len() {
-                return;
-            }
-            run = run.behind(taken.all);
-            // What comes next is not as expected.
-            let next = run.first_calls(&mut room).split_first();
-            let Some((event, _)) = next else { return };
-            self.event(&event, out);
-            run = run.behind(1);
+        if !self.block.run(run) {
+            let mut room = [CallStep::default(); MOST_STEPS];
+            return self.calls(&run.calls(&mut room), out);
+        }
+        let enters = run.enters();
+        self.totals.add_calls(enters, run.steps.len() - enters);
+        if self.block.is_full() {
+            self.write(out);
         }
     }
 
@@ -101,13 +80,15 @@ impl Encode for Encoder {
         if !self.block.is_empty() {
             self.write(out);
         }
+        self.drain(true, out);
     }
 
     fn waiting(&self) -> usize {
-        match self.block.is_empty() {
+        let block = match self.block.is_empty() {
             true => 0,
-            false => self.block.bytes() + self.copies.bytes.len(),
-        }
+            false => self.block.most_bytes() + self.copies.bytes.len(),
+        };
+        block + self.queue.most_bytes()
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
@@ -120,7 +101,7 @@ impl Encode for Encoder {
     }
 
     fn holds_back(&self) -> bool {
-        !self.block.is_empty()
+        !self.block.is_empty() || !self.queue.is_empty()
     }
 
     fn losses(&self) -> Vec<Loss> {
@@ -134,12 +115,11 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
-    /// The segment has got some calls.
-    fn took(&mut self, taken: Taken, out: &mut Vec<u8>) {
-        self.totals
-            .add_calls(taken.enters, taken.all - taken.enters);
-        if self.block.is_full() {
-            self.write(out);
+    /// One whose segments are packed by others, too. The trace is the same.
+    pub fn with_helpers(helpers: Arc<dyn Helpers>) -> Self {
+        Self {
+            queue: Queue::with_helpers(helpers),
+            ..Self::default()
         }
     }
 
@@ -152,7 +132,7 @@ impl Encoder {
             self.too_large += 1;
             return;
         }
-        if !self.block.record(code, event, &self.threads) {
+        if !self.block.record(code, event) {
             self.too_large += 1;
             // Texts that it brought are gone with it, so the segment ends here.
             self.write(out);
@@ -164,58 +144,92 @@ impl Encoder {
         self.totals.add(code);
     }
 
-    /// Writes what waits: copies of its definitions, and the events.
+    /// The segment is over: it leaves as soon as it is packed, with copies of its definitions before it.
     fn write(&mut self, out: &mut Vec<u8>) {
         if !self.copies.bytes.is_empty() {
-            self.payload.clear();
-            pack([&self.copies.bytes], &mut self.payload);
-            self.put_segment(Kind::Definitions, 0, [0; 2], &[], out);
+            let mut payload = Vec::new();
+            let columns = [&self.copies.bytes[..]];
+            self.queue
+                .with_packer(|packer| packer.packer.pack(columns, &mut payload));
+            self.queue.push(Segment {
+                kind: Kind::Definitions,
+                events: 0,
+                times: [0; 2],
+                threads: Vec::new(),
+                payload,
+            });
             self.copies.clear();
         }
-        self.write_block(out);
-        if self.index.is_full() {
-            self.write_index(false, out);
-        }
+        self.end_block();
+        self.drain(false, out);
     }
 
-    fn write_block(&mut self, out: &mut Vec<u8>) {
-        self.payload.clear();
-        pack(self.block.finish(), &mut self.payload);
-        let (events, times) = (self.block.events(), self.block.times());
-        let threads: Vec<u64> = self.block.threads().map(|(id, _)| id).collect();
-        self.threads.extend(self.block.threads());
-        for thread in self.block.ended() {
-            self.threads.remove(thread);
+    fn end_block(&mut self) {
+        let segment = Segment {
+            kind: Kind::Events,
+            events: self.block.events(),
+            times: self.block.times(),
+            threads: self.block.threads(),
+            payload: Vec::new(),
+        };
+        let gathered = self.block.finish(self.blocks);
+        self.block.begin_with(self.queue.pack(segment, gathered));
+        self.blocks += 1;
+    }
+
+    /// Appends the segments that are packed; all of them, or those that have their turn.
+    fn drain(&mut self, all: bool, out: &mut Vec<u8>) {
+        while let Some(segment) = self.queue.next(all) {
+            let is_events = segment.kind == Kind::Events;
+            let events = segment.events;
+            self.put_segment(segment, out);
+            self.totals.before += u64::from(events);
+            if is_events && self.index.is_full() {
+                self.write_index(false, out);
+            }
         }
-        self.block.clear();
-        self.put_segment(Kind::Events, events, times, &threads, out);
-        self.totals.before += u64::from(events);
     }
 
     fn write_index(&mut self, is_last: bool, out: &mut Vec<u8>) {
-        self.payload.clear();
-        let ends = is_last.then_some((&self.totals, self.breaks_off));
-        self.index.put(self.offset, ends, &mut self.payload);
-        self.put_segment(Kind::Index, 0, [0; 2], &[], out);
+        let mut payload = Vec::new();
+        let Self {
+            index,
+            totals,
+            queue,
+            offset,
+            breaks_off,
+            ..
+        } = self;
+        let ends = is_last.then_some((&*totals, *breaks_off));
+        queue.with_packer(|packer| index.put(*offset, ends, &mut packer.packer, &mut payload));
+        let segment = Segment {
+            kind: Kind::Index,
+            events: 0,
+            times: [0; 2],
+            threads: Vec::new(),
+            payload,
+        };
+        self.put_segment(segment, out);
     }
 
-    /// Appends a segment with the payload that lies ready.
-    fn put_segment(
-        &mut self,
-        kind: Kind,
-        events: u32,
-        times: [i64; 2],
-        threads: &[u64],
-        out: &mut Vec<u8>,
-    ) {
-        let checksum = crc32c::crc32c(&self.payload);
+    /// Appends a segment.
+    fn put_segment(&mut self, segment: Segment, out: &mut Vec<u8>) {
+        let Segment {
+            kind,
+            events,
+            times,
+            threads,
+            payload,
+        } = segment;
+        let checksum = crc32c::crc32c(&payload);
         if self.segments == 1 {
             self.trace = checksum;
         }
         let header = Header {
+            version: VERSION,
             kind,
             number: self.segments,
-            length: self.payload.len() as u32,
+            length: payload.len() as u32,
             checksum,
             before: self.totals.before,
             events,
@@ -223,18 +237,18 @@ impl Encoder {
             trace: self.trace,
         };
         header.put(out);
-        out.extend_from_slice(&self.payload);
+        out.extend_from_slice(&payload);
         if kind != Kind::Index {
             self.index.add(Entry {
                 is_events: kind == Kind::Events,
                 offset: self.offset,
                 events,
                 times,
-                threads: threads.to_vec(),
+                threads,
             });
         }
         self.segments = self.segments.wrapping_add(1);
-        self.offset += (HEADER + self.payload.len()) as u64;
+        self.offset += (HEADER + payload.len()) as u64;
     }
 }
 

@@ -1,165 +1,202 @@
-//! A segment of events that is being written.
+//! A segment of events that is being filled.
 
-use super::calls::{Stream, Thread, Threads};
-use super::columns::{COLUMNS, Column, MOST_THREADS};
-use super::record::{self, ByCode};
-use super::symbols::{Foresight, LEAVE, MOST_SYMBOLS, Symbol};
-use super::times::put_time;
-use super::value::{LARGEST_RECORD, Sink, Texts, put_number, put_signed};
+use super::calls::Thread;
+use super::columns::{Column, MOST_THREADS};
+use super::open::{Open, OpenCalls};
+use super::packing::Gathered;
+use super::record;
+use super::symbols::{EXCEPTION_STEP, Methods, Step, record_step};
+use super::value::{LARGEST_RECORD, Last, Sink, Texts, put_number, put_signed};
 use crate::hash::Seed;
-use jtrail_model::{ClassId, Event, MethodEnter, MethodId, MethodLeave, ThreadId};
+use jtrail_model::{CallRun, Event, MethodEnter, MethodLeave, ThreadId};
 use std::collections::HashMap;
 
 /// A segment is written when it has that many events,
-const EVENTS: u32 = 1 << 17;
-/// or that many bytes, before compression, or as many threads or symbols as it may have.
+const EVENTS: u32 = 1 << 18;
+/// or that many bytes, before compression,
 const BYTES: usize = 2 << 20;
-/// Methods with smaller ids are found without a hash.
-const DENSE: u64 = 1 << 20;
+/// or so many calls that were open at its begin, or as many threads as it may have.
+const OPEN: usize = 1 << 18;
 
 /// A segment of events that is being filled.
 #[derive(Default)]
 pub(super) struct Block {
-    pub(super) events: u32,
+    events: u32,
     /// The first time, and the span of all.
     base: i64,
-    pub(super) times: Option<[i64; 2]>,
+    times: Option<[i64; 2]>,
     /// Whether calls have CPU times; told by the first.
-    pub(super) has_cpu: Option<bool>,
-    pub(super) streams: Vec<Stream>,
-    /// What the threads had at the segment's begin.
-    begins: Vec<Thread>,
+    has_cpu: Option<bool>,
+    /// Threads that have events here, and all others.
+    streams: Vec<Stream>,
+    others: HashMap<u64, (Thread, OpenCalls), Seed>,
     by_thread: HashMap<u64, u32, Seed>,
     ended: Vec<u64>,
+    /// Calls that were open at the segment's begin.
+    open_at_begin: usize,
     /// The stream that events belong to now, and how many in a row.
-    pub(super) current: usize,
-    pub(super) run: u64,
-    /// In order, from 1 on.
-    pub(super) symbols: Vec<Symbol>,
-    records: ByCode<u16>,
-    leave_by_exception: u16,
-    /// By method: symbol and class.
-    pub(super) dense: Vec<(u16, u64)>,
-    used: Vec<u32>,
-    /// By the number that a method has in runs of calls; likewise.
-    pub(super) by_number: Vec<u16>,
-    used_numbers: Vec<u32>,
-    sparse: HashMap<(u64, u64), u16, Seed>,
-    pub(super) foresight: Foresight,
-    pub(super) hits: Bits,
+    current: usize,
+    run: u64,
+    methods: Methods,
     texts: Texts,
-    pub(super) columns: [Vec<u8>; COLUMNS],
+    gathered: Gathered,
 }
 
-/// Bits, low ones first.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Bits {
-    word: u64,
-    count: u32,
-}
-
-impl Bits {
-    #[inline]
-    pub(super) fn push(&mut self, bit: bool, out: &mut Vec<u8>) {
-        self.word |= u64::from(bit) << self.count;
-        self.count += 1;
-        if self.count == u64::BITS {
-            self.finish(out);
-        }
-    }
-
-    /// How many more there are before the next ones are appended.
-    pub(super) fn room(self) -> usize {
-        (u64::BITS - self.count) as usize
-    }
-
-    /// As many as there is room for at most.
-    pub(super) fn push_many(&mut self, bits: u64, count: usize, out: &mut Vec<u8>) {
-        self.word |= bits << self.count;
-        self.count += count as u32;
-        if self.count == u64::BITS {
-            self.finish(out);
-        }
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) {
-        let bytes = self.count.div_ceil(8) as usize;
-        out.extend_from_slice(&self.word.to_le_bytes()[..bytes]);
-        *self = Self::default();
-    }
+/// A thread's events in one segment.
+struct Stream {
+    /// At the segment's begin, and now.
+    begin: Thread,
+    thread: Thread,
+    open: OpenCalls,
+    last: Last,
+    cpu: i64,
 }
 
 impl Block {
-    pub(super) fn enter(&mut self, e: &MethodEnter, threads: &Threads) {
-        self.choose(e.thread, Some(e.time.0), threads);
+    pub(super) fn enter(&mut self, e: &MethodEnter) {
+        self.choose(e.thread, Some(e.time.0));
         let has_cpu = *self.has_cpu.get_or_insert(e.cpu_time.0 != 0);
-        let usual = (e.ticket, e.stack_depth) == self.streams[self.current].next_call();
+        let method = self.methods.number(e.method, e.class);
+        let usual = (e.ticket, e.stack_depth) == self.streams[self.current].thread.next_call();
         if usual && (has_cpu || e.cpu_time.0 == 0) {
-            let symbol = self.method(e.method.0, e.class.0);
-            self.put_symbol(symbol);
-            self.put_time(e.time.0);
-            self.put_cpu(has_cpu, e.cpu_time.0);
-            self.streams[self.current].enter(e.ticket, e.stack_depth, symbol);
+            self.put_call(method << 1, e.time.0, e.cpu_time.0);
         } else {
-            let symbol = self.put_call(record::METHOD_ENTER, &Event::MethodEnter(*e));
-            self.streams[self.current].enter_by_record(e, symbol);
+            self.put_record(record::METHOD_ENTER, &Event::MethodEnter(*e));
         }
-        self.saw(Some(e.time.0));
+        let Stream { thread, open, .. } = &mut self.streams[self.current];
+        (thread.ticket, thread.depth) = (e.ticket, e.stack_depth);
+        open.push(Open {
+            method,
+            ticket: e.ticket,
+            start: e.time.0,
+        });
+        self.saw(1, e.time.0, e.time.0);
     }
 
-    pub(super) fn leave(&mut self, e: &MethodLeave, threads: &Threads) {
-        self.choose(e.thread, Some(e.time.0), threads);
+    pub(super) fn leave(&mut self, e: &MethodLeave) {
+        self.choose(e.thread, Some(e.time.0));
         let has_cpu = *self.has_cpu.get_or_insert(e.cpu_time.0 != 0);
-        let ends = ((e.method.0, e.class.0), e.ticket);
-        let usual = self.streams[self.current].innermost(&self.symbols) == Some(ends);
-        if usual && (has_cpu || e.cpu_time.0 == 0) {
-            let symbol = match e.by_exception {
-                false => LEAVE,
-                true => self.leave_by_exception(),
-            };
-            self.put_symbol(symbol);
-            self.put_time(e.time.0);
-            self.put_cpu(has_cpu, e.cpu_time.0);
-        } else {
-            self.put_call(record::METHOD_LEAVE, &Event::MethodLeave(*e));
+        let methods = &self.methods;
+        let is_it =
+            |call: &Open| call.ticket == e.ticket && methods.is(call.method, e.method, e.class);
+        let innermost = self.streams[self.current].open.last().copied();
+        match innermost {
+            Some(call) if is_it(&call) && (has_cpu || e.cpu_time.0 == 0) => {
+                let step = match e.by_exception {
+                    false => call.method << 1 | 1,
+                    true => EXCEPTION_STEP,
+                };
+                self.streams[self.current].open.pop(1);
+                self.put_call(step, e.time.0, e.cpu_time.0);
+            }
+            _ => {
+                self.streams[self.current].open.end(is_it);
+                self.put_record(record::METHOD_LEAVE, &Event::MethodLeave(*e));
+            }
         }
-        self.streams[self.current].leave(&self.symbols);
-        self.saw(Some(e.time.0));
+        let thread = &mut self.streams[self.current].thread;
+        thread.depth = thread.depth.wrapping_sub(1);
+        self.saw(1, e.time.0, e.time.0);
+    }
+
+    /// Appends a run of calls, if it goes on where the thread was; whether it does.
+    pub(super) fn run(&mut self, run: &CallRun<'_>) -> bool {
+        let ([first, ..], Some(newest)) = (run.times, run.times.last()) else {
+            return true;
+        };
+        self.choose(run.thread, Some(first.0));
+        let has_cpu = *self.has_cpu.get_or_insert(run.cpu_time.0 != 0);
+        let Stream {
+            thread, open, last, ..
+        } = &mut self.streams[self.current];
+        let goes_on = (thread.ticket, thread.depth) == (run.ticket, run.depth.into())
+            && open.len() == run.depth as usize;
+        if has_cpu || run.cpu_time.0 != 0 || !goes_on {
+            return false;
+        }
+        self.methods.name_by(run.methods);
+        let Gathered { steps, times, .. } = &mut self.gathered;
+        steps.extend(run.steps.iter().map(|step| step.0));
+        times.push_all(&mut last.time, run.times);
+        open.pop(run.before.len());
+        open.extend(run.begun.iter().enumerate().map(|(at, place)| {
+            let place = *place as usize;
+            Open {
+                method: run.steps[place].method(),
+                ticket: run.ticket_of_begun(at),
+                start: run.times[place].0,
+            }
+        }));
+        thread.ticket += run.enters() as u32;
+        thread.depth = open.len() as i64;
+        self.saw(run.steps.len() as u32, first.0, newest.0);
+        true
     }
 
     /// Appends an event as a record of that code, unless it would be larger than readers take. Then nothing is appended, and the segment has
     /// to end here.
-    pub(super) fn record(&mut self, code: u8, event: &Event<'_>, threads: &Threads) -> bool {
+    pub(super) fn record(&mut self, code: u8, event: &Event<'_>) -> bool {
         let thread = event.thread().unwrap_or_default();
         let time = event.time().map(|time| time.0);
-        self.choose(thread, time, threads);
-        if !self.try_put_record(code, event) {
+        self.choose(thread, time);
+        let start = self.gathered.columns[Column::Records as usize].len();
+        let last = self.streams[self.current].last;
+        let named = self.put_fields(event);
+        let records = &mut self.gathered.columns[Column::Records as usize];
+        if records.len() - start + named > LARGEST_RECORD || self.texts.are_too_many() {
+            records.truncate(start);
+            self.streams[self.current].last = last;
             return false;
         }
+        self.gathered.steps.push(record_step(code));
         if let Event::ThreadEnd(_) = event {
             self.ended.push(thread.0);
         }
-        self.saw(time);
+        match time {
+            Some(time) => self.saw(1, time, time),
+            None => self.count(1),
+        }
         true
     }
 
     /// Chooses the stream of a thread.
     #[inline]
-    pub(super) fn choose(&mut self, thread: ThreadId, time: Option<i64>, threads: &Threads) {
+    fn choose(&mut self, thread: ThreadId, time: Option<i64>) {
         if self.events == 0 {
             self.begin(time.unwrap_or(0));
         } else if self.streams[self.current].last.thread == thread {
             return;
         }
         self.end_run();
-        let (streams, begins, base) = (&mut self.streams, &mut self.begins, self.base);
+        let Self {
+            streams,
+            others,
+            base,
+            open_at_begin,
+            ..
+        } = self;
         let at = *self.by_thread.entry(thread.0).or_insert_with(|| {
-            let state = threads.get(&thread.0).copied().unwrap_or_default();
-            begins.push(state);
-            streams.push(Stream::new(thread, state, base));
+            let (state, mut open) = others.remove(&thread.0).unwrap_or_default();
+            open.begin();
+            *open_at_begin += open.len();
+            streams.push(Stream {
+                begin: state,
+                thread: state,
+                open,
+                last: Last {
+                    thread,
+                    time: *base,
+                    object: 0,
+                },
+                cpu: 0,
+            });
             (streams.len() - 1) as u32
         });
         self.current = at as usize;
+    }
+
+    pub(super) fn begin(&mut self, time: i64) {
+        self.base = time;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -175,192 +212,68 @@ impl Block {
         self.times.unwrap_or_default()
     }
 
-    /// What the threads are at now.
-    pub(super) fn threads(&self) -> impl Iterator<Item = (u64, Thread)> {
+    /// The threads that have events here, in the order of their first ones.
+    pub(super) fn threads(&self) -> Vec<u64> {
         let streams = self.streams.iter();
-        streams.map(|stream| (stream.last.thread.0, stream.thread))
-    }
-
-    /// Threads that have ended here.
-    pub(super) fn ended(&self) -> &[u64] {
-        &self.ended
-    }
-
-    pub(super) fn begin(&mut self, time: i64) {
-        self.base = time;
+        streams.map(|stream| stream.last.thread.0).collect()
     }
 
     pub(super) fn is_full(&self) -> bool {
         self.events >= EVENTS
-            || self.bytes() >= BYTES
+            || self.gathered.columns[Column::Records as usize].len() >= BYTES
             || self.streams.len() >= MOST_THREADS
-            || self.symbols.len() >= MOST_SYMBOLS - 1
+            || self.open_at_begin >= OPEN
     }
 
-    #[inline]
-    fn saw(&mut self, time: Option<i64>) {
-        self.saw_many(1);
-        if let Some(time) = time {
-            self.saw_time(time);
-        }
+    /// Most bytes that it may become.
+    pub(super) fn most_bytes(&self) -> usize {
+        self.gathered.most_bytes()
     }
 
-    #[inline]
-    pub(super) fn saw_many(&mut self, events: u32) {
+    fn count(&mut self, events: u32) {
         self.events += events;
         self.run += u64::from(events);
         self.streams[self.current].thread.events += u64::from(events);
     }
 
-    #[inline]
-    pub(super) fn saw_time(&mut self, time: i64) {
-        let [first, last] = self.times.unwrap_or([time; 2]);
-        self.times = Some([first.min(time), last.max(time)]);
-    }
-
-    /// How many events there is room for before the segment has to be looked at again, each of so many bytes at most.
-    pub(super) fn room(&self, bytes: usize) -> usize {
-        let events = (EVENTS - self.events.min(EVENTS)) as usize;
-        events.min(BYTES.saturating_sub(self.bytes()) / bytes)
-    }
-
-    /// Before compression.
-    pub(super) fn bytes(&self) -> usize {
-        self.columns.iter().map(Vec::len).sum()
+    fn saw(&mut self, events: u32, first: i64, newest: i64) {
+        self.count(events);
+        let [earliest, latest] = self.times.get_or_insert([first, newest]);
+        *earliest = first.min(*earliest);
+        *latest = newest.max(*latest);
     }
 
     fn end_run(&mut self) {
         if self.run > 0 {
-            let runs = &mut self.columns[Column::Runs as usize];
+            let runs = &mut self.gathered.columns[Column::Runs as usize];
             put_number(self.current as u64, runs);
             put_number(self.run, runs);
         }
         self.run = 0;
     }
 
-    fn new_symbol(&mut self, symbol: Symbol) -> u16 {
-        let out = &mut self.columns[Column::Symbols as usize];
-        match symbol {
-            Symbol::Enter { method, class } => {
-                out.push(0);
-                put_number(method, out);
-                put_number(class, out);
-            }
-            Symbol::LeaveByException => out.push(u8::MAX),
-            Symbol::Record(code) => out.push(code),
-        }
-        self.symbols.push(symbol);
-        self.symbols.len() as u16
-    }
-
-    /// Whether the segment has had no call of the method with that number in a run.
-    pub(super) fn is_new(&self, number: u32) -> bool {
-        self.by_number
-            .get(number as usize)
-            .is_none_or(|symbol| *symbol == LEAVE)
-    }
-
-    /// The symbol of a call of the method that has that number in runs, which is found by the number from then on.
-    #[cold]
-    pub(super) fn number(&mut self, number: u32, (method, class): (MethodId, ClassId)) {
-        let at = number as usize;
-        if self.by_number.len() <= at {
-            self.by_number.resize((at + 1).next_power_of_two(), LEAVE);
-        }
-        self.by_number[at] = self.method(method.0, class.0);
-        self.used_numbers.push(number);
-    }
-
-    /// The symbol of a call.
-    #[inline]
-    fn method(&mut self, method: u64, class: u64) -> u16 {
-        match self.dense.get(method as usize) {
-            Some(&(symbol, of)) if symbol != LEAVE && of == class => symbol,
-            _ => self.other_method(method, class),
+    /// Appends a call that is as expected.
+    fn put_call(&mut self, step: Step, time: i64, cpu: i64) {
+        let Stream { last, cpu: of, .. } = &mut self.streams[self.current];
+        self.gathered.steps.push(step);
+        self.gathered.times.push(&mut last.time, time);
+        if self.has_cpu == Some(true) {
+            let out = &mut self.gathered.columns[Column::Records as usize];
+            put_signed(cpu.wrapping_sub(*of), out);
+            *of = cpu;
         }
     }
 
-    #[cold]
-    fn other_method(&mut self, method: u64, class: u64) -> u16 {
-        if let Some(symbol) = self.sparse.get(&(method, class)) {
-            return *symbol;
-        }
-        let symbol = self.new_symbol(Symbol::Enter { method, class });
-        if method < DENSE {
-            let at = method as usize;
-            if self.dense.len() <= at {
-                self.dense.resize((at + 1).next_power_of_two(), (LEAVE, 0));
-            }
-            if self.dense[at].0 == LEAVE {
-                self.dense[at] = (symbol, class);
-                self.used.push(at as u32);
-                return symbol;
-            }
-        }
-        self.sparse.insert((method, class), symbol);
-        symbol
-    }
-
-    fn leave_by_exception(&mut self) -> u16 {
-        if self.leave_by_exception == LEAVE {
-            self.leave_by_exception = self.new_symbol(Symbol::LeaveByException);
-        }
-        self.leave_by_exception
-    }
-
-    #[inline]
-    fn put_symbol(&mut self, symbol: u16) {
-        let history = self.streams[self.current].history;
-        let foreseen = self.foresight.of(history);
-        let is_hit = *foreseen == symbol;
-        *foreseen = symbol;
-        self.hits
-            .push(is_hit, &mut self.columns[Column::Hits as usize]);
-        if !is_hit {
-            put_number(symbol.into(), &mut self.columns[Column::Misses as usize]);
-        }
-    }
-
-    #[inline]
-    fn put_time(&mut self, time: i64) {
-        let last = &mut self.streams[self.current].last.time;
-        let out = &mut self.columns[Column::Times as usize];
-        put_time(time.wrapping_sub(*last), out);
-        *last = time;
-    }
-
-    #[inline]
-    fn put_cpu(&mut self, has_cpu: bool, time: i64) {
-        if has_cpu {
-            let last = &mut self.streams[self.current].cpu;
-            let out = &mut self.columns[Column::Records as usize];
-            put_signed(time.wrapping_sub(*last), out);
-            *last = time;
-        }
-    }
-
-    fn record_symbol(&mut self, code: u8) -> u16 {
-        let symbol = self.records.0[usize::from(code)];
-        if symbol != LEAVE {
-            return symbol;
-        }
-        let symbol = self.new_symbol(Symbol::Record(code));
-        self.records.0[usize::from(code)] = symbol;
-        symbol
-    }
-
-    /// Appends a call that is not as expected; answers the symbol.
-    fn put_call(&mut self, code: u8, event: &Event<'_>) -> u16 {
-        let symbol = self.record_symbol(code);
-        self.put_symbol(symbol);
+    /// Appends a call that is not as expected.
+    fn put_record(&mut self, code: u8, event: &Event<'_>) {
+        self.gathered.steps.push(record_step(code));
         self.put_fields(event);
-        symbol
     }
 
     /// Appends an event's fields. Answers with the bytes of the texts that they name by their numbers.
     fn put_fields(&mut self, event: &Event<'_>) -> usize {
         let mut sink = Sink {
-            out: &mut self.columns[Column::Records as usize],
+            out: &mut self.gathered.columns[Column::Records as usize],
             texts: &mut self.texts,
             last: &mut self.streams[self.current].last,
             named: 0,
@@ -369,67 +282,47 @@ impl Block {
         sink.named
     }
 
-    /// Appends a record, unless it would be larger than readers take.
-    fn try_put_record(&mut self, code: u8, event: &Event<'_>) -> bool {
-        let records = &self.columns[Column::Records as usize];
-        let start = records.len();
-        let last = self.streams[self.current].last;
-        let named = self.put_fields(event);
-        let size = self.columns[Column::Records as usize].len() - start + named;
-        if size > LARGEST_RECORD || self.texts.are_too_many() {
-            self.columns[Column::Records as usize].truncate(start);
-            self.streams[self.current].last = last;
-            return false;
-        }
-        let symbol = self.record_symbol(code);
-        self.put_symbol(symbol);
-        self.streams[self.current].history.enter(symbol);
-        true
-    }
-
-    /// Completes the columns.
-    pub(super) fn finish(&mut self) -> [&[u8]; COLUMNS] {
+    /// What is gathered, complete, as the segment of events of that number, from 0.
+    pub(super) fn finish(&mut self, number: u64) -> Gathered {
         self.end_run();
-        self.hits.finish(&mut self.columns[Column::Hits as usize]);
-        let out = &mut self.columns[Column::Threads as usize];
+        let columns = &mut self.gathered.columns;
+        let mut open = std::mem::take(&mut columns[Column::Open as usize]);
+        let out = &mut columns[Column::Threads as usize];
         put_signed(self.base, out);
         out.push(self.has_cpu.unwrap_or(false).into());
         put_number(self.streams.len() as u64, out);
         let mut last = 0;
-        for (stream, begin) in self.streams.iter().zip(&self.begins) {
-            let thread = stream.last.thread.0;
+        for stream in &mut self.streams {
+            let (thread, begin) = (stream.last.thread.0, stream.begin);
             put_signed(thread.wrapping_sub(last) as i64, out);
             put_number(begin.events, out);
             put_number(begin.ticket.into(), out);
             put_signed(begin.depth, out);
             last = thread;
+            let ids = |number| self.methods.ids(number);
+            stream.open.put(number, self.base, ids, &mut open);
         }
-        self.columns.each_ref().map(|column| &column[..])
+        columns[Column::Open as usize] = open;
+        self.gathered.named = self.methods.named();
+        std::mem::take(&mut self.gathered)
     }
 
-    pub(super) fn clear(&mut self) {
+    /// The next segment begins; there is room for what it gathers.
+    pub(super) fn begin_with(&mut self, gathered: Gathered) {
+        self.gathered = gathered;
+        for stream in self.streams.drain(..) {
+            let thread = stream.last.thread.0;
+            self.others.insert(thread, (stream.thread, stream.open));
+        }
+        for thread in self.ended.drain(..) {
+            self.others.remove(&thread);
+        }
         self.events = 0;
         self.times = None;
         self.has_cpu = None;
-        self.streams.clear();
-        self.begins.clear();
         self.by_thread.clear();
-        self.ended.clear();
+        self.open_at_begin = 0;
         self.current = 0;
-        self.records.0.fill(LEAVE);
-        self.leave_by_exception = LEAVE;
-        for at in self.used.drain(..) {
-            self.dense[at as usize] = (LEAVE, 0);
-        }
-        for number in self.used_numbers.drain(..) {
-            self.by_number[number as usize] = LEAVE;
-        }
-        self.sparse.clear();
-        self.symbols.clear();
-        self.foresight.clear();
         self.texts.clear();
-        for column in &mut self.columns {
-            column.clear();
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a trail says of itself: where its segments are, and how much there was of everything.
 
-use super::columns::{pack, unpack};
+use super::columns::{Packer, unpack};
 use super::record::{self, ByCode};
 use super::value::{Bytes, put_number, put_signed};
 
@@ -75,7 +75,13 @@ impl Index {
     }
 
     /// Appends the payload of an index that is at `offset`, and forgets its entries. `end`: it is the last.
-    pub(super) fn put(&mut self, offset: u64, end: Option<(&Totals, bool)>, out: &mut Vec<u8>) {
+    pub(super) fn put(
+        &mut self,
+        offset: u64,
+        end: Option<(&Totals, bool)>,
+        packer: &mut Packer,
+        out: &mut Vec<u8>,
+    ) {
         let mut bytes = Vec::new();
         put_number(self.previous, &mut bytes);
         put_number(self.entries.len() as u64, &mut bytes);
@@ -113,7 +119,7 @@ impl Index {
                 }
             }
         }
-        pack([&bytes], out);
+        packer.pack([&bytes], out);
         if end.is_some() {
             out.extend_from_slice(&offset.to_le_bytes());
             out.extend_from_slice(&END);
@@ -124,9 +130,9 @@ impl Index {
 
 impl Found {
     /// Reads the payload of an index.
-    pub(super) fn get(payload: &[u8]) -> Option<Self> {
+    pub(super) fn get(version: u8, payload: &[u8]) -> Option<Self> {
         let mut column = [Vec::new()];
-        unpack(&mut Bytes(payload), &mut column)?;
+        unpack(version, &mut Bytes(payload), &mut column)?;
         let mut bytes = Bytes(&column[0]);
         let previous = bytes.number()?;
         let count = bytes.number()?;

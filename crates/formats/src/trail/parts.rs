@@ -92,7 +92,7 @@ impl<R: Read + Seek> Parts<R> {
             let segment = segment(&mut self.window, place)?;
             let read = segment.and_then(|(header, payload)| {
                 self.read += size(&header);
-                unpack(&mut Bytes(payload), &mut column)
+                unpack(header.version, &mut Bytes(payload), &mut column)
             });
             read.ok_or_else(|| damaged(place))?;
         }

@@ -4,8 +4,8 @@
 pub(super) const HEADER: usize = 56;
 /// The first bytes of each segment, and so of each trace.
 pub(crate) const MAGIC: [u8; 4] = *b"\xb5JTR";
-/// The version of the format that is written here. Those before it, from 1 on, can do less, and nothing else.
-pub(super) const VERSION: u8 = 2;
+/// The version of the format that is written here. Those before it, from 1 on, are read.
+pub(super) const VERSION: u8 = 3;
 /// Most bytes of a payload.
 pub(super) const LARGEST_PAYLOAD: usize = 32 << 20;
 
@@ -21,6 +21,7 @@ pub(super) enum Kind {
 /// The header of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Header {
+    pub(super) version: u8,
     pub(super) kind: Kind,
     /// Number of the segment, from 0.
     pub(super) number: u32,
@@ -50,7 +51,7 @@ impl Header {
     pub(super) fn put(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&[VERSION, self.kind as u8, 0, 0]);
+        out.extend_from_slice(&[self.version, self.kind as u8, 0, 0]);
         out.extend_from_slice(&self.number.to_le_bytes());
         out.extend_from_slice(&self.length.to_le_bytes());
         out.extend_from_slice(&self.checksum.to_le_bytes());
@@ -79,6 +80,7 @@ impl Header {
         let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| bytes[at + i]));
         let long = |at: usize| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[at + i]));
         let header = Self {
+            version: bytes[4],
             kind: match bytes[5] {
                 1 => Kind::Definitions,
                 2 => Kind::Events,
@@ -121,6 +123,7 @@ mod tests {
     #[test]
     fn a_header_is_all_or_nothing() {
         let header = Header {
+            version: VERSION,
             kind: Kind::Events,
             number: 7,
             length: 812,

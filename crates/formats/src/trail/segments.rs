@@ -7,12 +7,14 @@ use super::block::Block;
 use super::calls::{Thread, Threads};
 use super::columns::unpack;
 use super::index::{END, Found, Totals};
+use super::open::{OpenCall, Told};
 use super::record;
 use super::recover::Window;
 use super::segment::{HEADER, Header, Kind};
 use super::value::Bytes;
 use crate::Handed;
 use jtrail_model::{CallStep, ThreadId};
+use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes of a trail's end: the place of its last index, and a mark.
@@ -43,6 +45,9 @@ struct Place {
 /// How far a thread has come: its events, its last ticket, its open calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadState(Thread);
+
+/// A thread, and its open calls, outermost first.
+pub type OpenOfThread = (ThreadId, Vec<OpenCall>);
 
 /// How many events there are of each kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -128,7 +133,7 @@ pub(super) fn indexes(
             return Ok(None);
         };
         let found = match header.kind {
-            Kind::Index => Found::get(payload),
+            Kind::Index => Found::get(header.version, payload),
             _ => None,
         };
         let Some(found) = found else {
@@ -256,6 +261,69 @@ impl<R: Read + Seek> SegmentReader<R> {
         number: usize,
         visit: &mut dyn FnMut(Handed<'_>),
     ) -> io::Result<bool> {
+        if !self.begin(segments, number)? {
+            return Ok(false);
+        }
+        Ok(self.hand_out(visit) && self.block.is_used_up())
+    }
+
+    /// The calls that are open where the segment of that number begins, outermost first, of each thread that has events in it. `None` where the segments
+    /// are not as they should be, or are of a version before 3.
+    ///
+    /// Of a thread with calls deeper than 65,536, innermost ones may be missing.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn open_calls(
+        &mut self,
+        segments: &Segments,
+        number: usize,
+    ) -> io::Result<Option<Vec<OpenOfThread>>> {
+        let Some(all) = self.told(segments, number)? else {
+            return Ok(None);
+        };
+        let mut open = Vec::new();
+        // Those that refer to the same segment are completed together.
+        let mut others: HashMap<u64, Vec<Told>> = HashMap::new();
+        for told in all {
+            match told.back {
+                0 => open.push((told.thread, told.calls)),
+                back => others.entry(back).or_default().push(told),
+            }
+        }
+        for (back, inner) in others {
+            let at = usize::try_from(back).ok();
+            let Some(at) = at.and_then(|back| number.checked_sub(back)) else {
+                return Ok(None);
+            };
+            let Some(outer) = self.told(segments, at)? else {
+                return Ok(None);
+            };
+            for told in inner {
+                let outer = outer.iter().find(|outer| outer.thread == told.thread);
+                let from = usize::try_from(told.from).ok();
+                let outer = outer.filter(|outer| outer.back == 0);
+                let outer = outer
+                    .zip(from)
+                    .and_then(|(outer, from)| outer.calls.get(..from));
+                let Some(outer) = outer else {
+                    return Ok(None);
+                };
+                open.push((told.thread, [outer, &told.calls].concat()));
+            }
+        }
+        open.sort_by_key(|(thread, _)| *thread);
+        Ok(Some(open))
+    }
+
+    /// What a segment tells of open calls.
+    fn told(&mut self, segments: &Segments, number: usize) -> io::Result<Option<Vec<Told>>> {
+        let is_read = self.begin(segments, number)?;
+        Ok(self.block.take_told().filter(|_| is_read))
+    }
+
+    /// Reads all of a segment but its events. `false` where it is not as it should be.
+    fn begin(&mut self, segments: &Segments, number: usize) -> io::Result<bool> {
         let Some(place) = segments.all.get(number) else {
             return Ok(false);
         };
@@ -264,7 +332,7 @@ impl<R: Read + Seek> SegmentReader<R> {
                 return Ok(false);
             };
             let mut column = [Vec::new()];
-            let is_read = unpack(&mut Bytes(payload), &mut column).is_some();
+            let is_read = unpack(header.version, &mut Bytes(payload), &mut column).is_some();
             let fits = header.kind == Kind::Definitions && end(definitions, &header) == place.at;
             if !is_read || !fits {
                 return Ok(false);
@@ -295,7 +363,7 @@ impl<R: Read + Seek> SegmentReader<R> {
         self.befores.clear();
         self.befores
             .extend(self.block.threads().map(|(_, thread)| thread));
-        Ok(self.hand_out(visit) && self.block.is_used_up())
+        Ok(true)
     }
 
     fn hand_out(&mut self, visit: &mut dyn FnMut(Handed<'_>)) -> bool {

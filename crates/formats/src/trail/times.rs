@@ -1,79 +1,277 @@
-//! Steps from one time to the next, as bytes and back: one byte below 240 ns, two below 4,080 ns.
+//! Steps from one time to the next, as bytes and back: one byte below 239 ns, two below 4,079 ns, and a count where time stands still for long.
 
-use super::value::{Bytes, put_signed};
+use super::value::{Bytes, put_number, put_signed};
+use jtrail_model::Timestamp;
 
+/// Says that time stands still; for how many steps follows.
+const STILL: u8 = 239;
 /// Steps below it are a byte.
-const ONE: i64 = 240;
-/// Steps from [`ONE`] on, by this much, are two bytes.
-const TWO: i64 = 15 << 8;
+const ONE: u32 = 239;
+/// The first of the bytes that begin two; steps from [`ONE`] on, by [`TWO`], are two bytes.
+const HIGH: u32 = 240;
+const TWO: u32 = 15 << 8;
 
-/// Most bytes of a step.
-pub(super) const LONGEST: usize = 11;
-
-/// The byte of a step of one.
-#[inline]
-pub(super) fn short(step: i64) -> Option<u8> {
-    (0..ONE).contains(&step).then_some(step as u8)
+/// Steps of a segment, as they are gathered.
+#[derive(Default)]
+pub(super) struct TimeSteps {
+    /// Steps, or one of the marks above [`LARGEST`].
+    steps: Vec<u32>,
+    /// How often time stood still, for each [`ZEROS`], in order.
+    zeros: Vec<u32>,
+    /// Steps that are too large, or fall, for each [`LONG`], in order.
+    long: Vec<i64>,
+    /// Steps of 0 that are not among the others yet.
+    pending: u32,
 }
 
-#[inline]
-pub(super) fn put_time(step: i64, out: &mut Vec<u8>) {
-    match short(step) {
-        Some(byte) => out.push(byte),
-        None => put_long(step, out),
+const LONG: u32 = u32::MAX;
+const ZEROS: u32 = u32::MAX - 1;
+const LARGEST: u32 = u32::MAX - 2;
+/// Fewer steps of 0 are a byte each.
+const FEW: u32 = 8;
+
+/// Steps that are turned into bytes at once, where each is one byte.
+const LANES: usize = 16;
+
+impl TimeSteps {
+    /// The next time of a thread whose last one was `last`.
+    #[inline]
+    pub(super) fn push(&mut self, last: &mut i64, time: i64) {
+        let step = time.wrapping_sub(*last);
+        *last = time;
+        match u32::try_from(step) {
+            Ok(0) => self.pending += 1,
+            Ok(step @ 1..=LARGEST) => {
+                self.settle();
+                self.steps.push(step);
+            }
+            _ => {
+                self.settle();
+                self.steps.push(LONG);
+                self.long.push(step);
+            }
+        }
+    }
+
+    /// As [`Self::push`], of times that do not fall behind the first of them.
+    #[inline]
+    pub(super) fn push_all(&mut self, last: &mut i64, times: &[Timestamp]) {
+        let Some(newest) = times.last() else { return };
+        if newest.0 == *last {
+            self.pending += times.len() as u32;
+            return;
+        }
+        // The first one may be before what a record told.
+        let span = newest.0.wrapping_sub(*last) as u64;
+        if times[0].0 < *last || span > u64::from(LARGEST) {
+            times.iter().for_each(|time| self.push(last, time.0));
+            return;
+        }
+        self.settle();
+        self.steps.push(times[0].0.wrapping_sub(*last) as u32);
+        let pairs = times.windows(2);
+        self.steps
+            .extend(pairs.map(|pair| pair[1].0.wrapping_sub(pair[0].0) as u32));
+        *last = newest.0;
+    }
+
+    fn settle(&mut self) {
+        match std::mem::take(&mut self.pending) {
+            few @ ..FEW => self.steps.extend((0..few).map(|_| 0)),
+            many => {
+                self.steps.push(ZEROS);
+                self.zeros.push(many);
+            }
+        }
+    }
+
+    /// Most bytes that they may become.
+    pub(super) fn most_bytes(&self) -> usize {
+        5 * self.steps.len() + 5 * self.zeros.len() + 6 * self.long.len() + 6
+    }
+
+    /// Appends them as bytes.
+    pub(super) fn put(&mut self, out: &mut Vec<u8>) {
+        self.settle();
+        out.reserve(self.steps.len());
+        let (mut zeros, mut long) = (self.zeros.iter(), self.long.iter());
+        let mut one = |step: u32, out: &mut Vec<u8>| match step {
+            LONG => {
+                out.push(u8::MAX);
+                put_signed(long.next().copied().unwrap_or_default(), out);
+            }
+            ZEROS => {
+                out.push(STILL);
+                let count = zeros.next().copied().unwrap_or(1);
+                put_number(u64::from(count) - 1, out);
+            }
+            step @ ..ONE => out.push(step as u8),
+            step if step < ONE + TWO => {
+                let rest = step - ONE;
+                out.extend_from_slice(&[(HIGH + (rest >> 8)) as u8, rest as u8]);
+            }
+            step => {
+                out.push(u8::MAX);
+                put_signed(step.into(), out);
+            }
+        };
+        let (rows, rest) = self.steps.as_chunks::<LANES>();
+        for row in rows {
+            if row.iter().all(|step| *step < ONE) {
+                out.extend_from_slice(&row.map(|step| step as u8));
+            } else {
+                row.iter().for_each(|step| one(*step, out));
+            }
+        }
+        rest.iter().for_each(|step| one(*step, out));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.steps.clear();
+        self.zeros.clear();
+        self.long.clear();
+        self.pending = 0;
     }
 }
 
-/// Appends a step of more bytes than one.
-pub(super) fn put_long(step: i64, out: &mut Vec<u8>) {
-    if (ONE..ONE + TWO).contains(&step) {
-        let rest = step - ONE;
-        out.extend_from_slice(&[(ONE + (rest >> 8)) as u8, rest as u8]);
-    } else {
-        out.push(u8::MAX);
-        put_signed(step, out);
-    }
+/// Reads steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Steps<'b> {
+    pub(super) bytes: Bytes<'b>,
+    /// How often time still stands still.
+    pub(super) still: u64,
+    /// Of a version before 3: standing still is not counted.
+    pub(super) is_earlier: bool,
 }
 
-#[inline]
-pub(super) fn time(bytes: &mut Bytes<'_>) -> Option<i64> {
-    let first = bytes.byte()?;
-    Some(match i64::from(first) {
-        step @ ..ONE => step,
-        high if first < u8::MAX => ONE + ((high - ONE) << 8 | i64::from(bytes.byte()?)),
-        _ => bytes.signed()?,
-    })
+impl Steps<'_> {
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<i64> {
+        if self.still > 0 {
+            self.still -= 1;
+            return Some(0);
+        }
+        let first = self.bytes.byte()?;
+        if first < STILL {
+            return Some(first.into());
+        }
+        self.long(first)
+    }
+
+    fn long(&mut self, first: u8) -> Option<i64> {
+        Some(match first {
+            STILL if self.is_earlier => first.into(),
+            STILL => {
+                self.still = self.bytes.number()?;
+                0
+            }
+            u8::MAX => self.bytes.signed()?,
+            high => {
+                let one = i64::from(ONE) + i64::from(self.is_earlier);
+                let low = i64::from(self.bytes.byte()?);
+                one + (i64::from(u32::from(high) - HIGH) << 8 | low)
+            }
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Of a thread, with what was before.
+    const TIMES: [i64; 24] = [
+        5,
+        5,
+        6,
+        245,
+        485,
+        726,
+        981,
+        1237,
+        5316,
+        9396,
+        13_477,
+        13_476,
+        13_476,
+        13_476,
+        13_477,
+        4_294_980_770,
+        8_589_948_066,
+        12_884_915_362,
+        i64::MIN,
+        i64::MAX,
+        i64::MAX,
+        0,
+        0,
+        0,
+    ];
+
+    fn read(begin: i64, bytes: &[u8], count: usize) -> Vec<i64> {
+        let mut steps = Steps {
+            bytes: Bytes(bytes),
+            ..Steps::default()
+        };
+        let mut now = begin;
+        let times = (0..count)
+            .map(|_| {
+                now = now.wrapping_add(steps.next().expect("a step"));
+                now
+            })
+            .collect();
+        assert_eq!((steps.next(), steps.still), (None, 0));
+        times
+    }
+
     #[test]
     fn steps_come_back() {
-        let mut out = Vec::new();
-        let steps = [
-            0,
-            1,
-            239,
-            240,
-            241,
-            255,
-            256,
-            4079,
-            4080,
-            4081,
-            -1,
-            i64::MIN,
-            i64::MAX,
-        ];
-        for step in steps {
-            put_time(step, &mut out);
+        let (mut steps, mut out, mut last) = (TimeSteps::default(), Vec::new(), 5);
+        for time in TIMES {
+            steps.push(&mut last, time);
         }
-        let mut bytes = Bytes(&out);
-        for step in steps {
-            assert_eq!(time(&mut bytes), Some(step));
+        assert!(steps.most_bytes() > 40);
+        steps.put(&mut out);
+        assert_eq!(read(5, &out, TIMES.len()), TIMES);
+    }
+
+    /// Many at once are what one by one are, but for how steps of 0 are told.
+    #[test]
+    fn rows_are_the_same_steps() {
+        let made = |seed: i64| {
+            let mut now = 5;
+            let times = (0..300).map(|at: i64| {
+                now += match seed {
+                    0 => 0,
+                    1 => 1 + at % 239,
+                    2 => at * at % 241,
+                    3 => i64::from(at % 50 == 9) * 300,
+                    _ => at << (at % 34),
+                };
+                Timestamp(now)
+            });
+            times.collect::<Vec<_>>()
+        };
+        let (mut one_by_one, mut rows) = (TimeSteps::default(), TimeSteps::default());
+        // The first of them may be before the last time, by little or by much.
+        for (seed, begin) in (0..15).map(|n| (n % 5, [5, 16, 1_000_000][n as usize / 5])) {
+            let times = made(seed);
+            let (mut last, mut last_of_rows) = (begin, begin);
+            for time in &times {
+                one_by_one.push(&mut last, time.0);
+            }
+            for part in times.chunks(100) {
+                rows.push_all(&mut last_of_rows, part);
+            }
+            let mut out = [Vec::new(), Vec::new()];
+            one_by_one.put(&mut out[0]);
+            rows.put(&mut out[1]);
+            assert!(out[0].len() <= one_by_one.most_bytes());
+            assert!(out[1].len() <= rows.most_bytes());
+            let expected: Vec<i64> = times.iter().map(|time| time.0).collect();
+            assert_eq!(read(begin, &out[0], times.len()), expected);
+            assert_eq!(read(begin, &out[1], times.len()), expected);
+            one_by_one.clear();
+            rows.clear();
         }
-        assert_eq!(time(&mut bytes), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Calls, one by one and aggregated.
 
-use crate::{ByNumber, ClassId, Duration, Event, MethodId, ThreadId, Timestamp};
+use crate::{ClassId, Duration, Event, MethodId, MethodIds, ThreadId, Timestamp};
 
 /// See [`crate::Event::MethodEnter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -131,7 +131,11 @@ impl Calls<'_> {
     }
 }
 
-/// What [`Calls`] are, in less room: their methods are told by the numbers that whoever recorded them gave.
+/// Most steps of a [`CallRun`].
+pub const MOST_STEPS: usize = 256;
+
+/// What [`Calls`] are, in less room: methods have the numbers that whoever recorded them gave, and what follows from the order of the steps is told
+/// only where an encoder would have to look at each step to know it. [`Self::calls`] tells the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct CallRun<'c> {
     /// The calling thread.
@@ -142,89 +146,91 @@ pub struct CallRun<'c> {
     pub ticket: u32,
     /// Recorded calls that are open before them.
     pub depth: u32,
-    /// What happens, in order.
+    /// Tickets of the calls that began before them and end in them, in the order in which they end.
+    pub before: &'c [u32],
+    /// What happens, in order; [`MOST_STEPS`] at most.
     pub steps: &'c [RunStep],
     /// When, each.
     pub times: &'c [Timestamp],
+    /// Places among the steps of those that begin what is open behind them, outermost first.
+    pub begun: &'c [u32],
     /// What numbers stand for. None of them changes while a trace lasts.
-    pub methods: &'c ByNumber<(MethodId, ClassId)>,
+    pub methods: &'c MethodIds,
 }
 
-/// A call begins or ends. See [`CallRun`]. In one word, from the low end: 31 bits of the number of its method, one that says that it ends, 32 of its ticket.
+/// A call begins or ends. See [`CallRun`]. In one word, from the low end: a bit that says that it ends, and the number of its method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RunStep(u64);
+pub struct RunStep(pub u32);
 
 impl RunStep {
-    const ENDS: u64 = 1 << 31;
-
-    /// From the low end, 32 bits of the method's number, which is below 2³¹, and 32 of the ticket, as [`MethodEnter::ticket`].
+    /// One of the method of that number, which is below 2³⁰.
     #[inline(always)]
-    pub fn of_word(word: u64, ends: bool) -> Self {
-        debug_assert!(word & Self::ENDS == 0, "a method's number");
-        Self(word | u64::from(ends) << 31)
+    pub fn new(method: u32, ends: bool) -> Self {
+        Self(method << 1 | u32::from(ends))
     }
 
     /// Number of the method.
     #[inline(always)]
     pub fn method(self) -> u32 {
-        (self.0 & (Self::ENDS - 1)) as u32
-    }
-
-    /// As [`MethodEnter::ticket`].
-    #[inline(always)]
-    pub fn ticket(self) -> u32 {
-        (self.0 >> 32) as u32
+        self.0 >> 1
     }
 
     /// It ends.
     #[inline(always)]
     pub fn ends(self) -> bool {
-        self.0 & Self::ENDS != 0
+        self.0 & 1 != 0
     }
 }
 
-impl<'c> CallRun<'c> {
-    /// The same with the ids of methods.
-    pub fn call_steps(self) -> impl Iterator<Item = CallStep> + 'c {
-        let (steps, methods) = (self.steps.iter().zip(self.times), self.methods.all());
-        steps.map(move |(step, time)| {
-            let (method, class) = methods.get(step.method()).copied().unwrap_or_default();
-            CallStep {
+impl CallRun<'_> {
+    /// How many calls begin.
+    #[inline]
+    pub fn enters(&self) -> usize {
+        // What does not end begins, and what began before and ends has no begin here.
+        (self.steps.len() + self.begun.len() - self.before.len()) / 2
+    }
+
+    /// The ticket of the call that begins with a step of [`Self::begun`].
+    #[inline]
+    pub fn ticket_of_begun(&self, at: usize) -> u32 {
+        // All that began before and ends has ended by then.
+        let enters = (self.begun[at] as usize + 2 + at - self.before.len()) / 2;
+        self.ticket.wrapping_add(enters as u32)
+    }
+
+    /// The same with ids and tickets.
+    pub fn calls<'r>(&self, room: &'r mut [CallStep; MOST_STEPS]) -> Calls<'r> {
+        let mut open = [0; MOST_STEPS];
+        let (mut depth, mut newest) = (0, self.ticket);
+        let mut before = self.before.iter();
+        let ids = self.methods.read();
+        for ((step, time), room) in self.steps.iter().zip(self.times).zip(&mut *room) {
+            let ticket = if !step.ends() {
+                newest = newest.wrapping_add(1);
+                open[depth] = newest;
+                depth += 1;
+                newest
+            } else if depth > 0 {
+                depth -= 1;
+                open[depth]
+            } else {
+                before.next().copied().unwrap_or_default()
+            };
+            let (method, class) = ids.get(step.method()).copied().unwrap_or_default();
+            *room = CallStep {
                 time: *time,
                 method,
                 class,
-                ticket: step.ticket(),
+                ticket,
                 ends: step.ends(),
-            }
-        })
-    }
-
-    /// The first of them, as many as there is room for.
-    pub fn first_calls(self, room: &mut [CallStep]) -> Calls<'_> {
-        let count = self.steps.len().min(room.len());
-        for (step, room) in self.call_steps().zip(&mut *room) {
-            *room = step;
+            };
         }
         Calls {
             thread: self.thread,
             cpu_time: self.cpu_time,
             ticket: self.ticket,
             depth: self.depth,
-            steps: &room[..count],
-        }
-    }
-
-    /// All but the first `count` of them.
-    pub fn behind(self, count: usize) -> Self {
-        let (passed, steps) = self.steps.split_at(count);
-        let ends = passed.iter().filter(|step| step.ends()).count() as u32;
-        let enters = passed.len() as u32 - ends;
-        Self {
-            ticket: self.ticket.wrapping_add(enters),
-            depth: self.depth.wrapping_add(enters).wrapping_sub(ends),
-            steps,
-            times: &self.times[count..],
-            ..self
+            steps: &room[..self.steps.len()],
         }
     }
 }

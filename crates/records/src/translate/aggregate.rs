@@ -2,7 +2,7 @@
 
 use super::Translator;
 use super::call_tree::CallTree;
-use jtrail_model::{MethodId, ThreadId, Timestamp};
+use jtrail_model::{ThreadId, Timestamp};
 
 impl Translator {
     /// Writes a thread's tree from the top. Calls that are still open count up to `time`.
@@ -15,7 +15,7 @@ impl Translator {
         tree.tell(
             thread,
             time,
-            |number| ids.get(number).map_or(MethodId::NONE, |ids| ids.0),
+            |number| ids.get(number).0,
             |event| encoder.event(&event, out),
         );
     }

@@ -2,36 +2,47 @@
 
 use super::Translator;
 use jtrail_classfile::SuperMarks;
-use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
+use jtrail_model::{Duration, Event, MOST_STEPS, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
 /// An open call, as one word, which a loop over runs of calls writes and compares as a whole: from the low end, 24 bits of its method, two of
 /// its phase, one if it is hidden, one if it is shown, and above bit 32 its ticket.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Call(u64);
 
+/// The largest ticket. What is above it is in a stack only while a run is read: which step of it begins the call.
+pub(super) const LAST_TICKET: u32 = u32::MAX - MOST_STEPS as u32 - 1;
+
 const PHASE: u32 = 24;
 /// It began while collection paused: the trace does not count it.
 const HIDDEN: u64 = 1 << 26;
 /// The format has been shown it all the same, as one that was under way.
 const SHOWN: u64 = 1 << 27;
-pub(super) const TICKET: u32 = 32;
+const TICKET: u32 = 32;
 
 impl Call {
+    /// One that nothing ends.
+    pub(super) const NONE: Self = Self(u64::MAX);
+
     #[inline(always)]
     pub(super) fn new(method: u32, ticket: u32, phase: Phase) -> Self {
-        Self::with_ticket(u64::from(ticket) << TICKET, method, phase.bits())
+        Self::with_ticket(ticket, method, phase.bits())
     }
 
-    /// One with the ticket of `ticket`, which has it where a call has it.
     #[inline(always)]
-    pub(super) fn with_ticket(ticket: u64, method: u32, phase_bits: u8) -> Self {
-        Self(ticket | u64::from(u32::from(phase_bits) << PHASE | method))
+    pub(super) fn with_ticket(ticket: u32, method: u32, phase_bits: u8) -> Self {
+        let low = u32::from(phase_bits) << PHASE | method;
+        Self(u64::from(ticket) << TICKET | u64::from(low))
     }
 
-    /// As one word.
+    /// All but its ticket: the number of its method, and nothing else where it ends as most do.
     #[inline(always)]
-    pub(super) fn word(self) -> u64 {
-        self.0
+    pub(super) fn low(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline(always)]
+    pub(super) fn set_ticket(&mut self, ticket: u32) {
+        self.0 = u64::from(ticket) << TICKET | u64::from(self.low());
     }
 
     /// One that the trace does not count.
@@ -72,19 +83,14 @@ impl Call {
 
     /// The format is shown it, by that ticket.
     fn show(&mut self, ticket: u32) {
-        self.0 = u64::from(ticket) << TICKET | u64::from(self.0 as u32) | SHOWN;
+        self.set_ticket(ticket);
+        self.0 |= SHOWN;
     }
 
     /// Whether a return of `method` can only be its end, and it is hidden.
     #[inline(always)]
     pub(super) fn is_hidden_one_of(self, method: u32) -> bool {
-        self.0 as u32 == Self::hidden(method, Phase::Constructed).0 as u32
-    }
-
-    /// Whether a return of `method` can only be its end, and is in the trace as all others are.
-    #[inline(always)]
-    pub(super) fn ends_with(self, method: u32) -> bool {
-        self.0 as u32 == method
+        self.low() == Self::hidden(method, Phase::Constructed).low()
     }
 }
 
@@ -125,6 +131,13 @@ impl Phase {
     }
 }
 
+fn next_ticket(last: u32) -> u32 {
+    match last {
+        LAST_TICKET.. => 1,
+        _ => last + 1,
+    }
+}
+
 impl Translator {
     #[inline]
     pub(super) fn entered(&mut self, number: u32, ticks: u64, method: u32) {
@@ -142,7 +155,7 @@ impl Translator {
         let (id, class) = self.method(method, time);
         let phase = self.known.at(method).phase();
         let state = self.thread(number);
-        state.ticket = state.ticket.checked_add(1).unwrap_or(1);
+        state.ticket = next_ticket(state.ticket);
         state.calls.push(Call::new(method, state.ticket, phase));
         let (ticket, depth) = (state.ticket, state.calls.len() - state.hidden as usize);
         let cpu_time = state.cpu;
@@ -204,7 +217,7 @@ impl Translator {
         let method = self.thread(number).calls[depth].method();
         let (method, class) = self.method(method, time);
         let state = self.thread(number);
-        state.ticket = state.ticket.checked_add(1).unwrap_or(1);
+        state.ticket = next_ticket(state.ticket);
         let (ticket, cpu_time) = (state.ticket, state.cpu);
         state.calls[depth].show(ticket);
         let call = MethodEnter {

@@ -1,7 +1,7 @@
 //! Methods and their classes: what is known of them, and how the trace comes to know them.
 
 use super::calls::Phase;
-use super::{Named, Translator};
+use super::{Named, Translator, slot};
 use crate::announce::MethodInfo;
 use jtrail_model::{
     ByNumber, ClassDef, ClassId, Event, MethodDef, MethodDetail, MethodId, ObjectId, ThreadId,
@@ -10,25 +10,21 @@ use jtrail_model::{
 use jtrail_options::Events;
 
 /// What each call asks of its method. All else stands apart, so that this stays near the processor.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Known(u8);
 
+impl Default for Known {
+    fn default() -> Self {
+        Self(Self::UNTOLD)
+    }
+}
+
 impl Known {
-    const IS_TOLD: u8 = 1 << 7;
+    /// The trace was not told of it, so that it has no ids.
+    pub(super) const UNTOLD: u8 = 1 << 7;
 
-    /// Whether the trace was told of it, so that it has ids.
-    #[inline(always)]
-    pub(super) fn is_told(self) -> bool {
-        self.0 & Self::IS_TOLD != 0
-    }
-
-    pub(super) fn tell(&mut self) {
-        self.0 |= Self::IS_TOLD;
-    }
-
-    /// A trace begins that was told of nothing yet.
-    pub(super) fn restart(&mut self) {
-        self.0 &= !Self::IS_TOLD;
+    fn tell(&mut self) {
+        self.0 &= !Self::UNTOLD;
     }
 
     /// Where its calls begin: they have come as far as calls come if they make no marks.
@@ -37,14 +33,54 @@ impl Known {
         Phase::of_bits(self.0)
     }
 
-    /// As [`Self::phase`], in bits, as a [`Call`](super::calls::Call) has them.
+    /// As [`Self::phase`], in bits, as a [`Call`](super::calls::Call) has them, and [`Self::UNTOLD`].
     #[inline(always)]
-    pub(super) fn phase_bits(self) -> u8 {
-        self.0 & !Self::IS_TOLD
+    pub(super) fn bits(self) -> u8 {
+        self.0
     }
 
     fn set_phase(&mut self, phase: Phase) {
-        self.0 = self.0 & Self::IS_TOLD | phase.bits();
+        self.0 = self.0 & Self::UNTOLD | phase.bits();
+    }
+}
+
+/// What each call asks of its method, by the method's number.
+#[derive(Default)]
+pub(super) struct KnownMethods(Vec<Known>);
+
+impl KnownMethods {
+    #[inline(always)]
+    pub(super) fn get(&self, number: u32) -> Option<Known> {
+        self.0.get(number as usize).copied()
+    }
+
+    /// All of them: for loops, which have it at hand so. What has no method's number has no place.
+    #[inline(always)]
+    pub(super) fn all(&self) -> &[Known] {
+        &self.0
+    }
+
+    /// Its place, which is made if need be.
+    pub(super) fn at(&mut self, number: u32) -> &mut Known {
+        slot(&mut self.0, number)
+    }
+
+    /// A trace begins that was told of nothing yet. Some methods stay.
+    pub(super) fn restart(&mut self, stays: impl Fn(u32) -> bool) {
+        for (number, known) in (0..).zip(&mut self.0) {
+            match stays(number) {
+                true => known.0 |= Known::UNTOLD,
+                false => *known = Known::default(),
+            }
+        }
+        let last = (0..self.0.len() as u32).rev().find(|number| stays(*number));
+        self.0.truncate(last.map_or(0, |last| last as usize + 1));
+        self.0.shrink_to_fit();
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 }
 
@@ -137,8 +173,8 @@ impl Translator {
     #[inline]
     pub(super) fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
         match self.ids_of_methods.get(number) {
-            Some(ids) if !ids.0.is_none() => *ids,
-            _ => self.announce_method(number, time),
+            (method, _) if method.is_none() => self.announce_method(number, time),
+            ids => ids,
         }
     }
 
@@ -170,7 +206,7 @@ impl Translator {
 
     /// The trace knows a method by these ids from now on.
     pub(super) fn give_ids(&mut self, number: u32, method: MethodId, class: ClassId) {
-        *self.ids_of_methods.at(number) = (method, class);
+        self.ids_of_methods.give(number, (method, class));
         self.known.at(number).tell();
     }
 

@@ -34,11 +34,11 @@ use call_tree::{CallTree, FOLDED};
 use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
-    BurstNote, ByNumber, CallStack, ClassId, ClockNote, Custom, Duration, Event, LeftOut, MethodId,
-    Note, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
+    BurstNote, ByNumber, CallStack, ClassId, ClockNote, Custom, Duration, Event, LeftOut,
+    MethodIds, Note, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
 };
 use jtrail_options::Events;
-use methods::{Known, Methods};
+use methods::{KnownMethods, Methods};
 use objects::Objects;
 use runs::Steps;
 use rustc_hash::FxHashMap;
@@ -100,9 +100,9 @@ pub struct Translator {
     /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
     detailed: Vec<u32>,
     methods: Methods,
-    known: ByNumber<Known>,
+    known: KnownMethods,
     /// None of methods that the trace was not told of.
-    ids_of_methods: ByNumber<(MethodId, ClassId)>,
+    ids_of_methods: MethodIds,
     /// Room for a run.
     steps: Box<Steps>,
     /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
@@ -276,8 +276,8 @@ impl Translator {
             classes: ByNumber::default(),
             detailed: Vec::new(),
             methods: Methods::default(),
-            known: ByNumber::default(),
-            ids_of_methods: ByNumber::default(),
+            known: KnownMethods::default(),
+            ids_of_methods: MethodIds::default(),
             steps: Box::default(),
             code: FxHashMap::default(),
             missing: BTreeSet::new(),

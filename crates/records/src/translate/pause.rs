@@ -9,7 +9,8 @@ use super::{Ids, OpenCalls, Settings, Translator};
 use crate::record::{self, Code};
 use jtrail_formats::Encode;
 use jtrail_model::{
-    ByNumber, ClassId, Event, HeapDumpId, ThreadId, Timestamp, Totals, TracePause, TraceResume,
+    ByNumber, ClassId, Event, HeapDumpId, MethodIds, ThreadId, Timestamp, Totals, TracePause,
+    TraceResume,
 };
 
 /// An encoder that writes nothing.
@@ -234,12 +235,9 @@ impl Translator {
         if let Some(entered) = &mut self.entered {
             *entered = ByNumber::default();
         }
-        self.ids_of_methods = ByNumber::default();
+        self.ids_of_methods = MethodIds::default();
         let methods = &self.methods;
-        self.known.retain(|number, known| {
-            known.restart();
-            methods.get(number).is_some()
-        });
+        self.known.restart(|number| methods.get(number).is_some());
     }
 
     /// Whether another trace can take over: nothing is under way that belongs into one trace.

@@ -1,22 +1,31 @@
 //! Runs of calls: enters and leaves in a row, of one thread. Nearly all records are in such runs, and nearly all of these are calls of methods that
 //! the trace knows, and returns of the innermost call. These become steps in a tight loop, and are handed to the encoder together. What is unusual goes
 //! the careful way, one by one, and so may all the others, with the same outcome.
+//!
+//! Whether a call begins or ends is as good as chance to the processor, so the loop has no branch for it. Nor has it tickets: while a run lasts, a call
+//! that began in it has the place of its step on the stack, from which its ticket follows once the run is over.
 
-use super::calls::{Call, TICKET};
+use super::calls::{Call, LAST_TICKET};
+use super::methods::Known;
 use super::{Thread, Translator};
 use crate::read::Run;
 use crate::record;
-use jtrail_model::{CallRun, RunStep, Timestamp};
+use jtrail_model::{CallRun, MOST_STEPS, RunStep, Timestamp};
+use std::hint::select_unpredictable;
 
-/// Most steps that an encoder gets at once: few enough to stay in the processor's first cache.
-const MOST_STEPS: usize = 256;
 /// Calls that a thread gets room for at least. Where they go deeper, the run ends, and the next one has room for twice as many: there may be very many threads.
 const ROOM: usize = 16;
+
+/// In place of the ticket of a call that begins with a run's first step.
+const FIRST: u32 = LAST_TICKET + 1;
 
 /// Room for the steps of a run.
 pub(super) struct Steps {
     steps: [RunStep; MOST_STEPS],
     times: [Timestamp; MOST_STEPS],
+    /// Tickets of calls that began before it and end, and room for one more.
+    before: [u32; MOST_STEPS + 1],
+    begun: [u32; MOST_STEPS],
 }
 
 impl Default for Steps {
@@ -24,8 +33,23 @@ impl Default for Steps {
         Self {
             steps: [RunStep::default(); MOST_STEPS],
             times: [Timestamp::default(); MOST_STEPS],
+            before: [0; MOST_STEPS + 1],
+            begun: [0; MOST_STEPS],
         }
     }
+}
+
+/// What became of some steps.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    /// How many there are.
+    steps: usize,
+    /// How many of them end calls that began before them.
+    before: usize,
+    /// Calls that are open behind them.
+    open: usize,
+    /// The clock stood still.
+    at_once: bool,
 }
 
 impl Translator {
@@ -89,86 +113,132 @@ impl Translator {
         let Some(thread) = self.threads.get_mut(&number) else {
             return 0;
         };
-        if thread.id.is_none() || thread.ticket > u32::MAX - MOST_STEPS as u32 {
+        if thread.id.is_none() || thread.ticket > LAST_TICKET - MOST_STEPS as u32 {
             return 0; // it is not announced yet, or has ended, or tickets begin anew
         }
-        let Thread {
-            id,
-            last,
-            cpu,
-            ticket,
-            calls,
-            hidden,
-            ..
-        } = &mut **thread;
-        let (most_ticks, mut ticks_before) = (run.most_ticks(), 0);
-        let mut time = (*last).max(Timestamp(time_of(0)));
-        // Tickets are where calls and steps have them.
-        let mut newest = u64::from(*ticket) << TICKET;
-        let depth = calls.len() as u32 - *hidden;
-        let (open, mut open_now) = calls.with_room(ROOM);
-        let known = self.known.all();
-        let Steps { steps, times } = &mut *self.steps;
-        let mut count = 0;
-        for ((step, at), &word) in steps.iter_mut().zip(&mut *times).zip(run.words) {
-            // The coarse clock stands still for many records.
-            let ticks = run.ticks_behind_first(word);
-            if ticks != ticks_before {
-                if ticks > most_ticks {
-                    break;
-                }
-                time = time.max(Timestamp(time_of(ticks)));
-                ticks_before = ticks;
-            }
-            let method = record::method(word);
-            let ends = record::is_leave(word);
-            let of = if ends {
-                let Some(call) = open.get(open_now.wrapping_sub(1)) else {
-                    break;
-                };
-                if !call.ends_with(method) {
-                    break;
-                }
-                open_now -= 1;
-                call.word()
-            } else {
-                let known = known.get(method).filter(|known| known.is_told());
-                let (Some(known), Some(room)) = (known, open.get_mut(open_now)) else {
-                    break;
-                };
-                newest += 1 << TICKET;
-                *room = Call::with_ticket(newest, method, known.phase_bits());
-                open_now += 1;
-                newest | u64::from(method)
-            };
-            *step = RunStep::of_word(of, ends);
-            *at = time;
-            count += 1;
-        }
-        calls.set_depth(open_now);
-        let Some(&time) = times[..count].last() else {
+        let thread = &mut **thread;
+        let room = &mut *self.steps;
+        let depth = thread.calls.len();
+        let taken = room.take(run, thread, self.known.all());
+        if taken.steps == 0 {
             return 0;
-        };
+        }
+        let steps = &room.steps[..taken.steps];
+        let times = &mut room.times[..taken.steps];
+        let mut time = thread.last.max(Timestamp(time_of(0)));
+        if taken.at_once {
+            times.fill(time);
+        } else {
+            for (at, &word) in times.iter_mut().zip(run.words) {
+                time = time.max(Timestamp(time_of(run.ticks_behind_first(word))));
+                *at = time;
+            }
+        }
         if let Some(entered) = &mut self.entered {
-            for step in &steps[..count] {
+            for step in steps {
                 *entered.at(step.method()) += u64::from(!step.ends());
             }
         }
-        let newest = (newest >> TICKET) as u32;
-        let enters = u64::from(newest - *ticket);
+        let begun = &mut thread.calls[depth - taken.before..];
+        for (place, call) in room.begun.iter_mut().zip(&*begun) {
+            *place = call.ticket() - FIRST;
+        }
         let run = CallRun {
-            thread: *id,
-            cpu_time: *cpu,
-            ticket: *ticket,
-            depth,
-            steps: &steps[..count],
-            times: &times[..count],
+            thread: thread.id,
+            cpu_time: thread.cpu,
+            ticket: thread.ticket,
+            depth: depth as u32 - thread.hidden,
+            before: &room.before[..taken.before],
+            steps,
+            times,
+            begun: &room.begun[..begun.len()],
             methods: &self.ids_of_methods,
         };
-        (*last, *ticket) = (time, newest);
+        for (at, call) in begun.iter_mut().enumerate() {
+            call.set_ticket(run.ticket_of_begun(at));
+        }
+        let enters = run.enters();
+        thread.last = time;
+        thread.ticket += enters as u32;
         self.encoder.run(&run, &mut self.out);
-        self.totals.enters += enters;
-        self.totals.leaves += count as u64 - enters;
+        self.totals.enters += enters as u64;
+        self.totals.leaves += (taken.steps - enters) as u64;
+        taken.steps
+    }
+}
+
+/// Words whose times are looked at together.
+const AT_ONCE: usize = 32;
+
+impl Steps {
+    /// Takes the first calls of a run, as far as they are usual. The thread's stack is then as it is behind them, but for the tickets of calls that
+    /// began in them.
+    #[inline(always)]
+    fn take(&mut self, run: Run<'_>, thread: &mut Thread, known: &[Known]) -> Taken {
+        let (open, depth) = thread.calls.with_room(ROOM);
+        let mut taken = Taken {
+            open: depth,
+            ..Taken::default()
+        };
+        let mut moved = 0;
+        for words in run.words[..run.words.len().min(MOST_STEPS)].chunks(AT_ONCE) {
+            let (in_time, ticks) = run.in_time(words);
+            moved |= ticks;
+            let count = self.take_some(&words[..in_time], open, known, &mut taken);
+            if count < words.len() {
+                break;
+            }
+        }
+        thread.calls.set_depth(taken.open);
+        taken.at_once = moved == 0;
+        taken
+    }
+
+    /// Takes some words more; how many.
+    #[inline(always)]
+    fn take_some(
+        &mut self,
+        words: &[u64],
+        open: &mut [Call],
+        known: &[Known],
+        taken: &mut Taken,
+    ) -> usize {
+        let Taken {
+            steps: first,
+            mut before,
+            open: mut depth,
+            ..
+        } = *taken;
+        let steps = &mut self.steps[first..];
+        let mut count = 0;
+        for ((step, &word), place) in steps.iter_mut().zip(words).zip(FIRST + first as u32..) {
+            let of = RunStep(record::step(word));
+            let (method, ends) = (of.method(), of.ends());
+            // Records of other kinds have no method's number.
+            let (Some(known), Some(room)) = (known.get(method as usize), open.get_mut(depth))
+            else {
+                break;
+            };
+            // What is behind the innermost call is nobody's.
+            *room = Call::with_ticket(place, method, known.bits());
+            let innermost = open.get(depth.wrapping_sub(1)).copied();
+            let innermost = innermost.unwrap_or(Call::NONE);
+            let fault = select_unpredictable(
+                ends,
+                innermost.low() ^ method,
+                u32::from(known.bits() & Known::UNTOLD),
+            );
+            if fault != 0 {
+                break;
+            }
+            depth = depth + usize::from(!ends) - usize::from(ends);
+            self.before[before] = innermost.ticket();
+            before += usize::from(ends & (innermost.ticket() <= LAST_TICKET));
+            *step = of;
+            count += 1;
+        }
+        taken.steps += count;
+        (taken.before, taken.open) = (before, depth);
         count
     }
 }

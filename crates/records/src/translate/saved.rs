@@ -3,7 +3,7 @@
 //! What is announced is not part of it, nor are the ids that classes and methods have got ([`Named`]): both are written down as they
 //! come, for they are many, and stay. The objects that the trace tells of are in the trace. Calls that are added up cannot go on elsewhere.
 
-use super::calls::{Call, Phase};
+use super::calls::{Call, LAST_TICKET, Phase};
 use super::objects::Passed;
 use super::{Ids, Missing, OpenCalls, Settings, Thread, Translator};
 use crate::NumberSet;
@@ -108,7 +108,7 @@ impl SavedCall {
             1 => Phase::InSuper,
             _ => Phase::Constructed,
         };
-        let mut call = Call::new(self.0, self.1, phase);
+        let mut call = Call::new(self.0, self.1.min(LAST_TICKET), phase);
         if self.2 & HIDDEN != 0 {
             call.hide();
         }
@@ -197,7 +197,7 @@ impl SavedThread {
             id: ThreadId(self.id),
             last: Timestamp(self.last),
             cpu: Duration(self.cpu),
-            ticket: self.ticket,
+            ticket: self.ticket.min(LAST_TICKET),
             parks: self.parks,
             is_blocked: self.is_blocked,
             is_waiting: self.is_waiting,

@@ -143,12 +143,12 @@ impl<'o> Salvage<'o> {
         match header.kind {
             Kind::Definitions => {
                 let mut column = [Vec::new()];
-                let read = unpack(&mut Bytes(payload), &mut column);
+                let read = unpack(header.version, &mut Bytes(payload), &mut column);
                 let [column] = column;
                 self.copies = read.map(|()| column);
             }
             Kind::Index => {
-                let end = Found::get(payload).and_then(|found| found.end);
+                let end = Found::get(header.version, payload).and_then(|found| found.end);
                 self.recovered.has_end = end.is_some_and(|(_, breaks_off)| !breaks_off);
             }
             Kind::Events => {

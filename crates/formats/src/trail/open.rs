@@ -1,0 +1,205 @@
+//! Calls that are open where a segment begins.
+//!
+//! A segment tells of each of its threads the calls that end in it and began before it, so that it can be read by itself, and as many of those around
+//! them as it takes for the list to be whole with that of one other segment at most. A list of all calls would take more than the events where
+//! threads are in deep recursion; so a segment tells only of those that a former list, which was whole, does not have, until
+//! these have become as many as a new list takes. Lists cost no more than twice what changes, so.
+
+use super::value::{Bytes, put_number, put_signed};
+use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
+
+/// Most open calls of a thread that are kept from segment to segment: the outermost ones.
+const MOST_KEPT: usize = 1 << 16;
+/// So many of the innermost calls are compared with one that ends as it should not.
+const MOST_PASSED: usize = 256;
+/// Most calls that a segment tells as open at its begin, of all threads, which bounds a reader's memory.
+pub(super) const MOST_TOLD: usize = 1 << 20;
+
+/// A call that is open at the begin of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OpenCall {
+    /// The called method.
+    pub method: MethodId,
+    /// Its declaring class.
+    pub class: ClassId,
+    /// As [`jtrail_model::MethodEnter::ticket`].
+    pub ticket: u32,
+    /// When it began.
+    pub start: Timestamp,
+}
+
+/// The same, as a writer keeps it, with the number of the method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Open {
+    pub(super) method: u32,
+    pub(super) ticket: u32,
+    pub(super) start: i64,
+}
+
+/// The open calls of a thread that a trace has told of, outermost first, from segment to segment.
+#[derive(Default)]
+pub(super) struct OpenCalls {
+    calls: Vec<Open>,
+    /// How many were open where the segment began, and how many of these are still.
+    at_begin: usize,
+    untouched: usize,
+    /// The others, innermost first.
+    ended: Vec<Open>,
+    /// The last segment that told of all of them, how many of these are still open, and how many were told of since.
+    whole: Option<Whole>,
+}
+
+struct Whole {
+    segment: u64,
+    kept: usize,
+    told: usize,
+}
+
+impl OpenCalls {
+    /// A segment begins.
+    pub(super) fn begin(&mut self) {
+        if self.calls.len() > MOST_KEPT {
+            self.calls.truncate(MOST_KEPT);
+            self.calls.shrink_to_fit();
+        }
+        (self.at_begin, self.untouched) = (self.calls.len(), self.calls.len());
+        self.ended = Vec::new(); // threads may be many
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    #[inline]
+    pub(super) fn last(&self) -> Option<&Open> {
+        self.calls.last()
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, call: Open) {
+        self.calls.push(call);
+    }
+
+    /// The innermost ones, so many, are over.
+    #[inline]
+    pub(super) fn pop(&mut self, count: usize) {
+        let left = self.calls.len() - count;
+        if left < self.untouched {
+            self.ended
+                .extend(self.calls[left..self.untouched].iter().rev());
+            self.untouched = left;
+        }
+        self.calls.truncate(left);
+    }
+
+    #[inline]
+    pub(super) fn extend(&mut self, calls: impl Iterator<Item = Open>) {
+        self.calls.extend(calls);
+    }
+
+    /// A call ends that is not the innermost one: it and those within it are over, if it is near.
+    pub(super) fn end(&mut self, is_it: impl Fn(&Open) -> bool) {
+        self.pop(passed(self.calls.iter(), is_it));
+    }
+
+    /// Appends the list of the segment of events of that number, which ends here.
+    pub(super) fn put(
+        &mut self,
+        segment: u64,
+        base: i64,
+        ids: impl Fn(u32) -> (MethodId, ClassId),
+        out: &mut Vec<u8>,
+    ) {
+        let all = self.at_begin;
+        let (from, back) = match &mut self.whole {
+            Some(whole) => {
+                let from = whole.kept.min(self.untouched);
+                whole.told += all - from;
+                match whole.told < all {
+                    true => (from, segment - whole.segment),
+                    false => (0, 0),
+                }
+            }
+            None => (0, 0),
+        };
+        if back == 0 {
+            self.whole = Some(Whole {
+                segment,
+                kept: all,
+                told: 0,
+            });
+        }
+        put_number(back, out);
+        put_number(from as u64, out);
+        put_number((all - from) as u64, out);
+        let stay = self.calls[from..self.untouched].iter();
+        let (mut ticket, mut start) = (0_u32, base);
+        for call in stay.chain(self.ended.iter().rev()) {
+            let (method, class) = ids(call.method);
+            put_number(method.0, out);
+            put_number(class.0, out);
+            put_number(call.ticket.wrapping_sub(ticket).into(), out);
+            put_signed(call.start.wrapping_sub(start), out);
+            (ticket, start) = (call.ticket, call.start);
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.kept = whole.kept.min(self.untouched);
+        }
+    }
+}
+
+/// How many calls are over when one ends: up to the innermost one that is it, or none if it is not near.
+fn passed<'c, C: 'c>(
+    calls: impl DoubleEndedIterator<Item = &'c C>,
+    is_it: impl Fn(&C) -> bool,
+) -> usize {
+    let mut near = calls.rev().take(MOST_PASSED);
+    near.position(is_it).map_or(0, |at| at + 1)
+}
+
+/// As [`OpenCalls::end`], for a reader.
+pub(super) fn end<C: Copy + Default>(calls: &mut CallStack<C>, is_it: impl Fn(&C) -> bool) {
+    for _ in 0..passed(calls.iter(), is_it) {
+        calls.pop();
+    }
+}
+
+/// What a segment tells of a thread's open calls at its begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    pub(super) thread: ThreadId,
+    /// So many segments of events before this one is the list that has the outermost ones.
+    pub(super) back: u64,
+    /// How many it has.
+    pub(super) from: u64,
+    /// The others, outermost first.
+    pub(super) calls: Vec<OpenCall>,
+}
+
+impl Told {
+    /// Reads a list; `room` is how many calls there may be.
+    pub(super) fn get(bytes: &mut Bytes<'_>, base: i64, room: &mut usize) -> Option<Self> {
+        let (back, from) = (bytes.number()?, bytes.number()?);
+        let count: usize = bytes.small()?;
+        *room = room.checked_sub(count)?;
+        let (mut ticket, mut start) = (0_u32, base);
+        let mut calls = Vec::new();
+        for _ in 0..count {
+            let (method, class) = (MethodId(bytes.number()?), ClassId(bytes.number()?));
+            ticket = ticket.wrapping_add(bytes.small()?);
+            start = start.wrapping_add(bytes.signed()?);
+            calls.push(OpenCall {
+                method,
+                class,
+                ticket,
+                start: Timestamp(start),
+            });
+        }
+        Some(Self {
+            thread: ThreadId::NONE,
+            back,
+            from,
+            calls,
+        })
+    }
+}
