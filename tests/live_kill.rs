@@ -159,7 +159,12 @@ fn what_a_killed_program_had_recorded_is_recovered() {
     compile("Tally", include_str!("java/Tally.java"), folder.path());
     let left = Left::within(folder.path());
     let jdks = Jdk::require(&one_version());
-    let variants = ["", ",clock=tick", ",buffer=1m", ",buffer=1m,clock=tick"];
+    let variants = [
+        "",
+        ",clock=tick,writers=3",
+        ",buffer=1m,writers=2",
+        ",buffer=1m,clock=tick",
+    ];
     // No two of them at the same moment.
     for kill in 0..kills() {
         let jdk = &jdks[kill as usize % jdks.len()];

@@ -84,5 +84,6 @@ mod live_truth;
 mod live_unborn;
 mod live_unmade;
 mod live_waiting;
+mod live_writers;
 mod observe;
 mod source;

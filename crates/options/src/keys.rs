@@ -255,6 +255,13 @@ pub const KEYS: &[KeyInfo] = &[
         ..KEY
     },
     KeyInfo {
+        key: "writers",
+        values: "auto | number, from 0 to 8",
+        default: "auto: one for each four processors, 4 at most",
+        help: "With format=trail: threads that help the writer, which compress what it writes",
+        ..KEY
+    },
+    KeyInfo {
         key: "server",
         values: "standalone | enabled | controlled | application",
         words: Server::WORDS,

@@ -12,7 +12,7 @@ use crate::value::{
     AllocMode, AtMaxSize, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat,
     Overflow, Server, Trivial, USUAL_STACK, duration_text, interval_text, parse_boolean,
     parse_buffer, parse_duration, parse_interval, parse_max_size, parse_min, parse_rate,
-    parse_stack_depth, parse_tick, size_text,
+    parse_stack_depth, parse_tick, parse_writers, size_text,
 };
 use std::io;
 use std::time::Duration;
@@ -44,6 +44,8 @@ pub struct Options {
     pub buffer_bytes: u64,
     /// Whether these are in a file beside the trace, if [`Self::has_spool`].
     pub spool: bool,
+    /// Threads that help the writer, from 0 to 8, with [`OutputFormat::Trail`]; none where it follows from the number of processors.
+    pub writers: Option<usize>,
     /// With [`AtMaxSize::Rotate`], most bytes of a file, 1 MB or more; with [`AtMaxSize::Ring`], of all files together, 8 MB or more. None where
     /// calls are added up, nor on the standard output.
     pub max_size: Option<u64>,
@@ -148,6 +150,7 @@ impl Options {
             save: SaveMoments::default(),
             buffer_bytes: 64 << 20,
             spool: true,
+            writers: None,
             max_size: None,
             at_max_size: AtMaxSize::default(),
             min: None,
@@ -301,6 +304,8 @@ impl Options {
         }
         if self.format == OutputFormat::Trail {
             add("spool", &self.spool.to_string());
+            let writers = self.writers.map(|count| count.to_string());
+            add("writers", writers.as_deref().unwrap_or("auto"));
         }
         match self.format {
             OutputFormat::Mlpd => add("mlpd", self.mlpd.word()),
@@ -445,6 +450,7 @@ pub(crate) fn parse(
             }
             "atmaxsize" => options.at_max_size = AtMaxSize::parse(value).map_err(wrong)?,
             "spool" => options.spool = parse_boolean(value).map_err(wrong)?,
+            "writers" => options.writers = parse_writers(value).map_err(wrong)?,
             "server" => {
                 options.server = Server::parse(value).map_err(wrong)?;
                 server_given = true;

@@ -374,6 +374,24 @@ pub(crate) fn parse_buffer(text: &str) -> Result<u64, String> {
     parse_size_within(text, BUFFER_LIMITS)
 }
 
+/// Most threads that help the writer.
+pub(crate) const MOST_WRITERS: usize = 8;
+
+/// `None` for `auto`.
+pub(crate) fn parse_writers(text: &str) -> Result<Option<usize>, String> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    let count = text.parse().ok().filter(|count| *count <= MOST_WRITERS);
+    let wrong = || {
+        format!(
+            "{} is not auto, nor a number from 0 to {MOST_WRITERS}",
+            quoted(text)
+        )
+    };
+    count.map(Some).ok_or_else(wrong)
+}
+
 /// Smallest and largest `maxsize`, in bytes.
 pub(crate) const MAX_SIZE_LIMITS: (u64, u64) = (1 << 20, 1 << 50);
 

@@ -1,13 +1,15 @@
 //! The encoder that the options ask for.
 
+use crate::helpers::Pool;
 use jtrail_formats::tracelog::Collection;
-use jtrail_formats::{Bounds, Encode, Format, ShortCalls, mlpd, tracelog};
+use jtrail_formats::{Bounds, Encode, Format, ShortCalls, mlpd, tracelog, trail};
 use jtrail_model::Duration;
 use jtrail_options::{Events, MlpdVersion, Options, OutputFormat};
+use std::sync::Arc;
 
-/// The encoder; none where nothing is written.
-pub(super) fn encoder(options: &Options) -> Option<Box<dyn Encode>> {
-    let encoder = encoder_of_all(options)?;
+/// The encoder; none where nothing is written. `helpers` may do some of its work.
+pub(super) fn encoder(options: &Options, helpers: &Arc<Pool>) -> Option<Box<dyn Encode>> {
+    let encoder = encoder_of_all(options, helpers)?;
     let bounds = Bounds {
         min: options.min.map_or(Duration(0), ns),
         rate: options.max_rate,
@@ -23,7 +25,7 @@ fn ns(time: std::time::Duration) -> Duration {
 }
 
 /// The encoder of each call.
-fn encoder_of_all(options: &Options) -> Option<Box<dyn Encode>> {
+fn encoder_of_all(options: &Options, helpers: &Arc<Pool>) -> Option<Box<dyn Encode>> {
     Some(match options.format {
         OutputFormat::Mlpd => Box::new(mlpd::Encoder::new(match options.mlpd {
             MlpdVersion::V1 => mlpd::DataVersion::V1,
@@ -34,7 +36,10 @@ fn encoder_of_all(options: &Options) -> Option<Box<dyn Encode>> {
         OutputFormat::Binary => Format::TptpBinary.encoder(),
         OutputFormat::Jinsight => Format::Jinsight.encoder(),
         OutputFormat::ProfilerJ => Format::ProfilerJ.encoder(),
-        OutputFormat::Trail => Format::Trail.encoder(),
+        OutputFormat::Trail => {
+            helpers.start(options.writers);
+            Box::new(trail::Encoder::with_helpers(Arc::clone(helpers) as _))
+        }
         OutputFormat::None => return None,
     })
 }

@@ -11,6 +11,7 @@
 //! | `stream`, `merge` | the records of a buffer in order, and those of all buffers |
 //! | `compilations`, `windows` | what has its place between records: compiled code, bursts |
 //! | `format`, `preamble`, `losses` | the encoder, what opens a trace, and what it has no place for |
+//! | `helpers` | threads that do some of the encoder's work |
 //! | `output`, `names`, `files` | where the bytes go |
 
 mod action;
@@ -18,6 +19,7 @@ mod command;
 mod compilations;
 mod files;
 mod format;
+mod helpers;
 mod losses;
 mod merge;
 mod names;

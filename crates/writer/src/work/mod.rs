@@ -11,6 +11,7 @@ mod traces;
 use crate::action::{Acted, Action};
 use crate::command::Command;
 use crate::files::Files;
+use crate::helpers::Pool;
 use crate::merge::{Merge, PublishedChunk};
 use crate::progress::{Newest, Progress};
 use crate::setup::Setup;
@@ -69,6 +70,7 @@ pub(super) struct Work {
     goes_on: bool,
     /// The output did not take what we wrote.
     has_failed: bool,
+    helpers: Arc<Pool>,
     progress: Arc<Mutex<Progress>>,
 }
 
@@ -96,6 +98,7 @@ impl Work {
             files: None,
             goes_on: true,
             has_failed: false,
+            helpers: Arc::default(),
             progress,
         }
     }

@@ -28,7 +28,7 @@ const MERGE_WINDOW: Duration = Duration::from_millis(10);
 impl Work {
     pub(super) fn open(&mut self, at: u64, next: NextTrace, calls: OpenCalls) {
         let Some(trace) = &mut self.trace else { return };
-        let Some(encoder) = format::encoder(&next.options) else {
+        let Some(encoder) = format::encoder(&next.options, &self.helpers) else {
             return;
         };
         self.setup.options = Arc::clone(&next.options);
@@ -122,7 +122,7 @@ impl Work {
         }
         // Without an output, another trace may begin later.
         let is_idle = self.setup.target.output.is_none();
-        let encoder = format::encoder(&options).filter(|_| !is_idle);
+        let encoder = format::encoder(&options, &self.helpers).filter(|_| !is_idle);
         // This may sleep a little, which is why it is done here and not where the program waits for it.
         let timeline = clock::timeline(self.setup.clocks.loaded, self.setup.clocks.now);
         let at = started;

@@ -1,0 +1,118 @@
+//! Threads that pack a trace's segments while the writer goes on. The program does not see them, as it does not see the writer: they are no
+//! Java threads, and signals are blocked in them.
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use jtrail_formats::{Helpers, Job};
+use jtrail_guard::threads::without_signals;
+use jtrail_guard::{guard, log};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, JoinHandle, available_parallelism};
+
+/// Most threads where nobody says how many.
+const MOST: usize = 4;
+
+/// Threads that wait for work, once they are started. They end when it is dropped.
+pub(super) struct Pool {
+    jobs: Mutex<Option<Sender<Job>>>,
+    taken: Receiver<Job>,
+    threads: OnceLock<Vec<JoinHandle<()>>>,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        let (jobs, taken) = unbounded();
+        Self {
+            jobs: Mutex::new(Some(jobs)),
+            taken,
+            threads: OnceLock::new(),
+        }
+    }
+}
+
+impl Pool {
+    /// Starts so many threads, or one for each four processors. Only the first call does something.
+    pub(super) fn start(&self, count: Option<usize>) {
+        self.threads.get_or_init(|| {
+            let processors = || available_parallelism().map_or(1, usize::from);
+            let count = count.unwrap_or_else(|| (processors() / 4).min(MOST));
+            let threads = (1..=count).map(|number| self.start_one(number));
+            let started: Result<Vec<_>, _> = threads.collect();
+            started.unwrap_or_else(|error| {
+                log::say(&format!(
+                    "the writer goes on without helpers (writers): {error}"
+                ));
+                Vec::new()
+            })
+        });
+    }
+
+    fn start_one(&self, number: usize) -> std::io::Result<JoinHandle<()>> {
+        let taken = self.taken.clone();
+        let work = move || taken.iter().for_each(|job| job());
+        without_signals(|| {
+            Builder::new()
+                .name(format!("jtrail encoder{number}"))
+                .spawn(move || guard::run_thread("a helper of the writer", work))
+        })
+    }
+}
+
+impl Helpers for Pool {
+    fn count(&self) -> usize {
+        self.threads.get().map_or(0, Vec::len)
+    }
+
+    fn give(&self, job: Job) {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(jobs) = &*jobs {
+            // The pool has a receiver itself.
+            let _ = jobs.send(job);
+        }
+    }
+
+    fn help(&self) -> bool {
+        let job = self.taken.try_recv();
+        job.is_ok_and(|job| {
+            job();
+            true
+        })
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let jobs = self.jobs.get_mut();
+        *jobs.unwrap_or_else(PoisonError::into_inner) = None;
+        for thread in self.threads.take().into_iter().flatten() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn all_is_done_before_the_threads_end() {
+        for count in [0, 1, 4] {
+            let done = Arc::new(AtomicUsize::new(0));
+            let pool = Pool::default();
+            pool.start(Some(count));
+            assert_eq!(pool.count(), count);
+            for _ in 0..100 {
+                let done = Arc::clone(&done);
+                pool.give(Box::new(move || {
+                    done.fetch_add(1, Ordering::Relaxed);
+                }));
+            }
+            if count == 0 {
+                while pool.help() {}
+            }
+            drop(pool);
+            assert_eq!(done.load(Ordering::Relaxed), 100, "{count} threads");
+        }
+    }
+}
