@@ -74,18 +74,20 @@ impl Block {
         match foreseen {
             None => {
                 let column = &self.columns[Column::Tokens as usize];
-                tokens(column, width(self.symbols.len()), &mut self.tokens)?;
+                let width = width(self.symbols.len());
+                if column.len() != header.events as usize * width {
+                    return None;
+                }
+                tokens(column, width, &mut self.tokens)?;
                 self.read_open()?;
             }
             Some(foreseen) => {
                 let runs = &self.columns[Column::Runs as usize];
                 let threads = self.streams.len();
                 let (symbols, into) = (&self.symbols, &mut self.tokens);
-                earlier::tokens(&foreseen, runs, threads, header.events, symbols, into)?;
+                // The events before a fault are there.
+                let _ = earlier::tokens(&foreseen, runs, threads, header.events, symbols, into);
             }
-        }
-        if self.tokens.len() != header.events as usize {
-            return None;
         }
         self.events = header.events;
         Some(goes_on)
@@ -114,6 +116,15 @@ impl Block {
             };
             goes_on &= thread == threads.get(&id).copied().unwrap_or_default();
             self.streams.push(Stream::new(ThreadId(id), thread, base));
+        }
+        let mut ids: Vec<u64> = self
+            .streams
+            .iter()
+            .map(|stream| stream.last.thread.0)
+            .collect();
+        ids.sort_unstable();
+        if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+            return None;
         }
         Some(goes_on)
     }
@@ -234,7 +245,8 @@ impl Block {
         }?;
         self.run -= 1;
         self.read += 1;
-        self.streams[self.current].thread.events += 1;
+        let events = &mut self.streams[self.current].thread.events;
+        *events = events.wrapping_add(1);
         Some(event)
     }
 
@@ -308,7 +320,7 @@ impl Block {
         let thread = &mut stream.thread;
         thread.ticket = ticket;
         thread.depth = before.depth + i64::from(enters) - i64::from(count - enters);
-        thread.events += u64::from(count);
+        thread.events = thread.events.wrapping_add(count.into());
         stream.last.time = now;
         let calls = Calls {
             thread: stream.last.thread,

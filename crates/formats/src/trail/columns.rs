@@ -40,6 +40,9 @@ const SAMPLE: usize = 8 << 10;
 /// zstd's level. Each takes twice the time of the one before, and what it gains here is little.
 const LEVEL: i32 = 1;
 
+/// A column that is a payload by itself is at most so many times what it is stored in: of such segments, a reader keeps what it reads.
+const MOST_TIMES: usize = 255;
+
 /// How a column is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
@@ -81,7 +84,14 @@ impl Packer {
             _ => N,
         };
         let mut number = 0..;
-        let stored = columns.map(|column| self.store(column, number.next() == Some(even)));
+        let mut stored = columns.map(|column| self.store(column, number.next() == Some(even)));
+        if let ([raw], [(way, bytes)]) = (&columns[..], &mut stored[..])
+            && *way == Way::Zstd
+            && raw.len() / MOST_TIMES > bytes.len()
+        {
+            // What readers take no more of in a segment by itself. LZ4 stays within that.
+            (*way, *bytes) = (Way::Lz4, Cow::Owned(compress(raw)));
+        }
         for (raw, (way, bytes)) in columns.iter().zip(&stored) {
             put_number(raw.len() as u64, out);
             put_number((bytes.len() as u64) << 2 | *way as u64, out);
@@ -170,7 +180,9 @@ pub(super) fn unpack<const N: usize>(
                 huffman::unpack(stored, column)?;
             }
             // A block of zstd has 128 KiB at most, and three bytes at least.
-            Way::Zstd if raw >> 17 <= stored.len() / 3 => {
+            Way::Zstd
+                if raw >> 17 <= stored.len() / 3 && (N > 1 || raw / MOST_TIMES <= stored.len()) =>
+            {
                 column.resize(raw, 0);
                 let mut zstd = Decompressor::new().ok()?;
                 let length = zstd.decompress_to_buffer(stored, &mut column[..]).ok()?;
@@ -281,6 +293,12 @@ mod tests {
         let zstd = Packer::default().by_zstd(&[7; 1_000]).expect("memory");
         let size = zstd.len() as u64;
         assert!(!refused(1_000, Way::Zstd, size, &zstd));
+        let mut alone = Vec::new();
+        let text = vec![7; 1 << 20];
+        Packer::default().pack([&text], &mut alone);
+        let mut back = [Vec::new()];
+        unpack(3, &mut Bytes(&alone), &mut back).expect("as LZ4");
+        assert!(back[0] == text && alone.len() > text.len() / 256);
         for other in [999, 1_001, 32 << 20] {
             assert!(refused(other, Way::Zstd, size, &zstd), "{other}");
         }

@@ -51,7 +51,7 @@ pub(super) fn columns(columns: &mut [Vec<u8>; COLUMNS]) -> [Vec<u8>; 2] {
     told
 }
 
-/// Reads tokens; `threads` is how many there are. `None` where these are not as they should be. How many events there are, the runs tell.
+/// Reads tokens, as far as they are as they should be; `threads` is how many there are. `None` where something is not. How many events there are, the runs tell.
 pub(super) fn tokens(
     [hits, misses]: &[Vec<u8>; 2],
     runs: &[u8],
@@ -85,5 +85,5 @@ pub(super) fn tokens(
             into.push(symbol);
         }
     }
-    misses.0.is_empty().then_some(())
+    Some(())
 }

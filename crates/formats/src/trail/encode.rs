@@ -7,7 +7,7 @@ use super::record;
 use super::segment::{HEADER, Header, Kind, VERSION};
 use super::value::{Last, Sink, Texts};
 use crate::{Encode, Helpers, Loss};
-use jtrail_model::{CallRun, CallStep, Event, MOST_STEPS};
+use jtrail_model::{CallRun, CallStep, Calls, Event, MOST_STEPS};
 use std::sync::Arc;
 
 /// Writes a trail.
@@ -62,6 +62,19 @@ impl Encode for Encoder {
         if self.block.is_full() {
             self.write(out);
         }
+    }
+
+    fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
+        let count = self.block.calls(calls);
+        let taken = &calls.steps[..count];
+        let leaves = taken.iter().filter(|step| step.ends).count();
+        self.totals.add_calls(count - leaves, leaves);
+        if self.block.is_full() {
+            self.write(out);
+        }
+        // What is not as expected, and what comes behind it, goes one by one.
+        let rest = calls.behind(count);
+        rest.events().for_each(|event| self.event(&event, out));
     }
 
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {

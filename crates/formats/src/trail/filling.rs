@@ -8,15 +8,19 @@ use super::record;
 use super::symbols::{EXCEPTION_STEP, Methods, Step, record_step};
 use super::value::{LARGEST_RECORD, Last, Sink, Texts, put_number, put_signed};
 use crate::hash::Seed;
-use jtrail_model::{CallRun, Event, MethodEnter, MethodLeave, ThreadId};
+use jtrail_model::{
+    CallRun, Calls, Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp,
+};
 use std::collections::HashMap;
 
 /// A segment is written when it has that many events,
-const EVENTS: u32 = 1 << 18;
+const EVENTS: u32 = (1 << 18) - 1024; // with a row of calls more, room need not be doubled
 /// or that many bytes, before compression,
 const BYTES: usize = 2 << 20;
-/// or so many calls that were open at its begin, or as many threads as it may have.
-const OPEN: usize = 1 << 18;
+/// or tells of so many open calls, or has as many threads as it may have.
+const OPEN: usize = 1 << 17;
+/// Most bytes of an open call that is told, where ids are not out of all proportion.
+const OPEN_BYTES: usize = 16;
 
 /// A segment of events that is being filled.
 #[derive(Default)]
@@ -32,8 +36,8 @@ pub(super) struct Block {
     others: HashMap<u64, (Thread, OpenCalls), Seed>,
     by_thread: HashMap<u64, u32, Seed>,
     ended: Vec<u64>,
-    /// Calls that were open at the segment's begin.
-    open_at_begin: usize,
+    /// Calls that the segment tells as open at its begin, or some more.
+    open_told: usize,
     /// The stream that events belong to now, and how many in a row.
     current: usize,
     run: u64,
@@ -104,17 +108,13 @@ impl Block {
         let ([first, ..], Some(newest)) = (run.times, run.times.last()) else {
             return true;
         };
-        self.choose(run.thread, Some(first.0));
-        let has_cpu = *self.has_cpu.get_or_insert(run.cpu_time.0 != 0);
-        let Stream {
-            thread, open, last, ..
-        } = &mut self.streams[self.current];
-        let goes_on = (thread.ticket, thread.depth) == (run.ticket, run.depth.into())
-            && open.len() == run.depth as usize;
-        if has_cpu || run.cpu_time.0 != 0 || !goes_on {
+        if !self.goes_on(run.thread, run.cpu_time, (run.ticket, run.depth), *first) {
             return false;
         }
         self.methods.name_by(run.methods);
+        let Stream {
+            thread, open, last, ..
+        } = &mut self.streams[self.current];
         let Gathered { steps, times, .. } = &mut self.gathered;
         steps.extend(run.steps.iter().map(|step| step.0));
         times.push_all(&mut last.time, run.times);
@@ -127,10 +127,64 @@ impl Block {
                 start: run.times[place].0,
             }
         }));
-        thread.ticket += run.enters() as u32;
+        thread.ticket = thread.ticket.wrapping_add(run.enters() as u32);
         thread.depth = open.len() as i64;
         self.saw(run.steps.len() as u32, first.0, newest.0);
         true
+    }
+
+    /// Appends the first of these calls, as far as they are as expected; how many.
+    pub(super) fn calls(&mut self, calls: &Calls<'_>) -> usize {
+        let Some(first) = calls.steps.first() else {
+            return 0;
+        };
+        let at = (calls.ticket, calls.depth);
+        if !self.goes_on(calls.thread, calls.cpu_time, at, first.time) {
+            return 0;
+        }
+        let Stream {
+            thread, open, last, ..
+        } = &mut self.streams[self.current];
+        let Gathered { steps, times, .. } = &mut self.gathered;
+        let mut count = 0;
+        for step in calls.steps {
+            let method = self.methods.number(step.method, step.class);
+            if !step.ends {
+                thread.ticket = step.ticket;
+                open.push(Open {
+                    method,
+                    ticket: step.ticket,
+                    start: step.time.0,
+                });
+            } else if open.last().is_some_and(|call| call.ticket == step.ticket) {
+                open.pop(1);
+            } else {
+                break;
+            }
+            steps.push(method << 1 | u32::from(step.ends));
+            times.push(&mut last.time, step.time.0);
+            count += 1;
+        }
+        thread.depth = open.len() as i64;
+        if let Some(newest) = calls.steps[..count].last() {
+            self.saw(count as u32, first.time.0, newest.time.0);
+        }
+        count
+    }
+
+    /// Whether calls that begin with such a ticket and depth go on where the thread was, without CPU times.
+    fn goes_on(
+        &mut self,
+        thread: ThreadId,
+        cpu_time: Duration,
+        (ticket, depth): (u32, u32),
+        first: Timestamp,
+    ) -> bool {
+        self.choose(thread, Some(first.0));
+        let has_cpu = *self.has_cpu.get_or_insert(cpu_time.0 != 0);
+        let Stream { thread, open, .. } = &self.streams[self.current];
+        let is_there = (thread.ticket, thread.depth) == (ticket, depth.into());
+        !has_cpu && cpu_time.0 == 0 && is_there && open.len() == depth as usize
     }
 
     /// Appends an event as a record of that code, unless it would be larger than readers take. Then nothing is appended, and the segment has
@@ -172,13 +226,12 @@ impl Block {
             streams,
             others,
             base,
-            open_at_begin,
+            open_told,
             ..
         } = self;
         let at = *self.by_thread.entry(thread.0).or_insert_with(|| {
             let (state, mut open) = others.remove(&thread.0).unwrap_or_default();
-            open.begin();
-            *open_at_begin += open.len();
+            *open_told += open.begin();
             streams.push(Stream {
                 begin: state,
                 thread: state,
@@ -222,12 +275,12 @@ impl Block {
         self.events >= EVENTS
             || self.gathered.columns[Column::Records as usize].len() >= BYTES
             || self.streams.len() >= MOST_THREADS
-            || self.open_at_begin >= OPEN
+            || self.open_told >= OPEN
     }
 
     /// Most bytes that it may become.
     pub(super) fn most_bytes(&self) -> usize {
-        self.gathered.most_bytes()
+        self.gathered.most_bytes() + self.open_told * OPEN_BYTES + 32 * self.streams.len()
     }
 
     fn count(&mut self, events: u32) {
@@ -310,18 +363,30 @@ impl Block {
     /// The next segment begins; there is room for what it gathers.
     pub(super) fn begin_with(&mut self, gathered: Gathered) {
         self.gathered = gathered;
-        for stream in self.streams.drain(..) {
+        for mut stream in self.streams.drain(..) {
             let thread = stream.last.thread.0;
+            stream.open.rest();
             self.others.insert(thread, (stream.thread, stream.open));
         }
         for thread in self.ended.drain(..) {
             self.others.remove(&thread);
         }
+        if self.methods.are_many() {
+            let former = std::mem::take(&mut self.methods);
+            let calls = self
+                .others
+                .values_mut()
+                .flat_map(|(_, open)| open.iter_mut());
+            for call in calls {
+                call.method = self.methods.number_anew(&former, call.method);
+            }
+            self.methods.keep_program(former);
+        }
         self.events = 0;
         self.times = None;
         self.has_cpu = None;
         self.by_thread.clear();
-        self.open_at_begin = 0;
+        self.open_told = 0;
         self.current = 0;
         self.texts.clear();
     }

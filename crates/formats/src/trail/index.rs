@@ -135,7 +135,11 @@ impl Found {
         unpack(version, &mut Bytes(payload), &mut column)?;
         let mut bytes = Bytes(&column[0]);
         let previous = bytes.number()?;
-        let count = bytes.number()?;
+        let count = bytes.small::<usize>()?;
+        // Of earlier versions there may be one more.
+        if count > MOST_ENTRIES + 1 {
+            return None;
+        }
         let mut entries = Vec::new();
         let (mut place, mut time) = (0_u64, 0_i64);
         for _ in 0..count {

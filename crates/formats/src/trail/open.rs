@@ -1,9 +1,8 @@
 //! Calls that are open where a segment begins.
 //!
-//! A segment tells of each of its threads the calls that end in it and began before it, so that it can be read by itself, and as many of those around
-//! them as it takes for the list to be whole with that of one other segment at most. A list of all calls would take more than the events where
-//! threads are in deep recursion; so a segment tells only of those that a former list, which was whole, does not have, until
-//! these have become as many as a new list takes. Lists cost no more than twice what changes, so.
+//! Each segment can be read by itself: for each thread it lists the calls that began before it and end in it. Calls further out stand either in the same
+//! list or in one earlier list, which was complete. A new complete list is written when those behind it together are as long as it is, so lists take at most about twice
+//! what changes: where a thread is in deep recursion, a complete list in each segment would take more than the events.
 
 use super::value::{Bytes, put_number, put_signed};
 use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
@@ -56,14 +55,29 @@ struct Whole {
 }
 
 impl OpenCalls {
-    /// A segment begins.
-    pub(super) fn begin(&mut self) {
-        if self.calls.len() > MOST_KEPT {
-            self.calls.truncate(MOST_KEPT);
-            self.calls.shrink_to_fit();
+    /// A segment begins. How many calls it tells of at least, or all, if a new list may be due.
+    pub(super) fn begin(&mut self) -> usize {
+        self.calls.truncate(MOST_KEPT);
+        let all = self.calls.len();
+        (self.at_begin, self.untouched) = (all, all);
+        match &self.whole {
+            Some(whole) if whole.told + all - whole.kept < all => all - whole.kept,
+            _ => all,
         }
-        (self.at_begin, self.untouched) = (self.calls.len(), self.calls.len());
-        self.ended = Vec::new(); // threads may be many
+    }
+
+    /// The thread may have nothing to tell for long: gives up room that it does not need.
+    pub(super) fn rest(&mut self) {
+        self.ended = Vec::new();
+        let needed = self.calls.len().min(MOST_KEPT);
+        if self.calls.capacity() > 4 * needed + 64 {
+            self.calls.truncate(MOST_KEPT);
+            self.calls.shrink_to(2 * needed);
+        }
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Open> {
+        self.calls.iter_mut()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -83,7 +97,7 @@ impl OpenCalls {
     /// The innermost ones, so many, are over.
     #[inline]
     pub(super) fn pop(&mut self, count: usize) {
-        let left = self.calls.len() - count;
+        let left = self.calls.len().saturating_sub(count);
         if left < self.untouched {
             self.ended
                 .extend(self.calls[left..self.untouched].iter().rev());

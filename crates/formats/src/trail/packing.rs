@@ -15,17 +15,24 @@ pub(super) struct Gathered {
     pub(super) named: Named,
 }
 
+/// Room for more bytes of a column is given up when a segment is packed.
+const LARGEST_KEPT: usize = 2 << 20;
+
 impl Gathered {
     /// Most bytes that they may become.
     pub(super) fn most_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(Vec::len).sum();
-        // Where methods are more than a few, tokens and symbols pack well.
-        let symbols = self.steps.len().min(1 << 11);
-        columns + self.times.most_bytes() + 2 * self.steps.len() + 10 * symbols
+        let steps = self.steps.len();
+        let width = if steps > 0xffff { 4 } else { 2 };
+        // Where methods are more than a few, symbols pack well.
+        columns + self.times.most_bytes() + width * steps + 10 * steps.min(1 << 11)
     }
 
     pub(super) fn clear(&mut self) {
-        self.columns.iter_mut().for_each(Vec::clear);
+        for column in &mut self.columns {
+            column.clear();
+            column.shrink_to(LARGEST_KEPT);
+        }
         self.steps.clear();
         self.times.clear();
     }

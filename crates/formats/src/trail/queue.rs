@@ -102,7 +102,7 @@ impl Queue {
         locked(&self.packers).push(packer);
     }
 
-    /// The next segment, if it is packed; if it is not, and more wait than helpers have at hand, this thread helps until it is.
+    /// The next segment, if it is packed. If it is not, and `all` are asked for or two more wait than there are helpers, this thread helps until it is.
     ///
     /// # Panics
     /// When a helper has failed.
@@ -124,7 +124,11 @@ impl Queue {
                     let (segment, _) = self.waiting.pop_front()?;
                     return Some(Segment { payload, ..segment });
                 }
-                State::Failed => panic!("a segment of the trace could not be packed"),
+                State::Failed => {
+                    *state = State::Failed;
+                    drop(state);
+                    panic!("a segment of the trace could not be packed")
+                }
                 State::Waiting | State::Taken => {}
             }
             if !all && self.most_bytes.len() <= helpers.count() + 1 {

@@ -7,7 +7,7 @@ use super::block::Block;
 use super::calls::{Thread, Threads};
 use super::columns::unpack;
 use super::index::{END, Found, Totals};
-use super::open::{OpenCall, Told};
+use super::open::{MOST_TOLD, OpenCall, Told};
 use super::record;
 use super::recover::Window;
 use super::segment::{HEADER, Header, Kind};
@@ -282,7 +282,7 @@ impl<R: Read + Seek> SegmentReader<R> {
         let Some(all) = self.told(segments, number)? else {
             return Ok(None);
         };
-        let mut open = Vec::new();
+        let (mut open, mut room) = (Vec::new(), MOST_TOLD);
         // Those that refer to the same segment are completed together.
         let mut others: HashMap<u64, Vec<Told>> = HashMap::new();
         for told in all {
@@ -299,10 +299,13 @@ impl<R: Read + Seek> SegmentReader<R> {
             let Some(outer) = self.told(segments, at)? else {
                 return Ok(None);
             };
+            let outer = outer.iter().filter(|outer| outer.back == 0);
+            let outer: HashMap<ThreadId, &Told> = outer.map(|told| (told.thread, told)).collect();
             for told in inner {
-                let outer = outer.iter().find(|outer| outer.thread == told.thread);
                 let from = usize::try_from(told.from).ok();
-                let outer = outer.filter(|outer| outer.back == 0);
+                let from = from.filter(|from| room >= *from);
+                room = room.saturating_sub(from.unwrap_or_default());
+                let outer = outer.get(&told.thread);
                 let outer = outer
                     .zip(from)
                     .and_then(|(outer, from)| outer.calls.get(..from));

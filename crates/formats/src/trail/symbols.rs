@@ -64,6 +64,9 @@ pub(super) struct Methods {
 /// Methods with smaller ids are found without a hash.
 const DENSE: u64 = 1 << 20;
 
+/// Own numbers are given anew when there are more: a program may make classes for as long as it runs.
+const MOST_OWN: usize = 1 << 16;
+
 /// A copy for who packs a segment.
 #[derive(Clone, Default)]
 pub(super) struct Named {
@@ -127,6 +130,27 @@ impl Methods {
         }
     }
 
+    /// Whether own numbers are to be given anew.
+    pub(super) fn are_many(&self) -> bool {
+        self.numbers.len() > MOST_OWN
+    }
+
+    /// The number of a method that had one in `former`.
+    pub(super) fn number_anew(&mut self, former: &Self, number: u32) -> u32 {
+        match number.checked_sub(OWN) {
+            None => number,
+            Some(_) => {
+                let (method, class) = former.ids(number);
+                self.number(method, class)
+            }
+        }
+    }
+
+    /// The program's numbers stay.
+    pub(super) fn keep_program(&mut self, former: Self) {
+        self.program = former.program;
+    }
+
     pub(super) fn named(&self) -> Named {
         Named {
             program: self.program.clone(),
@@ -150,6 +174,9 @@ impl Named {
         }
     }
 }
+
+/// A table of more numbers is not kept from segment to segment.
+const LARGE: usize = 1 << 20;
 
 /// Steps that are looked at together.
 const ROW: usize = 256;
@@ -209,6 +236,9 @@ impl Symbols {
             }
         }
         self.by_ids.clear();
+        if self.program.len() > LARGE {
+            self.program = Vec::new();
+        }
     }
 
     /// Finds the tokens of some steps; whether that is all of them.
@@ -273,7 +303,10 @@ impl Symbols {
             Some(own) => (&mut self.own, own as usize),
         };
         if table.len() <= at {
-            table.resize((at + 1).next_power_of_two(), LEAVE);
+            // Only what is written to takes memory.
+            let mut larger = vec![LEAVE; (at + 1).next_power_of_two()];
+            larger[..table.len()].copy_from_slice(table);
+            *table = larger;
         }
         table[at] = token;
         self.used.push(number);

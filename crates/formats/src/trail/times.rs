@@ -57,7 +57,7 @@ impl TimeSteps {
     #[inline]
     pub(super) fn push_all(&mut self, last: &mut i64, times: &[Timestamp]) {
         let Some(newest) = times.last() else { return };
-        if newest.0 == *last {
+        if times[0].0 == *last && newest.0 == *last {
             self.pending += times.len() as u32;
             return;
         }
@@ -87,7 +87,7 @@ impl TimeSteps {
 
     /// Most bytes that they may become.
     pub(super) fn most_bytes(&self) -> usize {
-        5 * self.steps.len() + 5 * self.zeros.len() + 6 * self.long.len() + 6
+        6 * self.steps.len() + 5 * self.zeros.len() + 6 * self.long.len() + 6 + FEW as usize
     }
 
     /// Appends them as bytes.
@@ -252,7 +252,12 @@ mod tests {
             times.collect::<Vec<_>>()
         };
         let (mut one_by_one, mut rows) = (TimeSteps::default(), TimeSteps::default());
-        // The first of them may be before the last time, by little or by much.
+        // The first of them may be before the last time, by little or by much, and the last of them at it.
+        let (mut last, mut out) = (100, Vec::new());
+        rows.push_all(&mut last, &[90, 95, 100].map(Timestamp));
+        rows.put(&mut out);
+        assert_eq!(read(100, &out, 3), [90, 95, 100]);
+        rows.clear();
         for (seed, begin) in (0..15).map(|n| (n % 5, [5, 16, 1_000_000][n as usize / 5])) {
             let times = made(seed);
             let (mut last, mut last_of_rows) = (begin, begin);

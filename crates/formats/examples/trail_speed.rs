@@ -1,0 +1,237 @@
+//! How long a trail takes to decode and to encode, an event: of a real trace, on one core, and encoded by several.
+//!
+//! ```text
+//! cargo run --release -p jtrail-formats --example trail_speed FILE
+//! ```
+//!
+//! Decoding hands out all events. Encoding takes the trace's first events as the agent's translator would tell of them, in runs; it is measured without
+//! helpers and with one and more, by the time that goes by.
+
+use jtrail_formats::trail::{Encoder, SegmentReader, Segments};
+use jtrail_formats::{Encode, Handed, Helpers, Job};
+use jtrail_model::{
+    CallRun, CallStep, Calls, Event, MOST_STEPS, MethodIds, RunStep, ThreadId, Timestamp,
+};
+use std::error::Error;
+use std::fs;
+use std::hint::black_box;
+use std::io::Cursor;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Events that are encoded at most.
+const MOST: usize = 30_000_000;
+const ROUNDS: usize = 5;
+
+/// What is told of some calls of a thread.
+struct Run {
+    thread: ThreadId,
+    ticket: u32,
+    depth: u32,
+    before: Vec<u32>,
+    steps: Vec<RunStep>,
+    times: Vec<Timestamp>,
+    begun: Vec<u32>,
+}
+
+enum Told {
+    Run(Run),
+    Event(Event<'static>),
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let file = std::env::args().nth(1).ok_or("give a trail")?;
+    let trace = fs::read(file)?;
+    let segments = Segments::open(Cursor::new(&trace[..]))?.ok_or("no trail that is whole")?;
+    let events = segments.events();
+    println!(
+        "{events} events, {:.4} bytes each",
+        trace.len() as f64 / events as f64
+    );
+    let mut decoded = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let mut seen = 0_u64;
+        decode(&trace, &segments, |handed| {
+            seen += match &handed {
+                Handed::Calls(calls) => calls.steps.len() as u64,
+                Handed::Event(_) => 1,
+            };
+            black_box(&handed);
+        })?;
+        assert_eq!(seen, events);
+        decoded.push(start.elapsed());
+    }
+    print("decode, one core", &mut decoded, events);
+    let ids = MethodIds::default();
+    let told = told(&trace, &segments, &ids)?;
+    let count: usize = told.iter().map(Told::events).sum();
+    let mut encoded: [Vec<Duration>; 4] = Default::default();
+    for _ in 0..ROUNDS {
+        for (helpers, times) in encoded.iter_mut().enumerate() {
+            let encoder = Encoder::with_helpers(Threads::start(helpers));
+            let start = Instant::now();
+            encode(encoder, &told, &ids);
+            times.push(start.elapsed());
+        }
+    }
+    for (helpers, times) in encoded.iter_mut().enumerate() {
+        print(&format!("encode, {helpers} helpers"), times, count as u64);
+    }
+    Ok(())
+}
+
+fn print(what: &str, times: &mut [Duration], events: u64) {
+    times.sort();
+    let ns = |time: Duration| time.as_secs_f64() * 1e9 / events as f64;
+    let (best, median) = (ns(times[0]), ns(times[times.len() / 2]));
+    println!("{what:20} {best:6.2} ns an event, median {median:6.2}");
+}
+
+fn decode(
+    trace: &[u8],
+    segments: &Segments,
+    mut visit: impl FnMut(Handed<'_>),
+) -> Result<(), Box<dyn Error>> {
+    let mut reader = SegmentReader::new(Cursor::new(trace))?;
+    for number in 0..segments.count() {
+        if !reader.read(segments, number, &mut visit)? {
+            return Err("a segment is damaged".into());
+        }
+    }
+    Ok(())
+}
+
+impl Told {
+    fn events(&self) -> usize {
+        match self {
+            Self::Run(run) => run.steps.len(),
+            Self::Event(_) => 1,
+        }
+    }
+}
+
+/// The first events, with calls in runs.
+fn told(trace: &[u8], segments: &Segments, ids: &MethodIds) -> Result<Vec<Told>, Box<dyn Error>> {
+    let (mut told, mut count) = (Vec::new(), 0);
+    decode(trace, segments, |handed| {
+        if count >= MOST {
+            return;
+        }
+        match handed {
+            Handed::Event(event) => told.push(Told::Event(event.into_static())),
+            Handed::Calls(calls) => {
+                let mut calls = calls;
+                while !calls.steps.is_empty() {
+                    let part = calls.steps.len().min(MOST_STEPS);
+                    told.push(Told::Run(run(&calls, &calls.steps[..part], ids)));
+                    count += part;
+                    calls = calls.behind(part);
+                }
+            }
+        }
+    })?;
+    Ok(told)
+}
+
+fn run(calls: &Calls<'_>, steps: &[CallStep], ids: &MethodIds) -> Run {
+    let (mut before, mut begun) = (Vec::new(), Vec::new());
+    for (place, step) in (0..).zip(steps) {
+        let number = step.method.0 as u32;
+        if ids.get(number).0 != step.method {
+            ids.give(number, (step.method, step.class));
+        }
+        if !step.ends {
+            begun.push(place);
+        } else if begun.pop().is_none() {
+            before.push(step.ticket);
+        }
+    }
+    let words = steps.iter();
+    let words = words.map(|step| RunStep::new(step.method.0 as u32, step.ends));
+    Run {
+        thread: calls.thread,
+        ticket: calls.ticket,
+        depth: calls.depth,
+        before,
+        steps: words.collect(),
+        times: steps.iter().map(|step| step.time).collect(),
+        begun,
+    }
+}
+
+fn encode(mut encoder: Encoder, told: &[Told], methods: &MethodIds) {
+    let mut out = Vec::new();
+    encoder.begin(&mut out);
+    for told in told {
+        match told {
+            Told::Event(event) => encoder.event(event, &mut out),
+            Told::Run(run) => encoder.run(
+                &CallRun {
+                    thread: run.thread,
+                    cpu_time: Default::default(),
+                    ticket: run.ticket,
+                    depth: run.depth,
+                    before: &run.before,
+                    steps: &run.steps,
+                    times: &run.times,
+                    begun: &run.begun,
+                    methods,
+                },
+                &mut out,
+            ),
+        }
+        if out.len() > 1 << 20 {
+            black_box(&out);
+            out.clear();
+        }
+    }
+    encoder.end(&mut out);
+}
+
+/// Threads that wait for work.
+struct Threads {
+    count: usize,
+    jobs: Sender<Job>,
+    taken: Arc<Mutex<Receiver<Job>>>,
+}
+
+impl Threads {
+    fn start(count: usize) -> Arc<Self> {
+        let (jobs, taken) = channel::<Job>();
+        let taken = Arc::new(Mutex::new(taken));
+        for _ in 0..count {
+            let taken = Arc::clone(&taken);
+            std::thread::spawn(move || {
+                loop {
+                    let next = taken.lock().expect("nobody panics").recv();
+                    let Ok(job) = next else { return };
+                    job();
+                }
+            });
+        }
+        Arc::new(Self { count, jobs, taken })
+    }
+}
+
+impl Helpers for Threads {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn give(&self, job: Job) {
+        self.jobs.send(job).expect("there is a receiver");
+    }
+
+    fn help(&self) -> bool {
+        let next = self.taken.try_lock().map(|taken| taken.try_recv());
+        match next {
+            Ok(Ok(job)) => {
+                job();
+                true
+            }
+            _ => false,
+        }
+    }
+}
