@@ -9,8 +9,16 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The process's threads whose names begin so, with the signals that they block.
-fn threads(pid: u32, prefix: &str) -> BTreeMap<String, u64> {
+/// A thread of the process.
+#[derive(PartialEq, Eq, Debug)]
+struct Task {
+    /// The signals that it blocks.
+    blocked: u64,
+    nice: i32,
+}
+
+/// The process's threads whose names begin so.
+fn threads(pid: u32, prefix: &str) -> BTreeMap<String, Task> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return BTreeMap::new(); // it has ended
     };
@@ -18,7 +26,11 @@ fn threads(pid: u32, prefix: &str) -> BTreeMap<String, u64> {
         let status = fs::read_to_string(task.path().join("status")).ok()?;
         let field = |name| status.lines().find_map(|line| line.strip_prefix(name));
         let blocked = u64::from_str_radix(field("SigBlk:")?.trim(), 16).ok()?;
-        Some((field("Name:")?.trim().to_owned(), blocked))
+        let stat = fs::read_to_string(task.path().join("stat")).ok()?;
+        // Behind the name, which may hold anything: it is the nineteenth field.
+        let nice = stat.rsplit_once(')')?.1.split_whitespace().nth(16)?;
+        let nice = nice.parse().ok()?;
+        Some((field("Name:")?.trim().to_owned(), Task { blocked, nice }))
     });
     told.filter(|(name, _)| name.starts_with(prefix)).collect()
 }
@@ -31,10 +43,14 @@ fn they_are_as_many_as_asked_for_and_the_jvm_does_not_know_them() {
     let folder = temp_dir();
     compile("Many", include_str!("java/Many.java"), folder.path());
     for jdk in Jdk::require(&few_versions()) {
-        for (count, format) in [(0, "trail"), (3, "trail"), (3, "binary")] {
+        for (count, format, priority) in [
+            (0, "trail", "normal"),
+            (3, "trail", "low"),
+            (3, "binary", "low"),
+        ] {
             let file = folder.path().join("trace");
             let options = format!(
-                "format={format},writers={count},include=Many.outer,file={}",
+                "format={format},writers={count},priority={priority},include=Many.outer,file={}",
                 file.display()
             );
             let mut running = program(&jdk, "Many")
@@ -52,9 +68,17 @@ fn they_are_as_many_as_asked_for_and_the_jvm_does_not_know_them() {
             }
             let names = (1..=expected).map(|n| format!("jtrail encoder{n}"));
             assert!(found.keys().cloned().eq(names), "{found:?}");
-            for (name, blocked) in &found {
-                assert_eq!(blocked | NEVER, u64::MAX, "{name}");
+            found.extend(threads(running.pid(), "jtrail writer"));
+            let nice = if priority == "low" { 10 } else { 0 };
+            for (name, task) in &found {
+                assert_eq!(
+                    (task.blocked | NEVER, task.nice),
+                    (u64::MAX, nice),
+                    "{name}"
+                );
             }
+            let program = threads(running.pid(), "many-");
+            assert!(program.values().all(|task| task.nice == 0), "{program:?}");
             // The JVM lists its threads, those of agents that are attached to it as well.
             running.signal("QUIT").expect("it runs");
             running.wait_for("JNI global ref");

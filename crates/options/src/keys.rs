@@ -2,7 +2,7 @@
 
 use crate::value::{
     AllocMode, AtMaxSize, BOOLEANS, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat,
-    Overflow, Server, Trivial,
+    Overflow, Priority, Server, Trivial,
 };
 use std::fmt::Write;
 
@@ -259,6 +259,14 @@ pub const KEYS: &[KeyInfo] = &[
         values: "auto | number, from 0 to 8",
         default: "auto: one for each four processors, 4 at most",
         help: "With format=trail: threads that help the writer, which compress what it writes",
+        ..KEY
+    },
+    KeyInfo {
+        key: "priority",
+        values: "normal | low",
+        words: Priority::WORDS,
+        default: "normal",
+        help: "How the threads that write share processors with the program: low leaves them to it, and it may wait for the writer the more",
         ..KEY
     },
     KeyInfo {

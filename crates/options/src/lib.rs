@@ -64,7 +64,7 @@ pub use pattern::Pattern;
 pub use set::{Events, HeapMoments, SaveMoments};
 pub use value::{
     AllocMode, AtMaxSize, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
-    Server, Trivial, duration_text, parse_duration, parse_nanos, parse_size, size_text,
+    Priority, Server, Trivial, duration_text, parse_duration, parse_nanos, parse_size, size_text,
 };
 
 use std::fs::File;

@@ -10,7 +10,7 @@ use crate::set::{Events, HeapMoments, SaveMoments};
 use crate::tptp;
 use crate::value::{
     AllocMode, AtMaxSize, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat,
-    Overflow, Server, Trivial, USUAL_STACK, duration_text, interval_text, parse_boolean,
+    Overflow, Priority, Server, Trivial, USUAL_STACK, duration_text, interval_text, parse_boolean,
     parse_buffer, parse_duration, parse_interval, parse_max_size, parse_min, parse_rate,
     parse_stack_depth, parse_tick, parse_writers, size_text,
 };
@@ -46,6 +46,8 @@ pub struct Options {
     pub spool: bool,
     /// Threads that help the writer, from 0 to 8, with [`OutputFormat::Trail`]; none where it follows from the number of processors.
     pub writers: Option<usize>,
+    /// How these, and the one that they help, share processors with the program.
+    pub priority: Priority,
     /// With [`AtMaxSize::Rotate`], most bytes of a file, 1 MB or more; with [`AtMaxSize::Ring`], of all files together, 8 MB or more. None where
     /// calls are added up, nor on the standard output.
     pub max_size: Option<u64>,
@@ -151,6 +153,7 @@ impl Options {
             buffer_bytes: 64 << 20,
             spool: true,
             writers: None,
+            priority: Priority::default(),
             max_size: None,
             at_max_size: AtMaxSize::default(),
             min: None,
@@ -307,6 +310,9 @@ impl Options {
             let writers = self.writers.map(|count| count.to_string());
             add("writers", writers.as_deref().unwrap_or("auto"));
         }
+        if self.priority != Priority::default() {
+            add("priority", self.priority.word());
+        }
         match self.format {
             OutputFormat::Mlpd => add("mlpd", self.mlpd.word()),
             OutputFormat::TraceLog => {
@@ -450,6 +456,7 @@ pub(crate) fn parse(
             }
             "atmaxsize" => options.at_max_size = AtMaxSize::parse(value).map_err(wrong)?,
             "spool" => options.spool = parse_boolean(value).map_err(wrong)?,
+            "priority" => options.priority = Priority::parse(value).map_err(wrong)?,
             "writers" => options.writers = parse_writers(value).map_err(wrong)?,
             "server" => {
                 options.server = Server::parse(value).map_err(wrong)?;

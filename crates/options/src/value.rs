@@ -149,6 +149,18 @@ words! {
 }
 
 words! {
+    /// How the threads that write share processors with the program's.
+    Priority {
+        /// As the program's.
+        #[default]
+        Normal = "normal",
+        /// They come behind them.
+        Low = "low",
+    }
+    later &[]
+}
+
+words! {
     /// What happens when the trace can't be set up.
     OnError {
         /// The JVM does not start.

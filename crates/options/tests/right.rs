@@ -2,7 +2,7 @@
 
 use jtrail_options::{
     AllocMode, AtMaxSize, Burst, ClassVerdict, Compat, Control, Engine, Events, HeapMoments, KEYS,
-    MlpdVersion, OnError, Options, OutputFormat, Overflow, Server, TraceChange, parse,
+    MlpdVersion, OnError, Options, OutputFormat, Overflow, Priority, Server, TraceChange, parse,
 };
 use std::io;
 use std::time::Duration;
@@ -124,7 +124,7 @@ fn short_calls_become_sums_as_asked() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,atmaxsize=ring,spool=false,writers=3,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,linger=3s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,atmaxsize=ring,spool=false,writers=3,priority=low,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,linger=3s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -135,6 +135,7 @@ fn every_key_is_taken() {
     assert_eq!(options.save.to_string(), "exit+oom");
     assert!(!options.spool);
     assert_eq!(options.writers, Some(3));
+    assert_eq!(options.priority, Priority::Low);
     assert_eq!(ok("format=trail,writers=auto").writers, None);
     assert_eq!(options.events, Events::METHODS.union(Events::GC));
     assert_eq!(options.stack_depth, Some(0));

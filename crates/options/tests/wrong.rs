@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, min, maxrate, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, writers, server, control, wait, linger, compat, burst, onerror",
+            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, min, maxrate, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, writers, priority, server, control, wait, linger, compat, burst, onerror",
         ),
         (
             "start=main",
@@ -779,6 +779,10 @@ fn wrong_options_say_what_is_wrong() {
         (
             "overflow=lose",
             r#"option overflow at byte 9: no such value "lose"; allowed are block, drop, ring"#,
+        ),
+        (
+            "priority=high",
+            r#"option priority at byte 9: no such value "high"; allowed are normal, low"#,
         ),
         (
             "writers=9",

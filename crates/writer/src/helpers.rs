@@ -35,14 +35,20 @@ impl Pool {
         self.threads.get_or_init(|| {
             let processors = || available_parallelism().map_or(1, usize::from);
             let count = count.unwrap_or_else(|| (processors() / 4).min(MOST));
-            let threads = (1..=count).map(|number| self.start_one(number));
-            let started: Result<Vec<_>, _> = threads.collect();
-            started.unwrap_or_else(|error| {
-                log::say(&format!(
-                    "the writer goes on without helpers (writers): {error}"
-                ));
-                Vec::new()
-            })
+            let mut threads = Vec::new();
+            for number in 1..=count {
+                match self.start_one(number) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        let started = threads.len();
+                        log::say(&format!(
+                            "the writer goes on with {started} helpers, not {count} (writers): {error}"
+                        ));
+                        break;
+                    }
+                }
+            }
+            threads
         });
     }
 

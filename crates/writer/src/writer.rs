@@ -8,7 +8,8 @@ use crate::setup::Setup;
 use crate::work::Work;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_guard::guard;
-use jtrail_guard::threads::without_signals;
+use jtrail_guard::threads::{lower_priority, without_signals};
+use jtrail_options::Priority;
 use jtrail_recorder::bursts::Bursts;
 use parking_lot::Mutex;
 use std::io;
@@ -37,11 +38,18 @@ impl Writer {
         let (commands, receiver) = unbounded();
         let progress = Arc::<Mutex<Progress>>::default();
         let (bursts, names) = (setup.bursts.clone(), Arc::clone(&setup.names));
+        let priority = setup.options.priority;
         let work = Work::new(setup, Arc::clone(&progress));
+        let run = move || {
+            if priority == Priority::Low {
+                lower_priority();
+            }
+            guard::run("the writer", || work.run(&receiver));
+        };
         let thread = without_signals(|| {
             std::thread::Builder::new()
                 .name("jtrail writer".into())
-                .spawn(move || guard::run("the writer", || work.run(&receiver)))
+                .spawn(run)
         })?;
         Ok(Self {
             commands,
