@@ -209,17 +209,15 @@ class Segment:
         threads, open_calls, symbols, runs, tokens, times, fields = columns(payload, 7, 3)
         self.read(threads, symbols, runs, times, fields)
         table = Bytes(open_calls)
-        self.told = []
         for thread in self.threads:
-            back, outer, count = table.number(), table.number(), table.number()
-            ticket, start, calls = 0, thread.time, []
-            for _ in range(count):
+            # Which other list has the calls around these, and how many it has: nobody asks here.
+            table.number(), table.number()
+            ticket = 0
+            for _ in range(table.number()):
                 method, owner = table.number(), table.number()
                 ticket = (ticket + table.number()) % (1 << 32)
-                start = wrap(start + table.signed())
-                calls.append((method, owner, ticket, start))
-            thread.open = [call[:3] for call in calls]
-            self.told.append((thread.number, back, outer, calls))
+                table.signed()  # when it began
+                thread.open.append((method, owner, ticket))
         width = 1 if len(self.symbols) <= 256 else 2 if len(self.symbols) <= 65536 else 4
         places = range(0, len(tokens), width)
         self.tokens = [int.from_bytes(tokens[at : at + width], "little") for at in places]
