@@ -13,30 +13,12 @@ impl<T> Default for ByNumber<T> {
     }
 }
 
-/// What is in a [`ByNumber`]: for loops, which have it at hand so.
-#[derive(Clone, Copy, Debug)]
-pub struct Pages<'t, T>(&'t [Option<Box<[T; PAGE]>>]);
-
-impl<'t, T> Pages<'t, T> {
-    /// None if its page has nothing.
-    #[inline(always)]
-    pub fn get(self, number: u32) -> Option<&'t T> {
-        let page = self.0.get(number as usize / PAGE)?.as_ref()?;
-        Some(&page[number as usize % PAGE])
-    }
-}
-
 impl<T: Default> ByNumber<T> {
     /// None if its page has nothing.
     #[inline(always)]
     pub fn get(&self, number: u32) -> Option<&T> {
-        self.all().get(number)
-    }
-
-    /// All that is in it.
-    #[inline(always)]
-    pub fn all(&self) -> Pages<'_, T> {
-        Pages(&self.0)
+        let page = self.0.get(number as usize / PAGE)?.as_ref()?;
+        Some(&page[number as usize % PAGE])
     }
 
     /// Its place, which is made if need be.

@@ -166,8 +166,7 @@ impl Block {
         let mut bytes = Bytes(&self.columns[Column::Open as usize]);
         let mut room = MOST_TOLD;
         for stream in &mut self.streams {
-            let mut told = Told::get(&mut bytes, stream.last.time, &mut room)?;
-            told.thread = stream.last.thread;
+            let told = Told::get(&mut bytes, stream.last, &mut room)?;
             for call in &told.calls {
                 let of = self.methods.len() as u32;
                 self.methods.push((call.method, call.class));
@@ -420,7 +419,7 @@ impl Block {
             Event::MethodEnter(e) => {
                 let of = self.methods.len() as u32;
                 self.methods.push((e.method, e.class));
-                stream.enter_by_record(e, of);
+                stream.enter(e.ticket, e.stack_depth, of);
             }
             Event::MethodLeave(e) => {
                 let methods = &self.methods;

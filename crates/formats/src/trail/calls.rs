@@ -2,7 +2,7 @@
 
 use super::value::Last;
 use crate::hash::Seed;
-use jtrail_model::{CallStack, MethodEnter};
+use jtrail_model::CallStack;
 use std::collections::HashMap;
 
 /// Of a thread, from segment to segment.
@@ -63,10 +63,5 @@ impl Stream {
     pub(super) fn enter(&mut self, ticket: u32, depth: i64, of: u32) {
         (self.thread.ticket, self.thread.depth) = (ticket, depth);
         self.open.push(Open { ticket, of });
-    }
-
-    /// A call begins that is a record.
-    pub(super) fn enter_by_record(&mut self, call: &MethodEnter, of: u32) {
-        self.enter(call.ticket, call.stack_depth, of);
     }
 }

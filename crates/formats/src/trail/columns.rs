@@ -161,6 +161,7 @@ pub(super) fn unpack<const N: usize>(
     if all > LARGEST {
         return None;
     }
+    let mut zstd = None;
     for ((raw, way, stored), column) in sizes.into_iter().zip(into) {
         let stored = bytes.take(stored as u64)?;
         column.clear();
@@ -184,7 +185,10 @@ pub(super) fn unpack<const N: usize>(
                 if raw >> 17 <= stored.len() / 3 && (N > 1 || raw / MOST_TIMES <= stored.len()) =>
             {
                 column.resize(raw, 0);
-                let mut zstd = Decompressor::new().ok()?;
+                if zstd.is_none() {
+                    zstd = Some(Decompressor::new().ok()?);
+                }
+                let zstd = zstd.as_mut()?;
                 let length = zstd.decompress_to_buffer(stored, &mut column[..]).ok()?;
                 if length != raw {
                     return None;

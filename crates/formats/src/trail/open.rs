@@ -4,7 +4,7 @@
 //! list or in one earlier list, which was complete. A new complete list is written when those behind it together are as long as it is, so lists take at most about twice
 //! what changes: where a thread is in deep recursion, a complete list in each segment would take more than the events.
 
-use super::value::{Bytes, put_number, put_signed};
+use super::value::{Bytes, Last, put_number, put_signed};
 use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
 
 /// Most open calls of a thread that are kept from segment to segment: the outermost ones.
@@ -179,7 +179,7 @@ pub(super) fn end<C: Copy + Default>(calls: &mut CallStack<C>, is_it: impl Fn(&C
 }
 
 /// What a segment tells of a thread's open calls at its begin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Told {
     pub(super) thread: ThreadId,
     /// So many segments of events before this one is the list that has the outermost ones.
@@ -191,12 +191,12 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Reads a list; `room` is how many calls there may be.
-    pub(super) fn get(bytes: &mut Bytes<'_>, base: i64, room: &mut usize) -> Option<Self> {
+    /// Reads the list of a thread, which is at the segment's begin; `room` is how many calls there may be.
+    pub(super) fn get(bytes: &mut Bytes<'_>, at: Last, room: &mut usize) -> Option<Self> {
         let (back, from) = (bytes.number()?, bytes.number()?);
         let count: usize = bytes.small()?;
         *room = room.checked_sub(count)?;
-        let (mut ticket, mut start) = (0_u32, base);
+        let (mut ticket, mut start) = (0_u32, at.time);
         let mut calls = Vec::new();
         for _ in 0..count {
             let (method, class) = (MethodId(bytes.number()?), ClassId(bytes.number()?));
@@ -210,7 +210,7 @@ impl Told {
             });
         }
         Some(Self {
-            thread: ThreadId::NONE,
+            thread: at.thread,
             back,
             from,
             calls,
