@@ -1,6 +1,6 @@
 //! Opens a trace, drives its decoder, and shows progress.
 
-use crate::{FAULTY, SOUND, Streams, TRUNCATED};
+use crate::outcome::{FAULTY, SOUND, Streams, TRUNCATED};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jtrail_analysis::ahead;

@@ -7,6 +7,7 @@
 //! | `cmd` | the verbs: their arguments, and what each does |
 //! | `agent` | the agent's library and options, for verbs that start it |
 //! | `input` | opens a trace, drives its decoder, shows progress |
+//! | `outcome` | where a verb writes, and its exit code |
 //! | `output` | figures as table, TSV or JSON; files that are whole or not there |
 //! | `select` | which threads and classes are meant |
 //!
@@ -22,6 +23,7 @@ mod agent;
 mod attach;
 mod cmd;
 mod input;
+mod outcome;
 mod output;
 #[cfg(unix)]
 mod parcel;
@@ -29,19 +31,13 @@ mod parcel;
 mod process;
 mod select;
 
+pub use outcome::{FAILED, FAULTY, SOUND, TRUNCATED};
+
 use clap::{CommandFactory, Parser, Subcommand};
+use outcome::Streams;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
-
-/// Done, and the trace is sound.
-pub const SOUND: u8 = 0;
-/// The trace has faults, or traces differ.
-pub const FAULTY: u8 = 1;
-/// The command line is wrong, or something failed.
-pub const FAILED: u8 = 2;
-/// The trace breaks off, or something of it is missing; what is there is sound.
-pub const TRUNCATED: u8 = 3;
 
 /// Traces Java programs, and reads the traces.
 #[derive(Parser, Debug)]
@@ -78,21 +74,6 @@ enum Verb {
     },
     /// Print the manual page
     Man,
-}
-
-/// Exit codes, the better before the worse.
-const BY_BADNESS: [u8; 4] = [SOUND, TRUNCATED, FAULTY, FAILED];
-
-/// The worse of two exit codes.
-fn worse(a: u8, b: u8) -> u8 {
-    let badness = |code| BY_BADNESS.iter().position(|c| *c == code);
-    if badness(b) > badness(a) { b } else { a }
-}
-
-/// Where a verb writes.
-struct Streams<'a> {
-    out: &'a mut dyn Write,
-    err: &'a mut dyn Write,
 }
 
 /// Runs the command line `args` (the program's name first), as the program itself does.

@@ -1,8 +1,8 @@
 //! `jtrail attach`: has a JVM that runs load the agent.
 
-use crate::Streams;
 use crate::agent::{AgentOptions, Naming, find_agent, option_text_for};
 use crate::attach::{Jvm, NotLoaded};
+use crate::outcome::Streams;
 use crate::parcel::LibraryCopy;
 use crate::process::Process;
 use anyhow::{anyhow, bail};
@@ -68,7 +68,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             "jtrail: the agent has no command channel, for a reason that is on the program's standard error; name a place for its socket with --control"
         )?;
     }
-    Ok(crate::SOUND)
+    Ok(crate::outcome::SOUND)
 }
 
 /// Returns the file that the agent writes, as the agent names it: it may not be the one asked for, since another process writes that.

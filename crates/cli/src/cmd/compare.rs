@@ -3,8 +3,8 @@
 //! The figures are made and held against each other by [`crate::analysis`]; here they become tables.
 
 use crate::input::Input;
+use crate::outcome::{FAULTY, SOUND, Streams, TRUNCATED, worse};
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
-use crate::{FAULTY, SOUND, Streams, TRUNCATED, worse};
 use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jtrail_analysis::{Compared, ComparedAmount, Difference, Outcome, Sums, compare};

@@ -1,7 +1,7 @@
 //! `jtrail convert`: a trace in another format.
 
-use crate::Streams;
 use crate::input::{Ending, Input, Seen, same_file};
+use crate::outcome::Streams;
 use crate::output::OutputFile;
 use crate::select::{Moment, Selection, Span, ThreadSelector};
 use anyhow::{Context, anyhow, bail};

@@ -6,9 +6,9 @@ use super::attach::{attach, named};
 use super::ctl::{ended_text, some_time};
 use crate::agent::{AgentOptions, absolute};
 use crate::attach::Jvm;
+use crate::outcome::{SOUND, Streams, TRUNCATED};
 use crate::parcel::Parcel;
 use crate::process::Process;
-use crate::{SOUND, Streams, TRUNCATED};
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jtrail_control::{

@@ -1,7 +1,7 @@
 //! `jtrail request`: has the agent in a JVM that runs give what it gives on request.
 
-use crate::Streams;
 use crate::attach::Jvm;
+use crate::outcome::Streams;
 
 /// Ask the agent in a JVM for what it gives on request
 ///
@@ -22,5 +22,5 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         "jtrail: JVM {} has asked its agents for their data",
         args.pid
     )?;
-    Ok(crate::SOUND)
+    Ok(crate::outcome::SOUND)
 }

@@ -4,7 +4,7 @@
 //! Either way what is on its way is still taken, so the trace is whole.
 
 use super::ctl::{AgentArgs, ended_text, some_time, start};
-use crate::{SOUND, Streams, TRUNCATED};
+use crate::outcome::{SOUND, Streams, TRUNCATED};
 use anyhow::{Context, bail};
 use jtrail_control::{
     Answer, Client, ClientError, Command, Destination, EndReason, Ended, Incoming, Notice, Start,

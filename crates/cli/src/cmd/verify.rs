@@ -3,8 +3,8 @@
 //! The decoder tells what is wrong with the bytes, the checker what is wrong with the events.
 
 use crate::input::Input;
+use crate::outcome::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use crate::output::{count, time};
-use crate::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use jtrail_formats::{Checker, Severity};
 use jtrail_model::{ClockNote, Note, ShortCallsNote, Totals};
 use jtrail_records::spool::folder_of;

@@ -3,8 +3,8 @@
 mod show;
 
 use crate::agent::absolute;
+use crate::outcome::{FAILED, SOUND, Streams};
 use crate::process::Process;
-use crate::{FAILED, SOUND, Streams};
 use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
 use jtrail_control::{Answer, Client, ClientError, Command, Destination, SnapshotKind, Start};

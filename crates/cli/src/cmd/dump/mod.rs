@@ -28,8 +28,8 @@ mod base;
 mod details;
 mod line;
 
-use crate::Streams;
 use crate::input::{Input, Seen};
+use crate::outcome::Streams;
 use crate::select::{Selection, Span, ThreadSelector};
 use jtrail_analysis::Names;
 use jtrail_model::{ClassId, Event, MethodId};

@@ -3,8 +3,8 @@
 mod spooled;
 
 use crate::input::{open_file, same_file};
+use crate::outcome::{SOUND, Streams, TRUNCATED};
 use crate::output::{OutputFile, count};
-use crate::{SOUND, Streams, TRUNCATED};
 use anyhow::{Context, bail};
 use jtrail_formats::trail::recover::{Gap, More, Other, Recovered, recover_with};
 use serde_json::{Value, json};

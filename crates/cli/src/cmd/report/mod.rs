@@ -24,8 +24,8 @@ mod waits;
 
 pub(crate) use args::Args;
 
-use crate::Streams;
 use crate::input::{Bar, Ending, Input, Seen};
+use crate::outcome::Streams;
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
 use crate::select::{Selection, selected};
 use anyhow::{Context, bail};

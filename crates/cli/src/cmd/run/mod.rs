@@ -10,8 +10,8 @@ mod flags;
 mod launch;
 mod summary;
 
-use crate::Streams;
 use crate::agent::{AgentOptions, Naming, find_agent, option_text};
+use crate::outcome::Streams;
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

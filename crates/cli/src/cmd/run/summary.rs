@@ -3,8 +3,8 @@
 //! Counts are read back from the trace, so they say what is in the file and not what should be. Of a
 //! large trace only the end is read, where the agent wrote down its own totals.
 
-use crate::Streams;
 use crate::input::Input;
+use crate::outcome::Streams;
 use crate::output::{bytes, count, time};
 use jtrail_analysis::Analysis;
 use jtrail_formats::trail::Parts;
@@ -276,7 +276,7 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
             count(analysis.uncovered_methods())
         );
     }
-    if ending.code() != crate::SOUND {
+    if ending.code() != crate::outcome::SOUND {
         line += ", the trace is damaged (see `jtrail verify`)";
     } else if !analysis.ended && has_end(format) {
         line += ", the trace has no end (the JVM was stopped from outside, or crashed)";

@@ -15,8 +15,8 @@ mod terminal;
 mod text;
 
 use super::ctl::{AgentArgs, some_time, start};
+use crate::outcome::{SOUND, Streams};
 use crate::output::{Style, write};
-use crate::{SOUND, Streams};
 use anyhow::{Context, bail};
 use round::{Round, Sort};
 use screen::Screen;
