@@ -252,7 +252,7 @@ mod tests {
         let copy = first.try_clone().expect("a copy");
         drop(first);
         open(&path).expect_err("the copy has it");
-        drop(copy);
+        release(&copy);
         check(&path).expect("nobody writes there any more");
         open(&path).expect("nobody writes there any more");
         assert_eq!(fs::read_to_string(&path).expect("there"), "");
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(spool_in_use(&path), None);
         file.lock().expect("ours");
         assert_eq!(spool_in_use(&path), FileId::of(&file));
-        drop(file);
+        release(&file);
         assert_eq!(spool_in_use(&path), None);
     }
 }
