@@ -25,6 +25,7 @@ pub use tree::Tree;
 use methods::{Methods, OpenCounts};
 use sums::{Sum, Sums};
 
+use jtrail_formats::trail::Row;
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Cost, Duration, Event, MethodId, ThreadId, Timestamp,
 };
@@ -33,10 +34,9 @@ use rustc_hash::FxHashMap;
 /// Sums over all calls of a trace.
 #[derive(Debug)]
 pub struct Calls {
-    methods: Methods,
-    open_counts: OpenCounts,
-    /// Sums by path.
-    tree: Tree,
+    tables: Tables,
+    /// Of the segment that is read: by the place of a method there its number, from 1, or 0 if it was not called so far.
+    places: Vec<u32>,
     threads: Vec<ThreadCalls>,
     thread_index: FxHashMap<ThreadId, u32>,
     /// The thread of the last event, because the next one is usually of the same.
@@ -49,6 +49,15 @@ pub struct Calls {
     pub cut: u64,
     /// Calls still open when the trace ended.
     pub open: u64,
+}
+
+/// What all threads add to.
+#[derive(Debug)]
+struct Tables {
+    methods: Methods,
+    open_counts: OpenCounts,
+    /// Sums by path.
+    tree: Tree,
 }
 
 /// Sums over the calls of one method.
@@ -137,7 +146,6 @@ impl Below {
 struct Open {
     place: Place,
     ticket: u32,
-    method: MethodId,
     enter: Timestamp,
     callees: i64,
     /// CPU time of the thread at the enter, 0 if not measured.
@@ -187,9 +195,12 @@ impl Calls {
     /// No calls so far; the tree will have this many levels.
     pub fn new(levels: usize) -> Self {
         Self {
-            methods: Methods::default(),
-            open_counts: OpenCounts::default(),
-            tree: Tree::new(levels),
+            tables: Tables {
+                methods: Methods::default(),
+                open_counts: OpenCounts::default(),
+                tree: Tree::new(levels),
+            },
+            places: Vec::new(),
             threads: Vec::new(),
             thread_index: FxHashMap::default(),
             last_thread: None,
@@ -202,8 +213,8 @@ impl Calls {
 
     /// Takes off what recording took. A call's time has that of one record, its enter's or its leave's, and of both of each call below it.
     pub fn without(&mut self, cost: Cost) {
-        self.tree.sums.without(cost);
-        self.methods.sums.without(cost);
+        self.tables.tree.sums.without(cost);
+        self.tables.methods.sums.without(cost);
         for thread in &mut self.threads {
             let records = thread
                 .calls
@@ -278,6 +289,41 @@ impl Calls {
         }
     }
 
+    /// The calls of another segment come next: methods have other places.
+    pub fn begin_segment(&mut self) {
+        self.places.clear();
+    }
+
+    /// As [`Self::event`], of each of these calls of the segment, whose thread is in all that are open before them.
+    pub fn row(&mut self, row: &Row<'_>) {
+        let Some(thread) = self.thread(row.thread, |_| true) else {
+            return;
+        };
+        self.is_no_sum(thread);
+        self.places
+            .resize(self.places.len().max(row.methods.len()), 0);
+        let number = thread as u32;
+        let (tables, places, thread) = (
+            &mut self.tables,
+            &mut self.places,
+            &mut self.threads[thread],
+        );
+        let mut ticket = row.ticket;
+        for (step, time) in row.steps.iter().zip(row.times) {
+            if step.ends() {
+                tables.end_call(number, thread, *time);
+                continue;
+            }
+            ticket = ticket.wrapping_add(1);
+            let place = &mut places[step.method()];
+            if *place == 0 {
+                *place = tables.methods.number(row.methods[step.method()].0) + 1;
+            }
+            let times = (*time, Duration(0));
+            tables.enter(number, thread, *place - 1, ticket, times);
+        }
+    }
+
     /// Aggregated calls of a thread that come next are so many calls further out than its innermost one.
     pub fn sums_above(&mut self, id: ThreadId, calls: u64, wanted: impl FnOnce(ThreadId) -> bool) {
         if let Some(thread) = self.thread(id, wanted) {
@@ -290,11 +336,11 @@ impl Calls {
     fn set_sums_above(&mut self, thread: usize, calls: usize) {
         let (number, thread) = (thread as u32, &mut self.threads[thread]);
         for open in &thread.stack[thread.sums_in()..] {
-            self.open_counts.enter(number, open.place.method);
+            self.tables.open_counts.enter(number, open.place.method);
         }
         thread.sums_above = calls;
         for open in &thread.stack[thread.sums_in()..] {
-            self.open_counts.leave(number, open.place.method);
+            self.tables.open_counts.leave(number, open.place.method);
         }
     }
 
@@ -315,22 +361,22 @@ impl Calls {
 
     /// How many methods were called.
     pub fn method_count(&self) -> usize {
-        self.methods.len()
+        self.tables.methods.len()
     }
 
     /// Sums by method, in the order of first call.
     pub fn methods(&self) -> Vec<MethodStat> {
-        self.methods.stats()
+        self.tables.methods.stats()
     }
 
     /// The paths of calls.
     pub fn tree(&self) -> &Tree {
-        &self.tree
+        &self.tables.tree
     }
 
     /// The sums of a path's calls.
     pub fn path(&self, path: u32) -> MethodStat {
-        self.tree.stat(path, &self.methods)
+        self.tables.tree.stat(path, &self.tables.methods)
     }
 
     /// Sums by thread, in the order of first call.
@@ -377,64 +423,18 @@ impl Calls {
         (index != NOT_WANTED).then_some(index as usize)
     }
 
-    /// Where the calls of a method belong that so many others enclose, the innermost of them at `caller`.
-    #[inline(always)]
-    fn place(&mut self, thread: usize, caller: Option<u32>, id: MethodId, level: usize) -> Place {
-        let method = self.methods.number(id);
-        let caller = caller.unwrap_or(Tree::ROOT);
-        Place {
-            path: self.tree.callee(caller, method, level),
-            method,
-            is_outermost: self.open_counts.enter(thread as u32, method),
-        }
-    }
-
-    #[inline]
     fn enter(
         &mut self,
         thread: usize,
         method: MethodId,
         ticket: u32,
-        (time, cpu): (Timestamp, Duration),
+        times: (Timestamp, Duration),
     ) {
         self.is_no_sum(thread);
-        let stack = &self.threads[thread].stack;
-        let caller = stack.last().map(|open| open.place.path);
-        let place = self.place(thread, caller, method, stack.len());
+        let method = self.tables.methods.number(method);
+        let number = thread as u32;
         let thread = &mut self.threads[thread];
-        thread.calls += 1;
-        thread.cpu = thread.cpu.max(cpu.0);
-        thread.stack.push(Open {
-            place,
-            ticket,
-            method,
-            enter: time,
-            callees: 0,
-            cpu_enter: cpu.0.max(0),
-            cpu_callees: 0,
-            below: Below::default(),
-        });
-    }
-
-    /// Adds to the sums of a path and of a method.
-    fn add(&mut self, place: Place, mut sum: Sum, cpu_total: i64, cpu_own: i64) {
-        if place.path != Tree::BELOW {
-            self.tree.sums.add(place.path, &sum);
-            self.tree.sums.add_cpu(place.path, cpu_total, cpu_own);
-        }
-        let mut cpu = cpu_total;
-        if !place.is_outermost {
-            (sum.total, sum.total_records, cpu) = (0, 0, 0);
-        }
-        self.methods.sums.add(place.method, &sum);
-        self.methods.sums.add_cpu(place.method, cpu, cpu_own);
-    }
-
-    /// The sums of both a place's path and its method, for what is told of few calls.
-    fn sums(&mut self, place: Place) -> impl Iterator<Item = (&mut Sums, u32)> {
-        let path = (place.path != Tree::BELOW).then_some((&mut self.tree.sums, place.path));
-        let method = (&mut self.methods.sums, place.method);
-        path.into_iter().chain([method])
+        self.tables.enter(number, thread, method, ticket, times);
     }
 
     #[inline]
@@ -447,57 +447,24 @@ impl Calls {
         by_exception: bool,
     ) {
         self.is_no_sum(thread);
-        let fits = |o: &Open| o.ticket == ticket && o.method == method;
-        let stack = &self.threads[thread].stack;
-        let Some(depth) = closed_by(stack, ticket, |o| o.ticket, fits) else {
+        let known = self.tables.methods.known(method);
+        let fits = |open: &Open| open.ticket == ticket && known == Some(open.place.method);
+        let (number, thread) = (thread as u32, &mut self.threads[thread]);
+        let Some(depth) = closed_by(&thread.stack, ticket, |open| open.ticket, fits) else {
             self.unmatched += 1;
             return;
         };
-        let t = &mut self.threads[thread];
-        t.cpu = t.cpu.max(cpu.0);
-        while self.threads[thread].stack.len() > depth + 1 {
+        thread.cpu = thread.cpu.max(cpu.0);
+        while thread.stack.len() > depth + 1 {
             self.cut += 1;
-            self.end_call(thread, time);
+            self.tables.end_call(number, thread, time);
         }
-        if by_exception && let Some(call) = self.threads[thread].stack.last() {
-            for (sums, number) in self.sums(call.place) {
+        if by_exception && let Some(call) = thread.stack.last() {
+            for (sums, number) in self.tables.sums(call.place) {
                 sums.add_exceptions(number, 1);
             }
         }
-        self.end_call(thread, time);
-    }
-
-    fn end_call(&mut self, thread: usize, time: Timestamp) {
-        let t = &mut self.threads[thread];
-        let Some(call) = t.stack.pop() else { return };
-        self.open_counts.leave(thread as u32, call.place.method);
-        let length = time.since(call.enter).0.max(0);
-        let own = length.saturating_sub(call.callees).max(0);
-        let cpu = match call.cpu_enter {
-            0 => 0,
-            enter => t.cpu.saturating_sub(enter).max(0),
-        };
-        let cpu_own = cpu.saturating_sub(call.cpu_callees).max(0);
-        match t.stack.last_mut() {
-            Some(caller) => {
-                caller.callees = caller.callees.saturating_add(length);
-                caller.cpu_callees = caller.cpu_callees.saturating_add(cpu);
-                caller.below.add(1, call.below);
-            }
-            None => {
-                t.busy = t.busy.saturating_add(length);
-                t.outermost += 1;
-            }
-        }
-        let (total_records, own_records) = call.below.records(1);
-        let sum = Sum {
-            calls: 1,
-            total: length,
-            own,
-            total_records,
-            own_records,
-        };
-        self.add(call.place, sum, cpu, cpu_own);
+        self.tables.end_call(number, thread, time);
     }
 
     fn end_calls(&mut self, thread: usize, time: Timestamp) -> u64 {
@@ -506,10 +473,10 @@ impl Calls {
         }
         self.is_no_sum(thread);
         let open = self.threads[thread].stack.len() as u64;
+        let (number, t) = (thread as u32, &mut self.threads[thread]);
         for _ in 0..open {
-            self.end_call(thread, time);
+            self.tables.end_call(number, t, time);
         }
-        let t = &mut self.threads[thread];
         (t.stack, t.aggregated) = Default::default();
         open
     }
@@ -524,7 +491,8 @@ impl Calls {
             None => stack[..outside].last().map(|open| open.place.path),
         };
         let level = outside + aggregated.len();
-        let place = self.place(thread, caller, e.method, level);
+        let method = self.tables.methods.number(e.method);
+        let place = self.tables.place(thread as u32, caller, method, level);
         let calls = u64::try_from(e.calls).unwrap_or(0);
         // What stands for no call takes off what is below it.
         let least = if calls == 0 { i64::MIN } else { 0 };
@@ -549,7 +517,7 @@ impl Calls {
         if calls == 0 {
             return;
         }
-        for (sums, number) in self.sums(place) {
+        for (sums, number) in self.tables.sums(place) {
             sums.widen(number, (e.min_time.0, e.max_time.0));
         }
     }
@@ -558,7 +526,7 @@ impl Calls {
         let Some(node) = self.threads[thread].aggregated.last() else {
             return;
         };
-        for (sums, number) in self.sums(node.place) {
+        for (sums, number) in self.tables.sums(node.place) {
             sums.add_exceptions(number, e.exceptions);
             sums.add_overhead(number, e.overhead.0.max(0));
         }
@@ -570,7 +538,9 @@ impl Calls {
             self.unmatched += 1;
             return;
         };
-        self.open_counts.leave(thread as u32, node.place.method);
+        self.tables
+            .open_counts
+            .leave(thread as u32, node.place.method);
         let outside = t.sums_in();
         match t.aggregated.last_mut() {
             Some(parent) => {
@@ -600,7 +570,8 @@ impl Calls {
             total_records,
             own_records,
         };
-        self.add(node.place, sum, node.cpu_total, node.cpu_own);
+        self.tables
+            .add(node.place, sum, node.cpu_total, node.cpu_own);
         if node.taken_off != (0, 0) && node.place.path != Tree::BELOW {
             let (total, cpu) = node.taken_off;
             let (own, cpu_own) = match node.calls {
@@ -612,9 +583,105 @@ impl Calls {
                 own,
                 ..Sum::default()
             };
-            self.tree.sums.add(node.place.path, &back);
-            self.tree.sums.add_cpu(node.place.path, cpu, cpu_own);
+            self.tables.tree.sums.add(node.place.path, &back);
+            self.tables.tree.sums.add_cpu(node.place.path, cpu, cpu_own);
         }
+    }
+}
+
+impl Tables {
+    /// Where the calls of a method belong that so many others enclose, the innermost of them at `caller`.
+    #[inline(always)]
+    fn place(&mut self, thread: u32, caller: Option<u32>, method: u32, level: usize) -> Place {
+        let caller = caller.unwrap_or(Tree::ROOT);
+        Place {
+            path: self.tree.callee(caller, method, level),
+            method,
+            is_outermost: self.open_counts.enter(thread, method),
+        }
+    }
+
+    /// A call of that method begins, on the thread of that number.
+    #[inline(always)]
+    fn enter(
+        &mut self,
+        number: u32,
+        thread: &mut ThreadCalls,
+        method: u32,
+        ticket: u32,
+        (time, cpu): (Timestamp, Duration),
+    ) {
+        let caller = thread.stack.last().map(|open| open.place.path);
+        let place = self.place(number, caller, method, thread.stack.len());
+        thread.calls += 1;
+        thread.cpu = thread.cpu.max(cpu.0);
+        thread.stack.push(Open {
+            place,
+            ticket,
+            enter: time,
+            callees: 0,
+            cpu_enter: cpu.0.max(0),
+            cpu_callees: 0,
+            below: Below::default(),
+        });
+    }
+
+    /// The thread's innermost call ends.
+    #[inline(always)]
+    fn end_call(&mut self, number: u32, thread: &mut ThreadCalls, time: Timestamp) {
+        let Some(call) = thread.stack.pop() else {
+            return;
+        };
+        self.open_counts.leave(number, call.place.method);
+        let length = time.since(call.enter).0.max(0);
+        let own = length.saturating_sub(call.callees).max(0);
+        let cpu = match call.cpu_enter {
+            0 => 0,
+            enter => thread.cpu.saturating_sub(enter).max(0),
+        };
+        let cpu_own = cpu.saturating_sub(call.cpu_callees).max(0);
+        match thread.stack.last_mut() {
+            Some(caller) => {
+                caller.callees = caller.callees.saturating_add(length);
+                caller.cpu_callees = caller.cpu_callees.saturating_add(cpu);
+                caller.below.add(1, call.below);
+            }
+            None => {
+                thread.busy = thread.busy.saturating_add(length);
+                thread.outermost += 1;
+            }
+        }
+        let (total_records, own_records) = call.below.records(1);
+        let sum = Sum {
+            calls: 1,
+            total: length,
+            own,
+            total_records,
+            own_records,
+        };
+        self.add(call.place, sum, cpu, cpu_own);
+    }
+
+    /// Adds to the sums of a path and of a method.
+    #[inline(always)]
+    fn add(&mut self, place: Place, mut sum: Sum, cpu_total: i64, cpu_own: i64) {
+        if place.path != Tree::BELOW {
+            self.tree.sums.add(place.path, &sum);
+            self.tree.sums.add_cpu(place.path, cpu_total, cpu_own);
+        }
+        let mut cpu = cpu_total;
+        if !place.is_outermost {
+            (sum.total, sum.total_records, cpu) = (0, 0, 0);
+        }
+        self.methods.sums.add(place.method, &sum);
+        self.methods.sums.add_cpu(place.method, cpu, cpu_own);
+    }
+
+    /// The sums of both a place's path and its method, for what is told of few calls.
+    fn sums(&mut self, place: Place) -> impl Iterator<Item = (&mut Sums, u32)> {
+        let path = (place.path != Tree::BELOW).then_some((&mut self.tree.sums, place.path));
+        let method = (&mut self.methods.sums, place.method);
+        path.into_iter().chain([method])
     }
 }
 

@@ -323,15 +323,15 @@ impl Analysis {
     pub fn add_parts(
         &mut self,
         parts: Vec<Calls>,
-        open: impl IntoIterator<Item = (ThreadId, Vec<OpenCall>, Duration)>,
+        open: Vec<(ThreadId, Vec<OpenCall>)>,
         first: Option<Timestamp>,
         last: Timestamp,
     ) {
         for part in parts {
             self.calls.add_part(part);
         }
-        for (thread, calls, cpu) in open {
-            self.calls.begin_part(thread, &calls, cpu);
+        for (thread, calls) in open {
+            self.calls.begin_part(thread, &calls);
         }
         self.see(last);
         if let (Some(first), Some((from, _))) = (first, &mut self.span) {

@@ -1,33 +1,28 @@
 //! Sums a whole trail up on all processors.
 //!
-//! Each segment can be read by itself, and nearly all of a trace are calls, whose sums can be added. So workers take the segments in turn. One that has read its segment waits until those before
-//! it are read: then it is known which calls were open at its begin. It says at once which ones are open at its end, for the next one, and sums its calls up.
-//! What is no call goes to the thread that asked for all this, in the order of the trace, and a little at a time.
+//! Nearly all of a trace are calls, whose sums can be added, and each segment can be read by itself: it tells which calls are open at its begin. So workers take the
+//! segments in turn, and sum calls up as they read them. What is no call goes to the thread that asked for all this, in the order of the trace, and a little at a time; and with
+//! it where each thread of the trace is as the segment begins and ends, for there it has to be in the next one.
 //!
-//! That is for traces in which all is as it should be. Where it is not, or calls come as sums, nothing is answered, and the trace is to be read from the front, by one that tells what is wrong.
+//! That is for traces in which all is as it should be. Where it is not, where calls come as sums or with CPU times, or where a trail is of a version that does not tell of open
+//! calls, nothing is answered, and the trace is to be read from the front, by one that tells what is wrong.
 
 use crate::ahead::{BATCH, HELD, WAITING};
 use crate::{Analysis, Calls, OpenCall, Subjects};
-use jtrail_formats::Handed;
-use jtrail_formats::trail::{Counts, SegmentReader, Segments, ThreadState};
-use jtrail_model::{
-    CallStep, Duration, Event, MethodEnter, MethodId, MethodLeave, Note, ThreadId, Timestamp,
-};
-use rustc_hash::FxHashMap;
+use jtrail_formats::trail::{self, Counts, Found, SegmentReader, Segments, ThreadState};
+use jtrail_model::{Duration, Event, Note, ThreadId, Timestamp};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::collections::HashMap;
 use std::fs::File;
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::mem::take;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// More of them would wait for each other.
 const MOST_WORKERS: usize = 16;
-
-/// Where a thread is in more calls than that between two segments, which all have to be handed on, one reader is as fast.
-const DEEPEST: usize = 1 << 16;
 
 /// All that a trail says, summed up, but for the calls that are open at its end, and how many events it has. `None` where it is to be read from the front.
 /// `progress` is told every now and then how many bytes are done, and of how many.
@@ -70,40 +65,35 @@ fn summed(
     subjects: Subjects,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Option<Analysis> {
-    let turns = Turns::default();
     let workers = readers.len();
+    let last_of_threads = segments.last_of_threads();
     let mut analysis = Analysis::new(subjects);
-    let (is_whole, done) = thread::scope(|scope| {
+    let (open, done) = thread::scope(|scope| {
         let start = |(first, reader)| {
             let (told, others) = sync_channel(WAITING);
             let worker = Worker {
                 segments,
-                turns: &turns,
+                last_of_threads: &last_of_threads,
                 reader,
-                told,
-                calls: Calls::new(subjects.levels),
-                first_time: None,
-                last_time: Timestamp::default(),
+                sums: Sums::new(subjects, told),
             };
             let name = thread::Builder::new().name("segments".to_owned());
             let worker = name.spawn_scoped(scope, move || worker.run(first, workers));
             worker.map(|worker| (others, worker))
         };
         let started: io::Result<Vec<_>> = (0..).zip(readers).map(start).collect();
+        // Those that are there end, since nobody takes what they tell.
         let Ok(started) = started else {
-            turns.stop(); // for those that are there
-            return (false, Vec::new());
+            return (None, Vec::new());
         };
         let (others, started): (Vec<_>, Vec<_>) = started.into_iter().unzip();
-        let is_whole = take_others(segments, &others, &mut analysis, progress);
-        if !is_whole {
-            turns.stop();
-        }
+        let open = take_others(segments, &others, &mut analysis, progress);
         drop(others);
         let done = started.into_iter().map(|worker| worker.join());
         let done = done.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        (is_whole, done.collect::<Vec<_>>())
+        (open, done.collect::<Vec<_>>())
     });
+    let open = open?;
     let mut counts = Counts::default();
     let (mut parts, mut first, mut last) = (Vec::new(), None, Timestamp::default());
     for done in done {
@@ -122,52 +112,96 @@ fn summed(
             .min_by_key(|(number, _)| *number);
         first = earlier;
     }
-    if !is_whole || !segments.are_counts(&counts) {
+    if !segments.are_counts(&counts) {
         return None;
     }
-    let threads = turns.threads();
-    let mut open: Vec<_> = threads
-        .into_iter()
-        .filter(|(_, known)| !known.stack.is_empty())
-        .collect();
-    open.sort_unstable_by_key(|(id, _)| *id);
-    let open = open
-        .into_iter()
-        .map(|(id, known)| (id, known.stack, known.cpu));
     analysis.add_parts(parts, open, first.map(|(_, time)| time), last);
     Some(analysis)
 }
 
-/// Takes what is no call, in the order of the trace; whether it came to the end.
+/// Takes what is no call, in the order of the trace. Answers which calls are open at its end, by thread; `None` where segments do not fit together, or one of them could not
+/// be read.
 fn take_others(
     segments: &Segments,
     others: &[Receiver<Told>],
     analysis: &mut Analysis,
     progress: &mut dyn FnMut(u64, u64),
-) -> bool {
+) -> Option<Vec<(ThreadId, Vec<OpenCall>)>> {
     let all = segments.count();
     let size = segments.end(all - 1);
+    let mut threads: FxHashMap<ThreadId, At> = FxHashMap::default();
+    let mut open = Vec::new();
     for number in 0..all {
-        loop {
-            match others[number % others.len()].recv() {
-                Ok(Told::Events(events)) => {
+        let ends = loop {
+            match others[number % others.len()].recv().ok()? {
+                Told::Events(events) => {
                     events
                         .iter()
                         .for_each(|event| analysis.event(event, |_, _| true));
                 }
-                Ok(Told::End) => break,
-                Err(_) => return false,
+                Told::End(ends) => break ends,
             }
+        };
+        for Ends {
+            thread,
+            begin,
+            end,
+            open: at_end,
+        } in ends
+        {
+            let known = match end {
+                Some(end) => threads.insert(thread, end),
+                None => threads.remove(&thread),
+            };
+            if known.unwrap_or_default() != begin {
+                return None;
+            }
+            open.extend(at_end.map(|open| (thread, open)));
         }
         progress(segments.end(number), size);
     }
-    true
+    open.sort_unstable_by_key(|(thread, _)| *thread);
+    Some(open)
 }
 
 /// What a worker tells of a segment.
 enum Told {
     Events(Vec<Event<'static>>),
-    End,
+    End(Vec<Ends>),
+}
+
+/// Where a thread is at the begin and the end of a segment.
+struct Ends {
+    thread: ThreadId,
+    begin: At,
+    /// None if it has ended.
+    end: Option<At>,
+    /// Which calls are open at the end, where that is the thread's last segment and there are some.
+    open: Option<Vec<OpenCall>>,
+}
+
+/// Where a thread is between two segments.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct At {
+    state: ThreadState,
+    /// Hash of the open calls.
+    open: u64,
+}
+
+impl At {
+    /// `None` where it is in other calls than these.
+    fn new(state: ThreadState, open: &[OpenCall]) -> Option<Self> {
+        let hash = |before, call: &OpenCall| {
+            let mut hasher = FxHasher::default();
+            (before, call.method, call.ticket, call.enter).hash(&mut hasher);
+            hasher.finish()
+        };
+        let is_whole = i64::try_from(open.len()).is_ok_and(|depth| depth == state.depth());
+        is_whole.then(|| Self {
+            state,
+            open: open.iter().fold(0, hash),
+        })
+    }
 }
 
 /// What a worker has, when all its segments are read.
@@ -179,225 +213,115 @@ struct Done {
     last_time: Timestamp,
 }
 
-/// What is known of a thread between two segments.
-#[derive(Default)]
-struct Known {
-    state: ThreadState,
-    stack: Vec<OpenCall>,
-    /// CPU time as it was told last.
-    cpu: Duration,
-}
-
-/// Whose turn it is, and what the threads of the trace are at there.
-#[derive(Default)]
-struct Turns {
-    at: Mutex<Turn>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Turn {
-    next: usize,
-    threads: FxHashMap<ThreadId, Known>,
-    is_over: bool,
-}
-
-impl Turns {
-    fn lock(&self) -> MutexGuard<'_, Turn> {
-        // Who panicked with it, has left nothing behind that anybody looks at.
-        self.at.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for the turn of a segment, and gives it on. `None` if it does not come any more.
-    fn take<T>(
-        &self,
-        number: usize,
-        work: impl FnOnce(&mut FxHashMap<ThreadId, Known>) -> T,
-    ) -> Option<T> {
-        let is_early = |turn: &mut Turn| !turn.is_over && turn.next != number;
-        let turn = self.changed.wait_while(self.lock(), is_early);
-        let mut turn = turn.unwrap_or_else(PoisonError::into_inner);
-        if turn.is_over {
-            return None;
-        }
-        let result = work(&mut turn.threads);
-        turn.next += 1;
-        self.changed.notify_all();
-        Some(result)
-    }
-
-    /// Nobody gets a turn any more.
-    fn stop(&self) {
-        self.lock().is_over = true;
-        self.changed.notify_all();
-    }
-
-    fn threads(self) -> FxHashMap<ThreadId, Known> {
-        self.at
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .threads
-    }
-}
-
-/// Ends it for all, if one of them comes to no end.
-struct Unfinished<'t>(Option<&'t Turns>);
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        if let Some(turns) = self.0 {
-            turns.stop();
-        }
-    }
-}
-
 struct Worker<'s> {
     segments: &'s Segments,
-    turns: &'s Turns,
+    last_of_threads: &'s HashMap<ThreadId, usize>,
     reader: SegmentReader<File>,
-    told: SyncSender<Told>,
-    calls: Calls,
-    first_time: Option<(usize, Timestamp)>,
-    last_time: Timestamp,
+    sums: Sums,
 }
 
 impl Worker<'_> {
-    /// Reads each segment whose turn it is, one in `all`. `None` if something is not as it should be.
+    /// Reads one segment in `all`. `None` if something is not as it should be, or nobody takes what is told.
     fn run(mut self, first: usize, all: usize) -> Option<Done> {
-        let mut unfinished = Unfinished(Some(self.turns));
-        let mut segment = Segment::default();
+        let mut first_time = None;
         for number in (first..self.segments.count()).step_by(all) {
-            segment.clear();
-            let told = &self.told;
-            let mut visit = |handed: Handed<'_>| segment.take(handed, told);
-            let is_read = self.reader.read(self.segments, number, &mut visit).ok()?;
-            if !is_read || !segment.tell(&self.told) || self.told.send(Told::End).is_err() {
-                return None;
+            let ends = self.segment(number)?;
+            self.sums.told.send(Told::End(ends)).ok()?;
+            if let Some(first) = self.sums.first_time.take() {
+                first_time.get_or_insert((number, first));
             }
-            let reader = &self.reader;
-            let is_regular = self
-                .turns
-                .take(number, |threads| segment.follow(threads, reader))?;
-            if !is_regular {
-                return None;
-            }
-            segment.sum_up(&mut self.calls);
-            if let Some(first) = segment.first_time {
-                self.first_time.get_or_insert((number, first));
-            }
-            self.last_time = self.last_time.max(segment.last_time);
         }
-        unfinished.0 = None;
         Some(Done {
-            calls: self.calls,
+            calls: self.sums.calls,
             counts: self.reader.counts().clone(),
-            first_time: self.first_time,
-            last_time: self.last_time,
+            first_time,
+            last_time: self.sums.last_time,
         })
+    }
+
+    fn segment(&mut self, number: usize) -> Option<Vec<Ends>> {
+        let (reader, sums) = (&mut self.reader, &mut self.sums);
+        if !reader.begin(self.segments, number).ok()? {
+            return None;
+        }
+        let open = reader.open_calls(self.segments).ok()??;
+        let begins: Option<Vec<At>> = open
+            .into_iter()
+            .zip(reader.threads())
+            .map(|((thread, open), (_, state, _))| sums.begin(thread, open, state))
+            .collect();
+        let begins = begins?;
+        sums.calls.begin_segment();
+        let is_read = reader.read(&mut |found| sums.take(found));
+        if !is_read || !sums.is_regular() || !sums.tell() {
+            return None;
+        }
+        let threads = reader.threads().zip(begins);
+        let ends = threads.map(|((thread, _, state), begin)| {
+            let open = sums.calls.end_part(thread);
+            let end = At::new(state, &open);
+            let has_ended = sums.ended.contains(&thread);
+            if end.is_none() && !has_ended {
+                return None;
+            }
+            let is_last = self.last_of_threads.get(&thread) == Some(&number);
+            Some(Ends {
+                thread,
+                begin,
+                end: end.filter(|_| !has_ended),
+                open: (is_last && !has_ended && !open.is_empty()).then_some(open),
+            })
+        });
+        let ends = ends.collect();
+        sums.ended.clear();
+        ends
     }
 }
 
-/// A segment that was read.
-#[derive(Default)]
-struct Segment {
-    steps: Vec<CallStep>,
-    did: Vec<Did>,
-    threads: Vec<Local>,
-    by_id: FxHashMap<ThreadId, usize>,
-    /// The thread of the last calls.
-    last: Option<(ThreadId, usize)>,
+/// What a worker sums up.
+struct Sums {
+    calls: Calls,
+    /// What is no call.
     others: Vec<Event<'static>>,
     held: usize,
+    told: SyncSender<Told>,
+    /// Threads that have ended in the segment.
+    ended: FxHashSet<ThreadId>,
+    /// The first time in the segment.
     first_time: Option<Timestamp>,
-    /// Of calls.
+    /// The last time of a call.
     last_time: Timestamp,
     is_irregular: bool,
 }
 
-/// What happened in it, in its order.
-enum Did {
-    /// A thread began and ended these calls.
-    Calls(ThreadId, Duration, Range<usize>),
-    /// An exception ended a call.
-    Threw(MethodLeave),
-    /// A thread ended.
-    Ended(ThreadId, Timestamp),
-}
-
-/// A thread in a segment.
-struct Local {
-    thread: ThreadId,
-    /// Calls that began before it and ended in it, innermost first.
-    left: Vec<(MethodId, u32)>,
-    /// Those that began in it and are open, outermost first.
-    open: Vec<OpenCall>,
-    has_ended: bool,
-    cpu: Duration,
-    /// What it was in, and its CPU time, at the segment's begin.
-    before: (Vec<OpenCall>, Duration),
-}
-
-impl Local {
-    /// Whether the call can be one that is open.
-    #[inline]
-    fn step(&mut self, step: &CallStep, cpu: Duration) -> bool {
-        if self.has_ended {
-            return false;
-        }
-        self.cpu = self.cpu.max(cpu);
-        if !step.ends {
-            self.open.push(OpenCall {
-                method: step.method,
-                ticket: step.ticket,
-                enter: step.time,
-                cpu_enter: cpu,
-            });
-            return true;
-        }
-        match self.open.last() {
-            Some(open) if (open.method, open.ticket) == (step.method, step.ticket) => {
-                self.open.pop();
-                true
-            }
-            Some(_) => false,
-            None => {
-                self.left.push((step.method, step.ticket));
-                true
-            }
+impl Sums {
+    fn new(subjects: Subjects, told: SyncSender<Told>) -> Self {
+        Self {
+            calls: Calls::new(subjects.levels),
+            others: Vec::new(),
+            held: 0,
+            told,
+            ended: FxHashSet::default(),
+            first_time: None,
+            last_time: Timestamp::default(),
+            is_irregular: false,
         }
     }
-}
 
-impl Segment {
-    fn clear(&mut self) {
-        self.steps.clear();
-        self.did.clear();
-        self.threads.clear();
-        self.by_id.clear();
-        self.last = None;
-        (self.first_time, self.last_time) = (None, Timestamp::default());
+    /// A segment begins, in which a thread is in these calls.
+    fn begin(
+        &mut self,
+        thread: ThreadId,
+        open: Vec<trail::OpenCall>,
+        state: ThreadState,
+    ) -> Option<At> {
+        let open: Vec<OpenCall> = open.into_iter().map(OpenCall::from).collect();
+        self.calls.begin_part(thread, &open);
+        At::new(state, &open)
     }
 
-    fn local(&mut self, thread: ThreadId) -> usize {
-        if let Some((last, at)) = self.last
-            && last == thread
-        {
-            return at;
-        }
-        let next = self.threads.len();
-        let at = *self.by_id.entry(thread).or_insert(next);
-        if at == next {
-            self.threads.push(Local {
-                thread,
-                left: Vec::new(),
-                open: Vec::new(),
-                has_ended: false,
-                cpu: Duration(0),
-                before: Default::default(),
-            });
-        }
-        self.last = Some((thread, at));
-        at
+    fn is_regular(&self) -> bool {
+        !self.is_irregular && self.calls.unmatched == 0 && self.calls.cut == 0
     }
 
     fn see(&mut self, time: Timestamp) {
@@ -406,158 +330,64 @@ impl Segment {
         }
     }
 
-    fn take(&mut self, handed: Handed<'_>, told: &SyncSender<Told>) {
-        let event = match handed {
-            Handed::Calls(calls) => {
-                return self.take_calls(calls.thread, calls.cpu_time, calls.steps);
+    /// Calls of a thread begin and end at these times.
+    fn see_calls(
+        &mut self,
+        thread: ThreadId,
+        cpu_time: Duration,
+        times: impl Iterator<Item = Timestamp> + DoubleEndedIterator + Clone,
+    ) {
+        if self.first_time.is_none() {
+            times.clone().for_each(|time| self.see(time));
+        }
+        self.last_time = times
+            .last()
+            .map_or(self.last_time, |t| t.max(self.last_time));
+        self.is_irregular |= cpu_time != Duration(0);
+        self.is_irregular |= !self.ended.is_empty() && self.ended.contains(&thread);
+    }
+
+    fn take(&mut self, found: Found<'_>) {
+        let event = match found {
+            Found::Row(row) => {
+                let times = row.times.iter().copied();
+                self.see_calls(row.thread, Duration(0), times);
+                return self.calls.row(&row);
             }
-            Handed::Event(event) => event,
+            Found::Event(event) => event,
         };
+        match &event {
+            Event::MethodEnter(e) => self.see_calls(e.thread, e.cpu_time, [e.time].into_iter()),
+            Event::MethodLeave(e) => self.see_calls(e.thread, e.cpu_time, [e.time].into_iter()),
+            Event::AggregatedEnter(_) | Event::AggregatedDetail(_) | Event::AggregatedLeave(_) => {
+                self.is_irregular = true;
+                return;
+            }
+            _ => return self.take_other(event),
+        }
+        self.calls.event(&event, |_| true);
+    }
+
+    fn take_other(&mut self, event: Event<'_>) {
         if let Some(time) = event.time() {
             self.see(time);
         }
-        match event {
-            Event::MethodEnter(e) => self.take_calls(e.thread, e.cpu_time, &[enter(&e)]),
-            Event::MethodLeave(e) if e.by_exception => {
-                self.follow_calls(e.thread, e.cpu_time, &[leave(&e)]);
-                self.did.push(Did::Threw(e));
-            }
-            Event::MethodLeave(e) => self.take_calls(e.thread, e.cpu_time, &[leave(&e)]),
-            Event::AggregatedEnter(_) | Event::AggregatedDetail(_) | Event::AggregatedLeave(_) => {
-                self.is_irregular = true;
-            }
-            other => {
-                if let Event::ThreadEnd(e) = &other {
-                    let at = self.local(e.thread);
-                    let local = &mut self.threads[at];
-                    local.open.clear();
-                    local.has_ended = true;
-                    self.did.push(Did::Ended(e.thread, e.time));
-                }
-                self.is_irregular |= is_of_sums(&other);
-                self.held = self.held.saturating_add(other.held());
-                self.others.push(other.into_static());
-                if self.others.len() >= BATCH || self.held >= HELD {
-                    self.is_irregular |= !self.tell(told);
-                }
-            }
+        if let Event::ThreadEnd(e) = &event {
+            self.calls.event(&event, |_| true);
+            self.ended.insert(e.thread);
+        }
+        self.is_irregular |= is_of_sums(&event);
+        self.held = self.held.saturating_add(event.held());
+        self.others.push(event.into_static());
+        if self.others.len() >= BATCH || self.held >= HELD {
+            self.is_irregular |= !self.tell();
         }
     }
 
     /// Sends what is no call; whether somebody takes it.
-    fn tell(&mut self, told: &SyncSender<Told>) -> bool {
+    fn tell(&mut self) -> bool {
         self.held = 0;
-        self.others.is_empty() || told.send(Told::Events(take(&mut self.others))).is_ok()
-    }
-
-    /// Takes calls of one thread in a row, whose times do not fall.
-    fn follow_calls(&mut self, thread: ThreadId, cpu: Duration, steps: &[CallStep]) {
-        let first = steps.iter().find(|step| step.time.0 != 0);
-        first.into_iter().for_each(|step| self.see(step.time));
-        if let Some(last) = steps.last() {
-            self.last_time = self.last_time.max(last.time);
-        }
-        let at = self.local(thread);
-        let local = &mut self.threads[at];
-        let mut is_regular = true;
-        for step in steps {
-            is_regular &= local.step(step, cpu);
-        }
-        self.is_irregular |= !is_regular;
-    }
-
-    fn take_calls(&mut self, thread: ThreadId, cpu: Duration, steps: &[CallStep]) {
-        self.follow_calls(thread, cpu, steps);
-        let begin = self.steps.len();
-        self.steps.extend_from_slice(steps);
-        let end = self.steps.len();
-        match self.did.last_mut() {
-            Some(Did::Calls(of, at, range)) if (*of, *at) == (thread, cpu) => range.end = end,
-            _ => self.did.push(Did::Calls(thread, cpu, begin..end)),
-        }
-    }
-
-    /// Takes over what the threads were in, and leaves what they are in behind it. Whether all fits together.
-    fn follow(
-        &mut self,
-        threads: &mut FxHashMap<ThreadId, Known>,
-        reader: &SegmentReader<File>,
-    ) -> bool {
-        let mut is_regular = !self.is_irregular;
-        for (id, before, now) in reader.threads() {
-            let known = threads.entry(id).or_default();
-            is_regular &= known.state == before;
-            known.state = now;
-        }
-        for local in &mut self.threads {
-            let known = threads.entry(local.thread).or_default();
-            local.before = (known.stack.clone(), known.cpu);
-            for left in local.left.drain(..) {
-                let open = known.stack.pop();
-                is_regular &= open.is_some_and(|open| (open.method, open.ticket) == left);
-            }
-            if local.has_ended {
-                known.stack.clear();
-            }
-            known.stack.append(&mut local.open);
-            is_regular &= known.stack.len() <= DEEPEST;
-            known.cpu = known.cpu.max(local.cpu);
-        }
-        for did in &self.did {
-            if let Did::Ended(thread, _) = did {
-                threads.remove(thread);
-            }
-        }
-        is_regular
-    }
-
-    fn sum_up(&mut self, calls: &mut Calls) {
-        for local in &self.threads {
-            let (open, cpu) = &local.before;
-            calls.begin_part(local.thread, open, *cpu);
-        }
-        for did in self.did.drain(..) {
-            match did {
-                Did::Calls(thread, cpu_time, steps) => {
-                    let row = jtrail_model::Calls {
-                        thread,
-                        cpu_time,
-                        ticket: 0,
-                        depth: 0,
-                        steps: &self.steps[steps],
-                    };
-                    calls.calls(&row, |_| true);
-                }
-                Did::Threw(leave) => calls.event(&Event::MethodLeave(leave), |_| true),
-                Did::Ended(thread, time) => {
-                    let end = jtrail_model::ThreadEnd { thread, time };
-                    calls.event(&Event::ThreadEnd(end), |_| true);
-                }
-            }
-        }
-        for local in &self.threads {
-            calls.end_part(local.thread);
-        }
-    }
-}
-
-fn enter(e: &MethodEnter) -> CallStep {
-    CallStep {
-        time: e.time,
-        method: e.method,
-        class: e.class,
-        ticket: e.ticket,
-        ends: false,
-    }
-}
-
-fn leave(e: &MethodLeave) -> CallStep {
-    CallStep {
-        time: e.time,
-        method: e.method,
-        class: e.class,
-        ticket: e.ticket,
-        ends: true,
+        self.others.is_empty() || self.told.send(Told::Events(take(&mut self.others))).is_ok()
     }
 }
 

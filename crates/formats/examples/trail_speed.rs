@@ -7,8 +7,8 @@
 //! Decoding hands out all events. Encoding takes the trace's first events as the agent's translator would tell of them, in runs; it is measured without
 //! helpers and with one and more, by the time that goes by.
 
-use jtrail_formats::trail::{Encoder, SegmentReader, Segments};
-use jtrail_formats::{Encode, Handed, Helpers, Job};
+use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
+use jtrail_formats::{Encode, Helpers, Job};
 use jtrail_model::{
     CallRun, CallStep, Calls, Event, MOST_STEPS, MethodIds, RunStep, ThreadId, Timestamp,
 };
@@ -53,12 +53,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..ROUNDS {
         let start = Instant::now();
         let mut seen = 0_u64;
-        decode(&trace, &segments, |handed| {
-            seen += match &handed {
-                Handed::Calls(calls) => calls.steps.len() as u64,
-                Handed::Event(_) => 1,
+        decode(&trace, &segments, |found| {
+            seen += match &found {
+                Found::Row(row) => row.steps.len() as u64,
+                Found::Event(_) => 1,
             };
-            black_box(&handed);
+            black_box(&found);
         })?;
         assert_eq!(seen, events);
         decoded.push(start.elapsed());
@@ -92,11 +92,11 @@ fn print(what: &str, times: &mut [Duration], events: u64) {
 fn decode(
     trace: &[u8],
     segments: &Segments,
-    mut visit: impl FnMut(Handed<'_>),
+    mut visit: impl FnMut(Found<'_>),
 ) -> Result<(), Box<dyn Error>> {
     let mut reader = SegmentReader::new(Cursor::new(trace))?;
     for number in 0..segments.count() {
-        if !reader.read(segments, number, &mut visit)? {
+        if !reader.begin(segments, number)? || !reader.read(&mut visit) {
             return Err("a segment is damaged".into());
         }
     }
@@ -115,14 +115,15 @@ impl Told {
 /// The first events, with calls in runs.
 fn told(trace: &[u8], segments: &Segments, ids: &MethodIds) -> Result<Vec<Told>, Box<dyn Error>> {
     let (mut told, mut count) = (Vec::new(), 0);
-    decode(trace, segments, |handed| {
+    let mut room = Vec::new();
+    decode(trace, segments, |found| {
         if count >= MOST {
             return;
         }
-        match handed {
-            Handed::Event(event) => told.push(Told::Event(event.into_static())),
-            Handed::Calls(calls) => {
-                let mut calls = calls;
+        match found {
+            Found::Event(event) => told.push(Told::Event(event.into_static())),
+            Found::Row(row) => {
+                let mut calls = row.calls(&mut room);
                 while !calls.steps.is_empty() {
                     let part = calls.steps.len().min(MOST_STEPS);
                     told.push(Told::Run(run(&calls, &calls.steps[..part], ids)));

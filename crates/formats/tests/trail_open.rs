@@ -2,8 +2,8 @@
 
 use crate::common::trail::Random;
 use crate::common::{decode, shown};
-use jtrail_formats::trail::{OpenCall, SegmentReader, Segments};
-use jtrail_formats::{Format, Handed};
+use jtrail_formats::Format;
+use jtrail_formats::trail::{Found, OpenCall, SegmentReader, Segments};
 use jtrail_model::*;
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -106,7 +106,8 @@ fn assert_told(trace: &[u8], most: usize) {
     let mut reader = SegmentReader::new(Cursor::new(trace)).expect("read");
     let mut open: BTreeMap<ThreadId, Vec<OpenCall>> = BTreeMap::new();
     for number in 0..segments.count() {
-        let told = reader.open_calls(&segments, number);
+        assert!(reader.begin(&segments, number).expect("read"));
+        let told = reader.open_calls(&segments);
         let told = told.expect("read").expect("version 3");
         for (thread, calls) in &told {
             let expected = open.get(thread).map_or(&[][..], Vec::as_slice);
@@ -114,16 +115,18 @@ fn assert_told(trace: &[u8], most: usize) {
             assert!(calls == expected, "segment {number}, {thread:?}");
         }
         let mut threads = Vec::new();
-        let mut see = |handed: Handed<'_>| match handed {
-            Handed::Event(event) => step(&event, &mut open, &mut threads),
-            Handed::Calls(calls) => calls
+        let mut see = |found: Found<'_>| match found {
+            Found::Event(event) => step(&event, &mut open, &mut threads),
+            Found::Row(row) => row
+                .calls(&mut Vec::new())
                 .events()
                 .for_each(|event| step(&event, &mut open, &mut threads)),
         };
-        assert!(reader.read(&segments, number, &mut see).expect("read"));
+        assert!(reader.read(&mut see));
         threads.sort();
         threads.dedup();
-        let told: Vec<ThreadId> = told.iter().map(|(thread, _)| *thread).collect();
+        let mut told: Vec<ThreadId> = told.iter().map(|(thread, _)| *thread).collect();
+        told.sort();
         assert_eq!(told, threads, "segment {number}");
     }
 }

@@ -42,6 +42,12 @@ impl Methods {
         number - 1
     }
 
+    /// The number of a method that was called.
+    #[inline(always)]
+    pub(super) fn known(&self, id: MethodId) -> Option<u32> {
+        self.numbers.get(id.0).checked_sub(1)
+    }
+
     pub(super) fn stats(&self) -> Vec<MethodStat> {
         let all = (0_u32..).zip(&self.ids);
         all.map(|(number, id)| self.sums.stat(number, *id))

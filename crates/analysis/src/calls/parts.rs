@@ -17,33 +17,49 @@ pub struct OpenCall {
     pub ticket: u32,
     /// When it began.
     pub enter: Timestamp,
-    /// CPU time of the thread then; 0 if not measured.
-    pub cpu_enter: Duration,
+}
+
+impl From<jtrail_formats::trail::OpenCall> for OpenCall {
+    fn from(call: jtrail_formats::trail::OpenCall) -> Self {
+        Self {
+            method: call.method,
+            ticket: call.ticket,
+            enter: call.start,
+        }
+    }
 }
 
 impl Calls {
-    /// A part begins in which a thread is in these calls, outermost first; `cpu` is its CPU time as it was told last.
-    pub fn begin_part(&mut self, id: ThreadId, open: &[OpenCall], cpu: Duration) {
+    /// A part begins in which a thread is in these calls, outermost first. CPU times are not for parts.
+    pub fn begin_part(&mut self, id: ThreadId, open: &[OpenCall]) {
         let Some(thread) = self.thread(id, |_| true) else {
             return;
         };
-        self.threads[thread].cpu = cpu.0;
         for call in open {
-            let times = (call.enter, call.cpu_enter);
+            let times = (call.enter, Duration(0));
             self.enter(thread, call.method, call.ticket, times);
         }
         // They count where they began.
         self.threads[thread].calls -= open.len() as u64;
     }
 
-    /// The part ends. The thread's calls that are open go on in another one.
-    pub fn end_part(&mut self, id: ThreadId) {
+    /// The part ends. The thread's calls that are open go on in another one: these, outermost first.
+    pub fn end_part(&mut self, id: ThreadId) -> Vec<OpenCall> {
         let Some(thread) = self.thread(id, |_| true) else {
-            return;
+            return Vec::new();
         };
+        let open = self.threads[thread].stack.iter();
+        let open = open.map(|call| OpenCall {
+            method: self.tables.methods.id(call.place.method),
+            ticket: call.ticket,
+            enter: call.enter,
+        });
+        let open = open.collect();
         let mut below = 0_u64;
         while let Some(call) = self.threads[thread].stack.pop() {
-            self.open_counts.leave(thread as u32, call.place.method);
+            self.tables
+                .open_counts
+                .leave(thread as u32, call.place.method);
             // What is below one of them is below all around it.
             below = below.saturating_add(call.below.all);
             let sum = Sum {
@@ -52,27 +68,32 @@ impl Calls {
                 own_records: call.below.callees,
                 ..Sum::default()
             };
-            self.add(call.place, sum, 0, call.cpu_callees.saturating_neg());
+            self.tables.add(call.place, sum, 0, 0);
         }
+        open
     }
 
     /// Adds the sums of another part. No call of it is open.
     pub fn add_part(&mut self, part: Self) {
-        let ids = part.methods.ids();
-        let numbers: Vec<u32> = ids.map(|id| self.methods.number(id)).collect();
+        let ids = part.tables.methods.ids();
+        let numbers: Vec<u32> = ids.map(|id| self.tables.methods.number(id)).collect();
         for (number, from) in numbers.iter().zip(0..) {
-            self.methods
+            self.tables
+                .methods
                 .sums
-                .add_from(*number, &part.methods.sums, from);
+                .add_from(*number, &part.tables.methods.sums, from);
         }
         // Callers stand before callees.
         let mut paths = vec![Tree::ROOT];
-        for path in part.tree.paths() {
-            let caller = paths[part.tree.caller(path) as usize];
-            let method = numbers[part.tree.method(path) as usize];
+        for path in part.tables.tree.paths() {
+            let caller = paths[part.tables.tree.caller(path) as usize];
+            let method = numbers[part.tables.tree.method(path) as usize];
             // It has a level that is asked for there, so it has here.
-            let own = self.tree.callee(caller, method, 0);
-            self.tree.sums.add_from(own, &part.tree.sums, path);
+            let own = self.tables.tree.callee(caller, method, 0);
+            self.tables
+                .tree
+                .sums
+                .add_from(own, &part.tables.tree.sums, path);
             paths.push(own);
         }
         // One without calls there has them in another part, or has none.

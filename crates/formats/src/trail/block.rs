@@ -1,22 +1,20 @@
 //! A segment of events, as it is read.
 
 use super::calls::{Open, Stream, Thread, Threads};
-use super::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack};
+use super::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack, unpack_first};
 use super::earlier;
 use super::open::{MOST_TOLD, Told, end};
 use super::record;
+use super::row::{MOST_CALLS, Row, RowRoom, RowStep};
 use super::segment::Header;
 use super::symbols::{LEAVE, MOST_SYMBOLS, Symbol, meaning, tokens, width};
 use super::times::Steps;
 use super::value::{Bytes, LARGEST_RECORD, Source};
 use jtrail_model::{
-    CallStep, Calls, ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId,
-    Timestamp,
+    ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
 };
+use std::hint::select_unpredictable;
 use std::ops::Range;
-
-/// Most calls that are handed out at once.
-const MOST_CALLS: usize = 512;
 
 /// The events of a segment.
 #[derive(Default)]
@@ -38,6 +36,8 @@ pub(super) struct Block {
     symbols: Vec<Symbol>,
     /// Methods by symbol, and behind these those of calls that no symbol stands for.
     methods: Vec<(MethodId, ClassId)>,
+    /// By token, whether a call begins, or ends by return.
+    is_call: Vec<bool>,
     texts: Vec<Range<usize>>,
     current: usize,
     run: u64,
@@ -51,17 +51,7 @@ impl Block {
         payload: &[u8],
         threads: &Threads,
     ) -> Option<bool> {
-        self.version = header.version;
-        self.events = 0;
-        self.read = 0;
-        self.at = [0; COLUMNS];
-        self.still = 0;
-        self.streams.clear();
-        self.told.clear();
-        self.symbols.clear();
-        self.methods.clear();
-        self.texts.clear();
-        self.run = 0;
+        self.clear(header.version);
         if header.events > MOST_EVENTS {
             return None;
         }
@@ -91,6 +81,35 @@ impl Block {
         }
         self.events = header.events;
         Some(goes_on)
+    }
+
+    fn clear(&mut self, version: u8) {
+        self.version = version;
+        self.events = 0;
+        self.read = 0;
+        self.at = [0; COLUMNS];
+        self.still = 0;
+        self.streams.clear();
+        self.told.clear();
+        self.symbols.clear();
+        self.methods.clear();
+        self.is_call.clear();
+        self.texts.clear();
+        self.run = 0;
+    }
+
+    /// Reads which calls are open at the begin, and nothing else. `None` where that is not as it should be, and in versions before 3.
+    pub(super) fn begin_told(&mut self, header: &Header, payload: &[u8]) -> Option<Vec<Told>> {
+        const WANTED: usize = Column::Open as usize + 1;
+        self.clear(header.version);
+        if self.is_earlier() {
+            return None;
+        }
+        let bytes = &mut Bytes(payload);
+        unpack_first(WANTED, header.version, bytes, &mut self.columns)?;
+        self.read_threads(&Threads::default())?;
+        self.read_open()?;
+        self.take_told()
     }
 
     fn is_earlier(&self) -> bool {
@@ -131,7 +150,9 @@ impl Block {
 
     fn read_symbols(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Symbols as usize]);
-        self.methods.push(Default::default()); // of no symbol
+        // Of no symbol, but of calls that end.
+        self.methods.push(Default::default());
+        self.is_call.push(true);
         let is_earlier = self.is_earlier();
         let mut last = (0_u64, 0_u64);
         while let Some(tag) = bytes.byte() {
@@ -153,6 +174,7 @@ impl Block {
                 code => Symbol::Record(code),
             };
             self.symbols.push(symbol);
+            self.is_call.push(matches!(symbol, Symbol::Enter { .. }));
             self.methods.push(match symbol {
                 Symbol::Enter { method, class } => (MethodId(method), ClassId(class)),
                 _ => Default::default(),
@@ -170,8 +192,7 @@ impl Block {
             for call in &told.calls {
                 let of = self.methods.len() as u32;
                 self.methods.push((call.method, call.class));
-                let ticket = call.ticket;
-                stream.open.push(Open { ticket, of });
+                stream.open.push(Open::new(call.ticket, of));
             }
             self.told.push(told);
         }
@@ -251,87 +272,79 @@ impl Block {
 
     /// The next events, as far as they are calls in a row of one thread that begin, or end by return, and but for the last one of the segment. What else comes is
     /// [`Self::next`].
-    pub(super) fn calls<'s>(&mut self, steps: &'s mut Vec<CallStep>) -> Option<Calls<'s>> {
-        steps.clear();
+    pub(super) fn row<'s>(&'s mut self, room: &'s mut RowRoom) -> Option<Row<'s>> {
         if self.has_cpu {
             return None;
         }
         self.next_run()?;
         let most = usize::try_from(self.run).unwrap_or(usize::MAX);
         let most = most.min(MOST_CALLS).min(self.left() as usize - 1);
-        let is_earlier = self.is_earlier();
-        let column = &self.columns[Column::Times as usize][..];
-        let at = &mut self.at[Column::Times as usize];
-        let mut times = Steps {
-            bytes: Bytes(column.get(*at..)?),
-            still: self.still,
-            is_earlier,
-        };
+        let tokens = self.tokens.get(self.read as usize..)?.get(..most)?;
+        let most = calls(tokens, &self.is_call);
         let stream = self.streams.get_mut(self.current)?;
         let before = stream.thread;
-        let (mut ticket, mut depth) = (before.ticket, u32::try_from(before.depth).ok()?);
-        let mut now = stream.last.time;
-        let mut read = times;
-        for &token in self.tokens[self.read as usize..].iter().take(most) {
-            let (of, of_ticket) = if token == LEAVE {
-                let (Some(open), Some(outer)) = (stream.open.last(), depth.checked_sub(1)) else {
-                    break;
-                };
-                depth = outer;
-                (open.of, open.ticket)
-            } else {
-                let is_call = matches!(meaning(&self.symbols, token), Some(Symbol::Enter { .. }));
-                let Some(deeper) = depth.checked_add(1).filter(|_| is_call) else {
-                    break;
-                };
-                depth = deeper;
-                (token, ticket.wrapping_add(1))
-            };
-            let Some(later) = times.next().map(|step| now.wrapping_add(step)) else {
-                break;
-            };
-            if later < now {
-                break; // it falls
-            }
-            (now, read) = (later, times);
-            let ends = token == LEAVE;
-            if ends {
-                stream.open.pop();
-            } else {
-                ticket = of_ticket;
-                stream.open.push(Open { ticket, of });
-            }
-            let (method, class) = self.methods[of as usize];
-            steps.push(CallStep {
-                time: Timestamp(now),
-                method,
-                class,
-                ticket: of_ticket,
-                ends,
-            });
-        }
-        let count = steps.len() as u32;
-        if count == 0 {
+        // What is not so in a sound trace is left to who looks at one event at a time.
+        let depth = u32::try_from(before.depth).ok()?;
+        if stream.open.len() > depth as usize || depth.checked_add(most as u32).is_none() {
             return None;
         }
-        // A step that was not taken has changed nothing that is kept.
+        let column = &self.columns[Column::Times as usize][..];
+        let at = &mut self.at[Column::Times as usize];
+        let steps = Steps {
+            bytes: Bytes(column.get(*at..)?),
+            still: self.still,
+            is_earlier: self.version < 3,
+        };
+        let mut read = steps;
+        let count = read.fill(stream.last.time, &mut room.times[..most]);
+        let tokens = &tokens[..count];
+        let mut open = stream.open.len();
+        let (stack, _) = stream.open.with_room(count);
+        let mut ticket = before.ticket;
+        let mut done = 0;
+        let out = room.steps.iter_mut().zip(room.tickets.iter_mut());
+        for (&token, (step, ticket_of)) in tokens.iter().zip(out) {
+            let ends = token == LEAVE;
+            // A call that ends is the innermost one, if one is open; one that begins takes the place behind it.
+            let at = open.wrapping_sub(ends.into());
+            let Some(place) = stack.get_mut(at) else {
+                break;
+            };
+            ticket = ticket.wrapping_add((!ends).into());
+            let begun = Open::new(ticket, token);
+            // What is behind the innermost call is nobody's.
+            let innermost = std::mem::replace(place, begun);
+            open = at + usize::from(!ends);
+            let call = select_unpredictable(ends, innermost, begun);
+            (*step, *ticket_of) = (RowStep::new(call.of(), ends), call.ticket());
+            done += 1;
+        }
+        stream.open.set_depth(open);
+        if done < count {
+            read = steps;
+            read.fill(stream.last.time, &mut room.times[..done]);
+        }
+        let last = room.times[..done].last()?;
         let enters = ticket.wrapping_sub(before.ticket);
+        let count = done as u32;
         let thread = &mut stream.thread;
         thread.ticket = ticket;
         thread.depth = before.depth + i64::from(enters) - i64::from(count - enters);
         thread.events = thread.events.wrapping_add(count.into());
-        stream.last.time = now;
-        let calls = Calls {
-            thread: stream.last.thread,
-            cpu_time: Duration(0),
-            ticket: before.ticket,
-            depth: before.depth as u32,
-            steps,
-        };
+        stream.last.time = last.0;
         (self.still, *at) = (read.still, column.len() - read.bytes.0.len());
         self.run -= u64::from(count);
         self.read += count;
-        Some(calls)
+        Some(Row {
+            thread: stream.last.thread,
+            ticket: before.ticket,
+            depth,
+            enters,
+            steps: &room.steps[..done],
+            tickets: &room.tickets[..done],
+            times: &room.times[..done],
+            methods: &self.methods,
+        })
     }
 
     #[inline]
@@ -359,14 +372,14 @@ impl Block {
         let cpu_time = self.cpu()?;
         let stream = &mut self.streams[self.current];
         let open = stream.open.pop()?;
-        let (method, class) = *self.methods.get(open.of as usize)?;
+        let (method, class) = *self.methods.get(open.of() as usize)?;
         stream.thread.depth = stream.thread.depth.wrapping_sub(1);
         Some(Event::MethodLeave(MethodLeave {
             thread: stream.last.thread,
             time,
             method,
             class,
-            ticket: open.ticket,
+            ticket: open.ticket(),
             cpu_time,
             by_exception,
         }))
@@ -424,8 +437,8 @@ impl Block {
             Event::MethodLeave(e) => {
                 let methods = &self.methods;
                 let is_it = |open: &Open| {
-                    let of = methods.get(open.of as usize);
-                    open.ticket == e.ticket && of == Some(&(e.method, e.class))
+                    let of = methods.get(open.of() as usize);
+                    open.ticket() == e.ticket && of == Some(&(e.method, e.class))
                 };
                 match self.version {
                     ..3 => _ = stream.open.pop(),
@@ -437,4 +450,17 @@ impl Block {
         }
         Some(event)
     }
+}
+
+/// How many of the first tokens are of calls.
+fn calls(tokens: &[u32], is_call: &[bool]) -> usize {
+    let is_call = |token: &u32| is_call[*token as usize];
+    let (rows, _) = tokens.as_chunks::<8>();
+    let all = |row: &&[u32; 8]| row.iter().fold(true, |all, token| all & is_call(token));
+    let first = 8 * rows.iter().take_while(all).count();
+    first
+        + tokens[first..]
+            .iter()
+            .take_while(|token| is_call(token))
+            .count()
 }

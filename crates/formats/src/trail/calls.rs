@@ -27,12 +27,27 @@ impl Thread {
 /// Threads from segment to segment.
 pub(super) type Threads = HashMap<u64, Thread, Seed>;
 
-/// A call that is open, as a reader knows it.
+/// A call that is open, as a reader knows it: in one word, since a loop over rows of calls writes and reads it as a whole.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Open {
-    pub(super) ticket: u32,
-    /// Place of its method among those of the segment.
-    pub(super) of: u32,
+pub(super) struct Open(u64);
+
+impl Open {
+    /// `of` is the place of its method among those of the segment.
+    #[inline(always)]
+    pub(super) fn new(ticket: u32, of: u32) -> Self {
+        Self(u64::from(ticket) << 32 | u64::from(of))
+    }
+
+    #[inline(always)]
+    pub(super) fn ticket(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// See [`Self::new`].
+    #[inline(always)]
+    pub(super) fn of(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 /// A thread's events in one segment, as they are read.
@@ -62,6 +77,6 @@ impl Stream {
     #[inline]
     pub(super) fn enter(&mut self, ticket: u32, depth: i64, of: u32) {
         (self.thread.ticket, self.thread.depth) = (ticket, depth);
-        self.open.push(Open { ticket, of });
+        self.open.push(Open::new(ticket, of));
     }
 }

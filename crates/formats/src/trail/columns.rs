@@ -146,6 +146,16 @@ pub(super) fn unpack<const N: usize>(
     bytes: &mut Bytes<'_>,
     into: &mut [Vec<u8>; N],
 ) -> Option<()> {
+    unpack_first(N, version, bytes, into)
+}
+
+/// As [`unpack`], of the first `wanted` columns. The others are left alone.
+pub(super) fn unpack_first<const N: usize>(
+    wanted: usize,
+    version: u8,
+    bytes: &mut Bytes<'_>,
+    into: &mut [Vec<u8>; N],
+) -> Option<()> {
     let mut sizes = [(0, Way::Plain, 0); N];
     let mut all = 0_usize;
     for size in &mut sizes {
@@ -162,7 +172,7 @@ pub(super) fn unpack<const N: usize>(
         return None;
     }
     let mut zstd = None;
-    for ((raw, way, stored), column) in sizes.into_iter().zip(into) {
+    for ((raw, way, stored), column) in sizes.into_iter().zip(into).take(wanted) {
         let stored = bytes.take(stored as u64)?;
         column.clear();
         match way {

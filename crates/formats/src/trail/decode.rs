@@ -6,6 +6,7 @@ use super::columns::unpack;
 use super::copies::Copies;
 use super::index::{Entry, Found, MOST_ENTRIES, Totals};
 use super::record;
+use super::row::RowRoom;
 use super::segment::{HEADER, Header, Kind, NoHeader, VERSION, next_place};
 use super::value::Bytes;
 use crate::{Decode, DecodeError, Decoded, Handed, Remark, Severity, Step};
@@ -26,6 +27,7 @@ pub struct Decoder {
     ended: Vec<u64>,
     block: Block,
     /// Room for calls that are handed out.
+    room: RowRoom,
     steps: Vec<CallStep>,
     /// Where the current segment of events begins.
     block_at: u64,
@@ -70,11 +72,11 @@ impl Decode for Decoder {
         }
         // With the last one, there is more to do.
         while self.block.left() > 1 {
-            let flow = match self.block.calls(&mut self.steps) {
-                Some(calls) => {
-                    let ends = calls.steps.iter().filter(|step| step.ends).count();
-                    self.totals.add_calls(calls.steps.len() - ends, ends);
-                    visit(Handed::Calls(calls))
+            let flow = match self.block.row(&mut self.room) {
+                Some(row) => {
+                    let (begun, ended) = row.counts();
+                    self.totals.add_calls(begun, ended);
+                    visit(Handed::Calls(row.calls(&mut self.steps)))
                 }
                 None => match self.next_event() {
                     Some(event) => visit(Handed::Event(event)),

@@ -6,14 +6,14 @@
 use super::block::Block;
 use super::calls::{Thread, Threads};
 use super::columns::unpack;
-use super::index::{END, Found, Totals};
+use super::index::{self, END, Totals};
 use super::open::{MOST_TOLD, OpenCall, Told};
 use super::record;
 use super::recover::Window;
+use super::row::{Row, RowRoom};
 use super::segment::{HEADER, Header, Kind};
 use super::value::Bytes;
-use crate::Handed;
-use jtrail_model::{CallStep, ThreadId};
+use jtrail_model::{Event, ThreadId};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -42,12 +42,37 @@ struct Place {
     threads: Vec<u64>,
 }
 
+impl Place {
+    /// The segment; `None` where it is not as the index says.
+    fn segment<'w, R: Read + Seek>(
+        &self,
+        window: &'w mut Window<R>,
+    ) -> io::Result<Option<(Header, &'w [u8])>> {
+        let found = segment(window, self.at)?.filter(|(header, _)| {
+            let told = (header.kind, header.events, header.times, header.before);
+            let expected = (Kind::Events, self.events, self.times, self.before);
+            told == expected && end(self.at, header) == self.end
+        });
+        Ok(found)
+    }
+}
+
 /// How far a thread has come: its events, its last ticket, its open calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadState(Thread);
 
+impl ThreadState {
+    /// How many calls are open; below 0 where more have ended than begun.
+    pub fn depth(&self) -> i64 {
+        self.0.depth
+    }
+}
+
 /// A thread, and its open calls, outermost first.
 pub type OpenOfThread = (ThreadId, Vec<OpenCall>);
+
+/// Which calls are open where the segment of that number begins, of the threads of which it tells of all.
+type Outer = (usize, HashMap<ThreadId, Vec<OpenCall>>);
 
 /// How many events there are of each kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -96,6 +121,16 @@ impl Segments {
         self.all.get(number).map_or(0, |place| place.end)
     }
 
+    /// The last segment of each thread that has events.
+    pub fn last_of_threads(&self) -> HashMap<ThreadId, usize> {
+        let all = self.all.iter().enumerate();
+        let threads = all.flat_map(|(number, place)| {
+            let threads = place.threads.iter();
+            threads.map(move |thread| (ThreadId(*thread), number))
+        });
+        threads.collect()
+    }
+
     /// Whether these are the counts that the trace tells at its end.
     pub fn are_counts(&self, counts: &Counts) -> bool {
         let mut counts = counts.0.clone();
@@ -109,7 +144,7 @@ pub(super) struct FoundIndex {
     place: u64,
     /// Where it ends, with what stands behind the last one.
     end: u64,
-    pub(super) found: Found,
+    pub(super) found: index::Found,
 }
 
 /// The indexes of a trail of that size, in their order; `None` if they are not sound, or the last one is not its end.
@@ -133,7 +168,7 @@ pub(super) fn indexes(
             return Ok(None);
         };
         let found = match header.kind {
-            Kind::Index => Found::get(header.version, payload),
+            Kind::Index => index::Found::get(header.version, payload),
             _ => None,
         };
         let Some(found) = found else {
@@ -223,13 +258,27 @@ pub(super) fn segment<R: Read + Seek>(
     Ok(payload.filter(is_sound).map(|payload| (header, payload)))
 }
 
-/// Reads segments, each by itself.
+/// What is found in a segment.
+#[derive(Debug)]
+pub enum Found<'f> {
+    /// Calls of a thread.
+    Row(Row<'f>),
+    /// Anything else, and also calls.
+    Event(Event<'f>),
+}
+
+/// Reads segments, each by itself: first one begins, and then it is asked for open calls and events.
 pub struct SegmentReader<R> {
     window: Window<R>,
     block: Block,
+    /// The segment that was begun last.
+    number: usize,
+    /// Another one, of which the begin alone is read.
+    other: Block,
+    outer: Option<Outer>,
     /// What the threads of the segment had at its begin.
     befores: Vec<Thread>,
-    steps: Vec<CallStep>,
+    room: RowRoom,
     counts: Counts,
     trace: u32,
 }
@@ -243,90 +292,24 @@ impl<R: Read + Seek> SegmentReader<R> {
         Ok(Self {
             window: Window::new(source)?,
             block: Block::default(),
+            number: 0,
+            other: Block::default(),
+            outer: None,
             befores: Vec::new(),
-            steps: Vec::new(),
+            room: RowRoom::default(),
             counts: Counts::default(),
             trace: 0,
         })
     }
 
-    /// Hands out the events of the segment of that number, from 0. `false` where it is not as it should be, or not as the index says; some events may have
-    /// been handed out by then.
+    /// Begins the segment of that number, from 0. `false` where it is not as it should be, or not as the index says; then it has no events.
     ///
     /// # Errors
     /// Those of the source.
-    pub fn read(
-        &mut self,
-        segments: &Segments,
-        number: usize,
-        visit: &mut dyn FnMut(Handed<'_>),
-    ) -> io::Result<bool> {
-        if !self.begin(segments, number)? {
-            return Ok(false);
-        }
-        Ok(self.hand_out(visit) && self.block.is_used_up())
-    }
-
-    /// The calls that are open where the segment of that number begins, outermost first, of each thread that has events in it. `None` where the segments
-    /// are not as they should be, or are of a version before 3.
-    ///
-    /// Of a thread with calls deeper than 65,536, innermost ones may be missing.
-    ///
-    /// # Errors
-    /// Those of the source.
-    pub fn open_calls(
-        &mut self,
-        segments: &Segments,
-        number: usize,
-    ) -> io::Result<Option<Vec<OpenOfThread>>> {
-        let Some(all) = self.told(segments, number)? else {
-            return Ok(None);
-        };
-        let (mut open, mut room) = (Vec::new(), MOST_TOLD);
-        // Those that refer to the same segment are completed together.
-        let mut others: HashMap<u64, Vec<Told>> = HashMap::new();
-        for told in all {
-            match told.back {
-                0 => open.push((told.thread, told.calls)),
-                back => others.entry(back).or_default().push(told),
-            }
-        }
-        for (back, inner) in others {
-            let at = usize::try_from(back).ok();
-            let Some(at) = at.and_then(|back| number.checked_sub(back)) else {
-                return Ok(None);
-            };
-            let Some(outer) = self.told(segments, at)? else {
-                return Ok(None);
-            };
-            let outer = outer.iter().filter(|outer| outer.back == 0);
-            let outer: HashMap<ThreadId, &Told> = outer.map(|told| (told.thread, told)).collect();
-            for told in inner {
-                let from = usize::try_from(told.from).ok();
-                let from = from.filter(|from| room >= *from);
-                room = room.saturating_sub(from.unwrap_or_default());
-                let outer = outer.get(&told.thread);
-                let outer = outer
-                    .zip(from)
-                    .and_then(|(outer, from)| outer.calls.get(..from));
-                let Some(outer) = outer else {
-                    return Ok(None);
-                };
-                open.push((told.thread, [outer, &told.calls].concat()));
-            }
-        }
-        open.sort_by_key(|(thread, _)| *thread);
-        Ok(Some(open))
-    }
-
-    /// What a segment tells of open calls.
-    fn told(&mut self, segments: &Segments, number: usize) -> io::Result<Option<Vec<Told>>> {
-        let is_read = self.begin(segments, number)?;
-        Ok(self.block.take_told().filter(|_| is_read))
-    }
-
-    /// Reads all of a segment but its events. `false` where it is not as it should be.
-    fn begin(&mut self, segments: &Segments, number: usize) -> io::Result<bool> {
+    pub fn begin(&mut self, segments: &Segments, number: usize) -> io::Result<bool> {
+        self.block.give_up();
+        self.befores.clear();
+        self.number = number;
         let Some(place) = segments.all.get(number) else {
             return Ok(false);
         };
@@ -341,42 +324,99 @@ impl<R: Read + Seek> SegmentReader<R> {
                 return Ok(false);
             }
         }
-        let Some((header, payload)) = segment(&mut self.window, place.at)? else {
+        let Some((header, payload)) = place.segment(&mut self.window)? else {
             return Ok(false);
         };
         // Segment 0 does not say of which trace it is.
-        let is_other = header.trace != 0 && ![0, header.trace].contains(&self.trace);
-        let told = (header.kind, header.events, header.times, header.before);
-        let expected = (Kind::Events, place.events, place.times, place.before);
-        if told != expected || end(place.at, &header) != place.end || is_other {
+        if header.trace != 0 && ![0, header.trace].contains(&self.trace) {
             return Ok(false);
         }
         self.trace = self.trace.max(header.trace);
-        if self
-            .block
-            .begin(&header, payload, &Threads::default())
-            .is_none()
-        {
+        let threads = Threads::default();
+        if self.block.begin(&header, payload, &threads).is_none() {
             return Ok(false);
         }
         let threads = self.block.threads();
         if !threads.map(|(id, _)| id).eq(place.threads.iter().copied()) {
+            self.block.give_up();
             return Ok(false);
         }
-        self.befores.clear();
         self.befores
             .extend(self.block.threads().map(|(_, thread)| thread));
         Ok(true)
     }
 
-    fn hand_out(&mut self, visit: &mut dyn FnMut(Handed<'_>)) -> bool {
+    /// The calls that are open where the segment begins, outermost first, of each thread that has events in it, in the order of [`Self::threads`]; once.
+    /// `None` where the segments are not as they should be, or are of a version before 3.
+    ///
+    /// Of a thread with calls deeper than 65,536, innermost ones may be missing.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn open_calls(&mut self, segments: &Segments) -> io::Result<Option<Vec<OpenOfThread>>> {
+        let Some(mut all) = self.block.take_told() else {
+            return Ok(None);
+        };
+        let mut room = MOST_TOLD;
+        // Those that refer to the same segment are completed together.
+        let mut others: HashMap<u64, Vec<&mut Told>> = HashMap::default();
+        for told in all.iter_mut().filter(|told| told.back > 0) {
+            others.entry(told.back).or_default().push(told);
+        }
+        for (back, inner) in others {
+            let at = usize::try_from(back).ok();
+            let Some(at) = at.and_then(|back| self.number.checked_sub(back)) else {
+                return Ok(None);
+            };
+            let Some((_, outer)) = self.outer(segments, at)? else {
+                return Ok(None);
+            };
+            for told in inner {
+                let from = usize::try_from(told.from).ok();
+                let from = from.filter(|from| room >= *from);
+                room = room.saturating_sub(from.unwrap_or_default());
+                let outer = outer.get(&told.thread).zip(from);
+                let Some(outer) = outer.and_then(|(outer, from)| outer.get(..from)) else {
+                    return Ok(None);
+                };
+                told.calls.splice(..0, outer.iter().copied());
+            }
+        }
+        let all = all.into_iter().map(|told| (told.thread, told.calls));
+        Ok(Some(all.collect()))
+    }
+
+    /// What the segment of that number has for others.
+    fn outer(&mut self, segments: &Segments, number: usize) -> io::Result<Option<&Outer>> {
+        if self.outer.as_ref().is_none_or(|(at, _)| *at != number) {
+            self.outer = None;
+            let Some(place) = segments.all.get(number) else {
+                return Ok(None);
+            };
+            let Some((header, payload)) = place.segment(&mut self.window)? else {
+                return Ok(None);
+            };
+            let told = self.other.begin_told(&header, payload);
+            let told = told.into_iter().flatten().filter(|told| told.back == 0);
+            let all = told.map(|told| (told.thread, told.calls)).collect();
+            self.outer = Some((number, all));
+        }
+        Ok(self.outer.as_ref())
+    }
+
+    /// Hands out the events of the segment that was begun. `false` where it is not as it should be; some events may have been handed out by then.
+    pub fn read(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> bool {
+        self.hand_out(visit) && self.block.is_used_up()
+    }
+
+    fn hand_out(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> bool {
         while self.block.left() > 0 {
             if self.block.left() > 1
-                && let Some(calls) = self.block.calls(&mut self.steps)
+                && let Some(row) = self.block.row(&mut self.room)
             {
-                let ends = calls.steps.iter().filter(|step| step.ends).count();
-                self.counts.0.add_calls(calls.steps.len() - ends, ends);
-                visit(Handed::Calls(calls));
+                let (begun, ended) = row.counts();
+                self.counts.0.add_calls(begun, ended);
+                visit(Found::Row(row));
                 continue;
             }
             let Some(event) = self.block.next() else {
@@ -385,7 +425,7 @@ impl<R: Read + Seek> SegmentReader<R> {
             if let Some(code) = record::code(&event) {
                 self.counts.0.add(code);
             }
-            visit(Handed::Event(event));
+            visit(Found::Event(event));
         }
         true
     }

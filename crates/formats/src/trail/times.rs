@@ -158,6 +158,47 @@ impl Steps<'_> {
         self.long(first)
     }
 
+    /// Reads times behind `now` into room, as far as they do not fall and there are some. How many it read.
+    pub(super) fn fill(&mut self, mut now: i64, into: &mut [Timestamp]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            if self.still > 0 {
+                let count = usize::try_from(self.still).map_or(rest.len(), |n| n.min(rest.len()));
+                rest[..count].fill(Timestamp(now));
+                self.still -= count as u64;
+                done += count;
+                continue;
+            }
+            if let (Some((row, behind)), Some(rest)) = (
+                self.bytes.0.split_first_chunk::<LANES>(),
+                rest.first_chunk_mut::<LANES>(),
+            ) && row.iter().all(|step| *step < STILL)
+            {
+                let before = now;
+                for (time, step) in rest.iter_mut().zip(row) {
+                    now = now.wrapping_add((*step).into());
+                    *time = Timestamp(now);
+                }
+                if now < before {
+                    break; // the end of time
+                }
+                self.bytes.0 = behind;
+                done += LANES;
+                continue;
+            }
+            let before = *self;
+            let later = self.next().map(|step| now.wrapping_add(step));
+            let Some(later) = later.filter(|later| *later >= now) else {
+                *self = before;
+                break;
+            };
+            now = later;
+            rest[0] = Timestamp(now);
+            done += 1;
+        }
+        done
+    }
+
     fn long(&mut self, first: u8) -> Option<i64> {
         Some(match first {
             STILL if self.is_earlier => first.into(),
