@@ -9,7 +9,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-AGENT = TARGET / "release" / "libjtrail.so"
 
 
 def run(command, **options):
@@ -35,5 +34,5 @@ def version(home):
     return re.search(r'JAVA_VERSION="(\d+)', open(os.path.join(home, "release")).read()).group(1)
 
 
-def agent(options):
-    return f"-agentpath:{AGENT}={options}"
+def agent(options, target=TARGET):
+    return f"-agentpath:{target / 'release' / 'libjtrail.so'}={options}"

@@ -97,14 +97,14 @@ class Tracer:
 
 
 class Jtrail(Tracer):
-    def __init__(self, name, options="", output="format=trail"):
+    def __init__(self, name, options="", output="format=trail", target=TARGET):
         super().__init__(name)
-        self.options, self.output = options, output
+        self.options, self.output, self.target = options, output, target
 
     def java(self, run_):
         words = [self.output, *([f"file={self.file(run_)}"] if self.output != "format=none" else []), *filter(None, [self.options]),
                  *(f"include={name}" for name in run_.work.classes)]
-        return [agent(",".join(words))]
+        return [agent(",".join(words), self.target)]
 
     @staticmethod
     def file(run_):
@@ -113,14 +113,14 @@ class Jtrail(Tracer):
     def recorded(self, run_):
         if self.output == "format=none":
             return {}
-        said = must([TARGET / "release" / "jtrail", "verify", "--counts", self.file(run_)], "jtrail verify")
+        said = must([self.target / "release" / "jtrail", "verify", "--counts", self.file(run_)], "jtrail verify")
         number = lambda what: int((re.search(rf"\b{what}: ([\d,]+)", said) or [0, "0"])[1].replace(",", ""))
         return {"calls": number("MethodEnter"), "lost": number("events lost"), "bytes": size([self.file(run_)])}
 
     def report(self, run_):
         if self.output == "format=none":
             return {}
-        return timed([TARGET / "release" / "jtrail", "report", self.file(run_)], run_.bench.limit)[0]
+        return timed([self.target / "release" / "jtrail", "report", self.file(run_)], run_.bench.limit)[0]
 
 
 class JvmEvents(Tracer):

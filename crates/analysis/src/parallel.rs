@@ -335,14 +335,13 @@ impl Sums {
         &mut self,
         thread: ThreadId,
         cpu_time: Duration,
-        times: impl Iterator<Item = Timestamp> + DoubleEndedIterator + Clone,
+        mut times: impl DoubleEndedIterator<Item = Timestamp> + Clone,
     ) {
         if self.first_time.is_none() {
             times.clone().for_each(|time| self.see(time));
         }
-        self.last_time = times
-            .last()
-            .map_or(self.last_time, |t| t.max(self.last_time));
+        let last = times.next_back().unwrap_or_default();
+        self.last_time = self.last_time.max(last);
         self.is_irregular |= cpu_time != Duration(0);
         self.is_irregular |= !self.ended.is_empty() && self.ended.contains(&thread);
     }

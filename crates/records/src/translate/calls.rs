@@ -20,9 +20,6 @@ const SHOWN: u64 = 1 << 27;
 const TICKET: u32 = 32;
 
 impl Call {
-    /// One that nothing ends.
-    pub(super) const NONE: Self = Self(u64::MAX);
-
     #[inline(always)]
     pub(super) fn new(method: u32, ticket: u32, phase: Phase) -> Self {
         Self::with_ticket(ticket, method, phase.bits())

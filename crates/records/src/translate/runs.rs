@@ -215,14 +215,13 @@ impl Steps {
             let of = RunStep(record::step(word));
             let (method, ends) = (of.method(), of.ends());
             // Records of other kinds have no method's number.
-            let (Some(known), Some(room)) = (known.get(method as usize), open.get_mut(depth))
-            else {
+            let Some(known) = known.get(method as usize) else {
                 break;
             };
-            // What is behind the innermost call is nobody's.
-            *room = Call::with_ticket(place, method, known.bits());
-            let innermost = open.get(depth.wrapping_sub(1)).copied();
-            let innermost = innermost.unwrap_or(Call::NONE);
+            // A call that ends is the innermost one; one that begins takes the place behind it, if there is room.
+            let at = depth.wrapping_sub(usize::from(ends));
+            let Some(call) = open.get_mut(at) else { break };
+            let innermost = *call;
             let fault = select_unpredictable(
                 ends,
                 innermost.low() ^ method,
@@ -231,7 +230,9 @@ impl Steps {
             if fault != 0 {
                 break;
             }
-            depth = depth + usize::from(!ends) - usize::from(ends);
+            // What is behind the innermost call is nobody's.
+            *call = Call::with_ticket(place, method, known.bits());
+            depth = at + usize::from(!ends);
             self.before[before] = innermost.ticket();
             before += usize::from(ends & (innermost.ticket() <= LAST_TICKET));
             *step = of;

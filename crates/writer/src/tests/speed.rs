@@ -4,15 +4,18 @@
 //! cargo test --release -p jtrail-writer --lib -- --ignored --nocapture writer_speed
 //! ```
 //!
-//! The variable `JTRAIL_ROWS` has it go through some rows only: those whose names hold it.
+//! The variable `JTRAIL_ROWS` has it go through some rows only: those whose names hold it. With `JTRAIL_TRACE`, a trail, there are rows of its calls.
 //!
 //! From chunks to the bytes of segments, in memory: merge, translation, encoding, compression.
 
 use super::runs::Random;
 use super::*;
+use jtrail_formats::trail::{Found, SegmentReader, Segments};
 use jtrail_formats::{Bounds, Format, ShortCalls};
-use jtrail_model::Duration;
+use jtrail_model::{Duration, RunStep, Timestamp};
 use jtrail_recorder::clock::thread_cpu;
+use std::collections::HashMap;
+use std::fs::File;
 
 /// Chunks that are filled before the writer is let at them: some, so that they are no nearer to its core than those of a program.
 const CHUNKS: u64 = 16;
@@ -25,6 +28,10 @@ trait Program {
     fn next(&mut self) -> u64;
     /// How many methods it has.
     fn methods(&self) -> u32;
+    /// How long the program ran before that record, if it knows.
+    fn elapsed(&self) -> u64 {
+        0
+    }
 }
 
 /// `fib(n) = n < 2 ? n : fib(n - 1) + fib(n - 2)`, over and over.
@@ -150,6 +157,93 @@ impl Program for Compiler {
     }
 }
 
+/// The calls of one thread of a trail, over and over.
+struct Recorded {
+    /// What happens, and how many ns behind what was before.
+    steps: Vec<(RunStep, u32)>,
+    /// The next one.
+    at: usize,
+    open: Vec<u32>,
+    methods: u32,
+}
+
+impl Recorded {
+    /// Most steps.
+    const MOST: usize = 8 << 20;
+
+    /// Of the thread that has the first calls in the middle of the trail, from there on.
+    fn new(path: &str) -> Self {
+        let open = || File::open(path).expect("JTRAIL_TRACE is a trail");
+        let segments = Segments::open(open()).expect("it can be read");
+        let segments = segments.expect("it is whole");
+        let mut reader = SegmentReader::new(open()).expect("it can be read");
+        let (mut thread, mut last, mut depth) = (None, Timestamp(0), 0);
+        let mut numbers = HashMap::new();
+        let mut steps = Vec::new();
+        for number in segments.count() / 2..segments.count() {
+            let is_there = reader.begin(&segments, number);
+            assert!(is_there.expect("it can be read"), "a segment is damaged");
+            let is_read = reader.read(&mut |found| {
+                let Found::Row(row) = found else { return };
+                if *thread.get_or_insert(row.thread) != row.thread || steps.len() >= Self::MOST {
+                    return;
+                }
+                for (step, time) in row.steps.iter().zip(row.times) {
+                    let next = numbers.len() as u32;
+                    let method = row.methods[step.method()].0;
+                    let number = *numbers.entry(method).or_insert(next);
+                    let elapsed = time.0.saturating_sub(last.0).min(i64::from(u32::MAX)) as u32;
+                    last = *time;
+                    // Calls that began before have no beginning here.
+                    if step.ends() && depth == 0 {
+                        continue;
+                    }
+                    depth = if step.ends() { depth - 1 } else { depth + 1 };
+                    steps.push((RunStep::new(number, step.ends()), elapsed));
+                }
+            });
+            assert!(is_read, "a segment is damaged");
+        }
+        assert!(!steps.is_empty(), "a trail without calls");
+        Self {
+            steps,
+            at: 0,
+            open: Vec::new(),
+            methods: numbers.len() as u32,
+        }
+    }
+}
+
+impl Program for Recorded {
+    fn next(&mut self) -> u64 {
+        let Some((step, _)) = self.steps.get(self.at) else {
+            // What is open ends, and it begins anew.
+            let Some(method) = self.open.pop() else {
+                self.at = 0;
+                return self.next();
+            };
+            return record::leave(method);
+        };
+        self.at += 1;
+        match step.ends() {
+            true => record::leave(self.open.pop().expect("calls that nest")),
+            false => {
+                self.open.push(step.method());
+                record::enter(step.method())
+            }
+        }
+    }
+
+    fn methods(&self) -> u32 {
+        self.methods
+    }
+
+    fn elapsed(&self) -> u64 {
+        let last = self.at.checked_sub(1).and_then(|at| self.steps.get(at));
+        last.map_or(0, |(_, elapsed)| (*elapsed).into())
+    }
+}
+
 /// How time goes on from record to record.
 #[derive(Clone, Copy)]
 enum Stamps {
@@ -157,6 +251,8 @@ enum Stamps {
     Exact(u64),
     /// It stands still for 50 µs, while so many ticks go by for each record.
     Coarse(u64),
+    /// As the program knows.
+    Recorded,
 }
 
 /// Runs a program, and the writer behind it.
@@ -218,7 +314,12 @@ impl Run {
     /// Fills the chunks.
     fn record(&mut self, program: &mut dyn Program, stamps: Stamps) {
         while self.full.len() < CHUNKS as usize {
+            let low = program.next();
             let stamp = match stamps {
+                Stamps::Recorded => {
+                    self.now += program.elapsed();
+                    self.now
+                }
                 Stamps::Exact(ticks) => {
                     self.now += match self.random.below(16) {
                         0 => ticks * u64::from(self.random.below(3)),
@@ -235,7 +336,6 @@ impl Run {
                     self.clock
                 }
             };
-            let low = program.next();
             // SAFETY: the buffer is this thread's, and there until the end of `Run`.
             assert!(unsafe {
                 (*self.buffer).try_record(stamp, low) || (*self.buffer).record(stamp, low)
@@ -286,7 +386,7 @@ fn writer_speed() {
     );
     type Row<'r> = (&'r str, Stamps, Option<Duration>, f64, Box<dyn Program>);
     let short = Some(Duration(100_000));
-    let rows: [Row<'_>; 6] = [
+    let mut rows: Vec<Row<'_>> = vec![
         (
             "fib, exact stamps",
             Stamps::Exact(10),
@@ -330,6 +430,14 @@ fn writer_speed() {
             Box::new(Compiler::new()),
         ),
     ];
+    if let Ok(trace) = std::env::var("JTRAIL_TRACE") {
+        let row = |name, min, aim| -> Row<'_> {
+            let program = Box::new(Recorded::new(&trace));
+            (name, Stamps::Recorded, min, aim, program)
+        };
+        let each = row("recorded calls", None, 285.0);
+        rows.extend([each, row("recorded, min=100us", short, 45.0)]);
+    }
     let wanted = std::env::var("JTRAIL_ROWS").unwrap_or_default();
     for (name, stamps, min, aim, mut program) in rows {
         if !name.contains(&wanted) {
