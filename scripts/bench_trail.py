@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
 from bench_lib import ROOT, TARGET, run
@@ -33,8 +34,10 @@ class Build:
         return os.environ | {"CARGO_TARGET_DIR": str(self.target)} | more
 
     def cargo(self, *words, **more):
-        """What a command of cargo says, or nothing where this checkout can't do it."""
+        """What a command of cargo says; nothing where it is of before, and can't do it."""
         done = subprocess.run(["cargo", *words], cwd=self.root, env=self.environment(**more), capture_output=True, text=True)
+        if done.returncode != 0 and self.root == ROOT:
+            sys.exit(f"cargo {' '.join(map(str, words))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout.splitlines() if done.returncode == 0 else []
 
     def tracer(self, clock):

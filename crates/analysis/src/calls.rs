@@ -294,7 +294,8 @@ impl Calls {
         self.places.clear();
     }
 
-    /// As [`Self::event`], of each of these calls of the segment, whose thread is in all that are open before them.
+    /// As [`Self::event`], of each of these calls of the segment. Each ends the innermost call of its thread, whichever that is: so all that were open as the segment began have to
+    /// be known. Where the thread is in more or fewer calls than the row says, none of them is taken.
     pub fn row(&mut self, row: &Row<'_>) {
         let Some(thread) = self.thread(row.thread, |_| true) else {
             return;

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// More of them would wait for each other.
+/// With more of them, the thread that takes what is no call may be what all wait for.
 const MOST_WORKERS: usize = 16;
 
 /// All that a trail says, summed up, but for the calls that are open at its end, and how many events it has. `None` where it is to be read from the front.
@@ -129,7 +129,7 @@ fn take_others(
 ) -> Option<Vec<(ThreadId, Vec<OpenCall>)>> {
     let all = segments.count();
     let size = segments.end(all - 1);
-    let mut threads: FxHashMap<ThreadId, At> = FxHashMap::default();
+    let mut threads: FxHashMap<ThreadId, (At, Timestamp)> = FxHashMap::default();
     let mut open = Vec::new();
     for number in 0..all {
         let ends = loop {
@@ -146,15 +146,19 @@ fn take_others(
             thread,
             begin,
             end,
+            times,
             open: at_end,
         } in ends
         {
-            let known = match end {
-                Some(end) => threads.insert(thread, end),
-                None => threads.remove(&thread),
-            };
-            if known.unwrap_or_default() != begin {
+            let known = threads.remove(&thread);
+            let (at, last) = known.unwrap_or((At::default(), Timestamp(i64::MIN)));
+            let [first, last] = times.unwrap_or([last, last]);
+            let falls = known.is_some_and(|(_, before)| first < before);
+            if at != begin || falls {
                 return None;
+            }
+            if let Some(end) = end {
+                threads.insert(thread, (end, last));
             }
             open.extend(at_end.map(|open| (thread, open)));
         }
@@ -176,6 +180,8 @@ struct Ends {
     begin: At,
     /// None if it has ended.
     end: Option<At>,
+    /// The first and the last time of a call there.
+    times: Option<[Timestamp; 2]>,
     /// Which calls are open at the end, where that is the thread's last segment and there are some.
     open: Option<Vec<OpenCall>>,
 }
@@ -269,6 +275,7 @@ impl Worker<'_> {
                 thread,
                 begin,
                 end: end.filter(|_| !has_ended),
+                times: sums.times.remove(&thread),
                 open: (is_last && !has_ended && !open.is_empty()).then_some(open),
             })
         });
@@ -287,6 +294,8 @@ struct Sums {
     told: SyncSender<Told>,
     /// Threads that have ended in the segment.
     ended: FxHashSet<ThreadId>,
+    /// The first and the last time of a thread's calls in it.
+    times: FxHashMap<ThreadId, [Timestamp; 2]>,
     /// The first time in the segment.
     first_time: Option<Timestamp>,
     /// The last time of a call.
@@ -302,6 +311,7 @@ impl Sums {
             held: 0,
             told,
             ended: FxHashSet::default(),
+            times: FxHashMap::default(),
             first_time: None,
             last_time: Timestamp::default(),
             is_irregular: false,
@@ -330,18 +340,20 @@ impl Sums {
         }
     }
 
-    /// Calls of a thread begin and end at these times.
-    fn see_calls(
-        &mut self,
-        thread: ThreadId,
-        cpu_time: Duration,
-        mut times: impl DoubleEndedIterator<Item = Timestamp> + Clone,
-    ) {
+    /// Calls of a thread begin and end at these times, which do not fall.
+    fn see_calls(&mut self, thread: ThreadId, cpu_time: Duration, times: &[Timestamp]) {
+        let [first, last] = match times {
+            [only] => [*only, *only],
+            [first, .., last] => [*first, *last],
+            [] => return,
+        };
         if self.first_time.is_none() {
-            times.clone().for_each(|time| self.see(time));
+            times.iter().for_each(|time| self.see(*time));
         }
-        let last = times.next_back().unwrap_or_default();
         self.last_time = self.last_time.max(last);
+        let seen = self.times.entry(thread).or_insert([first, first]);
+        self.is_irregular |= first < seen[1];
+        seen[1] = last;
         self.is_irregular |= cpu_time != Duration(0);
         self.is_irregular |= !self.ended.is_empty() && self.ended.contains(&thread);
     }
@@ -349,15 +361,14 @@ impl Sums {
     fn take(&mut self, found: Found<'_>) {
         let event = match found {
             Found::Row(row) => {
-                let times = row.times.iter().copied();
-                self.see_calls(row.thread, Duration(0), times);
+                self.see_calls(row.thread, Duration(0), row.times);
                 return self.calls.row(&row);
             }
             Found::Event(event) => event,
         };
         match &event {
-            Event::MethodEnter(e) => self.see_calls(e.thread, e.cpu_time, [e.time].into_iter()),
-            Event::MethodLeave(e) => self.see_calls(e.thread, e.cpu_time, [e.time].into_iter()),
+            Event::MethodEnter(e) => self.see_calls(e.thread, e.cpu_time, &[e.time]),
+            Event::MethodLeave(e) => self.see_calls(e.thread, e.cpu_time, &[e.time]),
             Event::AggregatedEnter(_) | Event::AggregatedDetail(_) | Event::AggregatedLeave(_) => {
                 self.is_irregular = true;
                 return;

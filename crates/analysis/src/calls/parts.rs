@@ -8,6 +8,9 @@ use super::sums::Sum;
 use super::{Calls, ThreadCalls, Tree};
 use jtrail_model::{Duration, MethodId, ThreadId, Timestamp};
 
+/// Room for so many open calls is not kept for a thread's next part.
+const LARGE: usize = 1 << 10;
+
 /// A call that is open where a part begins or ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenCall {
@@ -69,6 +72,10 @@ impl Calls {
                 ..Sum::default()
             };
             self.tables.add(call.place, sum, 0, 0);
+        }
+        let stack = &mut self.threads[thread].stack;
+        if stack.capacity() > LARGE {
+            *stack = Vec::new(); // the thread may never come again
         }
         open
     }

@@ -33,7 +33,7 @@ fn start(thread: ThreadId, time: i64) -> Event<'static> {
 }
 
 /// A program of some threads, which come and go, collections, and marks. Calls are well nested, and some are open at the end.
-fn program(seed: u64, has_cpu: bool) -> Vec<Event<'static>> {
+fn program(seed: u64, length: usize, has_cpu: bool) -> Vec<Event<'static>> {
     let mut random = Random(seed);
     let mut events = Vec::new();
     for method in 1..=METHODS {
@@ -49,13 +49,20 @@ fn program(seed: u64, has_cpu: bool) -> Vec<Event<'static>> {
     let mut tickets = vec![0_u32; THREADS as usize];
     let mut time = 1_000;
     events.extend(threads.iter().map(|thread| start(*thread, time)));
-    for _ in 0..3_000 {
+    let (mut at, mut stays) = (0, 0);
+    for _ in 0..length {
         time += random.below(50) as i64 * random.below(30) as i64;
         let cpu = if has_cpu { time / 3 } else { 0 };
         let (now, cpu_time) = (Timestamp(time), Duration(cpu));
-        let at = random.below(THREADS) as usize;
+        // Some threads run for long.
+        if stays == 0 {
+            at = random.below(THREADS) as usize;
+            stays = [0, 0, 0, 700][random.below(4) as usize];
+        } else {
+            stays -= 1;
+        }
         let (thread, stack) = (threads[at], &mut stacks[at]);
-        match random.below(400) {
+        match random.below(if stays > 0 { 4_000 } else { 400 }) {
             0 => {
                 events.push(Event::ThreadEnd(ThreadEnd { thread, time: now }));
                 stack.clear();
@@ -73,7 +80,7 @@ fn program(seed: u64, has_cpu: bool) -> Vec<Event<'static>> {
             2 => events.push(Event::Custom(Custom {
                 body: "a mark".into(),
             })),
-            n if stack.is_empty() || n < 200 && stack.len() < 20 => {
+            n if stack.is_empty() || n % 2 == 0 && stack.len() < 20 => {
                 tickets[at] += 1;
                 stack.push((1 + random.below(METHODS), tickets[at]));
                 let (method, ticket) = stack[stack.len() - 1];
@@ -136,17 +143,125 @@ fn by_parts(bytes: &[u8], workers: usize) -> Option<Analysis> {
 }
 
 fn from_front(bytes: &[u8]) -> Analysis {
+    sound(bytes).expect("it can be read, without remarks")
+}
+
+/// What is read from the front, or the first remark.
+fn sound(bytes: &[u8]) -> Result<Analysis, String> {
     let mut analysis = Analysis::new(SUBJECTS);
-    let mut reader = Reader::new(bytes).expect("a trail");
-    let visit = |item: Item<'_>| {
-        match item {
-            Item::Event { event, .. } => analysis.event(&event, |_, _| true),
-            Item::Remark(remark) => panic!("{remark:?}"),
+    let mut reader = Reader::new(bytes).map_err(|error| error.to_string())?;
+    let visit = |item: Item<'_>| match item {
+        Item::Event { event, .. } => {
+            analysis.event(&event, |_, _| true);
+            ControlFlow::Continue(())
         }
-        ControlFlow::<()>::Continue(())
+        Item::Remark(remark) => ControlFlow::Break(remark.message),
     };
-    reader.for_each(visit).expect("it can be read");
-    analysis
+    let broken = reader.for_each(visit);
+    match broken.map_err(|error| error.to_string())? {
+        None => Ok(analysis),
+        Some(remark) => Err(remark),
+    }
+}
+
+/// CRC-32C, bit by bit.
+fn crc32c(bytes: &[u8]) -> [u8; 4] {
+    let crc = bytes.iter().fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            crc >> 1 ^ (0x82f6_3b78 & (crc & 1).wrapping_neg())
+        })
+    });
+    (!crc).to_le_bytes()
+}
+
+/// Makes the checksums of segments right.
+fn mend(bytes: &mut [u8]) {
+    const HEADER: usize = 56;
+    let mut rest = bytes;
+    while rest.len() >= HEADER {
+        let length = u32::from_le_bytes([rest[12], rest[13], rest[14], rest[15]]) as usize;
+        let end = rest.len().min(HEADER.saturating_add(length));
+        let (segment, behind) = rest.split_at_mut(end);
+        let payload = crc32c(&segment[HEADER..]);
+        segment[16..20].copy_from_slice(&payload);
+        let header = crc32c(&segment[..HEADER - 4]);
+        segment[HEADER - 4..HEADER].copy_from_slice(&header);
+        rest = behind;
+    }
+}
+
+/// Checksums do not tell what a writer got wrong: what is answered all the same is what is read from the front.
+#[test]
+fn a_change_under_right_checksums_is_read_from_the_front_or_is_none() {
+    let good = trail(&program(3, 600, false), 3);
+    let mut answered = 0;
+    for at in 0..good.len() {
+        for change in [0x01, 0x80, 0xff] {
+            let mut bad = good.clone();
+            bad[at] ^= change;
+            mend(&mut bad);
+            let Some(mut parts) = by_parts(&bad, 2) else {
+                continue;
+            };
+            answered += 1;
+            let whole = sound(&bad);
+            let mut whole = whole.unwrap_or_else(|said| panic!("byte {at}, {change:#x}: {said}"));
+            let cost = Cost::default();
+            assert_eq!(
+                found(&mut parts, cost),
+                found(&mut whole, cost),
+                "byte {at}, {change:#x}"
+            );
+        }
+    }
+    assert!(answered > 0, "no change leaves a trace as sound as before");
+}
+
+#[test]
+fn deep_recursion_is_read_from_the_front() {
+    let call = |ticket: u32, ends| {
+        let (thread, method, class) = (ThreadId(1), MethodId(1), ClassId(1));
+        let time = Timestamp(ticket.into());
+        match ends {
+            false => Event::MethodEnter(MethodEnter {
+                thread,
+                time,
+                method,
+                class,
+                ticket,
+                stack_depth: ticket.into(),
+                ..MethodEnter::default()
+            }),
+            true => Event::MethodLeave(MethodLeave {
+                thread,
+                time: Timestamp(200_000),
+                method,
+                class,
+                ticket,
+                ..MethodLeave::default()
+            }),
+        }
+    };
+    for (depth, is_answered) in [(60_000, true), (70_000, false)] {
+        let mut encoder = Format::Trail.encoder();
+        let mut out = Vec::new();
+        encoder.begin(&mut out);
+        (1..=depth).for_each(|ticket| encoder.event(&call(ticket, false), &mut out));
+        encoder.flush(&mut out);
+        let ends = (1..=depth).rev();
+        ends.for_each(|ticket| encoder.event(&call(ticket, true), &mut out));
+        encoder.end(&mut out);
+        assert_eq!(by_parts(&out, 2).is_some(), is_answered, "{depth}");
+    }
+}
+
+#[test]
+fn earlier_versions_are_read_from_the_front() {
+    for version in [1, 2] {
+        let name = format!("../formats/tests/trail/version-{version}.trail");
+        let bytes = fs::read(name).expect("it is there");
+        assert!(by_parts(&bytes, 2).is_none(), "{version}");
+    }
 }
 
 /// All that is found of calls, in an order of its own.
@@ -197,7 +312,7 @@ fn found(analysis: &mut Analysis, cost: Cost) -> Found {
 #[test]
 fn parts_come_to_the_same_as_the_whole() {
     for seed in 0..40 {
-        let bytes = trail(&program(seed, false), seed);
+        let bytes = trail(&program(seed, 6_000, false), seed);
         for workers in [2, 3, 8] {
             for cost in [
                 Cost::default(),
@@ -226,7 +341,7 @@ fn parts_come_to_the_same_as_the_whole() {
 
 #[test]
 fn what_is_not_as_it_should_be_is_read_from_the_front() {
-    let events = program(1, false);
+    let events = program(1, 3_000, false);
     let good = trail(&events, 1);
     assert!(by_parts(&good, 3).is_some());
     assert!(by_parts(&good, 1).is_none(), "one worker is no faster");
@@ -238,7 +353,7 @@ fn what_is_not_as_it_should_be_is_read_from_the_front() {
         bad[at] ^= 0x10;
         assert!(by_parts(&bad, 3).is_none(), "byte {at}");
     }
-    let [one, another] = [good.clone(), trail(&program(2, false), 2)];
+    let [one, another] = [good.clone(), trail(&program(2, 3_000, false), 2)];
     assert!(
         by_parts(&[one, another].concat(), 3).is_none(),
         "two traces"
@@ -298,9 +413,34 @@ fn what_is_not_as_it_should_be_is_read_from_the_front() {
         with(100, &[end, enter(77, 1)]).is_none(),
         "a call behind the end of its thread"
     );
+    let other_class = |event: Event<'static>| match event {
+        Event::MethodLeave(e) => Event::MethodLeave(MethodLeave {
+            class: ClassId(9),
+            ..e
+        }),
+        other => other,
+    };
+    let deeper = |event: Event<'static>| match event {
+        Event::MethodEnter(e) => Event::MethodEnter(MethodEnter {
+            stack_depth: 2,
+            ..e
+        }),
+        other => other,
+    };
+    let of_another_class = [
+        enter(77, 1),
+        other_class(leave(77, 1)),
+        deeper(enter(77, 2)),
+        leave(77, 2),
+        leave(77, 1),
+    ];
+    assert!(
+        with(100, &of_another_class).is_none(),
+        "a leave of another class"
+    );
     assert!(with(100, &sums).is_none(), "sums");
     assert!(
-        by_parts(&trail(&program(1, true), 1), 3).is_none(),
+        by_parts(&trail(&program(1, 3_000, true), 1), 3).is_none(),
         "CPU times"
     );
 }

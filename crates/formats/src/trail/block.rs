@@ -31,8 +31,8 @@ pub(super) struct Block {
     events: u32,
     has_cpu: bool,
     streams: Vec<Stream>,
-    /// What the segment tells of open calls at its begin, by thread.
-    told: Vec<Told>,
+    /// What the segment tells of open calls at its begin, by thread, until somebody takes it.
+    told: Option<Vec<Told>>,
     symbols: Vec<Symbol>,
     /// Methods by symbol, and behind these those of calls that no symbol stands for.
     methods: Vec<(MethodId, ClassId)>,
@@ -90,7 +90,7 @@ impl Block {
         self.at = [0; COLUMNS];
         self.still = 0;
         self.streams.clear();
-        self.told.clear();
+        self.told = None;
         self.symbols.clear();
         self.methods.clear();
         self.is_call.clear();
@@ -187,6 +187,7 @@ impl Block {
     fn read_open(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Open as usize]);
         let mut room = MOST_TOLD;
+        let mut all = Vec::with_capacity(self.streams.len());
         for stream in &mut self.streams {
             let told = Told::get(&mut bytes, stream.last, &mut room)?;
             for call in &told.calls {
@@ -194,14 +195,22 @@ impl Block {
                 self.methods.push((call.method, call.class));
                 stream.open.push(Open::new(call.ticket, of));
             }
-            self.told.push(told);
+            all.push(told);
         }
+        self.told = Some(all);
         bytes.0.is_empty().then_some(())
     }
 
     /// What the segment tells of the calls that are open at its begin, once; nothing in earlier versions.
     pub(super) fn take_told(&mut self) -> Option<Vec<Told>> {
-        (!self.is_earlier()).then(|| std::mem::take(&mut self.told))
+        self.told.take()
+    }
+
+    /// The thread of the event that came last.
+    pub(super) fn thread(&self) -> Option<ThreadId> {
+        self.streams
+            .get(self.current)
+            .map(|stream| stream.last.thread)
     }
 
     /// Events that are still to come.
@@ -279,8 +288,6 @@ impl Block {
         self.next_run()?;
         let most = usize::try_from(self.run).unwrap_or(usize::MAX);
         let most = most.min(MOST_CALLS).min(self.left() as usize - 1);
-        let tokens = self.tokens.get(self.read as usize..)?.get(..most)?;
-        let most = calls(tokens, &self.is_call);
         let stream = self.streams.get_mut(self.current)?;
         let before = stream.thread;
         // What is not so in a sound trace is left to who looks at one event at a time.
@@ -288,6 +295,8 @@ impl Block {
         if stream.open.len() > depth as usize || depth.checked_add(most as u32).is_none() {
             return None;
         }
+        let tokens = self.tokens.get(self.read as usize..)?.get(..most)?;
+        let most = calls(tokens, &self.is_call);
         let column = &self.columns[Column::Times as usize][..];
         let at = &mut self.at[Column::Times as usize];
         let steps = Steps {
@@ -454,7 +463,7 @@ impl Block {
 
 /// How many of the first tokens are of calls.
 fn calls(tokens: &[u32], is_call: &[bool]) -> usize {
-    let is_call = |token: &u32| is_call[*token as usize];
+    let is_call = |token: &u32| is_call.get(*token as usize).is_some_and(|is| *is);
     let (rows, _) = tokens.as_chunks::<8>();
     let all = |row: &&[u32; 8]| row.iter().fold(true, |all, token| all & is_call(token));
     let first = 8 * rows.iter().take_while(all).count();

@@ -1,13 +1,13 @@
 //! All segments of a trail that is whole, for readers that take them in any order, and several at once.
 //!
 //! Each segment can be read by itself. What a reader of the whole file sees as it comes along, whoever reads segments has to put together: that no byte is between
-//! them ([`SegmentReader::read`] looks at that), that threads go on where they were, and that the counts at the end are those of the events.
+//! them ([`SegmentReader::begin`] looks at that), that threads go on where they were, and that the counts at the end are those of the events.
 
 use super::block::Block;
 use super::calls::{Thread, Threads};
 use super::columns::unpack;
 use super::index::{self, END, Totals};
-use super::open::{MOST_TOLD, OpenCall, Told};
+use super::open::{OpenCall, Told};
 use super::record;
 use super::recover::Window;
 use super::row::{Row, RowRoom};
@@ -25,13 +25,17 @@ const ENDING: u64 = 16;
 pub struct Segments {
     all: Vec<Place>,
     totals: Totals,
+    /// What tells the trace from others.
+    trace: u32,
 }
 
 /// A segment of events, and what stands before it.
 #[derive(Debug)]
 struct Place {
-    /// Where the copies of its definitions are, if there are any.
-    definitions: Option<u64>,
+    /// Its number among all segments, as they tell it.
+    number: usize,
+    /// Where the copies of its definitions are, if there are any, and the times that the index has for them.
+    definitions: Option<(u64, [i64; 2])>,
     at: u64,
     /// Where the next segment of any kind begins.
     end: u64,
@@ -51,7 +55,8 @@ impl Place {
         let found = segment(window, self.at)?.filter(|(header, _)| {
             let told = (header.kind, header.events, header.times, header.before);
             let expected = (Kind::Events, self.events, self.times, self.before);
-            told == expected && end(self.at, header) == self.end
+            let number = usize::try_from(header.number);
+            told == expected && number == Ok(self.number) && end(self.at, header) == self.end
         });
         Ok(found)
     }
@@ -71,8 +76,13 @@ impl ThreadState {
 /// A thread, and its open calls, outermost first.
 pub type OpenOfThread = (ThreadId, Vec<OpenCall>);
 
-/// Which calls are open where the segment of that number begins, of the threads of which it tells of all.
-type Outer = (usize, HashMap<ThreadId, Vec<OpenCall>>);
+/// Which calls are open where a segment begins, of the threads of which it tells of all.
+type Outer = HashMap<ThreadId, Vec<OpenCall>>;
+
+/// Most open calls of a segment that are put together, and most of others that are kept for it.
+const MOST_OPEN: usize = 1 << 18;
+/// Most segments to which others refer that are kept. Where one refers to more, it would take too long.
+const MOST_OUTER: usize = 64;
 
 /// How many events there are of each kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -102,7 +112,11 @@ impl Segments {
         if indexes.iter().any(|index| index.found.end.is_some()) {
             return Ok(None); // there is one end
         }
-        Ok(places(indexes).map(|all| Self { all, totals }))
+        let trace = indexes.last().map_or(0, |last| last.header.trace);
+        if indexes.iter().any(|index| index.header.trace != trace) {
+            return Ok(None);
+        }
+        Ok(places(indexes).map(|all| Self { all, totals, trace }))
     }
 
     /// How many there are.
@@ -119,6 +133,11 @@ impl Segments {
     /// Where a segment ends, in bytes from the start of the trace.
     pub fn end(&self, number: usize) -> u64 {
         self.all.get(number).map_or(0, |place| place.end)
+    }
+
+    /// Whether a segment is of this trace. Segment 0 does not say of which it is.
+    fn have(&self, header: &Header) -> bool {
+        [0, self.trace].contains(&header.trace)
     }
 
     /// The last segment of each thread that has events.
@@ -141,6 +160,7 @@ impl Segments {
 
 /// An index of a trail.
 pub(super) struct FoundIndex {
+    header: Header,
     place: u64,
     /// Where it ends, with what stands behind the last one.
     end: u64,
@@ -175,7 +195,12 @@ pub(super) fn indexes(
             return Ok(None);
         };
         let (previous, end) = (found.previous, end(place, &header));
-        indexes.push(FoundIndex { place, end, found });
+        indexes.push(FoundIndex {
+            header,
+            place,
+            end,
+            found,
+        });
         match previous.checked_sub(1) {
             None => break,
             Some(previous) if previous < place => place = previous,
@@ -188,33 +213,46 @@ pub(super) fn indexes(
 
 /// Where segments are, by the indexes; `None` where these leave something out.
 fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
-    // Of each segment where it begins, and of an index where it ends, too.
+    // Of each segment where it begins, and what an index says of it; or an index, and where it ends.
     let mut all = Vec::new();
-    for FoundIndex { place, end, found } in indexes {
+    for FoundIndex {
+        header,
+        place,
+        end,
+        found,
+    } in indexes
+    {
         let entries = found.entries.into_iter();
-        all.extend(entries.map(|entry| (entry.offset, Some(entry), 0)));
-        all.push((place, None, end));
+        all.extend(entries.map(|entry| (entry.offset, Ok(entry))));
+        all.push((place, Err((header, end))));
     }
     let begins: Vec<u64> = all.iter().map(|(place, ..)| *place).collect();
     let mut places = Vec::new();
     let (mut definitions, mut before) = (None, 0_u64);
-    for (number, (place, entry, end_of_index)) in all.into_iter().enumerate() {
-        let Some(entry) = entry else {
-            // What comes behind an index begins where it ends.
-            let next = begins.get(number + 1);
-            if definitions.is_some() || next.is_some_and(|next| *next != end_of_index) {
-                return None;
+    for (number, (place, segment)) in all.into_iter().enumerate() {
+        let next = begins.get(number + 1);
+        let entry = match segment {
+            Ok(entry) => entry,
+            Err((header, end)) => {
+                // What comes behind an index begins where it ends.
+                let is_followed = next.is_none_or(|next| *next == end);
+                let is_there =
+                    (usize::try_from(header.number).ok(), header.before) == (Some(number), before);
+                if definitions.is_some() || !is_followed || !is_there {
+                    return None;
+                }
+                continue;
             }
-            continue;
         };
-        let end = *begins.get(number + 1).filter(|next| **next > place)?;
+        let end = *next.filter(|next| **next > place)?;
         if !entry.is_events {
-            if definitions.replace(place).is_some() || entry.events != 0 {
+            if definitions.replace((place, entry.times)).is_some() || entry.events != 0 {
                 return None;
             }
             continue;
         }
         places.push(Place {
+            number,
             definitions: definitions.take(),
             at: place,
             end,
@@ -227,7 +265,7 @@ fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
     }
     let begins_well = places
         .first()
-        .is_some_and(|first| first.definitions.unwrap_or(first.at) == 0);
+        .is_some_and(|first| first.definitions.map_or(first.at, |(at, _)| at) == 0);
     begins_well.then_some(places)
 }
 
@@ -267,20 +305,21 @@ pub enum Found<'f> {
     Event(Event<'f>),
 }
 
-/// Reads segments, each by itself: first one begins, and then it is asked for open calls and events.
+/// Reads segments of one trail, each by itself: first one begins, and then it is asked for open calls and events.
 pub struct SegmentReader<R> {
     window: Window<R>,
     block: Block,
-    /// The segment that was begun last.
-    number: usize,
+    /// The segment that was begun.
+    number: Option<usize>,
     /// Another one, of which the begin alone is read.
     other: Block,
-    outer: Option<Outer>,
+    /// By number of the segment, and how many calls they have.
+    outer: HashMap<usize, Outer>,
+    kept: usize,
     /// What the threads of the segment had at its begin.
     befores: Vec<Thread>,
     room: RowRoom,
     counts: Counts,
-    trace: u32,
 }
 
 impl<R: Read + Seek> SegmentReader<R> {
@@ -292,13 +331,13 @@ impl<R: Read + Seek> SegmentReader<R> {
         Ok(Self {
             window: Window::new(source)?,
             block: Block::default(),
-            number: 0,
+            number: None,
             other: Block::default(),
-            outer: None,
+            outer: HashMap::new(),
+            kept: 0,
             befores: Vec::new(),
             room: RowRoom::default(),
             counts: Counts::default(),
-            trace: 0,
         })
     }
 
@@ -307,68 +346,76 @@ impl<R: Read + Seek> SegmentReader<R> {
     /// # Errors
     /// Those of the source.
     pub fn begin(&mut self, segments: &Segments, number: usize) -> io::Result<bool> {
-        self.block.give_up();
+        self.number = None;
         self.befores.clear();
-        self.number = number;
         let Some(place) = segments.all.get(number) else {
             return Ok(false);
         };
-        if let Some(definitions) = place.definitions {
+        if let Some((definitions, times)) = place.definitions {
             let Some((header, payload)) = segment(&mut self.window, definitions)? else {
                 return Ok(false);
             };
             let mut column = [Vec::new()];
             let is_read = unpack(header.version, &mut Bytes(payload), &mut column).is_some();
-            let fits = header.kind == Kind::Definitions && end(definitions, &header) == place.at;
-            if !is_read || !fits {
+            let number = place.number.checked_sub(1);
+            let told = (header.kind, header.events, header.before, header.times);
+            let fits = told == (Kind::Definitions, 0, place.before, times)
+                && usize::try_from(header.number).ok() == number
+                && end(definitions, &header) == place.at;
+            if !is_read || !fits || !segments.have(&header) {
                 return Ok(false);
             }
         }
         let Some((header, payload)) = place.segment(&mut self.window)? else {
             return Ok(false);
         };
-        // Segment 0 does not say of which trace it is.
-        if header.trace != 0 && ![0, header.trace].contains(&self.trace) {
+        if !segments.have(&header) {
             return Ok(false);
         }
-        self.trace = self.trace.max(header.trace);
         let threads = Threads::default();
         if self.block.begin(&header, payload, &threads).is_none() {
             return Ok(false);
         }
         let threads = self.block.threads();
         if !threads.map(|(id, _)| id).eq(place.threads.iter().copied()) {
-            self.block.give_up();
             return Ok(false);
         }
         self.befores
             .extend(self.block.threads().map(|(_, thread)| thread));
+        self.number = Some(number);
         Ok(true)
     }
 
     /// The calls that are open where the segment begins, outermost first, of each thread that has events in it, in the order of [`Self::threads`]; once.
-    /// `None` where the segments are not as they should be, or are of a version before 3.
+    /// `None` where the segments are not as they should be, where they tell of very many calls, and where they are of a version before 3.
     ///
     /// Of a thread with calls deeper than 65,536, innermost ones may be missing.
     ///
     /// # Errors
     /// Those of the source.
     pub fn open_calls(&mut self, segments: &Segments) -> io::Result<Option<Vec<OpenOfThread>>> {
-        let Some(mut all) = self.block.take_told() else {
+        let told = self.block.take_told();
+        let Some((number, mut all)) = self.number.zip(told) else {
             return Ok(None);
         };
-        let mut room = MOST_TOLD;
+        let own: usize = all.iter().map(|told| told.calls.len()).sum();
+        let Some(mut room) = MOST_OPEN.checked_sub(own) else {
+            return Ok(None);
+        };
         // Those that refer to the same segment are completed together.
-        let mut others: HashMap<u64, Vec<&mut Told>> = HashMap::default();
+        let mut others: HashMap<u64, Vec<&mut Told>> = HashMap::new();
         for told in all.iter_mut().filter(|told| told.back > 0) {
             others.entry(told.back).or_default().push(told);
         }
+        if others.len() > MOST_OUTER {
+            return Ok(None);
+        }
         for (back, inner) in others {
             let at = usize::try_from(back).ok();
-            let Some(at) = at.and_then(|back| self.number.checked_sub(back)) else {
+            let Some(at) = at.and_then(|back| number.checked_sub(back)) else {
                 return Ok(None);
             };
-            let Some((_, outer)) = self.outer(segments, at)? else {
+            let Some(outer) = self.outer(segments, at)? else {
                 return Ok(None);
             };
             for told in inner {
@@ -388,25 +435,31 @@ impl<R: Read + Seek> SegmentReader<R> {
 
     /// What the segment of that number has for others.
     fn outer(&mut self, segments: &Segments, number: usize) -> io::Result<Option<&Outer>> {
-        if self.outer.as_ref().is_none_or(|(at, _)| *at != number) {
-            self.outer = None;
+        if !self.outer.contains_key(&number) {
+            if self.outer.len() >= MOST_OUTER || self.kept > MOST_OPEN {
+                self.outer.clear();
+                self.kept = 0;
+            }
             let Some(place) = segments.all.get(number) else {
                 return Ok(None);
             };
             let Some((header, payload)) = place.segment(&mut self.window)? else {
                 return Ok(None);
             };
-            let told = self.other.begin_told(&header, payload);
-            let told = told.into_iter().flatten().filter(|told| told.back == 0);
-            let all = told.map(|told| (told.thread, told.calls)).collect();
-            self.outer = Some((number, all));
+            let Some(told) = self.other.begin_told(&header, payload) else {
+                return Ok(None);
+            };
+            let told = told.into_iter().filter(|told| told.back == 0);
+            let all: Outer = told.map(|told| (told.thread, told.calls)).collect();
+            self.kept += all.values().map(Vec::len).sum::<usize>();
+            self.outer.insert(number, all);
         }
-        Ok(self.outer.as_ref())
+        Ok(self.outer.get(&number))
     }
 
     /// Hands out the events of the segment that was begun. `false` where it is not as it should be; some events may have been handed out by then.
     pub fn read(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> bool {
-        self.hand_out(visit) && self.block.is_used_up()
+        self.number.is_some() && self.hand_out(visit) && self.block.is_used_up()
     }
 
     fn hand_out(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> bool {
@@ -422,6 +475,15 @@ impl<R: Read + Seek> SegmentReader<R> {
             let Some(event) = self.block.next() else {
                 return false;
             };
+            let is_of_its_run = match &event {
+                Event::MethodEnter(_) | Event::MethodLeave(_) | Event::ThreadEnd(_) => {
+                    event.thread() == self.block.thread()
+                }
+                _ => true,
+            };
+            if !is_of_its_run {
+                return false;
+            }
             if let Some(code) = record::code(&event) {
                 self.counts.0.add(code);
             }
@@ -430,7 +492,7 @@ impl<R: Read + Seek> SegmentReader<R> {
         true
     }
 
-    /// The threads of the segment that was read last: how far each had come before it, and has come in it.
+    /// The threads of the segment that was begun: how far each had come before it, and has come in it so far.
     pub fn threads(&self) -> impl Iterator<Item = (ThreadId, ThreadState, ThreadState)> {
         let befores = self.befores.iter().copied();
         let threads = self.block.threads().zip(befores);
