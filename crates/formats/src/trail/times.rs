@@ -134,6 +134,9 @@ impl TimeSteps {
     }
 }
 
+/// Times up to it stay times when they go on by as many steps as are read at once.
+const LATEST: i64 = i64::MAX - (LANES as i64) * (STILL as i64);
+
 /// Reads steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Steps<'b> {
@@ -172,15 +175,12 @@ impl Steps<'_> {
             if let (Some((row, behind)), Some(rest)) = (
                 self.bytes.0.split_first_chunk::<LANES>(),
                 rest.first_chunk_mut::<LANES>(),
-            ) && row.iter().all(|step| *step < STILL)
+            ) && now <= LATEST
+                && row.iter().all(|step| *step < STILL)
             {
-                let before = now;
                 for (time, step) in rest.iter_mut().zip(row) {
-                    now = now.wrapping_add((*step).into());
+                    now += i64::from(*step);
                     *time = Timestamp(now);
-                }
-                if now < before {
-                    break; // the end of time
                 }
                 self.bytes.0 = behind;
                 done += LANES;
@@ -318,6 +318,74 @@ mod tests {
             assert_eq!(read(begin, &out[1], times.len()), expected);
             one_by_one.clear();
             rows.clear();
+        }
+    }
+
+    /// Many at once are what one by one are, up to where a time falls or bytes end, in rooms of any size.
+    #[test]
+    fn rooms_are_filled_with_the_same_times() {
+        let put = |steps: &[i64]| {
+            let (mut all, mut out, mut last) = (TimeSteps::default(), Vec::new(), 0);
+            steps.iter().for_each(|step| {
+                let time = last + step;
+                all.push(&mut last, time);
+            });
+            all.put(&mut out);
+            out
+        };
+        let even = [7; 40];
+        let falls = |at: usize| {
+            let mut steps = even;
+            steps[at] = -1;
+            put(&steps)
+        };
+        let mut columns = vec![put(&even), falls(0), falls(15), falls(16), falls(39)];
+        columns.push(put(&[
+            3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 240, 5_000, 1,
+        ]));
+        columns.push(put(&[300; 20])[..39].to_vec()); // cut within a step
+        columns.push(vec![STILL; 3]); // where a count is, or three steps of 239
+        for column in &columns {
+            for is_earlier in [false, true] {
+                for begin in [5, i64::MAX - 100] {
+                    let steps = Steps {
+                        bytes: Bytes(column),
+                        still: 0,
+                        is_earlier,
+                    };
+                    for room in [1, 2, 15, 16, 17, 100] {
+                        let (mut single, mut now, mut expected) = (steps, begin, Vec::new());
+                        loop {
+                            let before = single;
+                            let later =
+                                single.next().map(|step| i128::from(now) + i128::from(step));
+                            let Some(later) = later.and_then(|later| i64::try_from(later).ok())
+                            else {
+                                single = before;
+                                break;
+                            };
+                            if later < now {
+                                single = before;
+                                break;
+                            }
+                            now = later;
+                            expected.push(Timestamp(now));
+                        }
+                        let (mut many, mut found) = (steps, Vec::new());
+                        loop {
+                            let mut into = vec![Timestamp::default(); room];
+                            let from = found.last().map_or(begin, |time: &Timestamp| time.0);
+                            let count = many.fill(from, &mut into);
+                            found.extend_from_slice(&into[..count]);
+                            if count < room {
+                                break;
+                            }
+                        }
+                        assert_eq!(found, expected, "{column:?}, {is_earlier}, {begin}, {room}");
+                        assert_eq!((many.bytes.0, many.still), (single.bytes.0, single.still));
+                    }
+                }
+            }
         }
     }
 }
