@@ -300,6 +300,10 @@ impl Calls {
         let Some(thread) = self.thread(row.thread, |_| true) else {
             return;
         };
+        if self.threads[thread].stack.len() != row.depth as usize {
+            self.unmatched += 1;
+            return;
+        }
         self.is_no_sum(thread);
         self.places
             .resize(self.places.len().max(row.methods.len()), 0);

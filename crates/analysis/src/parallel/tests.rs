@@ -423,6 +423,7 @@ fn what_is_not_as_it_should_be_is_read_from_the_front() {
     let deeper = |event: Event<'static>| match event {
         Event::MethodEnter(e) => Event::MethodEnter(MethodEnter {
             stack_depth: 2,
+            time: Timestamp(6_000), // no time falls
             ..e
         }),
         other => other,
