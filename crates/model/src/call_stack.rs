@@ -23,6 +23,15 @@ impl<T: Copy + Default> CallStack<T> {
         self.depth += 1;
     }
 
+    /// Calls begin, one in another.
+    #[inline]
+    pub fn extend(&mut self, calls: &[T]) {
+        let (room, depth) = self.with_room(calls.len());
+        let behind = depth + calls.len();
+        room[depth..behind].copy_from_slice(calls);
+        self.depth = behind;
+    }
+
     /// The innermost call ends, if there is one.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {

@@ -22,10 +22,21 @@ pub trait Sink {
         false
     }
 
-    /// Takes the first enters and leaves of a run, as many as go a faster way than one by one; says how many.
-    fn run(&mut self, _thread: u32, _run: Run<'_>) -> usize {
-        0
+    /// Takes the first records of a run, as many as go a faster way than one by one; says how many.
+    fn run(&mut self, _thread: u32, _run: Run<'_>) -> Taken {
+        Taken::default()
     }
+}
+
+/// The first records of a run, which were taken.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Taken {
+    /// How many there are.
+    pub records: usize,
+    /// And so many words of them.
+    pub words: usize,
+    /// The first word of the last one.
+    pub last: u64,
 }
 
 /// For looking at the next record only: with a limit of 0 nothing is handed out.
@@ -38,26 +49,28 @@ impl Sink for Nothing {
     fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
 }
 
-/// Words of one thread, the first of which are enters and leaves by return.
+/// Words of one thread, the first of which is an enter or a leave by return.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'w> {
     /// The words, and what follows them.
     pub words: &'w [u64],
+    /// The first one's time, as a word: a word less this has as time what it is behind the first one.
+    pub first: u64,
+    /// A word less [`Self::first`] that is more is later than is read.
+    most: u64,
     epoch: u64,
-    first_tick: u64,
-    most_ticks: u64,
 }
 
 impl<'w> Run<'w> {
     /// None where the first word is later than is read.
     fn new(words: &'w [u64], epoch: u64, limit: u64) -> Option<Self> {
-        let first_tick = record::tick(*words.first()?);
-        let most_ticks = record::last_tick(limit, epoch)?.checked_sub(first_tick)?;
+        let first = record::stamp(*words.first()?);
+        let last = record::word(record::last_tick(limit, epoch)?, record::LOW);
         Some(Self {
             words,
+            first,
+            most: last.checked_sub(first)?,
             epoch,
-            first_tick,
-            most_ticks,
         })
     }
 
@@ -66,32 +79,10 @@ impl<'w> Run<'w> {
         record::time(word, self.epoch)
     }
 
-    /// How many ticks a word is behind the first one. Before it is very many.
+    /// Whether a word is not before the first one, and not later than is read.
     #[inline(always)]
-    pub fn ticks_behind_first(self, word: u64) -> u64 {
-        record::tick(word).wrapping_sub(self.first_tick)
-    }
-
-    /// How many of some of the words are not later than is read, the first ones, and a number that is 0 where all have the time of the first one.
-    #[inline(always)]
-    pub fn in_time(self, words: &[u64]) -> (usize, u64) {
-        let (mut all, mut late) = (0, 0);
-        for &word in words {
-            let ticks = self.ticks_behind_first(word);
-            all |= ticks;
-            late |= self.most_ticks.wrapping_sub(ticks); // negative
-        }
-        if late >> 63 == 0 && all >> 63 == 0 {
-            return (words.len(), all);
-        }
-        let is_late = |word: &u64| self.ticks_behind_first(*word) > self.most_ticks;
-        let count = words.iter().position(is_late);
-        (count.unwrap_or(words.len()), all)
-    }
-
-    /// What is more ticks behind the first word is later than is read.
-    pub fn most_ticks(self) -> u64 {
-        self.most_ticks
+    pub fn is_in_time(self, word: u64) -> bool {
+        word.wrapping_sub(self.first) <= self.most
     }
 }
 
@@ -150,8 +141,8 @@ impl Place {
                 && let Some(run) = Run::new(&words[position..], self.epoch, limits.calls)
             {
                 let taken = sink.run(self.running, run);
-                position += taken;
-                if taken > 0 {
+                position += taken.words;
+                if taken.words > 0 {
                     continue;
                 }
             }
@@ -159,8 +150,17 @@ impl Place {
             let kind = record::kind(word);
             let limit = match kind {
                 Some(Kind::Coded(Code::Time)) => u64::MAX, // it tells what the next one's time is
-                // Whose calls come next is of no interest to other threads either.
-                Some(Kind::Enter(_) | Kind::Leave(_) | Kind::Coded(Code::Running)) => limits.calls,
+                // Whose calls come next, and how far a constructor came, is of no interest to other threads either.
+                Some(
+                    Kind::Enter(_)
+                    | Kind::Leave(_)
+                    | Kind::Coded(
+                        Code::Running
+                        | Code::LeaveByException
+                        | Code::SuperCall
+                        | Code::SuperReturned,
+                    ),
+                ) => limits.calls,
                 Some(Kind::Coded(_)) | None => limits.others,
             };
             if time > limit {

@@ -21,6 +21,8 @@ use std::cmp::Ordering;
 /// Bits of the time in a record.
 pub const TIME_BITS: u32 = 39;
 const TIME_SHIFT: u32 = 64 - TIME_BITS;
+/// The bits of a word that are not its time.
+pub const LOW: u64 = (1 << TIME_SHIFT) - 1;
 /// Method ids are below this; what is above is a [`Code`].
 pub const METHOD_LIMIT: u32 = 0xff_ff00;
 

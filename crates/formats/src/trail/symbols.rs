@@ -7,7 +7,6 @@ use super::value::put_signed;
 use crate::hash::Seed;
 use jtrail_model::{ClassId, MethodId, MethodIds};
 use std::collections::HashMap;
-use std::hint::select_unpredictable;
 
 /// The token of a step by which the innermost call ends.
 pub(super) const LEAVE: u32 = 0;
@@ -175,25 +174,36 @@ impl Named {
     }
 }
 
-/// A table of more numbers is not kept from segment to segment.
-const LARGE: usize = 1 << 20;
+/// Tables of more steps are not kept from segment to segment.
+const LARGE: usize = 1 << 21;
 
 /// Steps that are looked at together.
-const ROW: usize = 256;
+const ROW: usize = 64;
+
+/// Beside a token in a table. Where it is not, the step has no token there, or ends a call.
+const THERE: u16 = 1 << 15;
+/// Larger tokens are in no table.
+const LARGEST: u32 = THERE as u32 - 1;
 
 /// Gives symbols to steps.
 #[derive(Default)]
 pub(super) struct Symbols {
-    /// By the program's numbers, and by own ones; [`LEAVE`] where there is none yet.
-    program: Vec<u32>,
-    own: Vec<u32>,
+    /// Tokens by step: of the program's methods, and of own numbers.
+    program: Vec<u16>,
+    own: Vec<u16>,
+    /// Large ones, by number.
+    large: HashMap<u32, u32, Seed>,
     /// Numbers that have one.
     used: Vec<u32>,
-    /// A method may have two numbers: the program's, and an own one.
+    /// Tokens by method and class, where there are both the program's numbers and own ones: a method may have two.
     by_ids: HashMap<(u64, u64), u32, Seed>,
+    has_both: bool,
     /// The method of the last one, and its class.
     last: (u64, u64),
-    tokens: Vec<u32>,
+    /// What was found, with or without [`THERE`].
+    tokens: Vec<u16>,
+    /// All tokens, where one is large.
+    wide: Vec<u32>,
 }
 
 impl Symbols {
@@ -208,67 +218,99 @@ impl Symbols {
         let mut count = 0;
         self.last = (0, 0);
         self.tokens.clear();
+        self.wide.clear();
         self.tokens.reserve(steps.len());
-        for part in steps.chunks(ROW) {
-            let mut row = [LEAVE; ROW];
-            if !self.find(part, &mut row) {
-                for (token, step) in row.iter_mut().zip(part) {
-                    if step & 1 == 0 && *token == LEAVE {
-                        *token = self.symbol(step >> 1, named, &mut count, symbols);
-                    }
-                }
+        for row in steps.chunks(ROW) {
+            let begin = self.tokens.len();
+            if count > LARGEST - ROW as u32 {
+                self.give(row, named, &mut count, symbols);
+            } else if !self.find(row) {
+                self.fill(begin, row, named, &mut count, symbols);
             }
-            self.tokens.extend_from_slice(&row[..part.len()]);
         }
+        let found = self.tokens.iter().map(|token| token & !THERE);
+        let wide = self.wide.iter();
         match width(count as usize) {
-            1 => tokens.extend(self.tokens.iter().map(|token| *token as u8)),
-            2 => tokens.extend(
-                self.tokens
-                    .iter()
-                    .flat_map(|token| (*token as u16).to_le_bytes()),
-            ),
-            _ => tokens.extend(self.tokens.iter().flat_map(|token| token.to_le_bytes())),
+            1 => tokens.extend(found.map(|token| token as u8)),
+            2 if wide.len() == 0 => tokens.extend(found.flat_map(u16::to_le_bytes)),
+            2 => tokens.extend(wide.flat_map(|token| (*token as u16).to_le_bytes())),
+            _ => tokens.extend(wide.flat_map(|token| token.to_le_bytes())),
         }
         for number in self.used.drain(..) {
-            match number.checked_sub(OWN) {
-                None => self.program[number as usize] = LEAVE,
-                Some(own) => self.own[own as usize] = LEAVE,
-            }
+            let (table, at) = place(number, &mut self.program, &mut self.own);
+            table[at] = 0;
         }
         self.by_ids.clear();
+        self.has_both = false;
+        self.large.clear();
         if self.program.len() > LARGE {
             self.program = Vec::new();
         }
     }
 
-    /// Finds the tokens of some steps; whether that is all of them.
+    /// Appends the tokens of some steps, as far as the table of the program's methods has them; whether it has all.
     #[inline]
-    fn find(&self, steps: &[Step], row: &mut [u32; ROW]) -> bool {
-        // Bits that are set in any of them.
-        let bits = steps.iter().fold(0, |all, step| all | step) >> 1;
-        // An index that may be beyond the end is looked up with care.
-        if bits as usize >= self.program.len() {
-            return false;
+    fn find(&mut self, steps: &[Step]) -> bool {
+        let table = &self.program[..];
+        let mut all = THERE;
+        self.tokens.extend(steps.iter().map(|step| {
+            let token = table.get(*step as usize).copied().unwrap_or_default();
+            // The low bit of a step says that it ends a call.
+            all &= token | (*step as u16) << 15;
+            token
+        }));
+        all == THERE
+    }
+
+    /// Gives symbols to those of some steps that have none, and whose tokens begin there.
+    fn fill(
+        &mut self,
+        begin: usize,
+        steps: &[Step],
+        named: &Named,
+        count: &mut u32,
+        out: &mut Vec<u8>,
+    ) {
+        for (at, step) in (begin..).zip(steps) {
+            if step & 1 == 0 && self.tokens[at] & THERE == 0 {
+                self.tokens[at] = self.symbol(step >> 1, named, count, out) as u16;
+            }
         }
-        let mut are_all = true;
-        for (token, step) in row.iter_mut().zip(steps) {
-            let symbol = self.program[(step >> 1) as usize];
-            let ends = step & 1 != 0;
-            *token = select_unpredictable(ends, LEAVE, symbol);
-            are_all &= ends | (symbol != LEAVE);
+    }
+
+    /// Appends the tokens of some steps, some of which may be large.
+    #[cold]
+    fn give(&mut self, steps: &[Step], named: &Named, count: &mut u32, out: &mut Vec<u8>) {
+        for step in steps {
+            let token = match step & 1 {
+                0 => self.symbol(step >> 1, named, count, out),
+                _ => LEAVE,
+            };
+            if token > LARGEST && self.wide.is_empty() {
+                let found = self.tokens.iter().map(|token| token & !THERE);
+                self.wide.extend(found.map(u32::from));
+            }
+            match self.wide.is_empty() {
+                true => self.tokens.push(token as u16),
+                false => self.wide.push(token),
+            }
         }
-        are_all
     }
 
     /// The symbol of a number.
     fn symbol(&mut self, number: u32, named: &Named, count: &mut u32, out: &mut Vec<u8>) -> u32 {
-        let known = match number.checked_sub(OWN) {
-            None => self.program.get(number as usize),
-            Some(own) => self.own.get(own as usize),
-        };
-        match known {
-            Some(&symbol) if symbol != LEAVE => symbol,
-            _ => self.name(number, named, count, out),
+        match self.known(number) {
+            Some(token) => token,
+            None => self.name(number, named, count, out),
+        }
+    }
+
+    /// The symbol of a number, if it has one.
+    fn known(&mut self, number: u32) -> Option<u32> {
+        let (table, at) = place(number, &mut self.program, &mut self.own);
+        match table.get(at) {
+            Some(&token) if token != 0 => Some((token & !THERE).into()),
+            _ => self.large.get(&number).copied(),
         }
     }
 
@@ -279,14 +321,24 @@ impl Symbols {
         let next = *count + 1;
         let token = match symbol {
             Symbol::Enter { method, class } => {
-                let last = &mut self.last;
-                *self.by_ids.entry((method, class)).or_insert_with(|| {
-                    out.push(0);
-                    put_signed(method.wrapping_sub(last.0) as i64, out);
-                    put_signed(class.wrapping_sub(last.1) as i64, out);
-                    *last = (method, class);
-                    next
-                })
+                let ids = (method, class);
+                self.has_both |= number >= OWN;
+                if self.has_both && self.by_ids.is_empty() {
+                    self.add_named(named);
+                }
+                match self.by_ids.get(&ids) {
+                    Some(token) => *token,
+                    None => {
+                        if self.has_both {
+                            self.by_ids.insert(ids, next);
+                        }
+                        out.push(0);
+                        put_signed(method.wrapping_sub(self.last.0) as i64, out);
+                        put_signed(class.wrapping_sub(self.last.1) as i64, out);
+                        self.last = ids;
+                        next
+                    }
+                }
             }
             Symbol::LeaveByException => {
                 out.push(u8::MAX);
@@ -298,19 +350,43 @@ impl Symbols {
             }
         };
         *count = token.max(*count);
-        let (table, at) = match number.checked_sub(OWN) {
-            None => (&mut self.program, number as usize),
-            Some(own) => (&mut self.own, own as usize),
-        };
+        if token > LARGEST {
+            self.large.insert(number, token);
+            return token;
+        }
+        let (table, at) = place(number, &mut self.program, &mut self.own);
         if table.len() <= at {
             // Only what is written to takes memory.
-            let mut larger = vec![LEAVE; (at + 1).next_power_of_two()];
+            let mut larger = vec![0; (at + 2).next_power_of_two()];
             larger[..table.len()].copy_from_slice(table);
             *table = larger;
         }
-        table[at] = token;
+        table[at] = THERE | token as u16;
         self.used.push(number);
         token
+    }
+
+    /// Methods that have tokens so far are found by their ids.
+    fn add_named(&mut self, named: &Named) {
+        let numbers = self.used.iter().chain(self.large.keys());
+        for number in numbers.copied().collect::<Vec<_>>() {
+            if let Symbol::Enter { method, class } = named.symbol(number) {
+                let token = self.known(number).unwrap_or(LEAVE);
+                self.by_ids.insert((method, class), token);
+            }
+        }
+    }
+}
+
+/// The table that has the token of a number, and where.
+fn place<'t>(
+    number: u32,
+    program: &'t mut Vec<u16>,
+    own: &'t mut Vec<u16>,
+) -> (&'t mut Vec<u16>, usize) {
+    match number.checked_sub(OWN) {
+        None => (program, 2 * number as usize),
+        Some(number) => (own, 2 * number as usize),
     }
 }
 
@@ -349,19 +425,35 @@ mod tests {
 
     #[test]
     fn tokens_are_as_wide_as_symbols_are_many() {
-        let mut methods = Methods::default();
-        for (count, wide) in [(3, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 4)] {
-            let mut steps = vec![3, record_step(18), EXCEPTION_STEP];
-            let numbers = (2..count).map(|id| methods.number(MethodId(id), ClassId(id / 9)));
-            steps.extend(numbers.flat_map(|number| [number << 1, number << 1 | 1]));
-            let (mut symbols, mut bytes) = (Vec::new(), Vec::new());
-            Symbols::default().put(&steps, &methods.named(), &mut symbols, &mut bytes);
-            let mut read = Vec::new();
-            tokens(&bytes, wide, &mut read).expect("whole");
-            let mut expected = vec![LEAVE, 1, 2];
-            expected.extend((3..=count as u32).flat_map(|symbol| [symbol, LEAVE]));
-            assert!(read == expected, "{count}");
-            assert_eq!(symbols[..2], [18, u8::MAX]);
+        let counts = [3, 255, 256, 32_700, 32_767, 32_768, 40_000, 65_535, 65_536];
+        let (program, mut methods) = (MethodIds::default(), Methods::default());
+        methods.name_by(&program);
+        let mut packer = Symbols::default();
+        for (count, wide) in counts.into_iter().zip([1, 1, 2, 2, 2, 2, 2, 2, 4]) {
+            for runs in [false, true] {
+                let numbers = (2..count).map(|id| match runs {
+                    true => {
+                        let number = id as u32 * 3;
+                        program.give(number, (MethodId(id), ClassId(id / 9)));
+                        number
+                    }
+                    false => methods.number(MethodId(id), ClassId(id / 9)),
+                });
+                let each = numbers.flat_map(|number| [number << 1, number << 1 | 1]);
+                // Each of them once more, so that some are known.
+                let each: Vec<Step> = each.collect();
+                let first = [3, record_step(18), EXCEPTION_STEP];
+                let steps = [&first[..], &each, &each].concat();
+                let (mut symbols, mut bytes) = (Vec::new(), Vec::new());
+                packer.put(&steps, &methods.named(), &mut symbols, &mut bytes);
+                let mut read = Vec::new();
+                tokens(&bytes, wide, &mut read).expect("whole");
+                let each = (3..=count as u32).flat_map(|symbol| [symbol, LEAVE]);
+                let each: Vec<u32> = each.collect();
+                let expected = [&[LEAVE, 1, 2][..], &each, &each].concat();
+                assert!(read == expected, "{count}");
+                assert_eq!(symbols[..2], [18, u8::MAX]);
+            }
         }
         assert_eq!(tokens(&[1, 2, 3], 2, &mut Vec::new()), None);
     }
@@ -370,24 +462,36 @@ mod tests {
     #[test]
     fn a_method_has_one_symbol_whoever_tells_of_it() {
         let program = MethodIds::default();
-        program.give(40, (MethodId(7), ClassId(5)));
         let mut methods = Methods::default();
         methods.name_by(&program);
-        let own = methods.number(MethodId(7), ClassId(5));
-        assert_eq!(methods.ids(own), methods.ids(40));
+        for number in 1..=40_000 {
+            program.give(number, (MethodId(number.into()), ClassId(5)));
+        }
+        let mut own = |id| methods.number(MethodId(id), ClassId(5)) << 1;
+        let (first, last, other) = (own(1), own(40_000), own(50_000));
         let mut packer = Symbols::default();
-        for _ in 0..2 {
-            let (mut symbols, mut bytes) = (Vec::new(), Vec::new());
-            packer.put(
-                &[80, own << 1, 81],
-                &methods.named(),
-                &mut symbols,
-                &mut bytes,
-            );
-            assert_eq!(
-                (&symbols[..], &bytes[..]),
-                (&[0, 14, 10][..], &[1, 1, 0][..])
-            );
+        for (runs, width, from) in [(1, 1, 1), (40_000, 2, 40_000)] {
+            for is_first in [true, false] {
+                let mut steps: Vec<Step> = (1..=runs).map(|number| number << 1).collect();
+                let mut expected: Vec<u32> = (1..=runs).collect();
+                let beside = [first, other, first, other, 2, 3];
+                let tokens_beside = |first| [first, from + 1, first, from + 1, first, LEAVE];
+                if is_first {
+                    steps.splice(0..0, [first]);
+                    expected.splice(0..0, [1]);
+                }
+                steps.extend(beside);
+                expected.extend(tokens_beside(1));
+                if runs == 40_000 {
+                    steps.extend([last, 80_000]);
+                    expected.extend([40_000, 40_000]);
+                }
+                let (mut symbols, mut bytes) = (Vec::new(), Vec::new());
+                packer.put(&steps, &methods.named(), &mut symbols, &mut bytes);
+                let mut read = Vec::new();
+                tokens(&bytes, width, &mut read).expect("whole");
+                assert!(read == expected, "{runs} {is_first}");
+            }
         }
     }
 }

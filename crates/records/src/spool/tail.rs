@@ -8,7 +8,7 @@ use super::layout::{
 use super::{ANNOUNCED, MEMORY, NAMED, State, TraceState, state_name};
 use crate::NumberSet;
 use crate::announce::{Announcement, Compilation};
-use crate::read::{Limits, Place, Run, Sink};
+use crate::read::{Limits, Place, Run, Sink, Taken};
 use crate::record::Code;
 use crate::translate::{Named, Translator};
 use jtrail_formats::trail;
@@ -537,10 +537,10 @@ impl Sink for Resuming<'_> {
 
     fn unreadable(&mut self) {}
 
-    fn run(&mut self, thread: u32, run: Run<'_>) -> usize {
+    fn run(&mut self, thread: u32, run: Run<'_>) -> Taken {
         let taken = self.translator.run(thread, run);
-        if let Some(last) = taken.checked_sub(1) {
-            *self.at = run.time(run.words[last]).max(*self.at);
+        if taken.words > 0 {
+            *self.at = run.time(taken.last).max(*self.at);
         }
         taken
     }

@@ -21,7 +21,7 @@ impl Default for Known {
 
 impl Known {
     /// The trace was not told of it, so that it has no ids.
-    pub(super) const UNTOLD: u8 = 1 << 7;
+    const UNTOLD: u8 = 1 << 7;
 
     fn tell(&mut self) {
         self.0 &= !Self::UNTOLD;
@@ -31,6 +31,12 @@ impl Known {
     #[inline(always)]
     pub(super) fn phase(self) -> Phase {
         Phase::of_bits(self.0)
+    }
+
+    /// The trace was not told of it.
+    #[inline(always)]
+    pub(super) fn is_untold(self) -> bool {
+        self.0 & Self::UNTOLD != 0
     }
 
     /// As [`Self::phase`], in bits, as a [`Call`](super::calls::Call) has them, and [`Self::UNTOLD`].

@@ -25,7 +25,7 @@ use crate::announce::{
     Announcement, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo, ThreadInfo,
 };
 use crate::numbers::NumberSet;
-use crate::read::{Run, Sink};
+use crate::read::{Run, Sink, Taken};
 use crate::record::Code;
 use crate::timeline::Timeline;
 pub use saved::{Named, Saved};
@@ -574,7 +574,7 @@ impl Translator {
 }
 
 impl Sink for Translator {
-    fn run(&mut self, number: u32, run: Run<'_>) -> usize {
+    fn run(&mut self, number: u32, run: Run<'_>) -> Taken {
         self.called(number, run)
     }
 

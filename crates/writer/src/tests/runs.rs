@@ -93,6 +93,13 @@ impl Program {
             _ if self.random.one_in(200) => 1 << (30 + self.random.below(10)),
             _ => u64::from(self.random.below(5_000)),
         };
+        if self.random.one_in(400) {
+            // Very many calls end in a row.
+            let deep = self.open[thread].len().saturating_sub(70);
+            for method in self.open[thread].split_off(deep).into_iter().rev() {
+                self.record(thread, record::leave(method));
+            }
+        }
         let any = self.random.below(METHODS);
         let innermost = self.open[thread].last().copied();
         match (self.random.below(60), innermost) {
@@ -103,6 +110,9 @@ impl Program {
             }
             (2, Some(method)) => self.coded(thread, Code::SuperReturned, method.into()),
             (3, Some(method)) => self.coded(thread, Code::SuperCall, method.into()),
+            (10, _) if self.random.one_in(4) => {
+                self.coded(thread, Code::SuperReturned, any.into());
+            }
             (4, _) if self.random.one_in(4) => self.coded(thread, Code::Caught, any.into()),
             (5, _) if self.random.one_in(4) => self.record(thread, record::leave(any)),
             (6, _) if self.random.one_in(20) => {

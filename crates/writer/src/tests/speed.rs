@@ -14,9 +14,9 @@ use super::*;
 use crate::helpers::Pool;
 use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
 use jtrail_formats::{Bounds, ShortCalls};
-use jtrail_model::{Duration, RunStep, Timestamp};
+use jtrail_model::{Duration, Event, RunStep, Timestamp};
 use jtrail_recorder::clock::thread_cpu;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -29,8 +29,16 @@ const THREAD: u32 = 1;
 
 /// A program that calls and returns; where it would end, it goes on.
 trait Program {
-    /// The next record, without its time.
+    /// The next call or return, without its time.
     fn next(&mut self) -> u64;
+    /// What the innermost call records behind that, if it is a constructor: it came back from another one.
+    fn mark(&mut self) -> Option<u32> {
+        None
+    }
+    /// How far constructors come, as their marks tell.
+    fn marks(&self, _method: u32) -> SuperMarks {
+        SuperMarks::None
+    }
     /// How many methods it has.
     fn methods(&self) -> u32;
     /// How long the program ran before that record, if it knows.
@@ -162,38 +170,52 @@ impl Program for Compiler {
     }
 }
 
-/// The calls of one thread of a trail, over and over.
+/// Calls of one thread of a trail, over and over. A trail does not have the marks of constructors: here, each makes one when the constructor that it calls
+/// first returns, or where it begins, if it calls none first.
 struct Recorded {
     /// What happens, and how many ns behind what was before.
     steps: Vec<(RunStep, u32)>,
     /// The next one.
     at: usize,
-    open: Vec<u32>,
-    methods: u32,
+    /// Open calls, and whether they are constructors whose marks are to come.
+    open: Vec<(u32, bool)>,
+    constructors: Vec<bool>,
+    mark: Option<u32>,
 }
 
 impl Recorded {
-    /// Most steps.
-    const MOST: usize = 8 << 20;
+    /// Most steps from one place of the trail, and how many places there are.
+    const MOST: usize = 1 << 20;
+    const PLACES: usize = 8;
 
-    /// Of the thread that has the first calls in the middle of the trail, from there on.
+    /// Of the thread that has the first calls at the first place.
     fn new(path: &str) -> Self {
         let open = || File::open(path).expect("JTRAIL_TRACE is a trail");
         let segments = Segments::open(open()).expect("it can be read");
         let segments = segments.expect("it is whole");
         let mut reader = SegmentReader::new(open()).expect("it can be read");
-        let (mut thread, mut last, mut depth) = (None, Timestamp(0), 0);
-        let mut numbers = HashMap::new();
-        let mut steps = Vec::new();
-        for number in segments.count() / 2..segments.count() {
+        let (mut thread, mut numbers) = (None, HashMap::new());
+        let (mut steps, mut constructors) = (Vec::new(), HashSet::new());
+        let (mut last, mut depth, mut room) = (Timestamp(0), 0, 0);
+        for number in 0..segments.count() {
+            if number % segments.count().div_ceil(Self::PLACES) == 0 {
+                room = Self::MOST;
+            }
             let is_there = reader.begin(&segments, number);
             assert!(is_there.expect("it can be read"), "a segment is damaged");
             let is_read = reader.read(&mut |found| {
-                let Found::Row(row) = found else { return };
-                if *thread.get_or_insert(row.thread) != row.thread || steps.len() >= Self::MOST {
+                let row = match found {
+                    Found::Row(row) => row,
+                    Found::Event(Event::MethodDef(def)) if def.name == "<init>" => {
+                        constructors.insert(def.method.0);
+                        return;
+                    }
+                    Found::Event(_) => return,
+                };
+                if room == 0 || *thread.get_or_insert(row.thread) != row.thread {
                     return;
                 }
-                for (step, time) in row.steps.iter().zip(row.times) {
+                for (step, time) in row.steps.iter().zip(row.times).take(room) {
                     let next = numbers.len() as u32;
                     let method = row.methods[step.method()].0;
                     let number = *numbers.entry(method).or_insert(next);
@@ -205,42 +227,71 @@ impl Recorded {
                     }
                     depth = if step.ends() { depth - 1 } else { depth + 1 };
                     steps.push((RunStep::new(number, step.ends()), elapsed));
+                    room -= 1;
                 }
             });
             assert!(is_read, "a segment is damaged");
         }
         assert!(!steps.is_empty(), "a trail without calls");
+        let mut is_constructor = vec![false; numbers.len()];
+        for (method, number) in numbers {
+            is_constructor[number as usize] = constructors.contains(&method.0);
+        }
         Self {
             steps,
             at: 0,
             open: Vec::new(),
-            methods: numbers.len() as u32,
+            constructors: is_constructor,
+            mark: None,
         }
     }
 }
 
 impl Program for Recorded {
     fn next(&mut self) -> u64 {
-        let Some((step, _)) = self.steps.get(self.at) else {
+        let Some((step, _)) = self.steps.get(self.at).copied() else {
             // What is open ends, and it begins anew.
-            let Some(method) = self.open.pop() else {
+            let Some((method, _)) = self.open.pop() else {
                 self.at = 0;
                 return self.next();
             };
             return record::leave(method);
         };
         self.at += 1;
-        match step.ends() {
-            true => record::leave(self.open.pop().expect("calls that nest")),
-            false => {
-                self.open.push(step.method());
-                record::enter(step.method())
+        let is_constructor = |method: u32| self.constructors[method as usize];
+        if !step.ends() {
+            let method = step.method();
+            let (next, _) = self.steps.get(self.at).copied().unwrap_or_default();
+            let calls_one = !next.ends() && is_constructor(next.method());
+            self.mark = (is_constructor(method) && !calls_one).then_some(method);
+            self.open
+                .push((method, is_constructor(method) && calls_one));
+            return record::enter(method);
+        }
+        let (method, _) = self.open.pop().expect("calls that nest");
+        self.mark = match self.open.last_mut() {
+            Some((outer, is_to_come @ true)) if is_constructor(method) => {
+                *is_to_come = false;
+                Some(*outer)
             }
+            _ => None,
+        };
+        record::leave(method)
+    }
+
+    fn mark(&mut self) -> Option<u32> {
+        self.mark.take()
+    }
+
+    fn marks(&self, method: u32) -> SuperMarks {
+        match self.constructors.get(method as usize) {
+            Some(true) => SuperMarks::Behind,
+            _ => SuperMarks::None,
         }
     }
 
     fn methods(&self) -> u32 {
-        self.methods
+        self.constructors.len() as u32
     }
 
     fn elapsed(&self) -> u64 {
@@ -273,7 +324,8 @@ struct Run {
 }
 
 impl Run {
-    fn new(methods: u32, min: Option<Duration>, helpers: usize) -> Self {
+    fn new(program: &dyn Program, min: Option<Duration>, helpers: usize) -> Self {
+        let methods = program.methods();
         let (empty, supply, memory) =
             create_pool((CHUNKS + 1) * CHUNK_BYTES as u64).expect("memory");
         let (full_sender, full) = unbounded();
@@ -302,6 +354,7 @@ impl Run {
                 number,
                 name: format!("method{number}").into(),
                 descriptor: "()V".into(),
+                marks: program.marks(number),
                 ..MethodInfo::default()
             };
             translator.add_methods(class, (class * 11..class * 11 + 11).map(method).collect());
@@ -347,6 +400,11 @@ impl Run {
             assert!(unsafe {
                 (*self.buffer).try_record(stamp, low) || (*self.buffer).record(stamp, low)
             });
+            if let Some(method) = program.mark() {
+                let payload = [method.into()];
+                // SAFETY: as above.
+                unsafe { (*self.buffer).record_coded(stamp, Code::SuperReturned, &payload) };
+            }
         }
     }
 
@@ -390,7 +448,7 @@ fn measured(
     min: Option<Duration>,
     helpers: usize,
 ) -> (f64, f64, f64) {
-    let mut run = Run::new(program.methods(), min, helpers);
+    let mut run = Run::new(program, min, helpers);
     let mut rounds = Vec::new();
     let (mut events, mut bytes) = (0, 0);
     for _ in 0..ROUNDS {

@@ -8,7 +8,7 @@ use jtrail_guard::log;
 use jtrail_options::Overflow;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_records::Translator;
-use jtrail_records::read::{Run, Sink};
+use jtrail_records::read::{Run, Sink, Taken};
 use std::sync::Arc;
 
 /// Bytes of output that are collected before they are written.
@@ -169,12 +169,12 @@ impl Sink for Flushing<'_> {
     }
 
     #[inline]
-    fn run(&mut self, thread: u32, run: Run<'_>) -> usize {
+    fn run(&mut self, thread: u32, run: Run<'_>) -> Taken {
         if self.windows.target().is_some() {
-            return 0; // behind each of them, a burst may be over
+            return Taken::default(); // behind each of them, a burst may be over
         }
         let taken = self.translator.run(thread, run);
-        self.read += taken as u64;
+        self.read += taken.records as u64;
         self.check();
         taken
     }
