@@ -179,7 +179,19 @@ impl Input {
         &mut self,
         mut visit: impl FnMut(&Event<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Ending> {
-        self.events_with_place(|_, event| visit(event))
+        self.bulks(|bulk| {
+            let take = |item: Item<'_>| match item {
+                Item::Event { event, .. } => match visit(&event) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                },
+                Item::Remark(_) => ControlFlow::Continue(()), // those are kept
+            };
+            match bulk.items(take) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(error) => Err(error),
+            }
+        })
     }
 
     /// As [`Self::events`], of a trace of which not all may be wanted. `visit` answers of a part whether to read it. Where the trace has no parts that can be
@@ -238,32 +250,12 @@ impl Input {
         Ok(ending)
     }
 
-    /// As [`Self::events`], with the byte of the trace where each event starts, or where the white
-    /// space and headers before it do.
+    /// As [`Self::events`], as they are read: calls in a row at once, with the byte of the trace where each begins, or where the white space and headers before it
+    /// do.
     ///
     /// # Errors
     /// As [`Self::events`].
-    pub(crate) fn events_with_place(
-        &mut self,
-        mut visit: impl FnMut(u64, &Event<'_>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Ending> {
-        self.bulks(|bulk| {
-            let take = |item: Item<'_>| match item {
-                Item::Event { offset, event } => match visit(offset, &event) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(error) => ControlFlow::Break(error),
-                },
-                Item::Remark(_) => ControlFlow::Continue(()), // those are kept
-            };
-            match bulk.items(take) {
-                ControlFlow::Continue(()) => Ok(()),
-                ControlFlow::Break(error) => Err(error),
-            }
-        })
-    }
-
-    /// As [`Self::events`], as they are read: calls in a row at once.
-    fn bulks(
+    pub(crate) fn bulks(
         &mut self,
         mut visit: impl FnMut(Bulk<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Ending> {

@@ -1,6 +1,6 @@
 //! Calls in a row are the same bytes as calls one by one, in every format.
 
-use jtrail_formats::{Encode, Format, Item, Reader};
+use jtrail_formats::{Checker, Encode, Findings, Format, Item, Reader, Rule};
 use jtrail_model::*;
 use std::ops::ControlFlow;
 
@@ -262,4 +262,119 @@ fn all_events(trace: &[u8]) -> Vec<Event<'static>> {
     });
     assert_eq!(stopped.expect("readable"), None);
     events
+}
+
+/// What a check finds, in calls of which some break rules.
+fn checked(agent: &str, seed: u64, in_rows: bool) -> Findings {
+    const METHODS: u64 = 50;
+    let mut checker = Checker::of(Format::Trail);
+    let mut event = |checker: &mut Checker, event: Event<'_>| checker.event(7, &event);
+    event(
+        &mut checker,
+        Event::AgentCreate(Box::new(AgentCreate {
+            name: agent.to_owned().into(),
+            ..AgentCreate::default()
+        })),
+    );
+    for method in 1..=METHODS {
+        let (method, class) = (MethodId(method), ClassId(method % 100));
+        let def = MethodDef {
+            method,
+            class,
+            ..MethodDef::default()
+        };
+        event(&mut checker, Event::MethodDef(def));
+    }
+    let mut program = Program::new(METHODS);
+    program.random ^= seed << 20;
+    // Of the last thread, nothing is told before its calls.
+    for thread in [5, 6] {
+        let thread = ThreadId(thread);
+        let start = ThreadStart {
+            thread,
+            ..ThreadStart::default()
+        };
+        event(&mut checker, Event::ThreadStart(start));
+    }
+    for offset in 0..200 {
+        match program.next() {
+            Next::Event(one) => checker.event(offset, &one),
+            Next::Calls(thread, cpu_time, ticket, depth, mut steps) => {
+                let (at, depth) = (program.below(400) as usize, u64::from(depth));
+                let (wrong, other) = (program.below(12), program.below(70));
+                if let Some(step) = steps.get_mut(at) {
+                    match wrong {
+                        0 => step.time.0 -= 1 + other as i64 * 1_000_000,
+                        1 => step.ticket = step.ticket.wrapping_sub(other as u32),
+                        2 => step.method = MethodId(other),
+                        3 => step.class = ClassId(other),
+                        4 => step.ends = !step.ends,
+                        5 => step.ticket = step.ticket.wrapping_add(1 << 31),
+                        _ => {}
+                    }
+                }
+                let depth = match wrong {
+                    6 => other.saturating_sub(10),
+                    7 => depth + 1,
+                    8 => depth.saturating_sub(1),
+                    _ => depth,
+                };
+                let cpu_time = match wrong {
+                    9 => Duration(1),
+                    _ => cpu_time,
+                };
+                let calls = Calls {
+                    thread,
+                    cpu_time,
+                    ticket,
+                    depth: depth as u32,
+                    steps: &steps,
+                };
+                match in_rows {
+                    true => checker.calls(offset, &calls),
+                    false => calls.events().for_each(|one| checker.event(offset, &one)),
+                }
+            }
+        }
+        if program.below(60) == 0 {
+            let lost = Note::Lost(Lost {
+                thread: ThreadId(5),
+                events: offset,
+                from: Timestamp(0),
+                to: Timestamp(0),
+                reason: "full".into(),
+            });
+            let body = lost.to_string().into();
+            checker.event(offset, &Event::Custom(Custom { body }));
+        }
+    }
+    checker.finish()
+}
+
+#[test]
+fn rows_of_calls_are_checked_as_calls_one_by_one() {
+    let mut rules = std::collections::BTreeSet::new();
+    let mut enters = 0;
+    for seed in 0..300 {
+        for agent in ["jtrail", "other"] {
+            let found = checked(agent, seed, true);
+            let same = checked(agent, seed, false);
+            let mut both = found.findings.iter().zip(&same.findings);
+            assert_eq!(both.find(|(a, b)| a != b), None, "{agent}, seed {seed}");
+            assert!(found == same, "{agent}, seed {seed}");
+            rules.extend(found.totals.keys().copied());
+            enters += found.counts.enters;
+        }
+    }
+    assert!(enters > 1_000_000, "{enters}");
+    for rule in [
+        Rule::Calls,
+        Rule::Tickets,
+        Rule::Depth,
+        Rule::Time,
+        Rule::Definitions,
+        Rule::Cpu,
+    ] {
+        assert!(rules.contains(&rule), "{rule:?}");
+    }
 }

@@ -5,7 +5,7 @@
 use crate::input::Input;
 use crate::outcome::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
 use crate::output::{count, time};
-use jtrail_formats::{Checker, Severity};
+use jtrail_formats::{Bulk, Checker, Item, Severity};
 use jtrail_model::{ClockNote, Note, ShortCallsNote, Totals};
 use jtrail_records::spool::folder_of;
 use serde_json::{Value, json};
@@ -96,8 +96,12 @@ struct Finding {
 fn check(path: &Path) -> anyhow::Result<Verdict> {
     let mut input = Input::open(path, true)?;
     let mut checker = Checker::of(input.format());
-    let ending = input.events_with_place(|place, event| {
-        checker.event(place, event);
+    let ending = input.bulks(|bulk| {
+        match bulk {
+            Bulk::Item(Item::Event { offset, event }) => checker.event(offset, &event),
+            Bulk::Calls { offset, calls } => checker.calls(offset, &calls),
+            Bulk::Item(Item::Remark(_)) => {} // those are kept
+        }
         Ok(())
     })?;
     let checked = checker.finish();

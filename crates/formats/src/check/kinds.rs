@@ -19,6 +19,10 @@ impl Kinds {
         self.0[event.kind() as usize] += 1;
     }
 
+    pub(super) fn add(&mut self, kind: Kind, events: usize) {
+        self.0[kind as usize] += events as u64;
+    }
+
     pub(super) fn of(&self, kind: Kind) -> u64 {
         self.0[kind as usize]
     }

@@ -38,7 +38,7 @@ use collections::Collections;
 use findings::Report;
 use heap::Dumps;
 use jtrail_model::{
-    AgentCreate, ClassDef, ClassId, ClassUnload, ClockNote, Custom, Event, ExceptionCatch,
+    AgentCreate, Calls, ClassDef, ClassId, ClassUnload, ClockNote, Custom, Event, ExceptionCatch,
     ExceptionThrow, Frame, GcRoot, Kind, MethodDef, MethodEnter, MethodId, MethodLeave,
     MonitorContendedEnter, Note, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ShortCallsNote,
     ThreadId, ThreadStart, Timestamp, Totals,
@@ -220,6 +220,37 @@ impl Checker {
             Event::HeapDumpEnd(e) => self.dumps.end(e, &self.objects, &mut self.report),
             _ => {}
         }
+    }
+
+    /// As [`Self::event`], of each of these calls, which start at byte `offset`.
+    pub fn calls(&mut self, offset: u64, calls: &Calls<'_>) {
+        self.report.offset = offset;
+        let mut rest = *calls;
+        // Nearly all of them keep every rule, and are not looked at as events.
+        loop {
+            let passed = self.pass(&rest);
+            rest = rest.behind(passed);
+            let Some((event, behind)) = rest.split_first() else {
+                return;
+            };
+            self.event(offset, &event);
+            rest = behind;
+        }
+    }
+
+    /// Passes the first of these calls, as far as they keep every rule; how many.
+    fn pass(&mut self, calls: &Calls<'_>) -> usize {
+        let is_first = self.kinds.of(Kind::MethodEnter) == 0;
+        if is_first || calls.cpu_time.0 != 0 || !self.order.is_among_events() {
+            return 0;
+        }
+        let Some(Some(thread)) = self.threads.get_mut(calls.thread.0) else {
+            return 0;
+        };
+        let (passed, enters) = thread.pass(calls, self.ours, &self.methods);
+        self.kinds.add(Kind::MethodEnter, enters);
+        self.kinds.add(Kind::MethodLeave, passed - enters);
+        passed
     }
 
     fn agent(&mut self, e: &AgentCreate<'_>) {

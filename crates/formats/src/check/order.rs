@@ -55,6 +55,11 @@ impl Order {
         self.ranked(rank, report);
     }
 
+    /// Whether events are what comes.
+    pub(super) fn is_among_events(&self) -> bool {
+        self.rank == EVENTS
+    }
+
     fn ranked(&mut self, rank: u8, report: &mut Report) {
         let name = RANKS[usize::from(rank)];
         let single = !(4..=EVENTS).contains(&rank);

@@ -2,10 +2,11 @@
 
 use super::findings::{Report, Rule};
 use super::pairing::{Pair, Pairing};
+use super::table::Table;
 use crate::Severity;
 use jtrail_model::{
-    AggregatedEnter, AggregatedLeave, ClassId, ClassInitEnd, Duration, MethodEnter, MethodId,
-    MethodLeave, ObjectId, ThreadId, Timestamp,
+    AggregatedEnter, AggregatedLeave, Calls, ClassId, ClassInitEnd, Duration, MethodEnter,
+    MethodId, MethodLeave, ObjectId, ThreadId, Timestamp,
 };
 
 /// Open calls, or initialisations, that are looked through for the one that ends.
@@ -39,6 +40,17 @@ pub(super) struct Call {
     method: MethodId,
     ticket: u32,
     depth: i64,
+}
+
+impl Call {
+    fn is(&self, ticket: u32, method: MethodId) -> bool {
+        self.ticket == ticket && self.method == method
+    }
+}
+
+/// Whether a ticket may come behind another one. They start again behind the largest, so half the circle lies ahead of each.
+fn follows(ticket: u32, before: u32) -> bool {
+    (1..1 << 31).contains(&ticket.wrapping_sub(before))
 }
 
 impl Thread {
@@ -149,10 +161,58 @@ impl Thread {
         }
     }
 
+    /// Passes the first of these calls, as far as they keep every rule that concerns them: how many, and how many of these begin.
+    pub(super) fn pass(
+        &mut self,
+        calls: &Calls<'_>,
+        ours: bool,
+        methods: &Table<ClassId>,
+    ) -> (usize, usize) {
+        let (Some(mut time), Some(mut ticket)) = (self.time, self.ticket) else {
+            return (0, 0);
+        };
+        let is_exact = ours && !self.gap;
+        let (mut depth, mut passed, mut enters) = (calls.depth, 0, 0);
+        for step in calls.steps {
+            if step.time < time {
+                break;
+            }
+            if step.ends {
+                let innermost = self.calls.last();
+                if innermost.is_none_or(|call| !call.is(step.ticket, step.method)) {
+                    break;
+                }
+                self.calls.pop();
+                depth = depth.wrapping_sub(1);
+            } else {
+                let of_it = i64::from(depth.wrapping_add(1));
+                let above = self.calls.last().map_or(0, |caller| caller.depth);
+                if of_it <= above
+                    || is_exact && of_it != self.calls.len() as i64 + 1
+                    || !follows(step.ticket, ticket)
+                    || methods.get(step.method.0) != Some(&step.class)
+                {
+                    break;
+                }
+                depth = depth.wrapping_add(1);
+                ticket = step.ticket;
+                self.calls.push(Call {
+                    method: step.method,
+                    ticket,
+                    depth: of_it,
+                });
+                enters += 1;
+            }
+            time = step.time;
+            passed += 1;
+        }
+        (self.time, self.ticket) = (Some(time), Some(ticket));
+        (passed, enters)
+    }
+
     pub(super) fn enter(&mut self, e: &MethodEnter, ours: bool, report: &mut Report) {
         let before = self.ticket.replace(e.ticket);
-        // Tickets start again behind the largest, so half the circle lies ahead of each.
-        if before.is_some_and(|before| !(1..1 << 31).contains(&e.ticket.wrapping_sub(before))) {
+        if before.is_some_and(|before| !follows(e.ticket, before)) {
             let (id, before) = (e.thread, before.unwrap_or(0));
             report.fault(Rule::Tickets, || {
                 format!(
@@ -186,17 +246,14 @@ impl Thread {
     pub(super) fn leave(&mut self, e: &MethodLeave, ours: bool, report: &mut Report) {
         self.call_cpu(e.thread, e.cpu_time, ours, report);
         if let Some(call) = self.calls.last()
-            && call.ticket == e.ticket
-            && call.method == e.method
+            && call.is(e.ticket, e.method)
         {
             self.calls.pop();
             return;
         }
         let severity = self.severity();
         let near = self.calls.iter().rev().take(FARTHEST_LEAVE);
-        let inner = near
-            .clone()
-            .position(|c| c.ticket == e.ticket && c.method == e.method);
+        let inner = near.clone().position(|call| call.is(e.ticket, e.method));
         let other = near.clone().position(|c| c.ticket == e.ticket);
         let MethodLeave {
             thread: id,

@@ -13,7 +13,6 @@ use super::value::{Bytes, LARGEST_RECORD, Source};
 use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
 };
-use std::hint::select_unpredictable;
 use std::ops::Range;
 
 /// The events of a segment.
@@ -313,18 +312,24 @@ impl Block {
         let mut done = 0;
         let out = room.steps.iter_mut().zip(room.tickets.iter_mut());
         for (&token, (step, ticket_of)) in tokens.iter().zip(out) {
+            // Programs repeat themselves, so the processor foresees most of these.
             let ends = token == LEAVE;
-            // A call that ends is the innermost one, if one is open; one that begins takes the place behind it.
-            let at = open.wrapping_sub(ends.into());
-            let Some(place) = stack.get_mut(at) else {
-                break;
+            let call = if ends {
+                let innermost = open.wrapping_sub(1);
+                let Some(call) = stack.get(innermost) else {
+                    break;
+                };
+                open = innermost;
+                *call
+            } else {
+                let Some(place) = stack.get_mut(open) else {
+                    break;
+                };
+                ticket = ticket.wrapping_add(1);
+                *place = Open::new(ticket, token);
+                open += 1;
+                *place
             };
-            ticket = ticket.wrapping_add((!ends).into());
-            let begun = Open::new(ticket, token);
-            // What is behind the innermost call is nobody's.
-            let innermost = std::mem::replace(place, begun);
-            open = at + usize::from(!ends);
-            let call = select_unpredictable(ends, innermost, begun);
             (*step, *ticket_of) = (RowStep::new(call.of(), ends), call.ticket());
             done += 1;
         }
