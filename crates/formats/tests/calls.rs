@@ -268,7 +268,7 @@ fn all_events(trace: &[u8]) -> Vec<Event<'static>> {
 fn checked(agent: &str, seed: u64, in_rows: bool) -> Findings {
     const METHODS: u64 = 50;
     let mut checker = Checker::of(Format::Trail);
-    let mut event = |checker: &mut Checker, event: Event<'_>| checker.event(7, &event);
+    let event = |checker: &mut Checker, event: Event<'_>| checker.event(7, &event);
     event(
         &mut checker,
         Event::AgentCreate(Box::new(AgentCreate {
