@@ -8,7 +8,9 @@
 use crate::hash::Seed;
 use crate::trail::CALLS_AHEAD;
 use crate::{Bulk, Item};
-use jtrail_model::{CallStep, Calls, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
+use jtrail_model::{
+    CallStep, Calls, Event, MethodEnter, MethodLeave, ThreadId, ThreadStart, Timestamp,
+};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -138,7 +140,9 @@ impl InOrder {
                 offset,
                 event:
                     event @ (Event::MethodEnter(MethodEnter { thread, time, .. })
-                    | Event::MethodLeave(MethodLeave { thread, time, .. })),
+                    | Event::MethodLeave(MethodLeave { thread, time, .. })
+                    // It may come with the thread's first call.
+                    | Event::ThreadStart(ThreadStart { thread, time, .. })),
             }) => {
                 self.waiting += 1;
                 let what = What::One(Some(event.into_static()));
@@ -214,7 +218,7 @@ impl InOrder {
                 self.hand_out(self.settled(), visit)
             }
             Item::Event {
-                event: Event::MethodDef(_),
+                event: Event::MethodDef(_) | Event::MethodDetail(_),
                 ..
             } => ControlFlow::Continue(()),
             // Nothing comes behind the end.

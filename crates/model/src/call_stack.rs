@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 /// Calls of a thread that are open, the innermost one last: a slice that calls are pushed to and popped from.
 ///
-/// Beyond the slice there is room, where a loop over [`Calls`](crate::Calls) may write before it knows whether a call begins: see [`Self::with_room`].
+/// Beyond the slice there is room, where a loop may write calls that begin: see [`Self::with_room`].
 #[derive(Clone, Debug, Default)]
 pub struct CallStack<T> {
     /// Those that are open, and room for more.

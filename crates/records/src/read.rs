@@ -22,7 +22,7 @@ pub trait Sink {
         false
     }
 
-    /// Takes the first records of a run, as many as go a faster way than one by one; says how many.
+    /// Takes the first records of a run, as many as go a faster way than one by one.
     fn run(&mut self, _thread: u32, _run: Run<'_>) -> Taken {
         Taken::default()
     }
@@ -52,11 +52,11 @@ impl Sink for Nothing {
 /// Words of one thread, the first of which is an enter or a leave by return.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'w> {
-    /// The words, and what follows them.
+    /// All words from the first one on, some of which may be of other records.
     pub words: &'w [u64],
-    /// The first one's time, as a word: a word less this has as time what it is behind the first one.
+    /// The first one's time, as a word. Subtracted from another word, it leaves the ticks between the two in place of the time.
     pub first: u64,
-    /// A word less [`Self::first`] that is more is later than is read.
+    /// The most that may then be left of a word that is read.
     most: u64,
     epoch: u64,
 }
@@ -89,7 +89,7 @@ impl<'w> Run<'w> {
 /// Up to which times records are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Calls that begin or end, not before [`Self::others`].
+    /// Enters, leaves, and marks of constructors; not earlier than [`Self::others`].
     pub calls: u64,
     /// All else.
     pub others: u64,
@@ -115,6 +115,9 @@ pub struct Place {
     pub words: usize,
     /// The thread that the next record belongs to.
     pub running: u32,
+    /// It is another one than of the record before, and no record says so: the chunk's header did.
+    #[serde(skip)]
+    is_switched: bool,
     epoch: u64,
     /// Events that an earlier trace has told as lost, before there is a record of it.
     pub told_lost: u64,
@@ -125,6 +128,7 @@ impl Place {
     pub fn begin(&mut self, start: u64, running: u32) {
         self.words = 0;
         self.epoch = record::epoch(start);
+        self.is_switched |= self.running != running;
         self.running = running;
     }
 
@@ -137,12 +141,18 @@ impl Place {
             if sink.is_full() {
                 limits = Limits::NOTHING;
             }
+            // What a virtual thread did on another carrier comes first.
+            let calls = match self.is_switched {
+                true => limits.others,
+                false => limits.calls,
+            };
             if record::is_call(word)
-                && let Some(run) = Run::new(&words[position..], self.epoch, limits.calls)
+                && let Some(run) = Run::new(&words[position..], self.epoch, calls)
             {
                 let taken = sink.run(self.running, run);
                 position += taken.words;
                 if taken.words > 0 {
+                    self.is_switched = false;
                     continue;
                 }
             }
@@ -150,23 +160,19 @@ impl Place {
             let kind = record::kind(word);
             let limit = match kind {
                 Some(Kind::Coded(Code::Time)) => u64::MAX, // it tells what the next one's time is
-                // Whose calls come next, and how far a constructor came, is of no interest to other threads either.
+                // How far a constructor came is of no interest to other threads either.
                 Some(
                     Kind::Enter(_)
                     | Kind::Leave(_)
-                    | Kind::Coded(
-                        Code::Running
-                        | Code::LeaveByException
-                        | Code::SuperCall
-                        | Code::SuperReturned,
-                    ),
-                ) => limits.calls,
+                    | Kind::Coded(Code::LeaveByException | Code::SuperCall | Code::SuperReturned),
+                ) => calls,
                 Some(Kind::Coded(_)) | None => limits.others,
             };
             if time > limit {
                 self.words = position;
                 return Some(time);
             }
+            self.is_switched &= kind == Some(Kind::Coded(Code::Time));
             position += 1;
             match kind {
                 Some(Kind::Enter(method)) => sink.enter(self.running, time, method),

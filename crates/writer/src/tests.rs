@@ -99,6 +99,7 @@ fn run_with(
     chunks: u64,
     when_full: WhenFull,
     drains: Drains,
+    ahead: u64,
     work: impl Fn(u32, &ThreadBuffer) + Send + Sync + 'static,
 ) -> Vec<(u32, u64, Seen)> {
     let (empty, supply, _memory) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
@@ -148,7 +149,7 @@ fn run_with(
                 merge.add_published(published);
                 merge.run(
                     if last { u64::MAX } else { before },
-                    0,
+                    ahead,
                     &mut seen,
                     usize::MAX,
                 );
@@ -172,6 +173,7 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
         chunks,
         when_full,
         Drains::Meanwhile,
+        0,
         move |_, buffer| calls(buffer, System::now, count),
     )
 }
@@ -180,6 +182,13 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
 /// lies in chunks of all of them, and chunks are few and used again and again.
 #[test]
 fn threads_that_change_carriers_stay_in_order() {
+    // Also where calls may be ahead of other threads.
+    for ahead in [0, 20_000, 1 << 40] {
+        change_carriers(ahead);
+    }
+}
+
+fn change_carriers(ahead: u64) {
     const CARRIERS: u32 = 3;
     const VIRTUAL: u32 = 6;
     const TURNS: u32 = 3_000;
@@ -193,6 +202,7 @@ fn threads_that_change_carriers_stay_in_order() {
         1,
         WhenFull::Block,
         Drains::Meanwhile,
+        ahead,
         move |_, buffer| {
             while let Ok((thread, turn)) = mounted.try_recv() {
                 // SAFETY: each test thread records into its own buffer.

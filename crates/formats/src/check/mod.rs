@@ -224,7 +224,9 @@ impl Checker {
 
     /// As [`Self::event`], of each of these calls, which start at byte `offset`.
     pub fn calls(&mut self, offset: u64, calls: &Calls<'_>) {
-        self.report.offset = offset;
+        if !calls.steps.is_empty() {
+            self.report.offset = offset;
+        }
         let mut rest = *calls;
         // Nearly all of them keep every rule, and are not looked at as events.
         loop {

@@ -174,7 +174,7 @@ impl Named {
     }
 }
 
-/// Tables of more steps are not kept from segment to segment.
+/// A larger table is not kept from segment to segment.
 const LARGE: usize = 1 << 21;
 
 /// Steps that are looked at together.
@@ -197,7 +197,8 @@ pub(super) struct Symbols {
     used: Vec<u32>,
     /// Tokens by method and class, where there are both the program's numbers and own ones: a method may have two.
     by_ids: HashMap<(u64, u64), u32, Seed>,
-    has_both: bool,
+    /// Whether the segment has methods by the program's numbers, and by own ones.
+    has: [bool; 2],
     /// The method of the last one, and its class.
     last: (u64, u64),
     /// What was found, with or without [`THERE`].
@@ -222,9 +223,11 @@ impl Symbols {
         self.tokens.reserve(steps.len());
         for row in steps.chunks(ROW) {
             let begin = self.tokens.len();
+            let has_runs = named.program.is_some();
             if count > LARGEST - ROW as u32 {
                 self.give(row, named, &mut count, symbols);
-            } else if !self.find(row) {
+            } else if !(has_runs && self.find(row)) {
+                self.tokens.resize(begin + row.len(), 0);
                 self.fill(begin, row, named, &mut count, symbols);
             }
         }
@@ -241,10 +244,15 @@ impl Symbols {
             table[at] = 0;
         }
         self.by_ids.clear();
-        self.has_both = false;
-        self.large.clear();
-        if self.program.len() > LARGE {
-            self.program = Vec::new();
+        self.has = [false; 2];
+        for table in [&mut self.program, &mut self.own] {
+            if table.len() > LARGE {
+                *table = Vec::new();
+            }
+        }
+        if !self.wide.is_empty() {
+            self.wide = Vec::new();
+            self.large = HashMap::default();
         }
     }
 
@@ -262,7 +270,7 @@ impl Symbols {
         all == THERE
     }
 
-    /// Gives symbols to those of some steps that have none, and whose tokens begin there.
+    /// Gives symbols to those of some steps that have none. `begin` is the place of the first one's token.
     fn fill(
         &mut self,
         begin: usize,
@@ -322,14 +330,15 @@ impl Symbols {
         let token = match symbol {
             Symbol::Enter { method, class } => {
                 let ids = (method, class);
-                self.has_both |= number >= OWN;
-                if self.has_both && self.by_ids.is_empty() {
+                self.has[usize::from(number >= OWN)] = true;
+                let has_both = self.has == [true; 2];
+                if has_both && self.by_ids.is_empty() {
                     self.add_named(named);
                 }
                 match self.by_ids.get(&ids) {
                     Some(token) => *token,
                     None => {
-                        if self.has_both {
+                        if has_both {
                             self.by_ids.insert(ids, next);
                         }
                         out.push(0);

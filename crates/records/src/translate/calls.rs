@@ -9,7 +9,7 @@ use jtrail_model::{Duration, Event, MOST_STEPS, MethodEnter, MethodLeave, Thread
 #[derive(Clone, Copy, Default)]
 pub(super) struct Call(u64);
 
-/// The largest ticket. What is above it is in a stack only while a run is read: which step of it begins the call.
+/// The largest ticket. What is above it stands for one while a run is read: which step of it begins the call.
 pub(super) const LAST_TICKET: u32 = u32::MAX - MOST_STEPS as u32 - 1;
 
 const PHASE: u32 = 24;

@@ -2,21 +2,16 @@
 //! the trace knows, and returns of the innermost call. These become steps in a tight loop, and are handed to the encoder together. So are the marks
 //! of constructors among them. What is unusual goes the careful way, one by one, and so may all the others, with the same outcome.
 //!
-//! The loop works on a copy of the innermost open calls, which has a fixed place and size. It has a branch for whether a call begins or ends: programs
-//! repeat themselves, so the processor foresees most of them. And it has no tickets: a call that begins has the place of its step on the stack, from which
-//! its ticket follows once the run is over.
+//! The loop asks nothing of the thread: it has a stack of the calls that begin in the run, and lists the methods of those that end and began before it,
+//! which are compared with the thread's stack afterwards. It has a branch for whether a call begins or ends: programs repeat themselves, so the processor
+//! foresees most of them. And it has no tickets: a call that begins has the place of its step on the stack, from which its ticket follows once the run is over.
 
+use super::Translator;
 use super::calls::{Call, LAST_TICKET, Phase};
 use super::methods::Known;
-use super::{Thread, Translator};
 use crate::read::{Run, Taken};
 use crate::record::{self, Code, Kind};
-use jtrail_model::{CallRun, MOST_STEPS, RunStep, Timestamp};
-
-/// So many open calls may end in a run that began before it.
-const NEAR: usize = 32;
-/// Calls of a run that are open, at most, with those before it and what is further out.
-const ROOM: usize = 1 + NEAR + MOST_STEPS;
+use jtrail_model::{CallRun, CallStack, MOST_STEPS, RunStep, Timestamp};
 
 /// In place of the ticket of a call that begins with a run's first step.
 const FIRST: u32 = LAST_TICKET + 1;
@@ -27,10 +22,12 @@ pub(super) struct Steps {
     /// At first, words less the first one's time. Of no meaning where the clock stood still.
     times: [Timestamp; MOST_STEPS],
     still: Still,
-    /// The innermost open calls: at first those before the run, up to [`NEAR`].
-    open: [Call; ROOM],
-    /// Tickets of calls that began before the run and end.
-    before: [u32; NEAR],
+    /// Calls that begin in the run and are open.
+    open: [Call; MOST_STEPS],
+    /// Places and methods of calls that end and began before the run.
+    ended: [(u32, u32); MOST_STEPS],
+    /// Their tickets.
+    before: [u32; MOST_STEPS],
     begun: [u32; MOST_STEPS],
 }
 
@@ -40,8 +37,9 @@ impl Default for Steps {
             steps: [RunStep::default(); MOST_STEPS],
             times: [Timestamp::default(); MOST_STEPS],
             still: Still::default(),
-            open: [Call::default(); ROOM],
-            before: [0; NEAR],
+            open: [Call::default(); MOST_STEPS],
+            ended: [(0, 0); MOST_STEPS],
+            before: [0; MOST_STEPS],
             begun: [0; MOST_STEPS],
         }
     }
@@ -80,14 +78,15 @@ impl Still {
 struct Found {
     taken: Taken,
     steps: usize,
-    /// Calls that are in [`Steps::open`].
+    /// Calls that are in [`Steps::open`], and in [`Steps::ended`].
     open: usize,
-    /// Bits of their times that are set in any.
+    ended: usize,
+    /// Of all words less the first one's time, the bits that are set in any: of the time, none where the clock stood still.
     moved: u64,
 }
 
 impl Translator {
-    /// Writes the first calls of a run, as far as they are usual; how many.
+    /// Writes the first records of a run, as far as they are usual.
     pub(super) fn called(&mut self, number: u32, run: Run<'_>) -> Taken {
         if self.is_silent {
             return self.passed_by(number, run);
@@ -152,11 +151,21 @@ impl Translator {
         }
         let thread = &mut **thread;
         let room = &mut *self.steps;
-        let found = room.take(run, &thread.calls, self.known.all());
+        // It would be found to end another call than the innermost one only after many more were looked at.
+        let first = run.words.first().copied().unwrap_or_default();
+        let innermost = thread.calls.last().map(|call| call.low());
+        if record::is_leave(first) && innermost != Some(record::method(first)) {
+            return Taken::default();
+        }
+        let mut found = room.take(run, MOST_STEPS, self.known.all());
+        if let Some(steps) = room.usual(&found, &thread.calls) {
+            found = room.take(run, steps, self.known.all());
+        }
         if found.steps == 0 {
             return Taken::default();
         }
-        let (before, begun) = room.settle(thread, found.open);
+        let depth = thread.calls.len();
+        room.settle(&found, &mut thread.calls);
         let steps = &room.steps[..found.steps];
         let mut time = thread.last.max(Timestamp(time_of(0)));
         let times = if record::tick(found.moved) == 0 {
@@ -174,20 +183,19 @@ impl Translator {
                 *entered.at(step.method()) += u64::from(!step.ends());
             }
         }
-        let depth = thread.calls.len() - begun + before;
         let run = CallRun {
             thread: thread.id,
             cpu_time: thread.cpu,
             ticket: thread.ticket,
             depth: depth as u32 - thread.hidden,
-            before: &room.before[..before],
+            before: &room.before[..found.ended],
             steps,
             times,
-            begun: &room.begun[..begun],
+            begun: &room.begun[..found.open],
             methods: &self.ids_of_methods,
         };
-        let innermost = thread.calls.iter_mut().rev().take(begun).rev();
-        for (at, call) in innermost.enumerate() {
+        let begun = &mut thread.calls[depth - found.ended..];
+        for (at, call) in begun.iter_mut().enumerate() {
             call.set_ticket(run.ticket_of_begun(at));
         }
         let enters = run.enters();
@@ -201,20 +209,13 @@ impl Translator {
 }
 
 impl Steps {
-    /// Takes the first records of a run, as far as they are usual.
-    fn take(&mut self, run: Run<'_>, calls: &[Call], known: &[Known]) -> Found {
-        let near = &calls[calls.len().saturating_sub(NEAR)..];
-        // What is further out ends with no run.
-        self.open[0] = Call::hidden(0, Phase::Constructed);
-        self.open[1..=near.len()].copy_from_slice(near);
-        let mut found = Found {
-            open: near.len(),
-            ..Found::default()
-        };
+    /// Takes the first records of a run, so many steps at most, as far as they are usual whatever is open.
+    fn take(&mut self, run: Run<'_>, most: usize, known: &[Known]) -> Found {
+        let mut found = Found::default();
         loop {
             let rest = &run.words[found.taken.words..];
-            let words = &rest[..rest.len().min(MOST_STEPS - found.steps)];
-            let (count, open) = self.follow(run, words, known, found.steps, found.open);
+            let words = &rest[..rest.len().min(most - found.steps)];
+            let count = self.follow(run, words, known, &mut found);
             let taken = &words[..count];
             let stood_still = record::tick(found.moved) == 0;
             for (step, &word) in self.steps[found.steps..].iter_mut().zip(taken) {
@@ -231,13 +232,14 @@ impl Steps {
                 }
             }
             found.steps += count;
-            found.open = open;
             found.taken.words += count;
             found.taken.records += count;
             found.taken.last = taken.last().copied().unwrap_or(found.taken.last);
             let is_full = count == words.len();
             let rest = &rest[count..];
-            if is_full || !run.is_in_time(rest[0]) || !is_marked(&mut self.open[open], rest) {
+            let innermost = self.open[..found.open].last_mut();
+            let is_marked = |call: &mut Call| is_marked(call, rest);
+            if is_full || !run.is_in_time(rest[0]) || !innermost.is_some_and(is_marked) {
                 return found;
             }
             found.taken.words += MARK;
@@ -246,21 +248,13 @@ impl Steps {
         }
     }
 
-    /// Follows the first calls of some words on the stack, behind so many steps and with so many calls open: how many they are, and what is open
-    /// then. This is where most of the writer's time goes.
+    /// Follows the first calls of some words, behind what was found; how many. This is where most of the writer's time goes.
     #[inline(never)]
-    fn follow(
-        &mut self,
-        run: Run<'_>,
-        words: &[u64],
-        known: &[Known],
-        steps: usize,
-        open: usize,
-    ) -> (usize, usize) {
-        let open_calls = &mut self.open;
-        let mut depth = open + 1;
-        let mut count = 0;
-        for (&word, place) in words.iter().zip(FIRST + steps as u32..) {
+    fn follow(&mut self, run: Run<'_>, words: &[u64], known: &[Known], found: &mut Found) -> usize {
+        let (mut open, mut ended) = (found.open, found.ended);
+        let first = FIRST + found.steps as u32;
+        let mut place = first;
+        for &word in words {
             if !run.is_in_time(word) {
                 break;
             }
@@ -270,58 +264,64 @@ impl Steps {
             let Some(known) = known.get(method as usize) else {
                 break;
             };
-            if step.ends() {
-                let Some(call) = open_calls.get_mut(depth - 1) else {
-                    break;
-                };
-                if call.low() != method {
-                    break;
-                }
-                *call = Call::new(0, place, Phase::Constructed); // it shows that one ended here
-                depth -= 1;
-            } else {
-                let Some(call) = open_calls.get_mut(depth) else {
+            if !step.ends() {
+                let Some(call) = self.open.get_mut(open) else {
                     break;
                 };
                 if known.is_untold() {
                     break;
                 }
                 *call = Call::with_ticket(place, method, known.bits());
-                depth += 1;
+                open += 1;
+            } else if let Some(call) = self.open.get(open.wrapping_sub(1)) {
+                if call.low() != method {
+                    break;
+                }
+                open -= 1;
+            } else {
+                let Some(call) = self.ended.get_mut(ended) else {
+                    break;
+                };
+                *call = (place - FIRST, method);
+                ended += 1;
             }
-            count += 1;
+            place += 1;
         }
-        (count, depth - 1)
+        (found.open, found.ended) = (open, ended);
+        (place - first) as usize
     }
 
-    /// The thread's stack becomes what [`Self::take`] found, but for the tickets of calls that began. How many calls ended that began before, and how many
-    /// began and are open.
-    #[inline(always)]
-    fn settle(&mut self, thread: &mut Thread, open: usize) -> (usize, usize) {
-        let depth = thread.calls.len();
-        let near = depth.min(NEAR);
-        let is_here = |call: &Call| call.ticket() < FIRST;
-        let kept = self.open[1..=near].iter().rposition(is_here);
-        let kept = kept.map_or(0, |last| last + 1);
-        let before = near - kept;
-        let ended = thread.calls.iter().rev().take(before);
+    /// How many steps are usual, if these are not: before one that ends a call that is not the innermost one of those that were open.
+    fn usual(&self, found: &Found, calls: &[Call]) -> Option<usize> {
+        let mut innermost = calls.iter().rev();
+        let mut is_usual = |(_, method): &(u32, u32)| {
+            let call = innermost.next();
+            call.is_some_and(|call| call.low() == *method)
+        };
+        let mut ended = self.ended[..found.ended].iter();
+        let other = ended.find(|ended| !is_usual(ended));
+        other.map(|(place, _)| *place as usize)
+    }
+
+    /// The thread's stack becomes what [`Self::take`] found, but for the tickets of calls that began.
+    fn settle(&mut self, found: &Found, calls: &mut CallStack<Call>) {
+        let ended = calls.iter().rev().take(found.ended);
         for (ticket, call) in self.before.iter_mut().zip(ended) {
             *ticket = call.ticket();
         }
-        let begun = &self.open[1 + kept..1 + open];
+        let begun = &self.open[..found.open];
         for (place, call) in self.begun.iter_mut().zip(begun) {
             *place = call.ticket() - FIRST;
         }
-        thread.calls.set_depth(depth - before);
-        thread.calls.extend(begun);
-        (before, begun.len())
+        calls.set_depth(calls.len() - found.ended);
+        calls.extend(begun);
     }
 }
 
 /// Words of a mark of a constructor.
 const MARK: usize = 2;
 
-/// Takes in how far a constructor came, if these words begin with a mark of its, and it began in this run.
+/// Takes in how far this call of a constructor came, if the words begin with a mark that says so.
 fn is_marked(call: &mut Call, words: &[u64]) -> bool {
     let &[word, method, ..] = words else {
         return false;
@@ -332,9 +332,8 @@ fn is_marked(call: &mut Call, words: &[u64]) -> bool {
         _ => return false,
     };
     let is_its = call.method() == method as u32 && call.phase() < phase;
-    if !is_its || call.ticket() < FIRST {
-        return false;
+    if is_its {
+        call.set_phase(phase);
     }
-    call.set_phase(phase);
-    true
+    is_its
 }

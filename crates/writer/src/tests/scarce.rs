@@ -23,6 +23,7 @@ fn calls_take_no_room_from_what_may_not_be_left_out() {
             1,
             WhenFull::Drop,
             Drains::Afterwards,
+            0,
             move |carrier, buffer| {
                 // SAFETY: each test thread records into its own buffer.
                 let coded = |code, thread: u32| unsafe {

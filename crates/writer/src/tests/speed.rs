@@ -31,7 +31,7 @@ const THREAD: u32 = 1;
 trait Program {
     /// The next call or return, without its time.
     fn next(&mut self) -> u64;
-    /// What the innermost call records behind that, if it is a constructor: it came back from another one.
+    /// The constructor that makes its mark behind that, if one does.
     fn mark(&mut self) -> Option<u32> {
         None
     }

@@ -60,21 +60,28 @@ fn cpu_time_that_another_thread_read_too_early_or_too_soon_does_not_fall() {
 
 /// Each thread makes calls with their CPU time, which is the number of the event.
 fn run_with_cpu(count: u64, chunks: u64, when_full: WhenFull) -> Vec<(u32, Vec<Seen>)> {
-    let seen = run_with(8, chunks, when_full, Drains::Meanwhile, move |_, buffer| {
-        for i in 0..count {
-            let low = match i % 2 {
-                0 => record::enter(RUN),
-                _ => record::leave(RUN),
-            };
-            let now = System::now();
-            // SAFETY: the buffer is this thread's own.
-            unsafe {
-                let recorded = buffer.try_record_with_cpu(now, i, low)
-                    || buffer.record_with_cpu(now, i, low, &[]);
-                assert!(recorded);
+    let seen = run_with(
+        8,
+        chunks,
+        when_full,
+        Drains::Meanwhile,
+        0,
+        move |_, buffer| {
+            for i in 0..count {
+                let low = match i % 2 {
+                    0 => record::enter(RUN),
+                    _ => record::leave(RUN),
+                };
+                let now = System::now();
+                // SAFETY: the buffer is this thread's own.
+                unsafe {
+                    let recorded = buffer.try_record_with_cpu(now, i, low)
+                        || buffer.record_with_cpu(now, i, low, &[]);
+                    assert!(recorded);
+                }
             }
-        }
-    });
+        },
+    );
     (1..=8)
         .map(|thread| {
             let own = seen.iter().filter(|(t, _, _)| *t == thread);
