@@ -215,3 +215,45 @@ impl Place {
         [calls, others, open, told]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was read: calls begin.
+    #[derive(Default)]
+    struct Begun(Vec<(u32, u64)>);
+
+    impl Sink for Begun {
+        fn enter(&mut self, thread: u32, time: u64, _: u32) {
+            self.0.push((thread, time));
+        }
+        fn leave(&mut self, _: u32, _: u64, _: u32) {}
+        fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
+    }
+
+    /// A chunk's header may say whose records follow: then the first of them waits for all that is earlier.
+    #[test]
+    fn another_threads_records_begin_in_the_order_of_time() {
+        let call = |time| record::word(time, record::enter(0));
+        let (mut place, mut begun) = (Place::default(), Begun::default());
+        let ahead = |others| Limits { calls: 100, others };
+        place.begin(1, 7);
+        let words = [call(10), call(20)];
+        for _ in 0..2 {
+            assert_eq!(place.read(&words, ahead(5), &mut begun), Some(10));
+            place.begin(1, 7); // as nothing of it was read
+        }
+        assert_eq!(begun.0, []);
+        assert_eq!(place.read(&words, ahead(10), &mut begun), None);
+        assert_eq!(begun.0, [(7, 10), (7, 20)]);
+        // The same thread goes on in the next chunk, and calls of it may be ahead.
+        place.begin(30, 7);
+        assert_eq!(place.read(&[call(30)], ahead(25), &mut begun), None);
+        place.begin(40, 8);
+        let words = [call(40), call(50)];
+        assert_eq!(place.read(&words, ahead(35), &mut begun), Some(40));
+        assert_eq!(place.read(&words, ahead(40), &mut begun), None);
+        assert_eq!(begun.0[2..], [(7, 30), (8, 40), (8, 50)]);
+    }
+}

@@ -1,6 +1,7 @@
 use super::*;
 use jtrail_model::{
-    ClassDef, ClassId, MethodEnter, MethodId, MonitorWaited, ThreadEnd, ThreadStart,
+    ClassDef, ClassId, MethodDef, MethodDetail, MethodEnter, MethodId, MonitorWaited, ThreadEnd,
+    ThreadStart,
 };
 
 const THREADS: u64 = 4;
@@ -243,4 +244,37 @@ fn it_breaks_off_and_goes_on() {
         times.push(time.0);
     }
     assert!(times.iter().copied().eq(1..=10), "{times:?}");
+}
+
+/// A method's first call may be ahead, and so may a thread's: what tells of them lets nothing else out.
+#[test]
+fn what_comes_with_a_call_that_is_ahead_does_not_break_the_order() {
+    let call = |thread: u64, time: i64| {
+        Event::MethodEnter(MethodEnter {
+            thread: ThreadId(thread),
+            time: Timestamp(time),
+            ..MethodEnter::default()
+        })
+    };
+    let events = [
+        call(1, 0),
+        call(1, 1_000),
+        Event::MethodDef(MethodDef::default()),
+        Event::MethodDetail(MethodDetail::default()),
+        call(1, 8_000),
+        start(3, 9_000),
+        call(3, 9_000),
+        call(2, 5_000),
+    ];
+    let (mut order, mut out) = (InOrder::default(), Vec::new());
+    for event in events {
+        let item = Item::Event { offset: 0, event };
+        feed(&mut order, Bulk::Item(item), &mut out);
+    }
+    let flow: ControlFlow<()> = order.flush(|bulk| note(bulk, &mut out));
+    assert!(flow.is_continue());
+    let times: Vec<i64> = out.iter().filter_map(|e| Some(e.time()?.0)).collect();
+    assert_eq!(times, [0, 1_000, 5_000, 8_000, 9_000, 9_000]);
+    let begins = |event: &Event<'_>| matches!(event, Event::ThreadStart(_));
+    assert_eq!(out.iter().position(begins), Some(6));
 }
