@@ -115,12 +115,16 @@ pub struct Place {
     pub words: usize,
     /// The thread that the next record belongs to.
     pub running: u32,
-    /// It is another one than of the record before, and no record says so: the chunk's header did.
-    #[serde(skip)]
+    /// It is another one than of the record before, and no record says so: the chunk's header did. A place that was kept does not tell.
+    #[serde(skip, default = "may_be_switched")]
     is_switched: bool,
     epoch: u64,
     /// Events that an earlier trace has told as lost, before there is a record of it.
     pub told_lost: u64,
+}
+
+fn may_be_switched() -> bool {
+    true
 }
 
 impl Place {

@@ -171,7 +171,8 @@ impl Program for Compiler {
 }
 
 /// Calls of one thread of a trail, over and over. A trail does not have the marks of constructors: here, each makes one when the constructor that it calls
-/// first returns, or where it begins, if it calls none first.
+/// first returns, or where it begins, if it calls none first. A program makes fewer: constructors of classes right below `Object` need none (of javac, 20 million
+/// constructors of 34 made one, and 5 million two).
 struct Recorded {
     /// What happens, and how many ns behind what was before.
     steps: Vec<(RunStep, u32)>,
