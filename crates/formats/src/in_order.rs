@@ -8,9 +8,7 @@
 use crate::hash::Seed;
 use crate::trail::CALLS_AHEAD;
 use crate::{Bulk, Item};
-use jtrail_model::{
-    CallStep, Calls, Event, MethodEnter, MethodLeave, ThreadId, ThreadStart, Timestamp,
-};
+use jtrail_model::{CallStep, Calls, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -140,9 +138,7 @@ impl InOrder {
                 offset,
                 event:
                     event @ (Event::MethodEnter(MethodEnter { thread, time, .. })
-                    | Event::MethodLeave(MethodLeave { thread, time, .. })
-                    // It may come with the thread's first call.
-                    | Event::ThreadStart(ThreadStart { thread, time, .. })),
+                    | Event::MethodLeave(MethodLeave { thread, time, .. })),
             }) => {
                 self.waiting += 1;
                 let what = What::One(Some(event.into_static()));
