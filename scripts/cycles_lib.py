@@ -32,26 +32,38 @@ def allocated(accounts):
 
 
 def looks(cycles):
-    """How often to look: every 20 cycles or so, so that the least of a quarter of a long run is one of a dozen figures, and of a short run one of two."""
+    """How often to look: every 20 cycles or so of a long run, which gives a dozen looks to each quarter, and eight times in a short one."""
     return max(8, cycles // 80 * 4)
 
 
+def parts(count):
+    """Which of so many looks are compared: the second quarter of them and the last one. A quarter of a short run is two looks, less than a tooth of the saw
+    that compiled code is on 11; of that, what comes behind the first look is compared with the second half."""
+    quarter = count // 4
+    short = count < 16
+    return (slice(1, 2 * quarter), slice(2 * quarter, count)) if short else (slice(quarter, 2 * quarter), slice(count - quarter, count))
+
+
+def apart(count, cycles):
+    """Cycles between the two parts that are compared: from begin to begin, as the least of what grows stands there."""
+    first, last = parts(count)
+    return cycles * (last.start - first.start) // count
+
+
 def growth(seen):
-    """How much more there is in the last quarter of the looks than in the second one, at the least."""
-    quarter = len(seen) // 4
-    quarters = seen[quarter:2 * quarter], seen[-quarter:]
-    first, last = ({key: min(look[key] for look in some) for key in seen[0]} for some in quarters)
+    """How much more there is in the last part of the looks than in the first, at the least."""
+    first, last = ({key: min(look[key] for look in seen[part]) for key in seen[0]} for part in parts(len(seen)))
     return {key: last[key] - first[key] for key in seen[0]}
 
 
 def lost(seen, cycles):
     """Bytes of metaspace that the JVM loses in each cycle by itself, as a run without jtrail has it."""
-    return max(0, growth(seen)["metaspace"] / (cycles // 2))
+    return max(0, growth(seen)["metaspace"] / apart(len(seen), cycles))
 
 
 def grown(seen, cycles, mode, lost=0):
     """What there is more of than may be, in words; `lost` is the metaspace that the JVM loses by itself in each cycle."""
-    between = cycles // 2
+    between = apart(len(seen), cycles)
     own = {"metaspace": lost}
     at_all = MORE | (SOAK_MORE if "agent" in seen[0] else {})
     bounds = {key: (bound[cycles < LONG_RUN] + own.get(key, 0)) * between for key, bound in GROWTH[mode].items()} | at_all

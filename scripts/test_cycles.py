@@ -44,7 +44,7 @@ class Growth(unittest.TestCase):
 
     def test_each_figure_has_its_bound(self):
         for key in KEYS:
-            more = {key: lambda number: 1_000_000 + number * 300_000}
+            more = {key: lambda number: 1_000_000 + number * 400_000}
             self.assert_grown(1000, [key], **more)
             self.assert_grown(100, [key], **more)
 
@@ -82,8 +82,26 @@ class Growth(unittest.TestCase):
     def test_a_saw_that_rises_grows(self):
         self.assert_grown(1000, ["metaspace"], metaspace=lambda number: number * 400 + number % 200 * 500)
 
+    def test_a_saw_of_few_teeth_does_not_grow(self):
+        # Code and metaspace of compiled runs on 11 under one agent, which starts and stops 60 traces.
+        for code, metaspace in (
+            ((2_529_280, 2_547_456, 2_534_272, 2_549_504, 2_509_824, 2_751_616, 2_719_104, 2_741_504),
+             (6_597_944, 6_603_920, 6_566_816, 6_568_248, 6_522_096, 6_725_344, 6_714_128, 6_706_584)),
+            ((2_706_688, 2_717_312, 2_686_208, 2_670_848, 2_637_056, 2_636_544, 2_855_680, 2_847_488),
+             (6_685_272, 6_674_536, 6_653_512, 6_636_688, 6_620_344, 6_596_128, 6_775_824, 6_761_960)),
+        ):
+            seen = [look | {"code": code, "metaspace": metaspace} for look, code, metaspace in zip(run(60, {}), code, metaspace)]
+            self.assertEqual(grown(seen, 60, "compiled"), [])
+
+    def test_bounds_of_short_runs_are_for_each_cycle(self):
+        for mode, key in ((mode, key) for mode in MODES for key in GROWTH[mode]):
+            bound = GROWTH[mode][key][1]
+            self.assert_grown(64, [], mode, **{key: lambda number: number * bound})
+            self.assert_grown(64, [key], mode, **{key: lambda number: number * (bound + 1)})
+
     def test_threads_are_counted(self):
         self.assert_grown(1000, ["threads"], threads=lambda number: 20 + number // 700)
+        self.assert_grown(60, ["threads"], threads=lambda number: 20 + number // 30)
 
 
 if __name__ == "__main__":
