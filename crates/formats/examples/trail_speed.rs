@@ -10,7 +10,7 @@
 use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
 use jtrail_formats::{Encode, Helpers, Job};
 use jtrail_model::{
-    CallRun, CallStep, Calls, Event, MOST_STEPS, MethodIds, RunStep, ThreadId, Timestamp,
+    Begun, CallRun, CallStep, Calls, Event, MethodIds, RunStep, ThreadId, Timestamp,
 };
 use std::error::Error;
 use std::fs;
@@ -25,6 +25,9 @@ const MOST: usize = 30_000_000;
 const ROUNDS: usize = 5;
 
 /// What is told of some calls of a thread.
+/// Most steps of a run.
+const RUN: usize = 256;
+
 struct Run {
     thread: ThreadId,
     ticket: u32,
@@ -32,7 +35,7 @@ struct Run {
     before: Vec<u32>,
     steps: Vec<RunStep>,
     times: Vec<Timestamp>,
-    begun: Vec<u32>,
+    begun: Vec<Begun>,
 }
 
 enum Told {
@@ -125,7 +128,7 @@ fn told(trace: &[u8], segments: &Segments, ids: &MethodIds) -> Result<Vec<Told>,
             Found::Row(row) => {
                 let mut calls = row.calls(&mut room);
                 while !calls.steps.is_empty() {
-                    let part = calls.steps.len().min(MOST_STEPS);
+                    let part = calls.steps.len().min(RUN);
                     told.push(Told::Run(run(&calls, &calls.steps[..part], ids)));
                     count += part;
                     calls = calls.behind(part);
@@ -144,7 +147,11 @@ fn run(calls: &Calls<'_>, steps: &[CallStep], ids: &MethodIds) -> Run {
             ids.give(number, (step.method, step.class));
         }
         if !step.ends {
-            begun.push(place);
+            begun.push(Begun {
+                place,
+                method: number,
+                time: step.time,
+            });
         } else if begun.pop().is_none() {
             before.push(step.ticket);
         }
@@ -179,6 +186,7 @@ fn encode(mut encoder: Encoder, told: &[Told], methods: &MethodIds) {
                     times: &run.times,
                     begun: &run.begun,
                     methods,
+                    kept: None,
                 },
                 &mut out,
             ),

@@ -1,6 +1,6 @@
 //! What every format has in common: the two traits, and what a decoder may answer.
 
-use jtrail_model::{CallRun, CallStep, Calls, Event, MOST_STEPS, MethodEnter};
+use jtrail_model::{CallRun, Calls, Event, MethodEnter};
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -24,8 +24,7 @@ pub trait Encode: Send {
 
     /// As [`Self::calls`], of calls whose methods are told by number. An encoder is told of one program's, so that a number stands for one method.
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
-        let mut room = [CallStep::default(); MOST_STEPS];
-        self.calls(&run.calls(&mut room), out);
+        self.calls(&run.calls(&mut Vec::new()), out);
     }
 
     /// Appends a call that is under way where the trace begins, or goes on behind a pause, and that no event told of; of each thread, the

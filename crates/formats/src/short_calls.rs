@@ -16,9 +16,9 @@
 use crate::hash::Seed;
 use crate::{Encode, Loss, Patch};
 use jtrail_model::{
-    AggregatedDetail, AggregatedEnter, AggregatedLeave, CallRun, CallStep, Calls, ClassId, Custom,
-    Demoted, Duration, Event, MOST_STEPS, MethodEnter, MethodId, MethodLeave, Note, ShortCallsNote,
-    SumsAbove, ThreadId, Timestamp,
+    AggregatedDetail, AggregatedEnter, AggregatedLeave, CallStep, Calls, ClassId, Custom, Demoted,
+    Duration, Event, MethodEnter, MethodId, MethodLeave, Note, ShortCallsNote, SumsAbove, ThreadId,
+    Timestamp,
 };
 use std::collections::HashMap;
 
@@ -580,11 +580,6 @@ impl Encode for ShortCalls {
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         let of = (calls.thread, calls.cpu_time, calls.depth);
         self.steps(of, calls.steps.iter().copied(), out);
-    }
-
-    fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
-        let mut room = [CallStep::default(); MOST_STEPS];
-        self.calls(&run.calls(&mut room), out);
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {

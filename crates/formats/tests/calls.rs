@@ -3,6 +3,7 @@
 use jtrail_formats::{Checker, Encode, Findings, Format, Item, Reader, Rule};
 use jtrail_model::*;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// A thread's open calls, and what it came to.
 #[derive(Default)]
@@ -118,6 +119,8 @@ impl Program {
 enum Told {
     Calls,
     Run,
+    /// As a run, whose steps are kept elsewhere.
+    KeptRun,
     OneByOne,
 }
 
@@ -146,7 +149,10 @@ fn encoded(format: Format, methods: u64, rows: u64, told: Told) -> (Vec<u8>, usi
                 };
                 match told {
                     Told::Calls => encoder.calls(&calls, &mut out),
-                    Told::Run => run(&mut *encoder, &calls, &numbers, &mut out),
+                    Told::Run | Told::KeptRun => {
+                        let keeps = told == Told::KeptRun;
+                        run(&mut *encoder, &calls, &numbers, keeps, &mut out);
+                    }
                     Told::OneByOne => calls.events().for_each(|e| encoder.event(&e, &mut out)),
                 }
             }
@@ -174,14 +180,46 @@ fn number(method: u64) -> u32 {
     (method as u32) << 4 ^ 0x0c
 }
 
-/// Tells of calls in runs.
-fn run(encoder: &mut dyn Encode, calls: &Calls<'_>, methods: &MethodIds, out: &mut Vec<u8>) {
+/// Most steps of a run.
+const RUN: usize = 90;
+
+/// Tells of calls in runs, some of whose steps are kept, and so may be their times.
+fn run(
+    encoder: &mut dyn Encode,
+    calls: &Calls<'_>,
+    methods: &MethodIds,
+    keeps: bool,
+    out: &mut Vec<u8>,
+) {
     let (mut ticket, mut depth) = (calls.ticket, calls.depth);
-    for part in calls.steps.chunks(MOST_STEPS) {
+    // Some others are before them.
+    let mut among = KeptSteps {
+        steps: vec![RunStep::new(3, false); 7],
+        times: vec![Timestamp(5); 9],
+    };
+    let is_kept = |at: usize| keeps && !(calls.ticket as usize + at).is_multiple_of(4);
+    let is_timed = |at: usize| !(calls.ticket as usize + at).is_multiple_of(3);
+    let mut places = Vec::new();
+    for (at, part) in calls.steps.chunks(RUN).enumerate() {
+        places.push((among.steps.len(), among.times.len()));
+        let steps = part.iter();
+        let steps = steps.map(|step| RunStep::new(number(step.method.0), step.ends));
+        among.steps.extend(steps.filter(|_| is_kept(at)));
+        let times = part.iter().map(|step| step.time);
+        among
+            .times
+            .extend(times.filter(|_| is_kept(at) && is_timed(at)));
+    }
+    let among = Arc::new(among);
+    for (at, part) in calls.steps.chunks(RUN).enumerate() {
         let (mut before, mut begun) = (Vec::new(), Vec::new());
         for (place, step) in (0..).zip(part) {
             if !step.ends {
-                begun.push(place);
+                begun.push(Begun {
+                    place,
+                    method: number(step.method.0),
+                    time: step.time,
+                });
             } else if begun.pop().is_none() {
                 before.push(step.ticket);
             }
@@ -200,14 +238,16 @@ fn run(encoder: &mut dyn Encode, calls: &Calls<'_>, methods: &MethodIds, out: &m
             times: &times,
             begun: &begun,
             methods,
+            kept: is_kept(at).then_some(KeptRun {
+                among: &among,
+                steps: places[at].0,
+                times: is_timed(at).then_some(places[at].1),
+            }),
         };
-        assert_eq!(
-            run.calls(&mut [CallStep::default(); MOST_STEPS]).steps,
-            part
-        );
+        assert_eq!(run.calls(&mut Vec::new()).steps, part);
         let enters = part.iter().filter(|step| !step.ends).count();
         assert_eq!(run.enters(), enters);
-        for (at, place) in begun.iter().enumerate() {
+        for (at, Begun { place, .. }) in begun.iter().enumerate() {
             assert_eq!(run.ticket_of_begun(at), part[*place as usize].ticket);
         }
         encoder.run(&run, out);
@@ -221,11 +261,13 @@ fn rows_of_calls_are_the_same_bytes_in_every_format() {
     for format in Format::ALL {
         let (one_by_one, events) = encoded(format, 50, 300, Told::OneByOne);
         assert!(events > 10_000, "{events}");
-        for told in [Told::Calls, Told::Run] {
+        for told in [Told::Calls, Told::Run, Told::KeptRun] {
             let (in_rows, _) = encoded(format, 50, 300, told);
             // What stands still in a run is told otherwise, and segments of a trail end behind runs.
             let is_same = match (format, told) {
-                (Format::Trail, Told::Run) => all_events(&in_rows) == all_events(&one_by_one),
+                (Format::Trail, Told::Run | Told::KeptRun) => {
+                    all_events(&in_rows) == all_events(&one_by_one)
+                }
                 _ => in_rows == one_by_one,
             };
             assert!(is_same, "{format:?} {told:?}");
@@ -240,7 +282,7 @@ fn rows_of_calls_are_the_same_events_over_segments() {
         let (one_by_one, events) = encoded(Format::Trail, methods, rows, Told::OneByOne);
         assert!(events > 350_000, "{events}");
         let expected = all_events(&one_by_one);
-        for told in [Told::Calls, Told::Run] {
+        for told in [Told::Calls, Told::Run, Told::KeptRun] {
             let (in_rows, _) = encoded(Format::Trail, methods, rows, told);
             assert!(
                 all_events(&in_rows) == expected,

@@ -58,6 +58,8 @@ pub struct Chunk(NonNull<Header>);
 // SAFETY: an address. Whoever touches the memory behind it has received the chunk, through a channel or from the
 // pool, and says so where it does.
 unsafe impl Send for Chunk {}
+// SAFETY: as above; a reference to an address gives no more than the address.
+unsafe impl Sync for Chunk {}
 
 impl Chunk {
     /// A chunk on `bytes` bytes of memory at `at`.

@@ -19,4 +19,6 @@ mod translate;
 pub use announce::Announcement;
 pub use numbers::NumberSet;
 pub use timeline::Timeline;
-pub use translate::{LineCounters, Named, OpenCalls, Saved, Settings, Translator};
+pub use translate::{
+    Followed, Follower, LineCounters, Named, OpenCalls, Saved, Settings, Translator,
+};

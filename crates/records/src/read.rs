@@ -1,6 +1,7 @@
 //! The words of a buffer, read in order.
 
 use crate::record::{self, Code, Kind};
+pub use crate::translate::Piece;
 use serde::{Deserialize, Serialize};
 
 /// What records are handed to.
@@ -49,25 +50,42 @@ impl Sink for Nothing {
     fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
 }
 
+/// What was found in the words beforehand, by somebody who followed them.
+pub trait Ahead {
+    /// What was found from the word at that position on, and from which one on there is more behind it.
+    fn at(&mut self, position: usize) -> (Option<Piece<'_>>, Option<usize>);
+}
+
+/// Nobody followed them.
+impl Ahead for Nothing {
+    fn at(&mut self, _: usize) -> (Option<Piece<'_>>, Option<usize>) {
+        (None, None)
+    }
+}
+
 /// Words of one thread, the first of which is an enter or a leave by return.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'w> {
-    /// All words from the first one on, some of which may be of other records.
+    /// Words from the first one on, some of which may be of other records, up to where somebody followed more of them.
     pub words: &'w [u64],
+    /// What somebody found in them beforehand.
+    pub piece: Option<Piece<'w>>,
     /// The first one's time, as a word. Subtracted from another word, it leaves the ticks between the two in place of the time.
     pub first: u64,
     /// The most that may then be left of a word that is read.
-    most: u64,
-    epoch: u64,
+    pub most: u64,
+    /// The epoch of the words.
+    pub epoch: u64,
 }
 
 impl<'w> Run<'w> {
     /// None where the first word is later than is read.
-    fn new(words: &'w [u64], epoch: u64, limit: u64) -> Option<Self> {
+    pub(crate) fn new(words: &'w [u64], epoch: u64, limit: u64) -> Option<Self> {
         let first = record::stamp(*words.first()?);
         let last = record::word(record::last_tick(limit, epoch)?, record::LOW);
         Some(Self {
             words,
+            piece: None,
             first,
             most: last.checked_sub(first)?,
             epoch,
@@ -139,7 +157,19 @@ impl Place {
     /// Reads records of the present chunk up to some time, or until the sink is full, and returns the time of the next one; `None` where
     /// there is none yet.
     #[inline]
-    pub fn read(&mut self, words: &[u64], mut limits: Limits, sink: &mut impl Sink) -> Option<u64> {
+    pub fn read(&mut self, words: &[u64], limits: Limits, sink: &mut impl Sink) -> Option<u64> {
+        self.read_with(words, limits, &mut Nothing, sink)
+    }
+
+    /// As [`Self::read`], with what somebody found in the words beforehand.
+    #[inline]
+    pub fn read_with(
+        &mut self,
+        words: &[u64],
+        mut limits: Limits,
+        ahead: &mut impl Ahead,
+        sink: &mut impl Sink,
+    ) -> Option<u64> {
         let mut position = self.words;
         while let Some(&word) = words.get(position) {
             if sink.is_full() {
@@ -153,7 +183,19 @@ impl Place {
             if record::is_call(word)
                 && let Some(run) = Run::new(&words[position..], self.epoch, calls)
             {
-                let taken = sink.run(self.running, run);
+                let (piece, more) = ahead.at(position);
+                let words = match more {
+                    Some(more) => &run.words[..run.words.len().min(more - position)],
+                    None => run.words,
+                };
+                let taken = sink.run(
+                    self.running,
+                    Run {
+                        words,
+                        piece,
+                        ..run
+                    },
+                );
                 position += taken.words;
                 if taken.words > 0 {
                     self.is_switched = false;

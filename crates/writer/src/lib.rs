@@ -11,10 +11,11 @@
 //! | `stream`, `merge` | the records of a buffer in order, and those of all buffers |
 //! | `compilations`, `windows` | what has its place between records: compiled code, bursts |
 //! | `format`, `preamble`, `losses` | the encoder, what opens a trace, and what it has no place for |
-//! | `helpers` | threads that do some of the encoder's work |
+//! | `helpers`, `ahead` | threads that do some of the encoder's work, and follow calls before the merge comes to them |
 //! | `output`, `names`, `files` | where the bytes go |
 
 mod action;
+mod ahead;
 mod command;
 mod compilations;
 mod files;

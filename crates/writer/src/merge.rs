@@ -1,13 +1,17 @@
 //! All streams as one, in the order of time.
 
 use super::stream::Stream;
+use crate::ahead::Following;
+use crate::helpers::Pool;
 use jtrail_recorder::announce::BufferHandle;
 use jtrail_recorder::buffer::{Chunk, Full, Returns, Seen};
+use jtrail_records::Follower;
 use jtrail_records::read::{Limits, Sink};
 use jtrail_records::record::NO_THREAD;
 use jtrail_records::spool::BufferState;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
 
 /// A chunk being filled: its buffer's number, the chunk, and how many of its words are published.
 pub(crate) type PublishedChunk = (u64, Chunk, usize);
@@ -23,6 +27,8 @@ pub(crate) struct Merge {
     lost_of_ended: u64,
     /// For the merge, kept for its memory.
     heads: BinaryHeap<Reverse<(u64, u64)>>,
+    /// Full chunks that are followed before.
+    following: Following,
 }
 
 /// What is read, and stays until it is committed.
@@ -55,7 +61,13 @@ impl Merge {
             held,
             lost_of_ended: 0,
             heads: BinaryHeap::new(),
+            following: Following::default(),
         }
+    }
+
+    /// Helpers follow the calls of chunks that are handed over from now on, where that is of use.
+    pub(crate) fn follow_by(&mut self, follower: Option<Follower>, helpers: &Arc<Pool>) {
+        self.following.follow_by(follower, helpers);
     }
 
     pub(crate) fn add_buffer(&mut self, buffer: BufferHandle) {
@@ -79,7 +91,7 @@ impl Merge {
 
     pub(crate) fn add_full(&mut self, full: &Full) {
         match self.streams.get_mut(&full.buffer) {
-            Some(stream) => stream.add_full(full),
+            Some(stream) => stream.add_full(full, &mut self.following),
             // An empty chunk that a thread could not use after all.
             None => drop(full.chunk.map(|chunk| self.empty.give_back(chunk))),
         }
@@ -98,6 +110,12 @@ impl Merge {
         self.empty.is_short()
     }
 
+    /// See [`Following::follow_all`].
+    #[cfg(test)]
+    pub(crate) fn follow_all(&mut self) {
+        self.following.follow_all();
+    }
+
     /// Hands all records up to the time `limit` to `sink`, in the order of time, but that calls may be so many ticks `ahead` of what other threads did;
     /// `false` where some are left, because what is held is to be committed before, so many chunks are read to their end, or the sink is full.
     pub(crate) fn run(
@@ -108,10 +126,10 @@ impl Merge {
         chunks: usize,
     ) -> bool {
         let mut read = 0;
-        let (empty, held) = (&self.empty, &mut self.held);
+        let (empty, held, following) = (&self.empty, &mut self.held, &mut self.following);
         let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty, held);
         for (number, stream) in &mut self.streams {
-            if let Some(time) = stream.head(&mut release)
+            if let Some(time) = stream.head(following, &mut release)
                 && time <= limit
             {
                 self.heads.push(Reverse((time, *number)));
@@ -133,7 +151,7 @@ impl Merge {
                 is_full |= !release(stream, chunk) || read >= chunks;
                 !is_full
             };
-            if let Some(next) = stream.run(limits, sink, &mut release)
+            if let Some(next) = stream.run(limits, following, sink, &mut release)
                 && next <= limit
             {
                 self.heads.push(Reverse((next, number)));
@@ -154,12 +172,12 @@ impl Merge {
 
     /// Time of the first record not yet read.
     pub(crate) fn next(&mut self) -> Option<u64> {
-        let (empty, held) = (&self.empty, &mut self.held);
+        let (empty, held, following) = (&self.empty, &mut self.held, &mut self.following);
         let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty, held);
         let heads = self
             .streams
             .values_mut()
-            .filter_map(|stream| stream.head(&mut release));
+            .filter_map(|stream| stream.head(following, &mut release));
         heads.min()
     }
 

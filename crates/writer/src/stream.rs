@@ -1,5 +1,6 @@
 //! The records of one buffer, in order, from its chunks.
 
+use crate::ahead::{Following, Reading, Strips};
 use jtrail_recorder::announce::BufferHandle;
 use jtrail_recorder::buffer::{Chunk, Full, Seen};
 use jtrail_records::read::{Limits, Nothing, Place, Sink};
@@ -24,6 +25,7 @@ struct Part {
     words: usize,
     /// Handed over: nothing will be added.
     full: bool,
+    strips: Strips,
 }
 
 impl Stream {
@@ -61,20 +63,23 @@ impl Stream {
     }
 
     /// Takes in a chunk that was handed over.
-    pub(crate) fn add_full(&mut self, full: &Full) {
+    pub(crate) fn add_full(&mut self, full: &Full, following: &mut Following) {
         self.finished |= full.last;
         let Some(chunk) = full.chunk else { return };
         // SAFETY: the chunk was handed over, so the writer owns it until it is released.
         let words = unsafe { chunk.header() }.used as usize;
+        // SAFETY: it was handed over, and goes from `parts` together with its strips, before it is released.
+        let strips = unsafe { following.strips(chunk, words) };
         match self.parts.back_mut() {
             Some(part) if part.chunk == chunk && !part.full => {
-                part.words = words;
+                (part.words, part.strips) = (words, strips);
                 part.full = true;
             }
             _ => self.parts.push_back(Part {
                 chunk,
                 words,
                 full: true,
+                strips,
             }),
         }
     }
@@ -89,13 +94,18 @@ impl Stream {
                 chunk,
                 words,
                 full: false,
+                strips: Strips::default(),
             }),
         }
     }
 
     /// Time of the first record not yet read.
-    pub(crate) fn head(&mut self, release: &mut impl FnMut(&Self, Chunk) -> bool) -> Option<u64> {
-        self.run(Limits::NOTHING, &mut Nothing, release)
+    pub(crate) fn head(
+        &mut self,
+        following: &mut Following,
+        release: &mut impl FnMut(&Self, Chunk) -> bool,
+    ) -> Option<u64> {
+        self.run(Limits::NOTHING, following, &mut Nothing, release)
     }
 
     /// Reads records up to some time, or until the sink is full, and returns the time of the next one. Chunks that are
@@ -103,11 +113,12 @@ impl Stream {
     pub(crate) fn run(
         &mut self,
         mut limits: Limits,
+        following: &mut Following,
         sink: &mut impl Sink,
         release: &mut impl FnMut(&Self, Chunk) -> bool,
     ) -> Option<u64> {
         loop {
-            let part = self.parts.front()?;
+            let part = self.parts.front_mut()?;
             let (chunk, count, full) = (part.chunk, part.words, part.full);
             if self.place.words == 0 {
                 // SAFETY: these fields are written before the first word is published.
@@ -116,13 +127,13 @@ impl Stream {
             }
             // SAFETY: `count` words were published, and the chunk stays ours until it is released.
             let words = unsafe { chunk.words(count) };
-            if let Some(next) = self.place.read(words, limits, sink) {
-                return Some(next);
+            let strips = &mut part.strips;
+            let mut ahead = Reading { strips, following };
+            let next = self.place.read_with(words, limits, &mut ahead, sink);
+            if next.is_some() || !full {
+                return next;
             }
-            if !full {
-                return None;
-            }
-            self.parts.pop_front();
+            self.parts.pop_front(); // when that is through, nobody else reads it
             self.place.words = 0;
             // SAFETY: the chunk is full, so it was handed over, and the writer owns it until `release` below.
             self.after = unsafe { chunk.header() }.sequence.load(Ordering::Relaxed);
@@ -144,8 +155,9 @@ impl Stream {
     /// Gives all that was handed over to `release` without reading it.
     pub(crate) fn skip(&mut self, release: &mut impl FnMut(&Self, Chunk) -> bool) {
         self.place.words = 0;
-        while let Some(part) = self.parts.pop_front_if(|part| part.full) {
-            release(self, part.chunk);
+        while let Some(Part { chunk, strips, .. }) = self.parts.pop_front_if(|part| part.full) {
+            drop(strips);
+            release(self, chunk);
         }
         self.parts.clear(); // what is left is a view of a chunk that its thread still has
     }

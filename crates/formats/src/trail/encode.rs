@@ -7,7 +7,7 @@ use super::record;
 use super::segment::{HEADER, Header, Kind, VERSION};
 use super::value::{Last, Sink, Texts};
 use crate::{Encode, Helpers, Loss};
-use jtrail_model::{CallRun, CallStep, Calls, Event, MOST_STEPS};
+use jtrail_model::{CallRun, Calls, Event};
 use std::sync::Arc;
 
 /// Writes a trail.
@@ -79,8 +79,7 @@ impl Encode for Encoder {
 
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
         if !self.block.run(run) {
-            let mut room = [CallStep::default(); MOST_STEPS];
-            return self.calls(&run.calls(&mut room), out);
+            return self.calls(&run.calls(&mut Vec::new()), out);
         }
         let enters = run.enters();
         self.totals.add_calls(enters, run.steps.len() - enters);

@@ -115,17 +115,22 @@ impl Block {
         let Stream {
             thread, open, last, ..
         } = &mut self.streams[self.current];
-        let Gathered { steps, times, .. } = &mut self.gathered;
-        steps.extend(run.steps.iter().map(|step| step.0));
-        times.push_all(&mut last.time, run.times);
-        open.pop(run.before.len());
-        open.extend(run.begun.iter().enumerate().map(|(at, place)| {
-            let place = *place as usize;
-            Open {
-                method: run.steps[place].method(),
-                ticket: run.ticket_of_begun(at),
-                start: run.times[place].0,
+        let Gathered {
+            steps, times, kept, ..
+        } = &mut self.gathered;
+        match run.kept {
+            Some(at) => kept.push(at, run.times, steps.len(), times, &mut last.time),
+            None => {
+                steps.extend(run.steps.iter().map(|step| step.0));
+                times.push_all(&mut last.time, run.times);
             }
+        }
+        open.pop(run.before.len());
+        let begun = run.begun.iter().enumerate();
+        open.extend(begun.map(|(at, call)| Open {
+            method: call.method,
+            ticket: run.ticket_of_begun(at),
+            start: call.time.0,
         }));
         thread.ticket = thread.ticket.wrapping_add(run.enters() as u32);
         thread.depth = open.len() as i64;

@@ -10,6 +10,7 @@ mod encode;
 mod filling;
 mod huffman;
 mod index;
+mod kept;
 mod open;
 mod packing;
 mod parts;

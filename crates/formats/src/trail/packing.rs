@@ -1,6 +1,7 @@
 //! What a segment of events has gathered, and how it becomes a payload.
 
 use super::columns::{COLUMNS, Column, Packer};
+use super::kept::{Kept, Room};
 use super::symbols::{Named, Step, Symbols};
 use super::times::TimeSteps;
 
@@ -11,6 +12,8 @@ pub(super) struct Gathered {
     pub(super) columns: [Vec<u8>; COLUMNS],
     pub(super) steps: Vec<Step>,
     pub(super) times: TimeSteps,
+    /// Steps that are not among these.
+    pub(super) kept: Kept,
     /// The methods of the steps.
     pub(super) named: Named,
 }
@@ -22,10 +25,11 @@ impl Gathered {
     /// Most bytes that they may become.
     pub(super) fn most_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(Vec::len).sum();
-        let steps = self.steps.len();
+        let (kept_times, kept) = self.kept.most();
+        let steps = self.steps.len() + kept;
         let width = if steps > 0xffff { 4 } else { 2 };
         // Where methods are more than a few, symbols pack well.
-        columns + self.times.most_bytes() + width * steps + 10 * steps.min(1 << 11)
+        columns + self.times.most_bytes() + kept_times + width * steps + 10 * steps.min(1 << 11)
     }
 
     pub(super) fn clear(&mut self) {
@@ -35,12 +39,14 @@ impl Gathered {
         }
         self.steps.clear();
         self.times.clear();
+        self.kept.clear();
     }
 }
 
 /// Packs segments, one after the other.
 #[derive(Default)]
 pub(super) struct SegmentPacker {
+    room: Room,
     symbols: Symbols,
     pub(super) packer: Packer,
 }
@@ -52,8 +58,10 @@ impl SegmentPacker {
             columns,
             steps,
             times,
+            kept,
             named,
         } = gathered;
+        kept.join(steps, times, &mut self.room);
         let [.., symbols, _, tokens, _, _] = columns;
         self.symbols.put(steps, named, symbols, tokens);
         times.put(&mut columns[Column::Times as usize]);

@@ -61,18 +61,44 @@ impl TimeSteps {
             self.pending += times.len() as u32;
             return;
         }
-        // The first one may be before what a record told.
-        let span = newest.0.wrapping_sub(*last) as u64;
-        if times[0].0 < *last || span > u64::from(LARGEST) {
+        if !self.is_plain(*last, times) {
             times.iter().for_each(|time| self.push(last, time.0));
             return;
         }
         self.settle();
-        self.steps.push(times[0].0.wrapping_sub(*last) as u32);
-        let pairs = times.windows(2);
-        self.steps
-            .extend(pairs.map(|pair| pair[1].0.wrapping_sub(pair[0].0) as u32));
+        Self::extend_plain(&mut self.steps, *last, times);
         *last = newest.0;
+    }
+
+    /// Whether times that do not fall behind the first of them are steps without marks, of a thread whose last one was `last`.
+    #[inline]
+    pub(super) fn is_plain(&self, last: i64, times: &[Timestamp]) -> bool {
+        let ([first, ..], Some(newest)) = (times, times.last()) else {
+            return false;
+        };
+        // The first one may be before what a record told.
+        let span = newest.0.wrapping_sub(last) as u64;
+        first.0 >= last && span <= u64::from(LARGEST)
+    }
+
+    /// Appends the steps of times that are [plain](Self::is_plain).
+    pub(super) fn extend_plain(steps: &mut Vec<u32>, last: i64, times: &[Timestamp]) {
+        let Some(first) = times.first() else { return };
+        steps.push(first.0.wrapping_sub(last) as u32);
+        let pairs = times.windows(2);
+        steps.extend(pairs.map(|pair| pair[1].0.wrapping_sub(pair[0].0) as u32));
+    }
+
+    /// How many steps and marks there are, where all are told.
+    pub(super) fn settled(&mut self) -> usize {
+        self.settle();
+        self.steps.len()
+    }
+
+    /// All steps and marks. Others without marks may be put among them.
+    pub(super) fn plain(&mut self) -> &mut Vec<u32> {
+        self.settle();
+        &mut self.steps
     }
 
     fn settle(&mut self) {
@@ -87,7 +113,16 @@ impl TimeSteps {
 
     /// Most bytes that they may become.
     pub(super) fn most_bytes(&self) -> usize {
-        6 * self.steps.len() + 5 * self.zeros.len() + 6 * self.long.len() + 6 + FEW as usize
+        Self::most_bytes_of(self.steps.len())
+            + 5 * self.zeros.len()
+            + 6 * self.long.len()
+            + 6
+            + FEW as usize
+    }
+
+    /// Most bytes that so many steps may become, without those of marks.
+    pub(super) fn most_bytes_of(steps: usize) -> usize {
+        6 * steps
     }
 
     /// Appends them as bytes.

@@ -1,6 +1,7 @@
 //! Calls, one by one and aggregated.
 
 use crate::{ClassId, Duration, Event, MethodId, MethodIds, ThreadId, Timestamp};
+use std::sync::Arc;
 
 /// See [`crate::Event::MethodEnter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -131,9 +132,6 @@ impl Calls<'_> {
     }
 }
 
-/// Most steps of a [`CallRun`].
-pub const MOST_STEPS: usize = 256;
-
 /// What [`Calls`] are, in less room: methods have the numbers that whoever recorded them gave, and what follows from the order of the steps is told
 /// only where an encoder would have to look at each step to know it. [`Self::calls`] tells the rest.
 #[derive(Clone, Copy, Debug)]
@@ -148,14 +146,47 @@ pub struct CallRun<'c> {
     pub depth: u32,
     /// Tickets of the calls that began before them and end in them, in the order in which they end.
     pub before: &'c [u32],
-    /// What happens, in order; [`MOST_STEPS`] at most.
+    /// What happens, in order.
     pub steps: &'c [RunStep],
     /// When, each.
     pub times: &'c [Timestamp],
-    /// Places among the steps of those that begin what is open behind them, outermost first.
-    pub begun: &'c [u32],
+    /// Those that begin what is open behind them, outermost first: what the steps say, for who does not look at each.
+    pub begun: &'c [Begun],
     /// What numbers stand for. None of them changes while a trace lasts.
     pub methods: &'c MethodIds,
+    /// Where the steps are kept for longer than the run is handed over, if they are.
+    pub kept: Option<KeptRun<'c>>,
+}
+
+/// A call that begins in a [`CallRun`], and is open behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Begun {
+    /// Place of its step.
+    pub place: u32,
+    /// Number of its method.
+    pub method: u32,
+    /// When.
+    pub time: Timestamp,
+}
+
+/// Steps of many runs, which stay as they are while somebody has a copy of their address.
+#[derive(Debug, Default)]
+pub struct KeptSteps {
+    /// What happens.
+    pub steps: Vec<RunStep>,
+    /// When; not of all runs.
+    pub times: Vec<Timestamp>,
+}
+
+/// Where the steps of a run are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptRun<'c> {
+    /// Among these,
+    pub among: &'c Arc<KeptSteps>,
+    /// from this place on;
+    pub steps: usize,
+    /// and their times from this one on, if these are kept.
+    pub times: Option<usize>,
 }
 
 /// A call begins or ends. See [`CallRun`]. In one word, from the low end: a bit that says that it ends, and the number of its method.
@@ -194,43 +225,42 @@ impl CallRun<'_> {
     #[inline]
     pub fn ticket_of_begun(&self, at: usize) -> u32 {
         // All that began before and ends has ended by then.
-        let enters = (self.begun[at] as usize + 2 + at - self.before.len()) / 2;
+        let enters = (self.begun[at].place as usize + 2 + at - self.before.len()) / 2;
         self.ticket.wrapping_add(enters as u32)
     }
 
-    /// The same with ids and tickets.
-    pub fn calls<'r>(&self, room: &'r mut [CallStep; MOST_STEPS]) -> Calls<'r> {
-        let mut open = [0; MOST_STEPS];
-        let (mut depth, mut newest) = (0, self.ticket);
+    /// The same with ids and tickets. What was in the room is gone.
+    pub fn calls<'r>(&self, room: &'r mut Vec<CallStep>) -> Calls<'r> {
+        let mut open = Vec::with_capacity(self.steps.len());
+        let mut newest = self.ticket;
         let mut before = self.before.iter();
         let ids = self.methods.read();
-        for ((step, time), room) in self.steps.iter().zip(self.times).zip(&mut *room) {
+        let steps = self.steps.iter().zip(self.times);
+        room.clear();
+        room.extend(steps.map(|(step, time)| {
             let ticket = if !step.ends() {
                 newest = newest.wrapping_add(1);
-                open[depth] = newest;
-                depth += 1;
+                open.push(newest);
                 newest
-            } else if depth > 0 {
-                depth -= 1;
-                open[depth]
             } else {
-                before.next().copied().unwrap_or_default()
+                let innermost = open.pop().or_else(|| before.next().copied());
+                innermost.unwrap_or_default()
             };
             let (method, class) = ids.get(step.method()).copied().unwrap_or_default();
-            *room = CallStep {
+            CallStep {
                 time: *time,
                 method,
                 class,
                 ticket,
                 ends: step.ends(),
-            };
-        }
+            }
+        }));
         Calls {
             thread: self.thread,
             cpu_time: self.cpu_time,
             ticket: self.ticket,
             depth: self.depth,
-            steps: &room[..self.steps.len()],
+            steps: room,
         }
     }
 }

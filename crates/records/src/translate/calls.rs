@@ -1,8 +1,9 @@
 //! Calls: a stack for each thread, so that every leave closes the innermost open call.
 
 use super::Translator;
+use super::runs::MOST_STEPS;
 use jtrail_classfile::SuperMarks;
-use jtrail_model::{Duration, Event, MOST_STEPS, MethodEnter, MethodLeave, ThreadId, Timestamp};
+use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
 /// An open call, as one word, which a loop over runs of calls writes and compares as a whole: from the low end, 24 bits of its method, two of
 /// its phase, one if it is hidden, one if it is shown, and above bit 32 its ticket.
@@ -150,7 +151,7 @@ impl Translator {
             return self.add_call(number, time, method);
         }
         let (id, class) = self.method(method, time);
-        let phase = self.known.at(method).phase();
+        let phase = self.phase_of(method);
         let state = self.thread(number);
         state.ticket = next_ticket(state.ticket);
         state.calls.push(Call::new(method, state.ticket, phase));
@@ -169,9 +170,15 @@ impl Translator {
         self.totals.enters += 1;
     }
 
+    /// Where calls of a method begin.
+    #[inline]
+    fn phase_of(&self, method: u32) -> Phase {
+        self.known.get(method).unwrap_or_default().phase()
+    }
+
     /// A call begins that is only added up.
     fn add_call(&mut self, number: u32, time: Timestamp, method: u32) {
-        let phase = self.known.at(method).phase();
+        let phase = self.phase_of(method);
         let thread = self.thread(number);
         thread.calls.push(Call::new(method, 0, phase));
         let cpu = thread.cpu;
@@ -183,7 +190,7 @@ impl Translator {
     /// A call begins while collection pauses.
     #[cold]
     fn hide_call(&mut self, number: u32, method: u32) {
-        let phase = self.known.at(method).phase();
+        let phase = self.phase_of(method);
         let thread = self.thread(number);
         thread.calls.push(Call::hidden(method, phase));
         thread.hidden += 1;

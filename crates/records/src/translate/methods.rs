@@ -1,16 +1,20 @@
 //! Methods and their classes: what is known of them, and how the trace comes to know them.
 
 use super::calls::Phase;
-use super::{Named, Translator, slot};
+use super::{Named, Translator};
 use crate::announce::MethodInfo;
+use crate::record::METHOD_LIMIT;
 use jtrail_model::{
     ByNumber, ClassDef, ClassId, Event, MethodDef, MethodDetail, MethodId, ObjectId, ThreadId,
     Timestamp,
 };
 use jtrail_options::Events;
+use std::iter::repeat_with;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// What each call asks of its method. All else stands apart, so that this stays near the processor.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Known(u8);
 
 impl Default for Known {
@@ -22,10 +26,6 @@ impl Default for Known {
 impl Known {
     /// The trace was not told of it, so that it has no ids.
     const UNTOLD: u8 = 1 << 7;
-
-    fn tell(&mut self) {
-        self.0 &= !Self::UNTOLD;
-    }
 
     /// Where its calls begin: they have come as far as calls come if they make no marks.
     #[inline(always)]
@@ -44,44 +44,105 @@ impl Known {
     pub(super) fn bits(self) -> u8 {
         self.0
     }
+}
 
-    fn set_phase(&mut self, phase: Phase) {
-        self.0 = self.0 & Self::UNTOLD | phase.bits();
+/// Its place in a table that others look at, too.
+pub(super) struct Cell(AtomicU8);
+
+impl Default for Cell {
+    fn default() -> Self {
+        Self::new(Known::default())
     }
 }
 
-/// What each call asks of its method, by the method's number.
-#[derive(Default)]
-pub(super) struct KnownMethods(Vec<Known>);
-
-impl KnownMethods {
-    #[inline(always)]
-    pub(super) fn get(&self, number: u32) -> Option<Known> {
-        self.0.get(number as usize).copied()
+impl Cell {
+    fn new(known: Known) -> Self {
+        Self(AtomicU8::new(known.0))
     }
 
-    /// All of them: for loops, which have it at hand so. What has no method's number has no place.
+    // It is all in one byte, and no other memory is read by what it says.
     #[inline(always)]
-    pub(super) fn all(&self) -> &[Known] {
+    pub(super) fn get(&self) -> Known {
+        Known(self.0.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, known: Known) {
+        self.0.store(known.0, Ordering::Relaxed);
+    }
+}
+
+/// What each call asks of its method, by the method's number. A copy is the same table, for who follows calls ahead: there, methods may be untold that the
+/// trace has been told of meanwhile. All other changes make a new table.
+#[derive(Clone, Default)]
+pub(super) struct KnownMethods(Arc<[Cell]>);
+
+impl KnownMethods {
+    /// What is known of a method; none where the table has no place for it.
+    #[inline(always)]
+    pub(super) fn get(&self, number: u32) -> Option<Known> {
+        self.0.get(number as usize).map(Cell::get)
+    }
+
+    /// All of them: for loops, which have it at hand so. What is no method's number has no place.
+    #[inline(always)]
+    pub(super) fn all(&self) -> &[Cell] {
         &self.0
     }
 
-    /// Its place, which is made if need be.
-    pub(super) fn at(&mut self, number: u32) -> &mut Known {
-        slot(&mut self.0, number)
+    /// Whether it is the same table.
+    #[inline]
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn tell(&mut self, number: u32) {
+        let known = self.get(number).unwrap_or_default();
+        self.set(number, Known(known.0 & !Known::UNTOLD));
+    }
+
+    fn set_phase(&mut self, number: u32, phase: Phase) {
+        let known = self.get(number).unwrap_or_default();
+        if known.phase() != phase && !known.is_untold() {
+            *self = self.with(self.0.len());
+        }
+        self.set(number, Known(known.0 & Known::UNTOLD | phase.bits()));
+    }
+
+    /// Its place is made if need be.
+    fn set(&mut self, number: u32, known: Known) {
+        let at = number as usize;
+        if self.0.len() <= at {
+            *self = self.with(
+                (at + 1)
+                    .next_power_of_two()
+                    .min(METHOD_LIMIT as usize)
+                    .max(at + 1),
+            );
+        }
+        self.0[at].set(known);
+    }
+
+    /// One with so many places.
+    fn with(&self, count: usize) -> Self {
+        let there = self.0.iter().map(|cell| Cell::new(cell.get()));
+        Self(
+            there
+                .chain(repeat_with(Cell::default))
+                .take(count)
+                .collect(),
+        )
     }
 
     /// A trace begins that was told of nothing yet. Some methods stay.
     pub(super) fn restart(&mut self, stays: impl Fn(u32) -> bool) {
-        for (number, known) in (0..).zip(&mut self.0) {
-            match stays(number) {
-                true => known.0 |= Known::UNTOLD,
-                false => *known = Known::default(),
-            }
-        }
         let last = (0..self.0.len() as u32).rev().find(|number| stays(*number));
-        self.0.truncate(last.map_or(0, |last| last as usize + 1));
-        self.0.shrink_to_fit();
+        *self = self.with(last.map_or(0, |last| last as usize + 1));
+        for (number, cell) in (0..).zip(&*self.0) {
+            cell.set(match stays(number) {
+                true => Known(cell.get().0 | Known::UNTOLD),
+                false => Known::default(),
+            });
+        }
     }
 
     #[cfg(test)]
@@ -166,9 +227,7 @@ impl Translator {
         let of_class = &mut self.classes.at(class).about().methods;
         of_class.extend(methods.iter().map(|info| info.number));
         for info in methods {
-            self.known
-                .at(info.number)
-                .set_phase(Phase::first(info.marks));
+            self.known.set_phase(info.number, Phase::first(info.marks));
             let method = self.methods.at(info.number);
             method.class = class;
             method.info = info;
@@ -213,7 +272,7 @@ impl Translator {
     /// The trace knows a method by these ids from now on.
     pub(super) fn give_ids(&mut self, number: u32, method: MethodId, class: ClassId) {
         self.ids_of_methods.give(number, (method, class));
-        self.known.at(number).tell();
+        self.known.tell(number);
     }
 
     /// A class's id; announces it if need be.

@@ -4,6 +4,7 @@
 //! mentioned. Objects have a counter of their own, which is the agent's: their id is their number.
 
 mod aggregate;
+mod ahead;
 mod call_tree;
 mod calls;
 mod classes;
@@ -28,6 +29,7 @@ use crate::numbers::NumberSet;
 use crate::read::{Run, Sink, Taken};
 use crate::record::Code;
 use crate::timeline::Timeline;
+pub use ahead::{Followed, Follower, Piece};
 pub use saved::{Named, Saved};
 
 use call_tree::{CallTree, FOLDED};
@@ -40,7 +42,7 @@ use jtrail_model::{
 use jtrail_options::Events;
 use methods::{KnownMethods, Methods};
 use objects::Objects;
-use runs::Steps;
+use runs::Room;
 use rustc_hash::FxHashMap;
 use sites::Site;
 use std::collections::BTreeSet;
@@ -103,8 +105,7 @@ pub struct Translator {
     known: KnownMethods,
     /// None of methods that the trace was not told of.
     ids_of_methods: MethodIds,
-    /// Room for a run.
-    steps: Box<Steps>,
+    room: Box<Room>,
     /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
     /// code is told to be gone.
     code: FxHashMap<(u32, u64), u32>,
@@ -278,7 +279,7 @@ impl Translator {
             methods: Methods::default(),
             known: KnownMethods::default(),
             ids_of_methods: MethodIds::default(),
-            steps: Box::default(),
+            room: Box::default(),
             code: FxHashMap::default(),
             missing: BTreeSet::new(),
             kept_code: FxHashMap::default(),

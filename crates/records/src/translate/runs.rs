@@ -5,30 +5,41 @@
 //! The loop asks nothing of the thread: it has a stack of the calls that begin in the run, and lists the methods of those that end and began before it,
 //! which are compared with the thread's stack afterwards. It has a branch for whether a call begins or ends: programs repeat themselves, so the processor
 //! foresees most of them. And it has no tickets: a call that begins has the place of its step on the stack, from which its ticket follows once the run is over.
+//! So somebody else may have gone through the loop before ([`super::ahead`]).
 
 use super::Translator;
 use super::calls::{Call, LAST_TICKET, Phase};
-use super::methods::Known;
+use super::methods::{Cell, KnownMethods};
 use crate::read::{Run, Taken};
 use crate::record::{self, Code, Kind};
-use jtrail_model::{CallRun, CallStack, MOST_STEPS, RunStep, Timestamp};
+use jtrail_model::{Begun, CallRun, CallStack, KeptRun, RunStep, Timestamp};
+
+/// Most steps of a run that somebody has followed before: what the translator does of each run takes as long as that of some hundred steps.
+pub(super) const MOST_STEPS: usize = 1024;
+/// Most steps that the translator takes at once, which stay in the nearest memory.
+const OWN_STEPS: usize = 256;
 
 /// In place of the ticket of a call that begins with a run's first step.
 const FIRST: u32 = LAST_TICKET + 1;
 
-/// Room for the steps of a run.
+/// Room for a run.
+#[derive(Default)]
+pub(super) struct Room {
+    steps: Steps,
+    still: Still,
+    on_thread: OnThread,
+}
+
+/// The steps of a run: what its words say, whatever was before them.
 pub(super) struct Steps {
     steps: [RunStep; MOST_STEPS],
     /// At first, words less the first one's time. Of no meaning where the clock stood still.
     times: [Timestamp; MOST_STEPS],
-    still: Still,
     /// Calls that begin in the run and are open.
     open: [Call; MOST_STEPS],
     /// Places and methods of calls that end and began before the run.
     ended: [(u32, u32); MOST_STEPS],
-    /// Their tickets.
-    before: [u32; MOST_STEPS],
-    begun: [u32; MOST_STEPS],
+    found: Found,
 }
 
 impl Default for Steps {
@@ -36,11 +47,26 @@ impl Default for Steps {
         Self {
             steps: [RunStep::default(); MOST_STEPS],
             times: [Timestamp::default(); MOST_STEPS],
-            still: Still::default(),
             open: [Call::default(); MOST_STEPS],
             ended: [(0, 0); MOST_STEPS],
+            found: Found::default(),
+        }
+    }
+}
+
+/// What they are on a thread's stack.
+struct OnThread {
+    /// Tickets of [`Steps::ended`].
+    before: [u32; MOST_STEPS],
+    /// What [`Steps::open`] is to an encoder.
+    begun: [Begun; MOST_STEPS],
+}
+
+impl Default for OnThread {
+    fn default() -> Self {
+        Self {
             before: [0; MOST_STEPS],
-            begun: [0; MOST_STEPS],
+            begun: [Begun::default(); MOST_STEPS],
         }
     }
 }
@@ -73,7 +99,21 @@ impl Still {
     }
 }
 
-/// What is in the room of steps.
+/// Steps wherever they are: in [`Steps`], or among those of other runs.
+#[derive(Clone, Copy)]
+pub(super) struct View<'s> {
+    pub(super) taken: Taken,
+    pub(super) steps: &'s [RunStep],
+    /// None where the clock stood still.
+    pub(super) times: &'s [Timestamp],
+    pub(super) open: &'s [Call],
+    /// When these began; as the times where there are none.
+    pub(super) starts: &'s [Timestamp],
+    pub(super) ended: &'s [(u32, u32)],
+    pub(super) kept: Option<KeptRun<'s>>,
+}
+
+/// How much there is of [`Steps`].
 #[derive(Clone, Copy, Default)]
 struct Found {
     taken: Taken,
@@ -83,6 +123,8 @@ struct Found {
     ended: usize,
     /// Of all words less the first one's time, the bits that are set in any: of the time, none where the clock stood still.
     moved: u64,
+    /// The largest mark's word less the first one's time.
+    last_mark: u64,
 }
 
 impl Translator {
@@ -150,34 +192,43 @@ impl Translator {
             return Taken::default(); // it is not announced yet, or has ended, or tickets begin anew
         }
         let thread = &mut **thread;
-        let room = &mut *self.steps;
         // It would be found to end another call than the innermost one only after many more were looked at.
         let first = run.words.first().copied().unwrap_or_default();
         let innermost = thread.calls.last().map(|call| call.low());
         if record::is_leave(first) && innermost != Some(record::method(first)) {
             return Taken::default();
         }
-        let mut found = room.take(run, MOST_STEPS, self.known.all());
-        if let Some(steps) = room.usual(&found, &thread.calls) {
-            found = room.take(run, steps, self.known.all());
-        }
-        if found.steps == 0 {
+        let Room {
+            steps: own,
+            still,
+            on_thread,
+        } = &mut *self.room;
+        let begin = thread.last.max(Timestamp(time_of(0)));
+        let followed = run.piece.and_then(|piece| piece.view(&run, &self.known));
+        let is_usual =
+            |view: &View<'_>| view.begins_at(begin) && view.first_other(&thread.calls).is_none();
+        let view = match followed.filter(is_usual) {
+            Some(view) => view,
+            None => {
+                own.take(run, OWN_STEPS, &self.known);
+                if let Some(count) = own.view().first_other(&thread.calls) {
+                    own.take(run, count, &self.known);
+                }
+                own.set_times(begin, time_of);
+                own.view()
+            }
+        };
+        let steps = view.steps;
+        if steps.is_empty() {
             return Taken::default();
         }
         let depth = thread.calls.len();
-        room.settle(&found, &mut thread.calls);
-        let steps = &room.steps[..found.steps];
-        let mut time = thread.last.max(Timestamp(time_of(0)));
-        let times = if record::tick(found.moved) == 0 {
-            room.still.times(time, found.steps)
-        } else {
-            let times = &mut room.times[..found.steps];
-            for at in &mut *times {
-                time = time.max(Timestamp(time_of(record::tick(at.0 as u64))));
-                *at = time;
-            }
-            &*times
+        on_thread.settle(view, begin, &mut thread.calls);
+        let times = match view.times {
+            [] => still.times(begin, steps.len()),
+            times => times,
         };
+        let time = times.last().copied().unwrap_or(begin);
         if let Some(entered) = &mut self.entered {
             for step in steps {
                 *entered.at(step.method()) += u64::from(!step.ends());
@@ -188,13 +239,14 @@ impl Translator {
             cpu_time: thread.cpu,
             ticket: thread.ticket,
             depth: depth as u32 - thread.hidden,
-            before: &room.before[..found.ended],
+            before: &on_thread.before[..view.ended.len()],
             steps,
             times,
-            begun: &room.begun[..found.open],
+            begun: &on_thread.begun[..view.open.len()],
             methods: &self.ids_of_methods,
+            kept: view.kept,
         };
-        let begun = &mut thread.calls[depth - found.ended..];
+        let begun = &mut thread.calls[depth - view.ended.len()..];
         for (at, call) in begun.iter_mut().enumerate() {
             call.set_ticket(run.ticket_of_begun(at));
         }
@@ -203,26 +255,34 @@ impl Translator {
         thread.ticket += enters as u32;
         self.encoder.run(&run, &mut self.out);
         self.totals.enters += enters as u64;
-        self.totals.leaves += (found.steps - enters) as u64;
-        found.taken
+        self.totals.leaves += (steps.len() - enters) as u64;
+        view.taken
+    }
+}
+
+impl Found {
+    /// Whether the clock did.
+    #[inline]
+    fn has_moved(&self) -> bool {
+        record::tick(self.moved) != 0
     }
 }
 
 impl Steps {
     /// Takes the first records of a run, so many steps at most, as far as they are usual whatever is open.
-    fn take(&mut self, run: Run<'_>, most: usize, known: &[Known]) -> Found {
+    pub(super) fn take(&mut self, run: Run<'_>, most: usize, known: &KnownMethods) {
         let mut found = Found::default();
         loop {
             let rest = &run.words[found.taken.words..];
             let words = &rest[..rest.len().min(most - found.steps)];
-            let count = self.follow(run, words, known, &mut found);
+            let count = self.follow(run, words, known.all(), &mut found);
             let taken = &words[..count];
-            let stood_still = record::tick(found.moved) == 0;
+            let stood_still = !found.has_moved();
             for (step, &word) in self.steps[found.steps..].iter_mut().zip(taken) {
                 *step = RunStep(record::step(word));
                 found.moved |= word.wrapping_sub(run.first);
             }
-            if record::tick(found.moved) != 0 {
+            if found.has_moved() {
                 let (before, times) = self.times.split_at_mut(found.steps);
                 if stood_still {
                     before.fill(Timestamp(0));
@@ -240,17 +300,51 @@ impl Steps {
             let innermost = self.open[..found.open].last_mut();
             let is_marked = |call: &mut Call| is_marked(call, rest);
             if is_full || !run.is_in_time(rest[0]) || !innermost.is_some_and(is_marked) {
-                return found;
+                self.found = found;
+                return;
             }
             found.taken.words += MARK;
             found.taken.records += 1;
             found.taken.last = rest[0];
+            found.last_mark = found.last_mark.max(rest[0].wrapping_sub(run.first));
+        }
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        let count = self.found.steps;
+        View {
+            taken: self.found.taken,
+            steps: &self.steps[..count],
+            times: &self.times[..if self.found.has_moved() { count } else { 0 }],
+            open: &self.open[..self.found.open],
+            starts: &[],
+            ended: &self.ended[..self.found.ended],
+            kept: None,
+        }
+    }
+
+    /// The most that any word that was taken is more than the first one's time; to be asked before [`Self::set_times`]. Where the clock stood still, as if all
+    /// had the first one's time.
+    pub(super) fn span(&self) -> u64 {
+        let steps = self.view().times.iter().map(|time| time.0 as u64).max();
+        self.found.last_mark.max(steps.unwrap_or_default())
+    }
+
+    /// The times become what they are, from `begin` on, where the clock moved.
+    #[inline(always)]
+    pub(super) fn set_times(&mut self, begin: Timestamp, time_of: impl Fn(u64) -> i64) {
+        if self.found.has_moved() {
+            let mut time = begin;
+            for at in &mut self.times[..self.found.steps] {
+                time = time.max(Timestamp(time_of(record::tick(at.0 as u64))));
+                *at = time;
+            }
         }
     }
 
     /// Follows the first calls of some words, behind what was found; how many. This is where most of the writer's time goes.
     #[inline(never)]
-    fn follow(&mut self, run: Run<'_>, words: &[u64], known: &[Known], found: &mut Found) -> usize {
+    fn follow(&mut self, run: Run<'_>, words: &[u64], known: &[Cell], found: &mut Found) -> usize {
         let (mut open, mut ended) = (found.open, found.ended);
         let first = FIRST + found.steps as u32;
         let mut place = first;
@@ -261,7 +355,7 @@ impl Steps {
             let step = RunStep(record::step(word));
             let method = step.method();
             // Records of other kinds have no method's number.
-            let Some(known) = known.get(method as usize) else {
+            let Some(known) = known.get(method as usize).map(Cell::get) else {
                 break;
             };
             if !step.ends() {
@@ -290,31 +384,51 @@ impl Steps {
         (found.open, found.ended) = (open, ended);
         (place - first) as usize
     }
+}
 
-    /// How many steps are usual, if these are not: before one that ends a call that is not the innermost one of those that were open.
-    fn usual(&self, found: &Found, calls: &[Call]) -> Option<usize> {
+impl View<'_> {
+    /// When the calls began that are open, where the clock moved.
+    pub(super) fn times_of_open(&self) -> impl Iterator<Item = Timestamp> {
+        let places = self.open.iter().map(|call| call.ticket() - FIRST);
+        places.filter_map(|place| self.times.get(place as usize).copied())
+    }
+
+    /// The first step that ends a call which is not the innermost one of those that were open, if there is one.
+    fn first_other(&self, calls: &[Call]) -> Option<usize> {
         let mut innermost = calls.iter().rev();
         let mut is_usual = |(_, method): &(u32, u32)| {
             let call = innermost.next();
             call.is_some_and(|call| call.low() == *method)
         };
-        let mut ended = self.ended[..found.ended].iter();
-        let other = ended.find(|ended| !is_usual(ended));
+        let other = self.ended.iter().find(|ended| !is_usual(ended));
         other.map(|(place, _)| *place as usize)
     }
 
-    /// The thread's stack becomes what [`Self::take`] found, but for the tickets of calls that began.
-    fn settle(&mut self, found: &Found, calls: &mut CallStack<Call>) {
-        let ended = calls.iter().rev().take(found.ended);
+    /// Whether the times are as from there on.
+    fn begins_at(&self, begin: Timestamp) -> bool {
+        self.times.first().is_none_or(|first| *first == begin)
+    }
+}
+
+impl OnThread {
+    /// The thread's stack becomes what the steps make of it, but for the tickets of calls that began.
+    fn settle(&mut self, view: View<'_>, begin: Timestamp, calls: &mut CallStack<Call>) {
+        let ended = calls.iter().rev().take(view.ended.len());
         for (ticket, call) in self.before.iter_mut().zip(ended) {
             *ticket = call.ticket();
         }
-        let begun = &self.open[..found.open];
-        for (place, call) in self.begun.iter_mut().zip(begun) {
-            *place = call.ticket() - FIRST;
+        let starts = view.starts;
+        for (at, (begun, call)) in self.begun.iter_mut().zip(view.open).enumerate() {
+            let place = call.ticket() - FIRST;
+            let time = starts.get(at).or(view.times.get(place as usize));
+            *begun = Begun {
+                place,
+                method: call.method(),
+                time: time.copied().unwrap_or(begin),
+            };
         }
-        calls.set_depth(calls.len() - found.ended);
-        calls.extend(begun);
+        calls.set_depth(calls.len() - view.ended.len());
+        calls.extend(view.open);
     }
 }
 

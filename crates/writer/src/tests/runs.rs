@@ -1,10 +1,14 @@
-//! Calls that the writer takes in a row make the same trace as calls one by one, whatever the records.
+//! Calls that the writer takes in a row make the same trace as calls one by one, whatever the records and whoever follows them.
 
 use super::*;
+use crate::helpers::Pool;
 use jtrail_formats::{Format, Item, Reader, Severity};
 use jtrail_model::{Timestamp, Totals};
 use jtrail_records::OpenCalls;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
 
 const THREADS: u32 = 3;
 const METHODS: u32 = 40;
@@ -48,11 +52,13 @@ struct Program {
     /// The methods of open calls, as each thread sees it.
     open: Vec<Vec<u32>>,
     now: u64,
+    /// The larger it is, the longer threads live.
+    lives: u32,
 }
 
 impl Program {
-    /// A program that begins at a tick.
-    fn new(seed: u64, now: u64, exchange: &Exchange, merge: &mut Merge) -> Self {
+    /// A program that begins at a tick, and goes on for so many steps.
+    fn new(seed: u64, (now, steps): (u64, u32), exchange: &Exchange, merge: &mut Merge) -> Self {
         let buffers = (1..=THREADS).map(|thread| {
             let buffer = ThreadBuffer::new(thread.into(), thread, exchange.clone());
             let (announcement, buffer) = BufferHandle::share(buffer);
@@ -64,6 +70,7 @@ impl Program {
             random: Random(0x9e37_79b9_7f4a_7c15 ^ seed << 32 ^ seed),
             open: vec![Vec::new(); THREADS as usize],
             now,
+            lives: steps / 100,
         }
     }
 
@@ -120,7 +127,7 @@ impl Program {
                 self.coded(thread, Code::Lost, lost);
             }
             (7, _) if self.random.one_in(20) => self.coded(thread, Code::Cpu, self.now / 2),
-            (8, _) if self.random.one_in(40) => {
+            (8, _) if self.random.one_in(self.lives) => {
                 self.open[thread].clear();
                 self.coded(thread, Code::ThreadEnd, thread as u64 + 1);
             }
@@ -165,19 +172,28 @@ fn method(number: u32) -> MethodInfo {
     }
 }
 
-/// The traces that the writer makes of a program that begins at a tick.
+/// How the writer takes calls.
+#[derive(Clone, Copy)]
+enum Way<'p> {
+    OneByOne,
+    InRuns,
+    /// In runs, and these helpers go ahead, who come in time or not.
+    WithHelpers(&'p Arc<Pool>),
+}
+
+/// The traces that the writer makes of so many steps of a program that begins at a tick.
 fn trace(
     seed: u64,
-    now: u64,
+    (now, steps): (u64, u32),
     format: Format,
     timeline: Timeline,
-    in_runs: bool,
+    way: Way<'_>,
 ) -> (Vec<Vec<u8>>, Totals) {
     let (empty, supply, _memory) = create_pool(64 * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
     let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
     let mut merge = Merge::new(empty, false);
-    let mut program = Program::new(seed, now, &exchange, &mut merge);
+    let mut program = Program::new(seed, (now, steps), &exchange, &mut merge);
     let settings = settings(seed);
     let mut translator = Translator::new(format.encoder(), timeline, settings.clone());
     translator.begin();
@@ -185,14 +201,25 @@ fn trace(
     translator.add_class(ClassInfo::default());
     translator.add_methods(0, (0..METHODS).map(method).collect());
     let mut take = |program: &mut Program, translator: &mut Translator, limit| {
+        if let Way::WithHelpers(helpers) = way {
+            merge.follow_by(translator.follower(), helpers);
+            merge.follow_all();
+        }
         let published = merge.published().expect("nobody hands a chunk over");
+        let has_full = !full.is_empty();
         for message in full.try_iter() {
             merge.add_full(&message);
         }
         merge.add_published(published);
-        match in_runs {
-            true => assert!(merge.run(limit, 0, translator, usize::MAX)),
-            false => assert!(merge.run(limit, 0, &mut OneByOne(translator), usize::MAX)),
+        match way {
+            Way::OneByOne => assert!(merge.run(limit, 0, &mut OneByOne(translator), usize::MAX)),
+            Way::InRuns => assert!(merge.run(limit, 0, translator, usize::MAX)),
+            Way::WithHelpers(_) => {
+                if has_full && limit % 4 > 0 {
+                    sleep(Duration::from_millis(limit % 4));
+                }
+                assert!(merge.run(limit, 0, translator, usize::MAX));
+            }
         }
         if !is_silent && program.random.one_in(8) {
             let time = Timestamp(timeline.at(limit));
@@ -220,9 +247,14 @@ fn trace(
             is_silent = false;
         }
     };
-    for _ in 0..STEPS {
+    // With helpers, some chunks are full when they are looked at for the first time.
+    let looks = match steps {
+        STEPS => 100,
+        _ => steps / 10,
+    };
+    for _ in 0..steps {
         program.go_on();
-        if program.random.one_in(100) {
+        if program.random.one_in(looks) {
             let limit = program.now - u64::from(program.random.below(3_000));
             take(&mut program, &mut translator, limit);
         }
@@ -266,19 +298,46 @@ fn runs_make_the_same_trace_as_calls_one_by_one() {
     for seed in 0..120 {
         // Behind the first reading of the clock, and some a little before it.
         let now = first.ticks() - 5_000 * (seed % 3);
-        for format in [Format::Trail, Format::TptpBinary] {
-            let (in_runs, totals) = trace(seed, now, format, timeline, true);
-            let (one_by_one, same) = trace(seed, now, format, timeline, false);
-            assert_eq!(in_runs.len(), one_by_one.len(), "seed {seed}");
-            for (run, one) in in_runs.iter().zip(&one_by_one) {
-                // A trail's segments end behind runs.
-                let is_trail = format == Format::Trail;
-                let is_same = run == one || is_trail && events(run) == events(one);
-                assert!(is_same, "seed {seed}, {format:?}");
-            }
-            assert_eq!(totals, same);
-            calls += totals.enters;
-        }
+        calls += same_traces(seed, (now, STEPS), timeline, Way::InRuns);
     }
     assert!(calls > 40_000, "{calls}");
+}
+
+/// Enough for some full chunks.
+#[test]
+fn helpers_make_the_same_trace_as_calls_one_by_one() {
+    let first = Reading::take(System::now);
+    let timeline = clock::timeline(first, System::now);
+    let helpers = Arc::<Pool>::default();
+    helpers.start(Some(3));
+    let mut calls = 0;
+    for seed in 0..6 {
+        let begin = (first.ticks(), 80 * STEPS);
+        calls += same_traces(seed, begin, timeline, Way::WithHelpers(&helpers));
+    }
+    assert!(calls > 200_000, "{calls}");
+}
+
+/// Checks that a program's traces are the same as of calls one by one. Answers with how many there are.
+fn same_traces(seed: u64, begin: (u64, u32), timeline: Timeline, way: Way<'_>) -> usize {
+    let mut calls = 0;
+    for format in [Format::Trail, Format::TptpBinary] {
+        let (traces, totals) = trace(seed, begin, format, timeline, way);
+        let (one_by_one, same) = trace(seed, begin, format, timeline, Way::OneByOne);
+        assert_eq!(traces.len(), one_by_one.len(), "seed {seed}");
+        for (run, one) in traces.iter().zip(&one_by_one) {
+            // A trail's segments end behind runs.
+            let is_trail = format == Format::Trail;
+            let is_same = run == one || is_trail && events(run) == events(one);
+            assert!(is_same, "seed {seed}, {format:?}");
+        }
+        assert_eq!(totals, same);
+        if format == Format::Trail {
+            let all = one_by_one.iter().filter(|trace| !trace.is_empty());
+            let all = all.flat_map(|trace| events(trace));
+            let enters = all.filter(|event| matches!(event, Event::MethodEnter(_)));
+            calls += enters.count();
+        }
+    }
+    calls
 }

@@ -13,18 +13,21 @@ use super::runs::Random;
 use super::*;
 use crate::helpers::Pool;
 use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
-use jtrail_formats::{Bounds, ShortCalls};
+use jtrail_formats::{Bounds, Helpers, ShortCalls};
 use jtrail_model::{Duration, Event, RunStep, Timestamp};
 use jtrail_recorder::clock::thread_cpu;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::sync::Arc;
+use std::thread::sleep;
 
 /// Chunks that are filled before the writer is let at them: some, so that they are no nearer to its core than those of a program.
 const CHUNKS: u64 = 16;
 const ROUNDS: usize = 60;
 /// More than the writer ever waits for.
 const HELPERS: usize = 4;
+/// Longer than they take to follow the chunks.
+const AHEAD: std::time::Duration = std::time::Duration::from_millis(30);
 const THREAD: u32 = 1;
 
 /// A program that calls and returns; where it would end, it goes on.
@@ -319,6 +322,7 @@ struct Run {
     _memory: jtrail_recorder::memory::Mapping,
     merge: Merge,
     translator: Translator,
+    helpers: Arc<Pool>,
     random: Random,
     now: u64,
     clock: u64,
@@ -335,8 +339,10 @@ impl Run {
         let (announcement, buffer) = BufferHandle::share(buffer);
         let mut merge = Merge::new(empty, false);
         merge.add_buffer(announcement);
+        merge.follow_all();
         let pool = Arc::<Pool>::default();
         pool.start(Some(helpers));
+        let helpers: Arc<Pool> = Arc::clone(&pool);
         let trail = Box::new(Encoder::with_helpers(pool));
         let bounds = |min| Bounds { min, rate: None };
         let encoder: Box<dyn Encode> = match min {
@@ -366,6 +372,7 @@ impl Run {
             _memory: memory,
             merge,
             translator,
+            helpers,
             random: Random(88_172_645_463_325_252),
             now: System::now(),
             clock: 0,
@@ -412,16 +419,20 @@ impl Run {
     /// Lets the writer at the chunks: events, bytes, and nanoseconds.
     fn write(&mut self) -> (u64, u64, u64) {
         let before = self.translator.told();
-        let start = thread_cpu();
-        let mut bytes = 0;
+        self.merge
+            .follow_by(self.translator.follower(), &self.helpers);
         for full in self.full.try_iter() {
             self.merge.add_full(&full);
-            self.merge
-                .run(u64::MAX, 0, &mut self.translator, usize::MAX);
-            bytes += self.translator.out.len() as u64;
-            self.translator.out.clear();
         }
+        if self.helpers.count() > 0 {
+            sleep(AHEAD);
+        }
+        let start = thread_cpu();
+        self.merge
+            .run(u64::MAX, 0, &mut self.translator, usize::MAX);
         let time = thread_cpu() - start;
+        let bytes = self.translator.out.len() as u64;
+        self.translator.out.clear();
         (self.translator.told() - before, bytes, time)
     }
 }
