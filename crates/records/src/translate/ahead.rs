@@ -1,13 +1,14 @@
 //! Runs of calls that somebody else has followed before the translator comes to them.
 //!
-//! A [`Follower`] goes through words as a run does, and keeps what it finds in *pieces*, each of which is what a run would take in at once. It knows neither the
+//! A [`Follower`] goes through words as a run does, and keeps what it finds in *pieces*, each of which is what a run would take in at once, and joins those in a row to larger
+//! ones: what the translator does with a piece takes longer than with a step, and most of what a piece ends, the one before has begun. A follower knows neither the
 //! thread's stack nor up to when records are read, nor whether the word that it begins with is a record's first one. So a piece is a proposal: the translator takes
 //! it where a run begins with its first word, all of it may be read and its ends are those of the thread's calls. Else it does what it would do without.
 
 use super::Translator;
 use super::calls::Call;
 use super::methods::KnownMethods;
-use super::runs::{MOST_STEPS, Steps, View};
+use super::runs::{MOST_STEPS, PIECE_STEPS, Steps, View};
 use crate::read::{Ahead, Run, Taken};
 use crate::record::{self, Code, Kind};
 use crate::timeline::Timeline;
@@ -27,13 +28,16 @@ pub struct Follower {
 #[derive(Default)]
 pub struct Followed {
     pieces: Vec<Place>,
+    /// Those in a row, as one.
+    joined: Vec<Place>,
     /// Those that begin before where it was asked for last.
     passed: usize,
+    joined_passed: usize,
     /// The steps of all pieces, and their calls that are open, and that ended and began before.
     kept: Arc<KeptSteps>,
     open: Vec<Call>,
     starts: Vec<Timestamp>,
-    ended: Vec<(u32, u32)>,
+    ended: Vec<u32>,
     /// Of the words.
     epoch: u64,
     /// What was known of methods.
@@ -42,6 +46,7 @@ pub struct Followed {
 }
 
 /// A piece, by where it has its parts among those of all. Many of them are looked at, so it is small.
+#[derive(Clone, Copy)]
 struct Place {
     /// Position of its first word.
     first: u32,
@@ -93,6 +98,8 @@ const MOST_PIECES: usize = 512;
 pub struct Piece<'f> {
     followed: &'f Followed,
     place: &'f Place,
+    /// It and those behind it, which may be too many.
+    joined: Option<&'f Place>,
 }
 
 impl Translator {
@@ -133,6 +140,7 @@ impl Follower {
             }
         }
         into.kept = Arc::new(kept);
+        into.join(words);
     }
 
     /// Adds the piece that begins there, if there is one. How many words it has.
@@ -150,7 +158,7 @@ impl Follower {
             return 0;
         };
         let room = &mut *into.room;
-        room.take(run, MOST_STEPS, &self.known);
+        room.take(run, PIECE_STEPS, &self.known);
         let span = room.span();
         room.set_times(Timestamp(time_of(0)), time_of);
         let view = room.view();
@@ -175,6 +183,8 @@ impl Follower {
 impl Followed {
     fn begin(&mut self, known: &KnownMethods, epoch: u64) {
         self.pieces.clear();
+        self.joined.clear();
+        self.joined_passed = 0;
         self.open.clear();
         self.starts.clear();
         self.ended.clear();
@@ -185,13 +195,104 @@ impl Followed {
     }
 }
 
+/// Pieces in a row, as one.
+struct Joining {
+    place: Place,
+    /// The first word's time.
+    stamp: u64,
+    open: Vec<Call>,
+    starts: Vec<Timestamp>,
+    ended: Vec<u32>,
+}
+
+impl Followed {
+    /// Joins pieces in a row.
+    fn join(&mut self, words: &[u64]) {
+        let mut first = 0;
+        while first < self.pieces.len() {
+            let mut all = Joining::new(self, words, first);
+            let mut behind = first + 1;
+            while behind < self.pieces.len() && all.add(self, words, behind) {
+                behind += 1;
+            }
+            if behind > first + 1 {
+                self.joined.push(Place {
+                    open: Part::of(all.open.into_iter(), &mut self.open),
+                    starts: Part::of(all.starts.into_iter(), &mut self.starts),
+                    ended: Part::of(all.ended.into_iter(), &mut self.ended),
+                    ..all.place
+                });
+            }
+            first = behind;
+        }
+    }
+}
+
+impl Joining {
+    fn new(of: &Followed, words: &[u64], first: usize) -> Self {
+        let place = of.pieces[first];
+        Self {
+            place,
+            stamp: record::stamp(words[place.first as usize]),
+            open: of.open[place.open.range()].to_vec(),
+            starts: of.starts[place.starts.range()].to_vec(),
+            ended: of.ended[place.ended.range()].to_vec(),
+        }
+    }
+
+    /// Adds the next piece, if it goes on where these end; whether it does.
+    fn add(&mut self, of: &Followed, words: &[u64], number: usize) -> bool {
+        let (all, next) = (&mut self.place, of.pieces[number]);
+        let steps = usize::from(all.steps.count);
+        if all.first + all.words != next.first || steps + next.steps.range().len() > MOST_STEPS {
+            return false;
+        }
+        let later = record::stamp(words[next.first as usize]).wrapping_sub(self.stamp);
+        // The clock stood still in both, or moved in both.
+        let goes_on = match (all.times.count, next.times.count) {
+            (0, 0) => later == 0,
+            (0, _) | (_, 0) => false,
+            _ => {
+                of.kept.times[next.times.range().start] >= of.kept.times[all.times.range().end - 1]
+            }
+        };
+        let ended = &of.ended[next.ended.range()];
+        let mut innermost = self.open.iter().rev().zip(ended);
+        if !goes_on || !innermost.all(|(call, method)| call.low() == *method) {
+            return false;
+        }
+        let left = self.open.len().saturating_sub(ended.len());
+        let outer = &ended[ended.len().min(self.open.len())..];
+        self.ended.extend_from_slice(outer);
+        self.open.truncate(left);
+        self.starts.truncate(left);
+        let open = of.open[next.open.range()].iter();
+        self.open.extend(open.map(|call| call.later(steps as u32)));
+        self.starts
+            .extend_from_slice(&of.starts[next.starts.range()]);
+        all.words += next.words;
+        all.records += next.records;
+        all.last = next.last;
+        all.span = all.span.max(later + next.span);
+        all.steps.count += next.steps.count;
+        all.times.count += next.times.count;
+        true
+    }
+}
+
 impl<'f> Piece<'f> {
     /// What a run takes in at once, if it may have all of it.
     #[inline]
     pub(super) fn view(self, run: &Run<'_>, known: &KnownMethods) -> Option<View<'f>> {
-        let Self { followed, place } = self;
-        let is_all = place.span <= run.most && followed.epoch == run.epoch;
-        (is_all && followed.known.is(known)).then(|| View {
+        let Self {
+            followed, joined, ..
+        } = self;
+        let may_have = |place: &&Place| place.span <= run.most;
+        let place = joined
+            .filter(may_have)
+            .or(Some(self.place).filter(may_have))?;
+        let is_same = followed.epoch == run.epoch && followed.known.is(known);
+        is_same.then(|| View {
             taken: Taken {
                 records: place.records as usize,
                 words: place.words as usize,
@@ -222,16 +323,21 @@ impl fmt::Debug for Piece<'_> {
 impl Ahead for Followed {
     #[inline]
     fn at(&mut self, position: usize) -> (Option<Piece<'_>>, Option<usize>) {
-        let coming = &self.pieces[self.passed..];
-        let passed = coming
-            .iter()
-            .take_while(|place| (place.first as usize) < position);
-        self.passed += passed.count();
+        let is_passed = |place: &&Place| (place.first as usize) < position;
+        let count = |places: &[Place]| places.iter().take_while(is_passed).count();
+        self.passed += count(&self.pieces[self.passed..]);
+        self.joined_passed += count(&self.joined[self.joined_passed..]);
         let followed = &*self;
-        let piece = |place| Piece { followed, place };
+        let is_here = |place: &&Place| place.first as usize == position;
         match &followed.pieces[followed.passed..] {
-            [place, rest @ ..] if place.first as usize == position => {
-                (Some(piece(place)), first_of(rest))
+            [place, rest @ ..] if is_here(&place) => {
+                let joined = followed.joined.get(followed.joined_passed);
+                let piece = Piece {
+                    followed,
+                    place,
+                    joined: joined.filter(is_here),
+                };
+                (Some(piece), first_of(rest))
             }
             rest => (None, first_of(rest)),
         }
@@ -376,6 +482,69 @@ mod tests {
         same.enter(THREAD, 9, 5); // the trace is told of a method
         same.leave(THREAD, 9, 5);
         assert_eq!(taken(&mut same, &words, 0, &mut found, 12), 3);
+    }
+
+    /// Pieces in a row are one, and each of them is one if not all may be read.
+    #[test]
+    fn pieces_in_a_row_are_joined() {
+        const DEEP: u32 = 1500;
+        for moves in [0, 1] {
+            // Calls of method 2 in each other, and their ends, three times over; at last, that of the call that is open.
+            let mut words = Vec::new();
+            let mut now = 10;
+            for _ in 0..3 {
+                for at in 0..2 * DEEP {
+                    words.push(match at < DEEP {
+                        true => enter(now, 2),
+                        false => leave(now, 2),
+                    });
+                    now += moves;
+                }
+            }
+            words.truncate(words.len() - 10);
+            let count = words.len();
+            let mut translator = translator();
+            let mut found = followed(&translator, &words, 0);
+            assert_eq!(found.pieces.len(), count.div_ceil(PIECE_STEPS));
+            let joined: Vec<u32> = found.joined.iter().map(|place| place.words).collect();
+            assert_eq!(joined, [MOST_STEPS as u32; 2]); // and one by itself
+            let mut position = 0;
+            if moves > 0 {
+                // Up to the middle of the second piece.
+                let limit = record::tick(words[PIECE_STEPS + 500]);
+                let words_taken = taken(&mut translator, &words, 0, &mut found, limit);
+                assert_eq!(words_taken, PIECE_STEPS);
+                position = PIECE_STEPS;
+            }
+            for _ in 0..9 {
+                if position < count {
+                    position += taken(&mut translator, &words, position, &mut found, now);
+                }
+            }
+            assert_eq!(position, count);
+            let totals = translator.totals_so_far();
+            let all = u64::from(3 * DEEP);
+            assert_eq!((totals.enters, totals.leaves), (4 + all, 3 + all - 10));
+            let open = translator.threads[&THREAD].calls.iter();
+            let open: Vec<(u32, u32)> = open.map(|call| (call.method(), call.ticket())).collect();
+            let mut expected = vec![(1, 1)];
+            expected.extend((0..10).map(|at| (2, 5 + 2 * DEEP + at)));
+            assert_eq!(open, expected);
+        }
+    }
+
+    /// A clock that ticks moves between pieces, too.
+    #[test]
+    fn pieces_of_other_times_are_not_joined() {
+        let mut translator = translator();
+        let mut words = vec![enter(50, 2); PIECE_STEPS];
+        words.extend_from_slice(&[enter(90, 2); 10]);
+        let mut found = followed(&translator, &words, 0);
+        assert_eq!((found.pieces.len(), found.joined.len()), (2, 0));
+        let all = taken(&mut translator, &words, 0, &mut found, 90);
+        assert_eq!(all, PIECE_STEPS);
+        assert_eq!(taken(&mut translator, &words, all, &mut found, 90), 10);
+        assert_eq!(translator.threads[&THREAD].last, Timestamp(90));
     }
 
     /// It is followed again behind what no run takes in, and behind a begin in the middle of a record.

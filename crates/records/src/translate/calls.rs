@@ -38,6 +38,11 @@ impl Call {
         self.0 as u32
     }
 
+    /// The same call, with what stands for its ticket larger by so much.
+    pub(super) fn later(self, by: u32) -> Self {
+        Self(self.0.wrapping_add(u64::from(by) << TICKET))
+    }
+
     #[inline(always)]
     pub(super) fn set_ticket(&mut self, ticket: u32) {
         self.0 = u64::from(ticket) << TICKET | u64::from(self.low());

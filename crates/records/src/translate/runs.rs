@@ -14,10 +14,11 @@ use crate::read::{Run, Taken};
 use crate::record::{self, Code, Kind};
 use jtrail_model::{Begun, CallRun, CallStack, KeptRun, RunStep, Timestamp};
 
-/// Most steps of a run that somebody has followed before: what the translator does of each run takes as long as that of some hundred steps.
-pub(super) const MOST_STEPS: usize = 1024;
-/// Most steps that the translator takes at once, which stay in the nearest memory.
+/// Most steps of a run.
+pub(super) const MOST_STEPS: usize = 4096;
+/// Most steps that are taken at once, by the translator, which has them in the nearest memory then, and by others, whose pieces it may join.
 const OWN_STEPS: usize = 256;
+pub(super) const PIECE_STEPS: usize = 1024;
 
 /// In place of the ticket of a call that begins with a run's first step.
 const FIRST: u32 = LAST_TICKET + 1;
@@ -32,23 +33,25 @@ pub(super) struct Room {
 
 /// The steps of a run: what its words say, whatever was before them.
 pub(super) struct Steps {
-    steps: [RunStep; MOST_STEPS],
+    steps: [RunStep; PIECE_STEPS],
     /// At first, words less the first one's time. Of no meaning where the clock stood still.
-    times: [Timestamp; MOST_STEPS],
+    times: [Timestamp; PIECE_STEPS],
     /// Calls that begin in the run and are open.
-    open: [Call; MOST_STEPS],
-    /// Places and methods of calls that end and began before the run.
-    ended: [(u32, u32); MOST_STEPS],
+    open: [Call; PIECE_STEPS],
+    /// Methods of calls that end and began before the run, and the places of these steps.
+    ended: [u32; PIECE_STEPS],
+    places: [u32; PIECE_STEPS],
     found: Found,
 }
 
 impl Default for Steps {
     fn default() -> Self {
         Self {
-            steps: [RunStep::default(); MOST_STEPS],
-            times: [Timestamp::default(); MOST_STEPS],
-            open: [Call::default(); MOST_STEPS],
-            ended: [(0, 0); MOST_STEPS],
+            steps: [RunStep::default(); PIECE_STEPS],
+            times: [Timestamp::default(); PIECE_STEPS],
+            open: [Call::default(); PIECE_STEPS],
+            ended: [0; PIECE_STEPS],
+            places: [0; PIECE_STEPS],
             found: Found::default(),
         }
     }
@@ -109,7 +112,7 @@ pub(super) struct View<'s> {
     pub(super) open: &'s [Call],
     /// When these began; as the times where there are none.
     pub(super) starts: &'s [Timestamp],
-    pub(super) ended: &'s [(u32, u32)],
+    pub(super) ended: &'s [u32],
     pub(super) kept: Option<KeptRun<'s>>,
 }
 
@@ -211,8 +214,9 @@ impl Translator {
             Some(view) => view,
             None => {
                 own.take(run, OWN_STEPS, &self.known);
-                if let Some(count) = own.view().first_other(&thread.calls) {
-                    own.take(run, count, &self.known);
+                if let Some(other) = own.view().first_other(&thread.calls) {
+                    let usual = own.places[other] as usize;
+                    own.take(run, usual, &self.known);
                 }
                 own.set_times(begin, time_of);
                 own.view()
@@ -373,10 +377,12 @@ impl Steps {
                 }
                 open -= 1;
             } else {
-                let Some(call) = self.ended.get_mut(ended) else {
+                let (Some(ends), Some(at)) =
+                    (self.ended.get_mut(ended), self.places.get_mut(ended))
+                else {
                     break;
                 };
-                *call = (place - FIRST, method);
+                (*ends, *at) = (method, place - FIRST);
                 ended += 1;
             }
             place += 1;
@@ -393,15 +399,12 @@ impl View<'_> {
         places.filter_map(|place| self.times.get(place as usize).copied())
     }
 
-    /// The first step that ends a call which is not the innermost one of those that were open, if there is one.
+    /// The first of the calls that end and began before that is not the innermost one of those that were open, if there is one.
     fn first_other(&self, calls: &[Call]) -> Option<usize> {
         let mut innermost = calls.iter().rev();
-        let mut is_usual = |(_, method): &(u32, u32)| {
-            let call = innermost.next();
-            call.is_some_and(|call| call.low() == *method)
-        };
-        let other = self.ended.iter().find(|ended| !is_usual(ended));
-        other.map(|(place, _)| *place as usize)
+        let mut is_usual =
+            |method: &u32| innermost.next().is_some_and(|call| call.low() == *method);
+        self.ended.iter().position(|method| !is_usual(method))
     }
 
     /// Whether the times are as from there on.

@@ -54,6 +54,8 @@ struct Program {
     now: u64,
     /// The larger it is, the longer threads live.
     lives: u32,
+    /// The larger it is, the more calls are only calls.
+    calm: u32,
 }
 
 impl Program {
@@ -71,6 +73,10 @@ impl Program {
             open: vec![Vec::new(); THREADS as usize],
             now,
             lives: steps / 100,
+            calm: match steps {
+                STEPS => 1,
+                _ => [1, 500][seed as usize % 2],
+            },
         }
     }
 
@@ -109,7 +115,11 @@ impl Program {
         }
         let any = self.random.below(METHODS);
         let innermost = self.open[thread].last().copied();
-        match (self.random.below(60), innermost) {
+        let what = match self.random.one_in(self.calm) {
+            true => self.random.below(60),
+            false => 10 + self.random.below(50),
+        };
+        match (what, innermost) {
             (0, _) => self.coded(thread, Code::LeaveByException, any.into()),
             (1, Some(method)) => {
                 self.open[thread].pop();
@@ -117,7 +127,7 @@ impl Program {
             }
             (2, Some(method)) => self.coded(thread, Code::SuperReturned, method.into()),
             (3, Some(method)) => self.coded(thread, Code::SuperCall, method.into()),
-            (10, _) if self.random.one_in(4) => {
+            (9, _) if self.random.one_in(4) => {
                 self.coded(thread, Code::SuperReturned, any.into());
             }
             (4, _) if self.random.one_in(4) => self.coded(thread, Code::Caught, any.into()),
@@ -131,7 +141,7 @@ impl Program {
                 self.open[thread].clear();
                 self.coded(thread, Code::ThreadEnd, thread as u64 + 1);
             }
-            (9..34, Some(method)) => {
+            (10..35, Some(method)) => {
                 self.open[thread].pop();
                 self.record(thread, record::leave(method));
             }
