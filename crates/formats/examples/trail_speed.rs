@@ -24,10 +24,10 @@ use std::time::{Duration, Instant};
 const MOST: usize = 30_000_000;
 const ROUNDS: usize = 5;
 
-/// What is told of some calls of a thread.
 /// Most steps of a run.
 const RUN: usize = 256;
 
+/// What is told of some calls of a thread.
 struct Run {
     thread: ThreadId,
     ticket: u32,

@@ -257,7 +257,7 @@ pub const KEYS: &[KeyInfo] = &[
     KeyInfo {
         key: "writers",
         values: "auto | number, from 0 to 8",
-        default: "auto: one for each four processors, 4 at most",
+        default: "auto: one for each four processors, 8 at most",
         help: "With format=trail: threads that help the writer, which compress what it writes",
         ..KEY
     },

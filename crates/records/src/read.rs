@@ -52,7 +52,7 @@ impl Sink for Nothing {
 
 /// What was found in the words beforehand, by somebody who followed them.
 pub trait Ahead {
-    /// What was found from the word at that position on, and from which one on there is more behind it.
+    /// The piece that begins at that position, and where the next one begins. Positions never fall.
     fn at(&mut self, position: usize) -> (Option<Piece<'_>>, Option<usize>);
 }
 
@@ -66,16 +66,15 @@ impl Ahead for Nothing {
 /// Words of one thread, the first of which is an enter or a leave by return.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'w> {
-    /// Words from the first one on, some of which may be of other records, up to where somebody followed more of them.
+    /// The words from the first one on, up to where the next piece begins. Records of other kinds may be among them.
     pub words: &'w [u64],
     /// What somebody found in them beforehand.
     pub piece: Option<Piece<'w>>,
     /// The first one's time, as a word. Subtracted from another word, it leaves the ticks between the two in place of the time.
     pub first: u64,
     /// The most that may then be left of a word that is read.
-    pub most: u64,
-    /// The epoch of the words.
-    pub epoch: u64,
+    pub(crate) most: u64,
+    pub(crate) epoch: u64,
 }
 
 impl<'w> Run<'w> {

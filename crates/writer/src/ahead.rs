@@ -1,7 +1,7 @@
 //! Helpers follow the calls of full chunks before the merge comes to them.
 //!
-//! A chunk is followed in strips, each by whoever has time. The merge waits for none: where a strip is not followed when it comes there, it goes on without.
-//! But a chunk is not given back while somebody reads it.
+//! A chunk is followed in strips, each by whoever has time. Where somebody follows the strip that the merge comes to, the merge follows a later one meanwhile, rather
+//! than do the same. When it comes to a strip that nobody has followed, it reads the words itself. It waits only before a chunk is given back, until nobody reads that chunk.
 
 use crate::helpers::Pool;
 use jtrail_formats::Helpers;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Words that are followed at once.
 const STRIP: usize = 4096;
-/// So many strips for each helper and for the writer may be followed and not read yet.
+/// How many strips, for each helper and for the writer, may be followed and still unread.
 const STRIPS: usize = 4;
 
 /// What is to be followed, and by whom.
@@ -44,24 +44,24 @@ impl Default for Following {
 struct Work {
     /// Strips that nobody has begun to follow, in the order in which their chunks came.
     waiting: Mutex<VecDeque<Arc<Strip>>>,
-    /// How many helpers are at it, or will be.
+    /// How many jobs that follow strips are queued or running.
     helping: AtomicUsize,
-    /// Rooms that are in use, and others.
+    /// How many rooms are in use.
     lent: AtomicUsize,
+    /// Rooms that are free.
     spare: Mutex<Vec<Followed>>,
 }
 
 /// Room for what is found in a strip.
 struct Room {
-    followed: Followed,
+    /// None once it is given back.
+    followed: Option<Followed>,
     of: Arc<Work>,
 }
 
 /// Words of a chunk that was handed over.
 struct Strip {
     chunk: Chunk,
-    /// How many words the chunk has.
-    count: usize,
     range: Range<usize>,
     /// The chunk's, when it was begun.
     epoch: u64,
@@ -85,11 +85,12 @@ enum State {
 #[derive(Default)]
 pub(crate) struct Strips {
     coming: VecDeque<Arc<Strip>>,
-    /// The one that is read, up to that position, and what was found in it.
-    now: Option<Arc<Strip>>,
+    /// The one that is read ends there, and this was found in it.
     until: usize,
     found: Option<Room>,
-    /// Those that somebody still followed when they had been read.
+    /// It is still being followed.
+    now: Option<Arc<Strip>>,
+    /// Strips that the merge has passed while somebody was still following them.
     behind: Vec<Arc<Strip>>,
 }
 
@@ -100,30 +101,32 @@ pub(crate) struct Reading<'f> {
 }
 
 impl Following {
-    /// Chunks that come from now on are followed so.
+    /// Sets who follows the chunks that are handed over from now on; none: nobody, nor those that nobody has begun.
     pub(crate) fn follow_by(&mut self, follower: Option<Follower>, helpers: &Arc<Pool>) {
         self.follower = follower.filter(|_| helpers.count() > 0);
+        if self.follower.is_none() {
+            self.work.waiting.lock().clear();
+        }
         if !Arc::ptr_eq(&self.helpers, helpers) {
             self.helpers = Arc::clone(helpers);
         }
     }
 
-    /// The strips of a chunk with so many words.
+    /// The strips of these words of a chunk, all that are not read yet.
     ///
     /// # Safety
     /// The chunk was handed over, and is not given back as long as there are its strips.
-    pub(crate) unsafe fn strips(&mut self, chunk: Chunk, count: usize) -> Strips {
+    pub(crate) unsafe fn strips(&mut self, chunk: Chunk, words: Range<usize>) -> Strips {
         let mut strips = Strips::default();
         let Some(follower) = &self.follower else {
             return strips;
         };
         // SAFETY: it was handed over, so nobody writes to it.
         let epoch = record::epoch(unsafe { chunk.header() }.start);
-        for first in (0..count).step_by(STRIP) {
+        for first in words.clone().step_by(STRIP) {
             strips.coming.push_back(Arc::new(Strip {
                 chunk,
-                count,
-                range: first..(first + STRIP).min(count),
+                range: first..(first + STRIP).min(words.end),
                 epoch,
                 follower: follower.clone(),
                 state: Mutex::default(),
@@ -142,40 +145,61 @@ impl Following {
         self.strips = 1 << 20;
     }
 
+    /// How many strips may be followed and not read yet.
+    fn most(&self) -> usize {
+        self.strips * (self.helpers.count() + 1)
+    }
+
     /// Asks one more helper to follow strips, if there are some and others are not at it.
     fn ask(&self) {
-        let (work, helpers) = (&self.work, self.helpers.count());
-        let most = self.strips * (helpers + 1);
+        let (work, most) = (&self.work, self.most());
         let has_room = work.lent.load(Ordering::Relaxed) < most;
         if has_room
-            && work.helping.load(Ordering::Relaxed) < helpers
+            && work.helping.load(Ordering::Relaxed) < self.helpers.count()
             && !work.waiting.lock().is_empty()
         {
-            work.helping.fetch_add(1, Ordering::Relaxed);
-            let work = Arc::clone(work);
-            self.helpers.give(Box::new(move || work.follow(most)));
+            let helping = Helping::new(work);
+            let job = move || while helping.0.follow_one(most) {};
+            self.helpers.give(Box::new(job));
         }
     }
 }
 
 impl Work {
-    /// Follows strips as long as there are some, and fewer than so many rooms are in use.
-    fn follow(self: Arc<Self>, most: usize) {
-        while self.lent.load(Ordering::Relaxed) < most {
-            let Some(strip) = self.waiting.lock().pop_front() else {
-                break;
-            };
-            strip.follow(|| Room::new(&self));
-        }
-        self.helping.fetch_sub(1, Ordering::Relaxed);
+    /// Follows the next strip, if there is one and fewer than so many rooms are in use. Whether it did.
+    fn follow_one(self: &Arc<Self>, most: usize) -> bool {
+        let has_room = self.lent.load(Ordering::Relaxed) < most;
+        let next = has_room.then(|| self.waiting.lock().pop_front());
+        let Some(strip) = next.flatten() else {
+            return false;
+        };
+        strip.follow(|| Room::new(self));
+        true
+    }
+}
+
+/// Counts as a job that follows strips.
+struct Helping(Arc<Work>);
+
+impl Helping {
+    fn new(work: &Arc<Work>) -> Self {
+        work.helping.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(work))
+    }
+}
+
+impl Drop for Helping {
+    fn drop(&mut self) {
+        self.0.helping.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Room {
     fn new(of: &Arc<Work>) -> Self {
         of.lent.fetch_add(1, Ordering::Relaxed);
+        let spare = of.spare.lock().pop();
         Self {
-            followed: of.spare.lock().pop().unwrap_or_default(),
+            followed: Some(spare.unwrap_or_default()),
             of: Arc::clone(of),
         }
     }
@@ -183,7 +207,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        self.of.spare.lock().push(mem::take(&mut self.followed));
+        self.of.spare.lock().extend(self.followed.take());
         self.of.lent.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -199,11 +223,12 @@ impl Strip {
             *state = State::UnderWay;
         }
         let promise = Promise(self);
-        // SAFETY: the chunk was handed over with so many words, and is given back only when its strips are gone, who wait for this.
-        let words = unsafe { self.chunk.words(self.count) };
+        // SAFETY: the chunk was handed over with these words, and is given back only after the drop of its `Strips`, which waits until this one is not under way.
+        let words = unsafe { self.chunk.words(self.range.end) };
         let (mut room, range) = (room(), self.range.clone());
-        self.follower
-            .follow(words, range, self.epoch, &mut room.followed);
+        if let Some(followed) = &mut room.followed {
+            self.follower.follow(words, range, self.epoch, followed);
+        }
         mem::forget(promise);
         self.set(State::Followed(room));
     }
@@ -240,7 +265,7 @@ impl Strip {
     }
 }
 
-/// Says that nothing comes of it, where it is not followed to the end.
+/// Marks a strip as over if a panic ends how it is followed.
 struct Promise<'s>(&'s Strip);
 
 impl Drop for Promise<'_> {
@@ -262,19 +287,23 @@ impl Reading<'_> {
     fn go_on(&mut self, position: usize) {
         let strips = &mut *self.strips;
         (strips.found, strips.until) = (None, usize::MAX);
-        strips
-            .behind
-            .extend(strips.now.take_if(|strip| strip.is_under_way()));
+        strips.behind.extend(strips.now.take());
         while let Some(strip) = strips.coming.pop_front() {
             strips.found = strip.take();
+            let work = &self.following.work;
+            while strips.found.is_none()
+                && strip.is_under_way()
+                && work.follow_one(self.following.most())
+            {
+                strips.found = strip.take();
+            }
+            let is_under_way = strips.found.is_none() && strip.is_under_way();
             if position < strip.range.end {
                 strips.until = strip.range.end;
-                strips.now = Some(strip);
+                strips.now = is_under_way.then_some(strip);
                 break;
             }
-            if strip.is_under_way() {
-                strips.behind.push(strip);
-            }
+            strips.behind.extend(is_under_way.then_some(strip));
         }
         self.following.ask();
     }
@@ -289,12 +318,15 @@ impl Ahead for Reading<'_> {
         let Strips {
             now, until, found, ..
         } = &mut *self.strips;
-        if let (Some(strip), None) = (&now, &found) {
+        if let Some(strip) = now.take_if(|strip| !strip.is_under_way()) {
             *found = strip.take();
         }
         let (piece, more) = match found {
-            Some(room) => room.followed.at(position),
-            None => (None, None),
+            Some(Room {
+                followed: Some(followed),
+                ..
+            }) => followed.at(position),
+            _ => (None, None),
         };
         (piece, more.or(Some(*until)))
     }

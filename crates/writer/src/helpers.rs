@@ -1,4 +1,4 @@
-//! Threads that pack a trace's segments while the writer goes on. The program does not see them, as it does not see the writer: they are no
+//! Threads that follow calls ahead of the writer and pack a trace's segments behind it. The program does not see them, as it does not see the writer: they are no
 //! Java threads, and signals are blocked in them.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle, available_parallelism};
 
 /// Most threads where nobody says how many.
-const MOST: usize = 4;
+const MOST: usize = 8;
 
 /// Threads that wait for work, once they are started. They end when it is dropped.
 pub(super) struct Pool {

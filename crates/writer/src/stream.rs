@@ -68,8 +68,13 @@ impl Stream {
         let Some(chunk) = full.chunk else { return };
         // SAFETY: the chunk was handed over, so the writer owns it until it is released.
         let words = unsafe { chunk.header() }.used as usize;
+        // Of the first chunk, some may be read.
+        let read = match self.parts.front() {
+            Some(part) if part.chunk == chunk => self.place.words,
+            _ => 0,
+        };
         // SAFETY: it was handed over, and goes from `parts` together with its strips, before it is released.
-        let strips = unsafe { following.strips(chunk, words) };
+        let strips = unsafe { following.strips(chunk, read..words) };
         match self.parts.back_mut() {
             Some(part) if part.chunk == chunk && !part.full => {
                 (part.words, part.strips) = (words, strips);

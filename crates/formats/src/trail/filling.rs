@@ -14,13 +14,16 @@ use jtrail_model::{
 use std::collections::HashMap;
 
 /// A segment is written when it has that many events,
-const EVENTS: u32 = (1 << 18) - 1024; // with a row of calls more, room need not be doubled
+const EVENTS: u32 = (1 << 18) - 4096; // with a row of calls more, room need not be doubled
 /// or that many bytes, before compression,
 const BYTES: usize = 2 << 20;
 /// or tells of so many open calls, or has as many threads as it may have.
 const OPEN: usize = 1 << 17;
 /// Most bytes of an open call that is told, where ids are not out of all proportion.
 const OPEN_BYTES: usize = 16;
+
+/// Fewer steps of a run are copied, wherever they are kept: an address would take as much room.
+const WORTH_KEEPING: usize = 64;
 
 /// A segment of events that is being filled.
 #[derive(Default)]
@@ -118,7 +121,7 @@ impl Block {
         let Gathered {
             steps, times, kept, ..
         } = &mut self.gathered;
-        match run.kept {
+        match run.kept.filter(|_| run.steps.len() >= WORTH_KEEPING) {
             Some(at) => kept.push(at, run.times, steps.len(), times, &mut last.time),
             None => {
                 steps.extend(run.steps.iter().map(|step| step.0));

@@ -1,9 +1,9 @@
-//! Steps of a segment that stay where somebody else keeps them until it is packed: who gathers does not touch each.
+//! Steps that stay where a helper put them until the segment is packed; the segment keeps their addresses alone.
 
 use super::symbols::Step;
 use super::times::TimeSteps;
 use jtrail_model::{KeptRun, KeptSteps, Timestamp};
-use std::mem::{replace, swap, take};
+use std::mem::{replace, swap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,11 +46,11 @@ impl Kept {
         let count = times.len();
         self.count += count;
         let new = match run.times {
-            Some(from) if own_times.is_plain(*last, times) => {
+            Some(from) if TimeSteps::is_plain(*last, times) => {
                 self.timed += count;
                 Some(Times {
                     range: from..from + count,
-                    at: own_times.settled(),
+                    at: own_times.settle_and_count(),
                     before: replace(last, times[count - 1].0),
                 })
             }
@@ -77,7 +77,7 @@ impl Kept {
     }
 
     /// Most bytes that their times may become, and how many steps they are.
-    pub(super) fn most(&self) -> (usize, usize) {
+    pub(super) fn most_bytes_and_steps(&self) -> (usize, usize) {
         (TimeSteps::most_bytes_of(self.timed), self.count)
     }
 
@@ -89,8 +89,10 @@ impl Kept {
         let (steps, times) = (&mut room.steps, &mut room.times);
         steps.clear();
         times.clear();
+        steps.reserve_exact(own.len() + self.count);
         let (mut done, mut timed) = (0, 0);
-        let all_times = own_times.plain();
+        let all_times = own_times.all_steps();
+        times.reserve_exact(all_times.len() + self.timed);
         for part in self.parts.drain(..) {
             steps.extend_from_slice(&own[done..part.at]);
             done = part.at;
@@ -112,24 +114,24 @@ impl Kept {
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Self {
-            parts: take(&mut self.parts),
-            ..Self::default()
-        };
         self.parts.clear();
+        (self.count, self.timed) = (0, 0);
     }
 }
 
 impl Part {
     /// Whether a run follows without anything in between.
     fn goes_on(&self, run: &KeptRun<'_>, own: usize, times: Option<&Times>) -> bool {
-        // Where no own steps are in between, no own times are.
+        // Where no own steps are in between, no own times are; but another thread may go on, whose last time is another one.
         let follows = Arc::ptr_eq(&self.among, run.among) && self.range.end == run.steps;
         follows
             && self.at == own
             && match (&self.times, times) {
                 (None, None) => true,
-                (Some(times), Some(more)) => times.range.end == more.range.start,
+                (Some(times), Some(more)) => {
+                    let newest = self.among.times[times.range.end - 1].0;
+                    times.range.end == more.range.start && newest == more.before
+                }
                 _ => false,
             }
     }

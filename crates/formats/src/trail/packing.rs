@@ -25,7 +25,7 @@ impl Gathered {
     /// Most bytes that they may become.
     pub(super) fn most_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(Vec::len).sum();
-        let (kept_times, kept) = self.kept.most();
+        let (kept_times, kept) = self.kept.most_bytes_and_steps();
         let steps = self.steps.len() + kept;
         let width = if steps > 0xffff { 4 } else { 2 };
         // Where methods are more than a few, symbols pack well.

@@ -61,7 +61,7 @@ impl TimeSteps {
             self.pending += times.len() as u32;
             return;
         }
-        if !self.is_plain(*last, times) {
+        if !Self::is_plain(*last, times) {
             times.iter().for_each(|time| self.push(last, time.0));
             return;
         }
@@ -70,9 +70,9 @@ impl TimeSteps {
         *last = newest.0;
     }
 
-    /// Whether times that do not fall behind the first of them are steps without marks, of a thread whose last one was `last`.
+    /// Whether these times, which do not fall behind the first of them, become steps without marks, behind `last`.
     #[inline]
-    pub(super) fn is_plain(&self, last: i64, times: &[Timestamp]) -> bool {
+    pub(super) fn is_plain(last: i64, times: &[Timestamp]) -> bool {
         let ([first, ..], Some(newest)) = (times, times.last()) else {
             return false;
         };
@@ -90,13 +90,13 @@ impl TimeSteps {
     }
 
     /// How many steps and marks there are, where all are told.
-    pub(super) fn settled(&mut self) -> usize {
+    pub(super) fn settle_and_count(&mut self) -> usize {
         self.settle();
         self.steps.len()
     }
 
     /// All steps and marks. Others without marks may be put among them.
-    pub(super) fn plain(&mut self) -> &mut Vec<u32> {
+    pub(super) fn all_steps(&mut self) -> &mut Vec<u32> {
         self.settle();
         &mut self.steps
     }

@@ -169,7 +169,7 @@ pub struct Begun {
     pub time: Timestamp,
 }
 
-/// Steps of many runs, which stay as they are while somebody has a copy of their address.
+/// Steps of many runs, which nobody changes.
 #[derive(Debug, Default)]
 pub struct KeptSteps {
     /// What happens.
@@ -181,11 +181,11 @@ pub struct KeptSteps {
 /// Where the steps of a run are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct KeptRun<'c> {
-    /// Among these,
+    /// The steps that they are among.
     pub among: &'c Arc<KeptSteps>,
-    /// from this place on;
+    /// The place of the first of them.
     pub steps: usize,
-    /// and their times from this one on, if these are kept.
+    /// The place of the first of their times; none where times are not kept.
     pub times: Option<usize>,
 }
 

@@ -1,7 +1,7 @@
 //! Runs of calls that somebody else has followed before the translator comes to them.
 //!
-//! A [`Follower`] goes through words as a run does, and keeps what it finds in *pieces*, each of which is what a run would take in at once, and joins those in a row to larger
-//! ones: what the translator does with a piece takes longer than with a step, and most of what a piece ends, the one before has begun. A follower knows neither the
+//! A [`Follower`] goes through words as a run does, and keeps what it finds in *pieces*, each of which is what a run would take in at once. It joins pieces in a row: to take
+//! one costs the translator more than a step does, and most calls that a piece ends were begun by the piece before it. A follower knows neither the
 //! thread's stack nor up to when records are read, nor whether the word that it begins with is a record's first one. So a piece is a proposal: the translator takes
 //! it where a run begins with its first word, all of it may be read and its ends are those of the thread's calls. Else it does what it would do without.
 
@@ -30,7 +30,7 @@ pub struct Followed {
     pieces: Vec<Place>,
     /// Those in a row, as one.
     joined: Vec<Place>,
-    /// Those that begin before where it was asked for last.
+    /// How many pieces, and how many of the joined ones, begin before the position that was asked for last.
     passed: usize,
     joined_passed: usize,
     /// The steps of all pieces, and their calls that are open, and that ended and began before.
@@ -54,7 +54,7 @@ struct Place {
     records: u32,
     /// The first word of its last record.
     last: u64,
-    /// The most that any of its words is more than the first one's time.
+    /// The largest difference between one of its words and the first one's time.
     span: u64,
     steps: Part,
     /// None where the clock stood still.
@@ -63,6 +63,13 @@ struct Place {
     /// As the times.
     starts: Part,
     ended: Part,
+}
+
+impl Place {
+    /// Position of the first word behind it.
+    fn behind(&self) -> u32 {
+        self.first + self.words
+    }
 }
 
 /// Where some are among others.
@@ -98,7 +105,7 @@ const MOST_PIECES: usize = 512;
 pub struct Piece<'f> {
     followed: &'f Followed,
     place: &'f Place,
-    /// It and those behind it, which may be too many.
+    /// This piece and those behind it as one; the run may not have all of that.
     joined: Option<&'f Place>,
 }
 
@@ -139,6 +146,8 @@ impl Follower {
                 }
             }
         }
+        kept.steps.shrink_to_fit();
+        kept.times.shrink_to_fit();
         into.kept = Arc::new(kept);
         into.join(words);
     }
@@ -210,8 +219,13 @@ impl Followed {
     fn join(&mut self, words: &[u64]) {
         let mut first = 0;
         while first < self.pieces.len() {
-            let mut all = Joining::new(self, words, first);
             let mut behind = first + 1;
+            let is_alone = |next: &Place| next.first != self.pieces[first].behind();
+            if self.pieces.get(behind).is_none_or(is_alone) {
+                first = behind;
+                continue;
+            }
+            let mut all = Joining::new(self, words, first);
             while behind < self.pieces.len() && all.add(self, words, behind) {
                 behind += 1;
             }
@@ -244,10 +258,13 @@ impl Joining {
     fn add(&mut self, of: &Followed, words: &[u64], number: usize) -> bool {
         let (all, next) = (&mut self.place, of.pieces[number]);
         let steps = usize::from(all.steps.count);
-        if all.first + all.words != next.first || steps + next.steps.range().len() > MOST_STEPS {
+        if all.behind() != next.first || steps + next.steps.range().len() > MOST_STEPS {
             return false;
         }
-        let later = record::stamp(words[next.first as usize]).wrapping_sub(self.stamp);
+        let stamp = record::stamp(words[next.first as usize]);
+        let Some(later) = stamp.checked_sub(self.stamp) else {
+            return false;
+        };
         // The clock stood still in both, or moved in both.
         let goes_on = match (all.times.count, next.times.count) {
             (0, 0) => later == 0,
@@ -273,7 +290,7 @@ impl Joining {
         all.words += next.words;
         all.records += next.records;
         all.last = next.last;
-        all.span = all.span.max(later + next.span);
+        all.span = all.span.max(later.saturating_add(next.span));
         all.steps.count += next.steps.count;
         all.times.count += next.times.count;
         true

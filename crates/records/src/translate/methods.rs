@@ -71,8 +71,8 @@ impl Cell {
     }
 }
 
-/// What each call asks of its method, by the method's number. A copy is the same table, for who follows calls ahead: there, methods may be untold that the
-/// trace has been told of meanwhile. All other changes make a new table.
+/// What each call asks of its method, by the method's number. A copy shares the table, for who follows calls ahead. In a shared table, the trace
+/// may be told of a method, and the phase of one that it was not told of may change; all else makes a new table.
 #[derive(Clone, Default)]
 pub(super) struct KnownMethods(Arc<[Cell]>);
 

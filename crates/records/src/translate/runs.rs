@@ -16,8 +16,9 @@ use jtrail_model::{Begun, CallRun, CallStack, KeptRun, RunStep, Timestamp};
 
 /// Most steps of a run.
 pub(super) const MOST_STEPS: usize = 4096;
-/// Most steps that are taken at once, by the translator, which has them in the nearest memory then, and by others, whose pieces it may join.
+/// Most steps that the translator takes at once: they stay in the nearest memory.
 const OWN_STEPS: usize = 256;
+/// Most steps of a piece before it is joined with others.
 pub(super) const PIECE_STEPS: usize = 1024;
 
 /// In place of the ticket of a call that begins with a run's first step.
@@ -110,7 +111,7 @@ pub(super) struct View<'s> {
     /// None where the clock stood still.
     pub(super) times: &'s [Timestamp],
     pub(super) open: &'s [Call],
-    /// When these began; as the times where there are none.
+    /// When these began. Empty where `times` is, and where these tell.
     pub(super) starts: &'s [Timestamp],
     pub(super) ended: &'s [u32],
     pub(super) kept: Option<KeptRun<'s>>,
@@ -407,7 +408,7 @@ impl View<'_> {
         self.ended.iter().position(|method| !is_usual(method))
     }
 
-    /// Whether the times are as from there on.
+    /// Whether the times are right for a thread where the first one is that.
     fn begins_at(&self, begin: Timestamp) -> bool {
         self.times.first().is_none_or(|first| *first == begin)
     }

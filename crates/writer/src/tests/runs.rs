@@ -11,6 +11,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 const THREADS: u32 = 3;
+/// Threads that have the first one's buffer now and then, as virtual threads have their carrier's.
+const GUESTS: u32 = 2;
 const METHODS: u32 = 40;
 const STEPS: u32 = 4_000;
 
@@ -51,6 +53,8 @@ struct Program {
     buffers: Vec<*const ThreadBuffer>,
     /// The methods of open calls, as each thread sees it.
     open: Vec<Vec<u32>>,
+    /// Who has the first thread's buffer.
+    on_first: usize,
     now: u64,
     /// The larger it is, the longer threads live.
     lives: u32,
@@ -70,7 +74,8 @@ impl Program {
         Self {
             buffers: buffers.collect(),
             random: Random(0x9e37_79b9_7f4a_7c15 ^ seed << 32 ^ seed),
-            open: vec![Vec::new(); THREADS as usize],
+            open: vec![Vec::new(); (THREADS + GUESTS) as usize],
+            on_first: 0,
             now,
             lives: steps / 100,
             calm: match steps {
@@ -80,8 +85,16 @@ impl Program {
         }
     }
 
+    /// The buffer that a thread has.
+    fn buffer(&self, thread: usize) -> *const ThreadBuffer {
+        match thread == self.on_first {
+            true => self.buffers[0],
+            false => self.buffers[thread],
+        }
+    }
+
     fn record(&self, thread: usize, low: u64) {
-        let buffer = self.buffers[thread];
+        let buffer = self.buffer(thread);
         // SAFETY: this thread made all buffers, alone uses them, and finishes them at the end.
         assert!(unsafe { (*buffer).try_record(self.now, low) || (*buffer).record(self.now, low) });
     }
@@ -90,14 +103,18 @@ impl Program {
         let payload = [first, 0, 0];
         let words = code.words(first).expect("a known record");
         // SAFETY: this thread made all buffers, alone uses them, and finishes them at the end.
-        assert!(unsafe { (*self.buffers[thread]).record_coded(self.now, code, &payload[..words]) });
+        assert!(unsafe { (*self.buffer(thread)).record_coded(self.now, code, &payload[..words]) });
     }
 
     /// Goes on a little, mostly on one thread, with calls that nest, mostly.
     fn go_on(&mut self) {
-        let thread = match self.random.one_in(20) {
+        let thread = match self.random.one_in(20 * self.calm.min(30)) {
             true => self.random.below(THREADS) as usize,
             false => 0,
+        };
+        let thread = match thread {
+            0 => self.on_first,
+            other => other,
         };
         self.now += match self.random.below(40) {
             0..20 => 0,
@@ -112,6 +129,17 @@ impl Program {
             for method in self.open[thread].split_off(deep).into_iter().rev() {
                 self.record(thread, record::leave(method));
             }
+        }
+        if self.random.one_in(50 * self.calm.min(6)) {
+            let guest = THREADS + self.random.below(GUESTS);
+            let other = match self.on_first {
+                0 => Some(guest),
+                _ => None,
+            };
+            // SAFETY: this thread made all buffers, alone uses them, and finishes them at the end.
+            unsafe { (*self.buffers[0]).switch_to(self.now, other.map(|guest| guest + 1)) };
+            self.on_first = other.unwrap_or_default() as usize;
+            return;
         }
         let any = self.random.below(METHODS);
         let innermost = self.open[thread].last().copied();
@@ -149,6 +177,11 @@ impl Program {
                 let method = match any % 4 {
                     0 => any,
                     _ => any / 8,
+                };
+                // A constructor whose mark is missing does not end as other calls do.
+                let method = match method % 5 {
+                    0 | 1 if self.calm > 1 => method + 2,
+                    _ => method,
                 };
                 self.open[thread].push(method);
                 self.record(thread, record::enter(method));
@@ -321,7 +354,7 @@ fn helpers_make_the_same_trace_as_calls_one_by_one() {
     let helpers = Arc::<Pool>::default();
     helpers.start(Some(3));
     let mut calls = 0;
-    for seed in 0..6 {
+    for seed in 0..12 {
         let begin = (first.ticks(), 80 * STEPS);
         calls += same_traces(seed, begin, timeline, Way::WithHelpers(&helpers));
     }

@@ -155,10 +155,10 @@ impl Work {
 
     /// Reads what there is to read; whether that is all, and no thread was in the middle of handing a chunk over. The last pass leaves nothing.
     fn pass(&mut self, full: &mut Vec<Full>, last: bool) -> bool {
-        let follower = self
-            .trace
-            .as_ref()
-            .and_then(|trace| trace.translator.follower());
+        // Where a burst counts events, it may be over behind each of them.
+        let counts = self.windows.target().is_some();
+        let trace = self.trace.as_ref().filter(|_| !counts);
+        let follower = trace.and_then(|trace| trace.translator.follower());
         self.merge.follow_by(follower, &self.helpers);
         let (before, published) = self.look(full, last);
         let Some(trace) = &mut self.trace else {
