@@ -290,15 +290,16 @@ impl Reading<'_> {
         strips.behind.extend(strips.now.take());
         while let Some(strip) = strips.coming.pop_front() {
             strips.found = strip.take();
-            let work = &self.following.work;
-            while strips.found.is_none()
+            let (is_here, work) = (position < strip.range.end, &self.following.work);
+            while is_here
+                && strips.found.is_none()
                 && strip.is_under_way()
                 && work.follow_one(self.following.most())
             {
                 strips.found = strip.take();
             }
             let is_under_way = strips.found.is_none() && strip.is_under_way();
-            if position < strip.range.end {
+            if is_here {
                 strips.until = strip.range.end;
                 strips.now = is_under_way.then_some(strip);
                 break;

@@ -1,0 +1,102 @@
+//! Goes through words, and finds pieces.
+
+use super::{Followed, Parts, Slice};
+use crate::read::Run;
+use crate::record::{self, Code, Kind};
+use crate::timeline::Timeline;
+use crate::translate::Translator;
+use crate::translate::methods::KnownMethods;
+use crate::translate::runs::PIECE_STEPS;
+use jtrail_model::{KeptSteps, Timestamp};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Most pieces of words that are followed at once, which bounds their memory. Where there are more, following gains nothing.
+const MOST_PIECES: usize = 512;
+
+/// Follows calls ahead of a translator, on any thread.
+#[derive(Clone)]
+pub struct Follower {
+    known: KnownMethods,
+    timeline: Timeline,
+}
+
+impl Translator {
+    /// Somebody who follows calls ahead; none where it would be of no use.
+    pub fn follower(&self) -> Option<Follower> {
+        let is_of_use = !self.is_silent && self.paused.is_none() && !self.settings.aggregate;
+        is_of_use.then(|| Follower {
+            known: self.known.clone(),
+            timeline: self.timeline,
+        })
+    }
+}
+
+impl Follower {
+    /// Follows the words of a range of a chunk's. `epoch` is that of the chunk's begin. What was found in other words is over.
+    pub fn follow(&self, words: &[u64], range: Range<usize>, epoch: u64, into: &mut Followed) {
+        let mut position = range.start;
+        let words = &words[..range.end.min(words.len())];
+        let mut kept = KeptSteps::default();
+        kept.steps.reserve_exact(range.len());
+        into.begin(&self.known, epoch);
+        while let Some(&word) = words.get(position)
+            && into.pieces.len() < MOST_PIECES
+        {
+            if record::is_call(word) {
+                let taken = self.piece(words, position, into, &mut kept);
+                position += taken.max(1);
+                continue;
+            }
+            position += 1;
+            if let Some(Kind::Coded(code)) = record::kind(word) {
+                let first = words.get(position).copied().unwrap_or_default();
+                position += code.words(first).unwrap_or_default();
+                if code == Code::Time {
+                    into.epoch = record::epoch(first);
+                    into.pieces.clear(); // they are of another epoch
+                }
+            }
+        }
+        kept.steps.shrink_to_fit();
+        kept.times.shrink_to_fit();
+        into.kept = Arc::new(kept);
+        into.join(words);
+    }
+
+    /// Adds the piece that begins there, if there is one. How many words it has.
+    fn piece(
+        &self,
+        words: &[u64],
+        first: usize,
+        into: &mut Followed,
+        kept: &mut KeptSteps,
+    ) -> usize {
+        let Some(run) = Run::new(&words[first..], into.epoch, u64::MAX) else {
+            return 0;
+        };
+        let Some(time_of) = self.timeline.times_from(run.time(words[first])) else {
+            return 0;
+        };
+        let room = &mut *into.room;
+        room.take(run, PIECE_STEPS, &self.known);
+        let span = room.span();
+        room.set_times(Timestamp(time_of(0)), time_of);
+        let view = room.view();
+        if !view.steps.is_empty() {
+            into.pieces.push(Parts {
+                first: first as u32,
+                words: view.taken.words as u32,
+                records: view.taken.records as u32,
+                last: view.taken.last,
+                span,
+                steps: Slice::of(view.steps.iter().copied(), &mut kept.steps),
+                times: Slice::of(view.times.iter().copied(), &mut kept.times),
+                open: Slice::of(view.open.iter().copied(), &mut into.open),
+                starts: Slice::of(view.times_of_open(), &mut into.starts),
+                ended: Slice::of(view.ended.iter().copied(), &mut into.ended),
+            });
+        }
+        view.taken.words
+    }
+}

@@ -1,0 +1,100 @@
+//! Pieces in a row become one.
+
+use super::{Followed, Parts, Slice};
+use crate::record;
+use crate::translate::calls::Call;
+use crate::translate::runs::MOST_STEPS;
+use jtrail_model::Timestamp;
+
+/// Pieces in a row, as one.
+struct Joining {
+    parts: Parts,
+    /// The first word's time.
+    stamp: u64,
+    open: Vec<Call>,
+    starts: Vec<Timestamp>,
+    ended: Vec<u32>,
+}
+
+impl Followed {
+    /// Joins pieces in a row.
+    pub(super) fn join(&mut self, words: &[u64]) {
+        let mut first = 0;
+        while first < self.pieces.len() {
+            let mut behind = first + 1;
+            let is_alone = |next: &Parts| next.first != self.pieces[first].behind();
+            if self.pieces.get(behind).is_none_or(is_alone) {
+                first = behind;
+                continue;
+            }
+            let mut all = Joining::new(self, words, first);
+            while behind < self.pieces.len() && all.add(self, words, behind) {
+                behind += 1;
+            }
+            if behind > first + 1 {
+                self.joined.push(Parts {
+                    open: Slice::of(all.open.into_iter(), &mut self.open),
+                    starts: Slice::of(all.starts.into_iter(), &mut self.starts),
+                    ended: Slice::of(all.ended.into_iter(), &mut self.ended),
+                    ..all.parts
+                });
+            }
+            first = behind;
+        }
+    }
+}
+
+impl Joining {
+    fn new(of: &Followed, words: &[u64], first: usize) -> Self {
+        let parts = of.pieces[first];
+        Self {
+            parts,
+            stamp: record::stamp(words[parts.first as usize]),
+            open: of.open[parts.open.range()].to_vec(),
+            starts: of.starts[parts.starts.range()].to_vec(),
+            ended: of.ended[parts.ended.range()].to_vec(),
+        }
+    }
+
+    /// Adds the next piece, if it goes on where these end; whether it does.
+    fn add(&mut self, of: &Followed, words: &[u64], number: usize) -> bool {
+        let (all, next) = (&mut self.parts, of.pieces[number]);
+        let steps = usize::from(all.steps.count);
+        if all.behind() != next.first || steps + next.steps.range().len() > MOST_STEPS {
+            return false;
+        }
+        let stamp = record::stamp(words[next.first as usize]);
+        let Some(later) = stamp.checked_sub(self.stamp) else {
+            return false;
+        };
+        // The clock stood still in both, or moved in both.
+        let goes_on = match (all.times.count, next.times.count) {
+            (0, 0) => later == 0,
+            (0, _) | (_, 0) => false,
+            _ => {
+                of.kept.times[next.times.range().start] >= of.kept.times[all.times.range().end - 1]
+            }
+        };
+        let ended = &of.ended[next.ended.range()];
+        let mut innermost = self.open.iter().rev().zip(ended);
+        if !goes_on || !innermost.all(|(call, method)| call.low() == *method) {
+            return false;
+        }
+        let left = self.open.len().saturating_sub(ended.len());
+        let outer = &ended[ended.len().min(self.open.len())..];
+        self.ended.extend_from_slice(outer);
+        self.open.truncate(left);
+        self.starts.truncate(left);
+        let open = of.open[next.open.range()].iter();
+        self.open.extend(open.map(|call| call.later(steps as u32)));
+        self.starts
+            .extend_from_slice(&of.starts[next.starts.range()]);
+        all.words += next.words;
+        all.records += next.records;
+        all.last = next.last;
+        all.span = all.span.max(later.saturating_add(next.span));
+        all.steps.count += next.steps.count;
+        all.times.count += next.times.count;
+        true
+    }
+}
