@@ -36,36 +36,40 @@ def looks(cycles):
     return max(8, cycles // 80 * 4)
 
 
-def parts(count):
-    """Which of so many looks are compared: the second quarter of them and the last one. A quarter of a short run is two looks, less than a tooth of the saw
-    that compiled code is on 11; of that, what comes behind the first look is compared with the second half."""
+def parts(count, key):
+    """Which of so many looks at a figure are compared: the second quarter of them and the last one. A quarter of a short run is two looks, less than a tooth of
+    the saw that compiled code is on 11: of what goes up and down so, all behind the first look is compared with the second half."""
     quarter = count // 4
-    short = count < 16
-    return (slice(1, 2 * quarter), slice(2 * quarter, count)) if short else (slice(quarter, 2 * quarter), slice(count - quarter, count))
+    if count < 16 and key in GROWTH["compiled"]:
+        return slice(1, 2 * quarter), slice(2 * quarter, count)
+    return slice(quarter, 2 * quarter), slice(count - quarter, count)
 
 
-def apart(count, cycles):
+def apart(count, cycles, key):
     """Cycles between the two parts that are compared: from begin to begin, as the least of what grows stands there."""
-    first, last = parts(count)
+    first, last = parts(count, key)
     return cycles * (last.start - first.start) // count
 
 
 def growth(seen):
     """How much more there is in the last part of the looks than in the first, at the least."""
-    first, last = ({key: min(look[key] for look in seen[part]) for key in seen[0]} for part in parts(len(seen)))
-    return {key: last[key] - first[key] for key in seen[0]}
+    def more(key):
+        first, last = (min(look[key] for look in seen[part]) for part in parts(len(seen), key))
+        return last - first
+
+    return {key: more(key) for key in seen[0]}
 
 
 def lost(seen, cycles):
     """Bytes of metaspace that the JVM loses in each cycle by itself, as a run without jtrail has it."""
-    return max(0, growth(seen)["metaspace"] / apart(len(seen), cycles))
+    return max(0, growth(seen)["metaspace"] / apart(len(seen), cycles, "metaspace"))
 
 
 def grown(seen, cycles, mode, lost=0):
     """What there is more of than may be, in words; `lost` is the metaspace that the JVM loses by itself in each cycle."""
-    between = apart(len(seen), cycles)
+    between = {key: apart(len(seen), cycles, key) for key in seen[0]}
     own = {"metaspace": lost}
     at_all = MORE | (SOAK_MORE if "agent" in seen[0] else {})
-    bounds = {key: (bound[cycles < LONG_RUN] + own.get(key, 0)) * between for key, bound in GROWTH[mode].items()} | at_all
-    return [f"{key} has grown by {more:,} in {between} cycles; {bounds[key]:,.0f} are allowed"
+    bounds = {key: (bound[cycles < LONG_RUN] + own.get(key, 0)) * between[key] for key, bound in GROWTH[mode].items()} | at_all
+    return [f"{key} has grown by {more:,} in {between[key]} cycles; {bounds[key]:,.0f} are allowed"
             for key, more in growth(seen).items() if key in bounds and more > bounds[key]]

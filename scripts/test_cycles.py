@@ -44,7 +44,7 @@ class Growth(unittest.TestCase):
 
     def test_each_figure_has_its_bound(self):
         for key in KEYS:
-            more = {key: lambda number: 1_000_000 + number * 400_000}
+            more = {key: lambda number: 1_000_000 + number * 300_000}
             self.assert_grown(1000, [key], **more)
             self.assert_grown(100, [key], **more)
 

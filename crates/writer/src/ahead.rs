@@ -107,9 +107,7 @@ impl Following {
         if self.follower.is_none() {
             self.work.waiting.lock().clear();
         }
-        if !Arc::ptr_eq(&self.helpers, helpers) {
-            self.helpers = Arc::clone(helpers);
-        }
+        self.helpers = Arc::clone(helpers);
     }
 
     /// The strips of these words of a chunk, all that are not read yet.

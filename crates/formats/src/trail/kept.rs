@@ -97,10 +97,7 @@ impl Kept {
             steps.extend_from_slice(&own[done..part.at]);
             done = part.at;
             steps.extend(part.among.steps[part.range].iter().map(|step| step.0));
-            if let Some(Times {
-                range, at, before, ..
-            }) = part.times
-            {
+            if let Some(Times { range, at, before }) = part.times {
                 times.extend_from_slice(&all_times[timed..at]);
                 timed = at;
                 TimeSteps::extend_plain(times, before, &part.among.times[range]);
