@@ -148,7 +148,8 @@ impl Following {
         self.strips * (self.helpers.count() + 1)
     }
 
-    /// Asks one more helper to follow strips, if there are some and others are not at it.
+    /// Asks one more helper to follow strips, if there are some and others are not at it. It stops where there is other work: to pack segments costs the same
+    /// whoever does it, to follow calls ahead costs more than to follow them when the merge comes to them.
     fn ask(&self) {
         let (work, most) = (&self.work, self.most());
         let has_room = work.lent.load(Ordering::Relaxed) < most;
@@ -157,7 +158,8 @@ impl Following {
             && !work.waiting.lock().is_empty()
         {
             let helping = Helping::new(work);
-            let job = move || while helping.0.follow_one(most) {};
+            let has_other = self.helpers.has_waiting();
+            let job = move || while !has_other() && helping.0.follow_one(most) {};
             self.helpers.give(Box::new(job));
         }
     }

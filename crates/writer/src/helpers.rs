@@ -52,6 +52,12 @@ impl Pool {
         });
     }
 
+    /// Asks whether there is work that no thread has begun. For jobs, which may not have the pool itself: the last to drop it waits for its threads.
+    pub(super) fn has_waiting(&self) -> impl Fn() -> bool + Send + use<> {
+        let taken = self.taken.clone();
+        move || !taken.is_empty()
+    }
+
     fn start_one(&self, number: usize) -> std::io::Result<JoinHandle<()>> {
         let taken = self.taken.clone();
         let work = move || taken.iter().for_each(|job| job());
@@ -120,5 +126,26 @@ mod tests {
             drop(pool);
             assert_eq!(done.load(Ordering::Relaxed), 100, "{count} threads");
         }
+    }
+
+    #[test]
+    fn a_job_knows_whether_others_wait() {
+        let pool = Pool::default();
+        pool.start(Some(1));
+        let (go_on, are_given) = unbounded();
+        let (answer, answers) = unbounded();
+        let ask = || {
+            let (has_waiting, answer) = (pool.has_waiting(), answer.clone());
+            move || answer.send(has_waiting()).unwrap()
+        };
+        let first = ask();
+        pool.give(Box::new(move || {
+            are_given.recv().unwrap();
+            first();
+        }));
+        pool.give(Box::new(ask()));
+        go_on.send(()).unwrap();
+        assert_eq!(answers.recv(), Ok(true));
+        assert_eq!(answers.recv(), Ok(false));
     }
 }

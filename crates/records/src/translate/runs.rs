@@ -328,16 +328,14 @@ impl Steps {
         }
     }
 
-    /// The most that any word that was taken is more than the first one's time; to be asked before [`Self::set_times`]. Where the clock stood still, as if all
-    /// had the first one's time.
-    pub(super) fn span(&self) -> u64 {
-        let steps = self.view().times.iter().map(|time| time.0 as u64).max();
-        self.found.last_mark.max(steps.unwrap_or_default())
+    /// The tick of the last mark, behind the first word's.
+    pub(super) fn tick_of_last_mark(&self) -> u64 {
+        record::tick(self.found.last_mark)
     }
 
-    /// The times become what they are, from `begin` on, where the clock moved.
+    /// The times become what they are, from `begin` on, where the clock moved. `time_of` is asked for the tick of each step, behind the first word's.
     #[inline(always)]
-    pub(super) fn set_times(&mut self, begin: Timestamp, time_of: impl Fn(u64) -> i64) {
+    pub(super) fn set_times(&mut self, begin: Timestamp, mut time_of: impl FnMut(u64) -> i64) {
         if self.found.has_moved() {
             let mut time = begin;
             for at in &mut self.times[..self.found.steps] {

@@ -17,6 +17,7 @@ const METHODS: u32 = 40;
 const STEPS: u32 = 4_000;
 
 /// Numbers that look like chance, the same ones each time.
+#[derive(Clone)]
 pub(super) struct Random(pub(super) u64);
 
 impl Random {

@@ -80,10 +80,16 @@ impl Follower {
         };
         let room = &mut *into.room;
         room.take(run, PIECE_STEPS, &self.known);
-        let span = room.span();
-        room.set_times(Timestamp(time_of(0)), time_of);
+        let mut span = room.tick_of_last_mark();
+        room.set_times(Timestamp(time_of(0)), |tick| {
+            span = span.max(tick);
+            time_of(tick)
+        });
         let view = room.view();
         if !view.steps.is_empty() {
+            if !view.times.is_empty() && kept.times.capacity() == 0 {
+                kept.times.reserve_exact(words.len() - first);
+            }
             into.pieces.push(Parts {
                 first: first as u32,
                 words: view.taken.words as u32,

@@ -92,7 +92,7 @@ impl Joining {
         all.words += next.words;
         all.records += next.records;
         all.last = next.last;
-        all.span = all.span.max(later.saturating_add(next.span));
+        all.span = all.span.max(record::tick(later) + next.span);
         all.steps.count += next.steps.count;
         all.times.count += next.times.count;
         true

@@ -14,6 +14,7 @@ use super::calls::Call;
 use super::methods::KnownMethods;
 use super::runs::{Steps, View};
 use crate::read::{Ahead, Run, Taken};
+use crate::record;
 pub use follower::Follower;
 use jtrail_model::{KeptRun, KeptSteps, Timestamp};
 use std::fmt;
@@ -50,7 +51,7 @@ struct Parts {
     records: u32,
     /// The first word of its last record.
     last: u64,
-    /// The largest difference between one of its words and the first one's time.
+    /// The latest tick of its words, behind the first one's.
     span: u64,
     steps: Slice,
     /// None where the clock stood still.
@@ -124,7 +125,7 @@ impl<'f> Piece<'f> {
         let Self {
             followed, joined, ..
         } = self;
-        let may_have = |parts: &&Parts| parts.span <= run.most;
+        let may_have = |parts: &&Parts| parts.span <= record::tick(run.most);
         let parts = joined
             .filter(may_have)
             .or(Some(self.parts).filter(may_have))?;

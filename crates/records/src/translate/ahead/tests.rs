@@ -100,6 +100,15 @@ fn a_piece_that_does_not_fit_is_left() {
     let mut late = translator();
     let mut found = followed(&late, &words, 0);
     assert_eq!(taken(&mut late, &words, 0, &mut found, 11), 1);
+    // Nor its last mark.
+    let mark = record::word(12, record::coded(Code::SuperReturned));
+    let marked = [enter(10, 2), enter(10, 4), mark, 4];
+    let mut late = translator();
+    let mut found = followed(&late, &marked, 0);
+    assert_eq!(taken(&mut late, &marked, 0, &mut found, 11), 1);
+    let mut in_time = translator();
+    let mut found = followed(&in_time, &marked, 0);
+    assert_eq!(taken(&mut in_time, &marked, 0, &mut found, 12), 4);
     // Another call is open.
     let mut other = translator();
     let mut found = followed(&other, &words, 0);
