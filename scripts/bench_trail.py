@@ -2,7 +2,7 @@
 
 The builds take turns. Work is that of bench_work.py: javac with the whole compiler traced, and eight threads, with exact and with coarse stamps, beside the bare program; times are of the least
 of the later batches. One compilation's trace is then what the writer goes through in memory on one core (`writer_speed`), what encoders take in (`trail_speed`, also with helpers),
-and what is decoded and summed up: time for an event, or for 100 million of them. A build of before that has no such example has no row of it.
+and what is read by each command: time for an event, or for 100 million of them. A build of before that has no such example has no row of it.
 """
 
 import os
@@ -21,6 +21,8 @@ CLOCKS = {"exact": "", "tick": "clock=tick"}
 MOST = {"javac": {"exact": "<= 8.9 x bare", "tick": "<= 3.2 x bare"}, "threads": {"exact": "<= 24 ns", "tick": "<= 7 ns"}}
 MOST_BYTES = {"exact": 0.30, "tick": 0.07}
 MOST_REPORT = 0.5
+# What reads a whole trail, with the arguments behind it. A trail that is compared is read twice.
+READERS = {"report": lambda _: [], "verify": lambda _: [], "convert": lambda _: [os.devnull, "--to", "binary"], "compare": lambda trace: [trace]}
 
 
 class Build:
@@ -103,14 +105,16 @@ def traces(args, bench, all_builds, folder, rows):
             count = events[build.name, clock] = int(re.search(r"([\d,]+) events", said)[1].replace(",", ""))
             rows.append((what, f"<= {MOST_BYTES[clock]} B/event", f"{trace.stat().st_size / count:.3f} B/event", f"{count / 1e6:.0f} M events"))
     for clock in CLOCKS:
-        seconds = {build.name: [] for build in all_builds}
-        for _ in range(rounds):
+        for command, arguments in READERS.items():
+            seconds = {build.name: [] for build in all_builds}
+            for _ in range(rounds):
+                for build in all_builds:
+                    trace = folder / build.name / clock / "jtrail.trail"
+                    took, _ = timed([build.target / "release" / "jtrail", command, trace, *arguments(trace)], args.limit)
+                    seconds[build.name].append(took["report"] / events[build.name, clock] * 1e8)
+            most = f"<= {MOST_REPORT} s for 100 M events" if command == "report" else "s for 100 M events"
             for build in all_builds:
-                trace = folder / build.name / clock / "jtrail.trail"
-                took, _ = timed([build.target / "release" / "jtrail", "report", trace], args.limit)
-                seconds[build.name].append(took["report"] / events[build.name, clock] * 1e8)
-        for build in all_builds:
-            rows.append((f"report, {clock}, {build.name}", f"<= {MOST_REPORT} s for 100 M events", f"{min(seconds[build.name]):.2f} s", ""))
+                rows.append((f"{command}, {clock}, {build.name}", most, f"{min(seconds[build.name]):.2f} s", ""))
         for build in all_builds:
             trace = folder / build.name / clock / "jtrail.trail"
             for line in build.cargo("run", "--release", "--quiet", "-p", "jtrail-formats", "--example", "trail_speed", trace):
