@@ -44,8 +44,9 @@ impl Default for Following {
 struct Work {
     /// Strips that nobody has begun to follow, in the order in which their chunks came.
     waiting: Mutex<VecDeque<Arc<Strip>>>,
-    /// How many jobs that follow strips are queued or running.
+    /// How many jobs that follow strips are queued or running, and how many of them are queued.
     helping: AtomicUsize,
+    queued: AtomicUsize,
     /// How many rooms are in use.
     lent: AtomicUsize,
     /// Rooms that are free.
@@ -143,13 +144,19 @@ impl Following {
         self.strips = 1 << 20;
     }
 
+    /// How many strips are followed, or about to be, and not read yet.
+    #[cfg(test)]
+    pub(crate) fn followed(&self) -> usize {
+        self.work.lent.load(Ordering::Relaxed)
+    }
+
     /// How many strips may be followed and not read yet.
     fn most(&self) -> usize {
         self.strips * (self.helpers.count() + 1)
     }
 
-    /// Asks one more helper to follow strips, if there are some and others are not at it. It stops where there is other work: to pack segments costs the same
-    /// whoever does it, to follow calls ahead costs more than to follow them when the merge comes to them.
+    /// Asks one more helper to follow strips, if there are some and others are not at it. The helper stops as soon as a segment waits to be packed: packing costs the
+    /// same whoever does it, following calls ahead costs more than following them when the merge comes to them.
     fn ask(&self) {
         let (work, most) = (&self.work, self.most());
         let has_room = work.lent.load(Ordering::Relaxed) < most;
@@ -157,10 +164,13 @@ impl Following {
             && work.helping.load(Ordering::Relaxed) < self.helpers.count()
             && !work.waiting.lock().is_empty()
         {
-            let helping = Helping::new(work);
-            let has_other = self.helpers.has_waiting();
-            let job = move || while !has_other() && helping.0.follow_one(most) {};
-            self.helpers.give(Box::new(job));
+            let mut helping = Helping::new(work);
+            let waiting = self.helpers.waiting();
+            self.helpers.give(Box::new(move || {
+                helping.begin();
+                let work = &helping.of;
+                while waiting() <= work.queued.load(Ordering::Relaxed) && work.follow_one(most) {}
+            }));
         }
     }
 }
@@ -178,19 +188,34 @@ impl Work {
     }
 }
 
-/// Counts as a job that follows strips.
-struct Helping(Arc<Work>);
+/// Counts as a job that follows strips, queued at first.
+struct Helping {
+    of: Arc<Work>,
+    has_begun: bool,
+}
 
 impl Helping {
     fn new(work: &Arc<Work>) -> Self {
         work.helping.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(work))
+        work.queued.fetch_add(1, Ordering::Relaxed);
+        Self {
+            of: Arc::clone(work),
+            has_begun: false,
+        }
+    }
+
+    /// It is queued no more.
+    fn begin(&mut self) {
+        if !mem::replace(&mut self.has_begun, true) {
+            self.of.queued.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
 impl Drop for Helping {
     fn drop(&mut self) {
-        self.0.helping.fetch_sub(1, Ordering::Relaxed);
+        self.begin();
+        self.of.helping.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

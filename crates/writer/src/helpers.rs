@@ -52,10 +52,10 @@ impl Pool {
         });
     }
 
-    /// Asks whether there is work that no thread has begun. For jobs, which may not have the pool itself: the last to drop it waits for its threads.
-    pub(super) fn has_waiting(&self) -> impl Fn() -> bool + Send + use<> {
+    /// Returns a function that tells how many jobs no thread has begun. Jobs use it, because a job may not hold the pool: whoever drops the pool last waits for its threads.
+    pub(super) fn waiting(&self) -> impl Fn() -> usize + Send + use<> {
         let taken = self.taken.clone();
-        move || !taken.is_empty()
+        move || taken.len()
     }
 
     fn start_one(&self, number: usize) -> std::io::Result<JoinHandle<()>> {
@@ -98,6 +98,8 @@ impl Drop for Pool {
         for thread in self.threads.take().into_iter().flatten() {
             let _ = thread.join();
         }
+        // Where all threads have panicked, jobs are left, and some of them hold the channel that holds them.
+        while self.taken.try_recv().is_ok() {}
     }
 }
 
@@ -129,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn a_job_knows_whether_others_wait() {
+    fn a_job_knows_how_many_others_wait() {
         let pool = Pool::default();
         pool.start(Some(1));
         let (go_on, are_given) = unbounded();
         let (answer, answers) = unbounded();
         let ask = || {
-            let (has_waiting, answer) = (pool.has_waiting(), answer.clone());
-            move || answer.send(has_waiting()).unwrap()
+            let (waiting, answer) = (pool.waiting(), answer.clone());
+            move || answer.send(waiting()).unwrap()
         };
         let first = ask();
         pool.give(Box::new(move || {
@@ -145,7 +147,7 @@ mod tests {
         }));
         pool.give(Box::new(ask()));
         go_on.send(()).unwrap();
-        assert_eq!(answers.recv(), Ok(true));
-        assert_eq!(answers.recv(), Ok(false));
+        assert_eq!(answers.recv(), Ok(1));
+        assert_eq!(answers.recv(), Ok(0));
     }
 }

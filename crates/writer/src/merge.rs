@@ -116,6 +116,12 @@ impl Merge {
         self.following.follow_all();
     }
 
+    /// See [`Following::followed`].
+    #[cfg(test)]
+    pub(crate) fn followed(&self) -> usize {
+        self.following.followed()
+    }
+
     /// Hands all records up to the time `limit` to `sink`, in the order of time, but that calls may be so many ticks `ahead` of what other threads did;
     /// `false` where some are left, because what is held is to be committed before, so many chunks are read to their end, or the sink is full.
     pub(crate) fn run(

@@ -328,12 +328,12 @@ impl Steps {
         }
     }
 
-    /// The tick of the last mark, behind the first word's.
+    /// How many ticks the latest mark is behind the first word; 0 without a mark.
     pub(super) fn tick_of_last_mark(&self) -> u64 {
         record::tick(self.found.last_mark)
     }
 
-    /// The times become what they are, from `begin` on, where the clock moved. `time_of` is asked for the tick of each step, behind the first word's.
+    /// The times become what they are, from `begin` on, where the clock moved. `time_of` gets, for each step, how many ticks it is behind the first word.
     #[inline(always)]
     pub(super) fn set_times(&mut self, begin: Timestamp, mut time_of: impl FnMut(u64) -> i64) {
         if self.found.has_moved() {

@@ -1,6 +1,10 @@
 //! Calls of one thread may stand before what other threads did earlier, as far as a trail allows, and nothing else may.
 
 use super::*;
+use crate::helpers::Pool;
+use jtrail_formats::{Format, Helpers};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const THREADS: u64 = 3;
 const TURNS: u64 = 2_000;
@@ -93,4 +97,101 @@ fn calls_are_ahead_by_so_much_at_most_and_nothing_else_is() {
             changes(&seen)
         );
     }
+}
+
+/// A thread's calls, in some full chunks, and a pool whose only thread is kept busy.
+struct Busy {
+    merge: Merge,
+    full: Vec<Full>,
+    translator: Translator,
+    helpers: Arc<Pool>,
+    /// A message lets the thread go on.
+    go_on: Sender<()>,
+    buffer: *const ThreadBuffer,
+}
+
+impl Busy {
+    /// Runs `test` with one thread in the pool.
+    fn run(test: impl FnOnce(&mut Self)) {
+        let (empty, supply, _memory) = create_pool(8 * CHUNK_BYTES as u64).expect("memory");
+        let (full_sender, full): (_, Receiver<Full>) = unbounded();
+        let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
+        let mut merge = Merge::new(empty, false);
+        let (announcement, buffer) = BufferHandle::share(ThreadBuffer::new(1, 1, exchange));
+        merge.add_buffer(announcement);
+        let mut now = 1;
+        while full.len() < 4 {
+            for low in [record::enter(1), record::leave(1)] {
+                now += 1;
+                // SAFETY: this thread made the buffer, alone uses it, and finishes it below.
+                assert!(unsafe { (*buffer).record(now, low) });
+            }
+        }
+        let timeline = Timeline::new(0, 0, (1, 1));
+        let settings = Settings::default();
+        let mut translator = Translator::new(Format::Trail.encoder(), timeline, settings);
+        translator.add_class(ClassInfo::default());
+        let info = |number| MethodInfo {
+            number,
+            ..MethodInfo::default()
+        };
+        translator.add_methods(0, (0..2).map(info).collect());
+        let helpers = Arc::<Pool>::default();
+        helpers.start(Some(1));
+        let (go_on, may_go_on) = unbounded::<()>();
+        let (begins, begun) = unbounded();
+        helpers.give(Box::new(move || {
+            begins.send(()).expect("the test waits");
+            may_go_on.recv().expect("the test goes on");
+        }));
+        begun.recv().expect("it begins");
+        let mut busy = Self {
+            merge,
+            full: full.try_iter().collect(),
+            translator,
+            helpers,
+            go_on,
+            buffer: buffer.cast_const(),
+        };
+        test(&mut busy);
+        // SAFETY: this is the last use.
+        unsafe { ThreadBuffer::finish(busy.buffer) };
+        full.try_iter().for_each(|full| busy.merge.add_full(&full));
+        busy.merge.discard();
+    }
+
+    /// Hands the next chunk over, which asks a helper to follow it.
+    fn add_chunk(&mut self) {
+        self.merge
+            .follow_by(self.translator.follower(), &self.helpers);
+        let full = self.full.remove(0);
+        self.merge.add_full(&full);
+    }
+
+    fn wait_until_some_are_followed(&self) {
+        let begin = Instant::now();
+        while self.merge.followed() == 0 {
+            assert!(begin.elapsed() < Duration::from_secs(60), "never followed");
+            sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn what_is_to_be_packed_comes_before_what_is_to_be_followed() {
+    Busy::run(|busy| {
+        busy.add_chunk();
+        let (packs, packing) = unbounded();
+        let (ends, may_end) = unbounded::<()>();
+        busy.helpers.give(Box::new(move || {
+            packs.send(()).expect("the test waits");
+            may_end.recv().expect("the test goes on");
+        }));
+        busy.go_on.send(()).expect("the thread waits");
+        packing.recv().expect("it is packed");
+        assert_eq!(busy.merge.followed(), 0);
+        ends.send(()).expect("it waits");
+        busy.add_chunk();
+        busy.wait_until_some_are_followed();
+    });
 }

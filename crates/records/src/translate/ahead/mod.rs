@@ -51,7 +51,7 @@ struct Parts {
     records: u32,
     /// The first word of its last record.
     last: u64,
-    /// The latest tick of its words, behind the first one's.
+    /// How many ticks the latest of its words is behind the first one.
     span: u64,
     steps: Slice,
     /// None where the clock stood still.

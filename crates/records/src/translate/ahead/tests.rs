@@ -100,7 +100,7 @@ fn a_piece_that_does_not_fit_is_left() {
     let mut late = translator();
     let mut found = followed(&late, &words, 0);
     assert_eq!(taken(&mut late, &words, 0, &mut found, 11), 1);
-    // Nor its last mark.
+    // Its mark is later than may be read.
     let mark = record::word(12, record::coded(Code::SuperReturned));
     let marked = [enter(10, 2), enter(10, 4), mark, 4];
     let mut late = translator();
