@@ -23,6 +23,8 @@ pub struct Sums {
     /// Sums over calls, by thread and method.
     pub(super) calls: Vec<Calls>,
     call_index: FxHashMap<(u32, MethodId), u32>,
+    /// What was looked up there lately: one entry for all methods whose numbers have the same low bits.
+    recent: Vec<Option<(u32, MethodId, u32)>>,
     /// Nodes of call trees that the trace tells.
     pub(super) nodes: u64,
     pub(super) objects: Objects,
@@ -31,6 +33,9 @@ pub struct Sums {
     options: FxHashMap<String, String>,
     last: Timestamp,
 }
+
+/// How many lookups are kept.
+const RECENT: usize = 1 << 12;
 
 /// Sums over the calls of one method on one thread.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +98,7 @@ impl Sums {
             thread_index: FxHashMap::default(),
             calls: Vec::new(),
             call_index: FxHashMap::default(),
+            recent: vec![None; RECENT],
             nodes: 0,
             objects: Objects::new(wanted.iter().any(|q| single.contains(q))),
             collections: 0,
@@ -158,6 +164,46 @@ impl Sums {
         }
     }
 
+    /// Takes the next calls of a thread, as [`Self::event`] takes each of them.
+    pub fn calls(&mut self, calls: &jtrail_model::Calls<'_>) {
+        let mut rest = *calls;
+        loop {
+            let taken = self.usual_calls(&rest);
+            rest = rest.behind(taken);
+            let Some((event, behind)) = rest.split_first() else {
+                return;
+            };
+            self.event(&event);
+            rest = behind;
+        }
+    }
+
+    /// Takes the first of these calls, as far as each that ends is the innermost one; how many.
+    fn usual_calls(&mut self, calls: &jtrail_model::Calls<'_>) -> usize {
+        if calls.steps.is_empty() {
+            return 0;
+        }
+        let thread = self.thread(calls.thread);
+        self.is_no_node(thread);
+        for (taken, step) in calls.steps.iter().enumerate() {
+            if step.ends {
+                let innermost = self.threads[thread].stack.last();
+                let is_innermost = innermost.is_some_and(|open| {
+                    open.ticket == step.ticket
+                        && self.calls[open.sums as usize].method == step.method
+                });
+                if !is_innermost {
+                    return taken;
+                }
+                self.end_call(thread, step.time);
+            } else {
+                self.begin_call(thread, step.method, step.ticket, step.time);
+            }
+            self.last = self.last.max(step.time);
+        }
+        calls.steps.len()
+    }
+
     /// Ends what is still open, at the last moment of the trace.
     pub fn finish(&mut self) {
         for thread in 0..self.threads.len() {
@@ -198,14 +244,24 @@ impl Sums {
 
     /// Place of the sums over a method's calls on a thread, and whether none of them is open.
     fn open(&mut self, thread: usize, method: MethodId) -> (u32, bool) {
+        let recent = method.0 as usize % RECENT;
+        let at = match self.recent[recent] {
+            Some((of, called, at)) if (of, called) == (thread as u32, method) => at,
+            _ => self.looked_up(thread as u32, method),
+        };
+        self.recent[recent] = Some((thread as u32, method, at));
+        let sums = &mut self.calls[at as usize];
+        sums.open += 1;
+        (at, sums.open == 1)
+    }
+
+    /// As [`Self::open`], without opening anything.
+    fn looked_up(&mut self, thread: u32, method: MethodId) -> u32 {
         let next = self.calls.len() as u32;
-        let at = *self
-            .call_index
-            .entry((thread as u32, method))
-            .or_insert(next);
+        let at = *self.call_index.entry((thread, method)).or_insert(next);
         if at == next {
             self.calls.push(Calls {
-                thread: thread as u32,
+                thread,
                 method,
                 calls: 0,
                 elapsed: 0,
@@ -216,9 +272,7 @@ impl Sums {
                 open: 0,
             });
         }
-        let sums = &mut self.calls[at as usize];
-        sums.open += 1;
-        (at, sums.open == 1)
+        at
     }
 
     /// Open calls that nodes are not in do not enclose these.
@@ -244,14 +298,18 @@ impl Sums {
     fn enter(&mut self, e: &MethodEnter) {
         let thread = self.thread(e.thread);
         self.is_no_node(thread);
-        let (sums, outermost) = self.open(thread, e.method);
+        self.begin_call(thread, e.method, e.ticket, e.time);
+    }
+
+    fn begin_call(&mut self, thread: usize, method: MethodId, ticket: u32, enter: Timestamp) {
+        let (sums, outermost) = self.open(thread, method);
         self.calls[sums as usize].calls += 1;
         let thread = &mut self.threads[thread];
         thread.calls += 1;
         thread.stack.push(Open {
             sums,
-            ticket: e.ticket,
-            enter: e.time,
+            ticket,
+            enter,
             outermost,
         });
     }
@@ -360,6 +418,69 @@ mod tests {
     fn found(sums: &Sums) -> BTreeMap<u64, (u64, u64)> {
         let row = |calls: &Calls| (calls.method.0, (calls.calls, calls.elapsed));
         sums.calls.iter().map(row).collect()
+    }
+
+    /// Calls of two threads, in pieces: some ends are of calls further out, some of none; methods share entries of [`Sums::recent`].
+    #[test]
+    fn calls_in_bulk_are_summed_up_as_one_by_one() {
+        let (mut bulk, mut single) = (Sums::new(Format::Trail, &[]), Sums::new(Format::Trail, &[]));
+        let mut state = 88_172_645_463_325_252_u64;
+        let mut random = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % below
+        };
+        let mut open = [Vec::<(MethodId, u32)>::new(), Vec::new()];
+        let mut newest = 0;
+        for time in 0..2_000 {
+            let thread = random(2) as usize;
+            let step = |_| {
+                let open = &mut open[thread];
+                let ends = !open.is_empty() && random(2) == 0;
+                let (method, ticket) = if ends {
+                    let inner = if random(8) == 0 {
+                        random(3) as usize
+                    } else {
+                        0
+                    };
+                    let left = open.len().saturating_sub(inner + 1);
+                    let called = open[left];
+                    open.truncate(left);
+                    match random(16) {
+                        0 => (called.0, called.1 + 100_000),
+                        _ => called,
+                    }
+                } else {
+                    newest += 1;
+                    let method = MethodId(random(3) + random(2) * RECENT as u64);
+                    open.push((method, newest));
+                    (method, newest)
+                };
+                CallStep {
+                    time: Timestamp(time * 10),
+                    method,
+                    class: ClassId(1),
+                    ticket,
+                    ends,
+                }
+            };
+            let steps: Vec<_> = (0..time % 7).map(step).collect();
+            let calls = jtrail_model::Calls {
+                thread: ThreadId(thread as u64),
+                cpu_time: Duration(0),
+                ticket: 0,
+                depth: 0,
+                steps: &steps,
+            };
+            bulk.calls(&calls);
+            calls.events().for_each(|event| single.event(&event));
+        }
+        bulk.finish();
+        single.finish();
+        let shown = |sums: &Sums| format!("{:?} {:?} {:?}", sums.calls, sums.threads, sums.last);
+        assert!(single.calls.len() == 12 && single.calls.iter().any(|calls| calls.unended > 0));
+        assert_eq!(shown(&bulk), shown(&single));
     }
 
     #[test]

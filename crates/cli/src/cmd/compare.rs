@@ -8,7 +8,7 @@ use crate::output::{Cell, Column, Section, Style, column, optional, write};
 use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jtrail_analysis::{Compared, ComparedAmount, Difference, Outcome, Sums, compare};
-use jtrail_formats::Quantity;
+use jtrail_formats::{Bulk, Item, Quantity};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -81,8 +81,12 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     for path in &args.files {
         let mut input = Input::open(path, true)?;
         let mut sums = Sums::new(input.format(), &quantities);
-        let ending = input.events(|event| {
-            sums.event(event);
+        let ending = input.bulks(|bulk| {
+            match bulk {
+                Bulk::Item(Item::Event { event, .. }) => sums.event(&event),
+                Bulk::Calls { calls, .. } => sums.calls(&calls),
+                Bulk::Item(Item::Remark(_)) => {} // those are kept
+            }
             Ok(())
         })?;
         sums.finish();
