@@ -74,11 +74,35 @@ pub struct CallStep {
     pub ends: bool,
 }
 
+/// The begin or the end of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EnterOrLeave {
+    /// Its begin.
+    Enter(MethodEnter),
+    /// Its end.
+    Leave(MethodLeave),
+}
+
+impl From<EnterOrLeave> for Event<'_> {
+    fn from(event: EnterOrLeave) -> Self {
+        match event {
+            EnterOrLeave::Enter(e) => Event::MethodEnter(e),
+            EnterOrLeave::Leave(e) => Event::MethodLeave(e),
+        }
+    }
+}
+
 impl Calls<'_> {
     /// The same as events.
-    pub fn events(mut self) -> impl Iterator<Item = Event<'static>> {
+    pub fn events(self) -> impl Iterator<Item = Event<'static>> {
+        self.enters_and_leaves().map(Event::from)
+    }
+
+    /// The same as events of their two kinds.
+    #[inline]
+    pub fn enters_and_leaves(mut self) -> impl Iterator<Item = EnterOrLeave> {
         std::iter::from_fn(move || {
-            let (event, rest) = self.split_first()?;
+            let (event, rest) = self.split()?;
             self = rest;
             Some(event)
         })
@@ -86,6 +110,12 @@ impl Calls<'_> {
 
     /// The first of them as an event, and the others.
     pub fn split_first(self) -> Option<(Event<'static>, Self)> {
+        let (event, rest) = self.split()?;
+        Some((event.into(), rest))
+    }
+
+    #[inline]
+    fn split(self) -> Option<(EnterOrLeave, Self)> {
         let &CallStep {
             time,
             method,
@@ -96,7 +126,7 @@ impl Calls<'_> {
         let (thread, cpu_time) = (self.thread, self.cpu_time);
         let rest = self.behind(1);
         let event = match ends {
-            true => Event::MethodLeave(MethodLeave {
+            true => EnterOrLeave::Leave(MethodLeave {
                 thread,
                 time,
                 method,
@@ -105,7 +135,7 @@ impl Calls<'_> {
                 cpu_time,
                 by_exception: false,
             }),
-            false => Event::MethodEnter(MethodEnter {
+            false => EnterOrLeave::Enter(MethodEnter {
                 thread,
                 time,
                 method,

@@ -3,7 +3,7 @@
 use super::{DATA, HEADER_SIZE, MAGIC, MAJOR, MESSAGE_HEAD, call, message};
 use crate::tptp::{LARGEST_EVENT, custom, losses};
 use crate::{Encode, Loss};
-use jtrail_model::Event;
+use jtrail_model::{Calls, EnterOrLeave, Event};
 
 /// Messages 1 and 2 as we write them: UTF-8, and a thousand million ticks a second.
 const SYSTEM: &[u8] = b"\x01\x00\x0b\x00\x00\x00UTF8\x00\
@@ -41,6 +41,15 @@ impl Encode for Encoder {
         }
     }
 
+    fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
+        for event in calls.enters_and_leaves() {
+            match event {
+                EnterOrLeave::Enter(e) => call::put_enter(&e, out),
+                EnterOrLeave::Leave(e) => call::put_leave(&e, out),
+            }
+        }
+    }
+
     fn end(&mut self, _: &mut Vec<u8>) {}
 
     fn losses(&self) -> Vec<Loss> {
@@ -75,8 +84,36 @@ impl Encoder {
 mod tests {
     use super::*;
     use jtrail_model::{
-        ClassId, Custom, Duration, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
+        CallStep, ClassId, Custom, Duration, MethodEnter, MethodId, MethodLeave, ThreadId,
+        Timestamp,
     };
+
+    #[test]
+    fn calls_in_bulk_are_written_as_one_by_one() {
+        let step = |number: u64| CallStep {
+            time: Timestamp(number as i64 * 7),
+            method: MethodId(number % 5),
+            class: ClassId(number % 3),
+            ticket: number as u32,
+            ends: number % 4 > 1,
+        };
+        let steps: Vec<_> = (0..20).map(step).collect();
+        let calls = Calls {
+            thread: ThreadId(9),
+            cpu_time: Duration(5),
+            ticket: 1,
+            depth: 2,
+            steps: &steps,
+        };
+        let (mut bulk, mut single) = (Vec::new(), Vec::new());
+        Encoder::default().calls(&calls, &mut bulk);
+        let mut encoder = Encoder::default();
+        calls
+            .events()
+            .for_each(|event| encoder.event(&event, &mut single));
+        assert_eq!(bulk, single);
+        assert_eq!(bulk.len(), 10 * 84 + 10 * 85);
+    }
 
     #[test]
     fn both_ways_write_the_same_call() {
