@@ -1,8 +1,8 @@
 //! A real trace, cut at every byte, and with every byte changed, or every fifth.
 
 use super::{Done, Failures, in_time, jtrail};
-use crate::common::{agent, is_thorough, program};
-use crate::live_formats::{SPELLINGS, Spelling};
+use crate::support::spellings::{SPELLINGS, Spelling};
+use crate::support::{agent, is_thorough, program};
 use damage::{Before, ends, told_before};
 use jtrail_formats::Format;
 use jtrail_testkit::Jdk;
@@ -70,7 +70,8 @@ fn codes(format: Format, trace: &[u8], ends: &[(usize, usize)], cut: usize) -> (
         Format::Mlpd => cut == least,
         _ => false,
     };
-    // Between two messages only the checker sees that the end is missing, once it knows whose trace it is.
+    // Between two messages only the checker sees that the end is missing, once it knows whose trace
+    // it is.
     let events = ends.last().map_or(0, |(_, events)| *events);
     let is_seen =
         format == Format::TptpBinary && (AGENT_EVENT..events - 1).contains(&told_before(ends, cut));

@@ -2,7 +2,7 @@
 
 use super::options::{FILTERS, OPTIONS, SETTINGS};
 use super::{huge, in_a_jvm, trace_rows};
-use crate::common::of_project;
+use crate::support::of_project;
 use std::fmt::Write as _;
 use std::{env, fs};
 

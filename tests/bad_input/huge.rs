@@ -1,5 +1,5 @@
-//! Input that would take much memory or time. It is written while it is read, so that its size costs no room on the
-//! disk, and read in a process of its own that has little memory.
+//! Input that would take much memory or time. It is written while it is read, so that its size
+//! costs no room on the disk, and read in a process of its own that has little memory.
 
 use super::formats::{JINSIGHT, MLPD, TRACELOG};
 use super::traces::{Given, Row, begin, encoded, end, enter, leave, message, row, sample};
@@ -38,7 +38,8 @@ fn others() -> Vec<Row> {
             "JinsightLive: a class of 65,535 methods, whose names take 2 GB",
             Given::Pipe(|to| {
                 to.write_all(&JINSIGHT[..45])?;
-                // Ticks, id and size; name; number of methods. Each text says that it has 0x7878 bytes.
+                // Ticks, id and size; name; number of methods. Each text says that it has 0x7878
+                // bytes.
                 to.write_all(b"\x6e\0\0\0\0\0\0\0\0\x02\0\0\0\x01\0x\xff\xff")?;
                 flood(to, "x", 2000)
             }),

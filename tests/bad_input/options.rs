@@ -12,7 +12,8 @@ use Jvms::{All, Newest, No};
 /// What was given, what it gets, and where that is tried.
 pub(super) type Row = (&'static str, &'static str, Jvms);
 
-/// Option texts. The JVM's exit code is 1; after text in TPTP's spelling the program runs, without a trace.
+/// Option texts. The JVM's exit code is 1; after text in TPTP's spelling the program runs, without
+/// a trace.
 #[rustfmt::skip]
 pub(super) const OPTIONS: &[Row] = &[
     // The shape.

@@ -35,7 +35,8 @@ fn child() {
 /// Address space of such a process.
 const MOST_VIRTUAL_KB: u64 = 400 << 10;
 
-/// Runs a command line in a process of its own with bounded memory; answers with its peak in KiB too.
+/// Runs a command line in a process of its own with bounded memory; answers with its peak in KiB
+/// too.
 pub(super) fn process(what: &str, args: &[&str], stdin: Option<&Path>) -> (Done, u64) {
     let folder = jtrail_testkit::temp_dir();
     let file = |name: &str| File::create(folder.path().join(name)).expect("created");

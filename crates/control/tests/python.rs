@@ -1,4 +1,4 @@
-//! A client in Python, written from the specification alone, against the server. `tests/live_client.rs` has it talk to agents in JVMs.
+//! A client in Python, written from the specification alone, against the server. `tests/control/python_client.rs` has it talk to agents in JVMs.
 
 mod common;
 

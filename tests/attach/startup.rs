@@ -1,0 +1,167 @@
+//! What a JVM's start depends on and an agent could spoil: ahead-of-time caches, the static TLS
+//! block, and the count of local references.
+
+use crate::support::attach::{Bench, rounds};
+use crate::support::{FILTER, VERSIONS, agent, at_once, harness, program, traced_before};
+use jtrail_testkit::{Jdk, Run, temp_dir};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ALL: &str = "methods+threads+alloc+free+gc+monitors+parks+exceptions+lines+jit+cpu+samples+\
+                   heap+details+mounts+classes";
+
+/// JVMs that make a cache in one step.
+const WITH_CACHE: u32 = 25;
+
+/// A jar with the harness: caches are for jars only.
+fn jar(jdk: &Jdk, folder: &Path) -> String {
+    let jar = folder.join("harness.jar").display().to_string();
+    let tool = jdk.javac.as_ref().expect("a JDK").with_file_name("jar");
+    let mut command = Command::new(tool);
+    command.args(["cf", &jar]);
+    for classes in std::env::split_paths(&harness().class_path(jdk)) {
+        command.arg("-C").arg(classes).arg(".");
+    }
+    assert!(command.status().is_ok_and(|status| status.success()));
+    jar
+}
+
+/// The JVM takes its cache with the agent as without, prints nothing of it, and all calls are in
+/// the trace: also of classes that came out of the cache.
+#[test]
+fn an_ahead_of_time_cache_stays_in_use() {
+    let with_cache = |jdk: &Jdk| jdk.feature >= WITH_CACHE && jdk.javac.is_some();
+    for jdk in Jdk::require(&VERSIONS).into_iter().filter(with_cache) {
+        let folder = temp_dir();
+        let jar = jar(&jdk, folder.path());
+        let cache = folder.path().join("cache").display().to_string();
+        let main = "harness.Constructors";
+        let run = |arg: String| Run::new(&jdk, main).class_path(&jar).jvm_arg(arg);
+        run(format!("-XX:AOTCacheOutput={cache}"))
+            .output()
+            .assert_exit(0);
+        let cached = || run(format!("-XX:AOTCache={cache}")).jvm_arg("-XX:AOTMode=on");
+        let alone = cached().output();
+        alone.assert_exit(0);
+        for options in [
+            format!("format=binary,{FILTER}"),
+            format!("format=binary,events={ALL},{FILTER}"),
+            format!("format=binary,events=details,{FILTER}"),
+        ] {
+            let run = traced_before(cached(), &options, &[]);
+            run.output.assert_exit(0);
+            assert_eq!(run.output.stdout, alone.stdout, "{options}");
+            run.trace.assert_sound(&run.output);
+            if !options.contains("=details") {
+                let counts = run.output.counts();
+                counts.assert_matches(&run.trace.calls, &run.trace.uncovered, &["harness."], &[]);
+            }
+        }
+    }
+}
+
+/// With -Xcheck:jni, a JVM up to 17 counts local references, and prints warnings on standard
+/// output.
+#[test]
+fn no_more_local_references_than_the_jvm_knows_of() {
+    at_once(|jdk| {
+        for options in [
+            format!("events={ALL},heap=gc+exit"),
+            "events=methods+alloc+free,alloc=sites".to_owned(),
+            "events=methods+details,server=enabled".to_owned(),
+        ] {
+            let folder = temp_dir();
+            let file = folder.path().join("trace").display().to_string();
+            let output = program(jdk, "harness.Exceptions")
+                .jvm_arg("-Xcheck:jni")
+                .agent(agent(), format!("{options},{FILTER},file={file}"))
+                .output();
+            output.assert_exit(0);
+            let has = |text| output.stdout.contains(text) || output.stderr.contains(text);
+            let warns = has("JNI local refs") || has("WARNING in native method");
+            assert!(!warns, "JDK {}, {options}\n{output}", jdk.feature);
+        }
+    });
+}
+
+/// A build of the agent whose hook class is another one: a method of it has another name.
+fn another_build(folder: &Path) -> PathBuf {
+    let (from, to) = (b"leaveByException", b"leaveByExceptiom");
+    let mut bytes = fs::read(agent()).expect("there");
+    let ends = bytes.len() - from.len();
+    let places: Vec<usize> = (0..ends)
+        .filter(|&at| bytes[at..].starts_with(from))
+        .collect();
+    // In the class, and where the agent names it.
+    assert!(places.len() >= 2, "{places:?}");
+    for at in places {
+        bytes[at..at + to.len()].copy_from_slice(to);
+    }
+    let library = folder.join("libjtrail-other.so");
+    fs::write(&library, bytes).expect("written");
+    library
+}
+
+/// An upgrade under a JVM that had the agent before: builds whose hook classes differ come in turn,
+/// more often than there are hook classes.
+#[test]
+fn builds_with_other_hooks_come_in_turn() {
+    at_once(|jdk| {
+        let mut bench = Bench::new(jdk, "harness.Attached");
+        let folder = temp_dir();
+        let libraries = [another_build(folder.path()), agent()];
+        let ticks: &[&str] = &["--clock", "tick"];
+        let names = (0..20).map(|number| format!("trace{number}"));
+        let names: Vec<String> = names.collect();
+        for (number, name) in names.iter().enumerate() {
+            // So that each of them comes to every number of a hook class.
+            let library = &libraries[number % 3 % 2];
+            let options = if number % 4 < 2 { ticks } else { &[] };
+            let said = bench.attach_library(library, name, options);
+            said.unwrap_or_else(|error| panic!("JDK {}, {number}: {error}", jdk.feature));
+            bench.work();
+            bench.detach();
+        }
+        let texts: Vec<String> = names.iter().map(|name| bench.text(name)).collect();
+        let (_folder, output) = bench.end();
+        let rounds: Vec<u64> = texts
+            .iter()
+            .map(|t| rounds(Path::new(t), &output))
+            .collect();
+        assert!(
+            rounds[0] > 0 && rounds.iter().all(|found| *found == rounds[0]),
+            "{rounds:?}"
+        );
+    });
+}
+
+/// Copies of the agent at other paths, and newer ones at its own path, come one behind the other:
+/// none needs room in the static TLS block, of which glibc keeps some 1,600 bytes for libraries
+/// that are opened later.
+#[test]
+fn other_builds_of_the_agent_come_in_turn() {
+    at_once(|jdk| {
+        let run = program(jdk, "harness.Attached")
+            .env("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=128");
+        let mut bench = Bench::of(run);
+        let folder = temp_dir();
+        for number in 0..5 {
+            // The last two replace the one before.
+            let library = folder.path().join(format!("libjtrail{}.so", number.min(2)));
+            let new = folder.path().join("new");
+            fs::copy(agent(), &new).expect("copied");
+            fs::rename(&new, &library).expect("renamed");
+            let file = format!("trace{number}");
+            let said = bench.attach_library(&library, &file, &[]);
+            said.unwrap_or_else(|error| panic!("JDK {}, {number}: {error}", jdk.feature));
+            bench.work();
+            bench.detach();
+        }
+        let texts: Vec<String> = (0..5).map(|n| bench.text(&format!("trace{n}"))).collect();
+        let (_folder, output) = bench.end();
+        for text in texts {
+            assert!(rounds(Path::new(&text), &output) > 0, "{text}");
+        }
+    });
+}

@@ -1,0 +1,6 @@
+//! The command line over traces of real programs.
+
+mod report;
+mod run_and_convert;
+mod stream;
+mod top;

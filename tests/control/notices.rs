@@ -1,0 +1,81 @@
+//! What clients are told of a trace, and when: before the answer to what brought it about, and all
+//! in the same order.
+
+use crate::support::at_once;
+use crate::support::control::Bench;
+use jtrail_control::{Client, Command, Incoming, Notice, Start, State};
+use jtrail_options::BurstLimit;
+use std::time::Duration;
+
+/// How long a notice may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn word(incoming: &Incoming) -> String {
+    match incoming {
+        Incoming::Notice(Notice::TraceStarted(_)) => "started".to_owned(),
+        Incoming::Notice(Notice::TraceEnded { reason, .. }) => format!("ended {reason:?}"),
+        Incoming::Notice(Notice::State(state)) => format!("{state:?}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Has a command carried out. What the client is told before the answer.
+fn told(client: &mut Client, command: Command) -> Vec<String> {
+    let mut seen = Vec::new();
+    let answer = client.call(command, |incoming| {
+        seen.push(word(&incoming));
+        Ok(())
+    });
+    answer.expect("it is done");
+    seen
+}
+
+#[test]
+fn notices_come_before_the_answer() {
+    at_once(|jdk| {
+        let bench = Bench::new(jdk, "format=binary,events=methods,server=enabled");
+        let (mut client, mut other) = (bench.client(), bench.client());
+        assert!(told(&mut other, Command::Status).is_empty(), "it is there");
+        let start = Start {
+            file: Some(bench.text("second")),
+            ..Start::default()
+        };
+        let steps = [
+            (Command::Pause, vec!["Paused"], State::Paused),
+            (Command::Resume, vec!["Recording"], State::Recording),
+            (
+                Command::Rotate { file: None },
+                vec!["ended Rotate", "started"],
+                State::Recording,
+            ),
+            (Command::Stop, vec!["ended Stop"], State::Idle),
+            (Command::Start(start), vec!["started"], State::Recording),
+            (Command::Pause, vec!["Paused"], State::Paused),
+        ];
+        let mut all = Vec::new();
+        for (command, expected, state) in steps {
+            let name = command.name();
+            let seen = told(&mut client, command);
+            assert_eq!(seen, expected, "{name}, {jdk}");
+            all.extend(seen);
+            // What was told is so, and nothing came behind the answer.
+            assert_eq!(bench.status().state, state, "{name}, {jdk}");
+            assert!(told(&mut client, Command::Status).is_empty(), "{name}");
+        }
+        // A burst's end may be told before its answer or behind it, but behind its begin.
+        let burst = Command::Burst(BurstLimit::Time(Duration::from_millis(1)));
+        let mut seen = told(&mut client, burst);
+        while seen.len() < 2 {
+            let incoming = client.receive(PATIENCE).expect("connected");
+            seen.push(word(&incoming.expect("it is told")));
+        }
+        assert_eq!(seen, ["Recording", "Paused"], "{jdk}");
+        all.extend(seen);
+        // The others are told the same.
+        for expected in all {
+            let incoming = other.receive(PATIENCE).expect("connected");
+            assert_eq!(word(&incoming.expect("it is told")), expected, "{jdk}");
+        }
+        bench.end();
+    });
+}

@@ -1,0 +1,421 @@
+//! The agent leaves, and all is as it was; another one may come.
+
+use crate::support::attach::{Bench, rounds};
+use crate::support::cli::outcome;
+use crate::support::java_api::with_api;
+use crate::support::{FILTER, Trace, agent, few_versions, program};
+use jtrail_testkit::{Jdk, Run, temp_dir};
+use std::io::Write;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Each agent's trace has the calls that happened while it was there, whatever the options, in the
+/// same JVM; what was recorded is whole at the answer.
+#[test]
+fn agents_come_and_go() {
+    for jdk in Jdk::require(&few_versions()) {
+        let mut bench = Bench::new(&jdk, "harness.Attached");
+        let all =
+            "methods+threads+gc+alloc+free+monitors+jit+cpu+lines+mounts+samples+details+heap";
+        let options: [&[&str]; 8] = [
+            &[],
+            &["--events", all, "--heap", "gc+exit"],
+            &["--format", "xml", "--events", "methods+threads+lines"],
+            &["--events", "methods+threads+alloc", "--alloc", "sites"],
+            &["--events", "methods+threads+alloc+free", "--alloc", "sites"],
+            &["--events", "methods+threads", "--overflow", "drop"],
+            &["--events", "methods+threads", "--clock", "tick"],
+            &[
+                "--events",
+                "methods+threads+alloc",
+                "--clock",
+                "tick",
+                "--tick",
+                "1ms",
+            ],
+        ];
+        for (number, options) in options.iter().enumerate() {
+            bench.work(); // in none
+            let file = number.to_string();
+            bench.attach(&file, options).expect("it is taken");
+            for _ in 0..=number {
+                bench.work();
+            }
+            bench.detach();
+            assert!(!bench.path("socket").exists());
+        }
+        bench.work();
+        let (folder, output) = bench.end();
+        for number in 0..options.len() {
+            let rounds = rounds(&folder.path().join(number.to_string()), &output);
+            assert_eq!(rounds, number as u64 + 1, "{} of {}", number, jdk.feature);
+        }
+        let said: Vec<&str> = output
+            .stderr
+            .lines()
+            .filter(|l| l.contains("jtrail:"))
+            .collect();
+        assert!(said.is_empty(), "{said:?}");
+    }
+}
+
+/// Threads, descriptors, memory and the socket go with the agent; the library stays.
+#[test]
+fn nothing_of_ours_is_left() {
+    const BUFFER: u64 = 2 << 30;
+    /// The smallest of the agent's mappings, which is for triggers; counters of lines have more.
+    const TABLE: u64 = 64 << 20;
+    for jdk in Jdk::require(&few_versions()) {
+        // The memory allocator's arenas, of 64 MB of addresses each, would hide what is left.
+        let run = program(&jdk, "harness.Cycles").env("MALLOC_ARENA_MAX", "1");
+        let bench = Bench::of(run);
+        let events = "methods+threads+alloc+lines+samples+monitors+gc+heap";
+        let options = [
+            &["--events", events, "--heap", "gc", "--buffer", "2g"][..],
+            &["--burst", "call:harness.Cycles.step:1/20ms"],
+        ]
+        .concat();
+        let cycle = |spool: &str| {
+            let options = [&options[..], &["--spool", spool]].concat();
+            bench.attach("trace", &options).expect("it is taken");
+            sleep(Duration::from_millis(50));
+            let (with, threads) = (bench.mappings(), bench.own_threads());
+            bench.detach();
+            (with, threads)
+        };
+        cycle("true"); // the JVM's own threads and sockets for attaching are there from then on
+        let ((before, library), descriptors) = (bench.mappings(), bench.descriptors());
+        for spool in ["true", "false", "true", "false"] {
+            let ((with, files), threads) = cycle(spool);
+            // Its files had no names when they were opened, and are shown by numbers.
+            let is_spooled = files.keys().any(|file| !file.ends_with("/libjtrail.so"));
+            assert_eq!(is_spooled, spool == "true", "{files:?}");
+            assert!(is_spooled || with > before + BUFFER, "{with} {before}");
+            assert!(threads.len() >= 3, "{threads:?}");
+        }
+        // Threads and metadata of the JVM's take some megabytes.
+        let (after, files) = bench.mappings();
+        assert!(
+            after < before + TABLE / 2,
+            "{before} {after}, JDK {}",
+            jdk.feature
+        );
+        assert!(files.keys().all(|file| file.ends_with("/libjtrail.so")));
+        assert_eq!(files, library, "JDK {}", jdk.feature);
+        assert_eq!(bench.descriptors(), descriptors, "JDK {}", jdk.feature);
+        assert!(!bench.path("socket").exists());
+        let (_, output) = bench.end();
+        assert!(output.stdout.contains("[sound]"), "{output}");
+    }
+}
+
+/// Threads are in calls that began under an earlier agent, in loops with its hooks. These do
+/// nothing any more, and disturb no later agent.
+#[test]
+fn hooks_of_an_earlier_agent_do_nothing() {
+    for jdk in Jdk::require(&few_versions()) {
+        let mut bench = Bench::new(&jdk, "harness.Cycles");
+        let kinds = [
+            "methods+threads+lines",
+            "methods+threads+alloc",
+            "methods+threads+lines+monitors",
+        ];
+        for cycle in 0..9 {
+            let events = kinds[cycle % kinds.len()];
+            let alloc = if events.contains("alloc") {
+                "sites"
+            } else {
+                "jvm"
+            };
+            let options = ["--events", events, "--alloc", alloc];
+            let file = format!("trace-{cycle}");
+            bench.attach(&file, &options).expect("it is taken");
+            bench.input.write_all(b"thread\n").expect("it reads");
+            bench.running.wait_for(&format!("[thread {}]", cycle + 3));
+            sleep(Duration::from_millis(30));
+            bench.detach();
+        }
+        let (folder, output) = bench.end();
+        assert!(output.stdout.contains("[sound]"), "{output}");
+        for cycle in 0..9 {
+            let file = folder.path().join(format!("trace-{cycle}"));
+            let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{cycle}: {e}\n{output}"));
+            trace.assert_sound(&output);
+            assert!(trace.calls["harness.Cycles.step(I)J"] > 0);
+            // Only the thread that began under this agent is in its loop.
+            assert_eq!(trace.calls["harness.Cycles$Worker.run()V"], 1, "{cycle}");
+        }
+    }
+}
+
+/// What the JVM uses does not grow with the number of agents that were there. Without a compiler:
+/// compiled code keeps old methods for a while; `scripts/cycles` looks at that, in a thousand
+/// cycles.
+#[test]
+fn the_jvm_does_not_grow() {
+    for jdk in Jdk::require(&few_versions()) {
+        let mut bench = Bench::of(program(&jdk, "harness.Cycles").jvm_arg("-Xint"));
+        let mut seen = 0;
+        let mut figures = |bench: &mut Bench| {
+            bench.input.write_all(b"figures\n").expect("it reads");
+            seen += 1;
+            bench.running.wait_for_line(&format!("[figures {seen}]"))
+        };
+        let mut all = Vec::new();
+        for cycle in 0..40 {
+            if let Err(error) = bench.attach("trace", &["--events", "methods+lines"]) {
+                let (_, output) = bench.end();
+                panic!("cycle {cycle}: {error}{output}");
+            }
+            bench.detach();
+            if cycle % 10 == 9 {
+                all.push(figures(&mut bench));
+            }
+        }
+        let value = |line: &str, key: &str| -> i64 {
+            let (_, rest) = line.split_once(key).unwrap_or_else(|| panic!("{line}"));
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().expect("a number")
+        };
+        // The hook classes are all there by the second look.
+        let (first, last) = (&all[1], &all[all.len() - 1]);
+        let growth = |key: &str| value(last, key) - value(first, key);
+        assert!(growth("metaspace=") < 100_000, "{all:?}");
+        assert_eq!(growth("threads="), 0, "{all:?}");
+        bench.end();
+    }
+}
+
+/// The agent leaves while the JVM ends: the trace is whole, and nothing is left, whichever comes
+/// first.
+#[test]
+fn the_jvm_ends_meanwhile() {
+    for jdk in Jdk::require(&few_versions()) {
+        for turn in 0..6 {
+            let bench = Bench::new(&jdk, "harness.Cycles");
+            let events = "methods+threads+alloc+monitors+lines";
+            bench
+                .attach("trace", &["--events", events])
+                .expect("it is taken");
+            let Bench {
+                folder,
+                running,
+                input,
+                ..
+            } = bench;
+            let socket = folder.path().join("socket").display().to_string();
+            let ctl = std::thread::spawn(move || outcome(&["ctl", &socket, "detach"]));
+            sleep(Duration::from_millis(turn * turn));
+            drop(input);
+            let output = running.wait().expect("it ends");
+            output.assert_exit(0);
+            assert!(output.stdout.contains("[sound]"), "{output}");
+            let _ = ctl.join().expect("no panic"); // the JVM may have been faster
+            Trace::read(&folder.path().join("trace"))
+                .unwrap_or_else(|e| panic!("{e}\n{output}"))
+                .assert_sound(&output);
+            assert!(!folder.path().join("socket").exists(), "{turn}");
+        }
+    }
+}
+
+/// An agent that came with the JVM can leave as well.
+#[test]
+fn an_agent_of_the_start_leaves() {
+    for jdk in Jdk::require(&few_versions()) {
+        let options =
+            "format=binary,events=methods+threads+parks+exceptions+monitors,server=enabled";
+        let mut bench = with_agent(program(&jdk, "harness.Attached"), options, |_| {});
+        bench.work();
+        bench.detach();
+        bench.work();
+        bench.attach("second", &[]).expect("it is taken");
+        bench.work();
+        bench.work();
+        let (folder, output) = bench.end();
+        assert_eq!(rounds(&folder.path().join("first"), &output), 1);
+        assert_eq!(rounds(&folder.path().join("second"), &output), 2);
+    }
+}
+
+/// An agent that came with the JVM; `ready` is called when it has a socket, and must let the
+/// program begin.
+fn with_agent(run: Run, options: &str, ready: impl FnOnce(&Bench)) -> Bench {
+    let folder = temp_dir();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let options = format!(
+        "{options},{FILTER},file={},control={}",
+        path("first"),
+        path("socket")
+    );
+    let mut running = run.agent(agent(), options).spawn().expect("it starts");
+    let input = running.stdin();
+    let mut bench = Bench {
+        folder,
+        running,
+        input,
+        answers: 0,
+    };
+    bench.wait_until("the socket listens", || {
+        std::os::unix::net::UnixStream::connect(bench.text("socket")).is_ok()
+    });
+    ready(&bench);
+    bench.running.wait_ready();
+    bench
+}
+
+/// A program that waits for a client's trace does not wait for that of an agent that leaves.
+#[test]
+fn a_program_that_waits_goes_on_without_the_agent() {
+    for jdk in Jdk::require(&few_versions()) {
+        let run = program(&jdk, "harness.Attached");
+        let options = "server=controlled,wait=1h,format=binary";
+        let mut bench = with_agent(run, options, Bench::detach);
+        bench.work();
+        bench.attach("second", &[]).expect("it is taken");
+        bench.work();
+        bench.work();
+        let (folder, output) = bench.end();
+        assert!(!folder.path().join("first").exists());
+        assert_eq!(rounds(&folder.path().join("second"), &output), 2);
+        assert_eq!(output.stderr.matches("jtrail:").count(), 1, "{output}"); // it waits
+    }
+}
+
+/// The program's calls of `jtrail.Trace` do nothing when the agent has left, and reach the next
+/// one, which has bursts of its own.
+#[test]
+fn the_program_loses_its_word_and_finds_it() {
+    const WORK: &str = "harness.Marked.work()V";
+    const NO_AGENT: &str = "false, there is no agent";
+    for jdk in Jdk::require(&few_versions()) {
+        let run = with_api(&jdk, "harness.Marked");
+        let options = "server=application,format=binary";
+        let mut bench = with_agent(run, options, |_| {});
+        assert_eq!(bench.ask("in none"), "false, there is no trace");
+        assert_eq!(bench.ask("start"), "done");
+        assert_eq!(bench.ask("in the first"), "true, done");
+        bench.detach();
+        assert_eq!(bench.ask("behind the first"), NO_AGENT);
+        // Its probes look at the gate of its own hook class, also in the loop that never ends,
+        // whose lines are counted.
+        let bursts = [
+            "--burst",
+            "call:harness.Marked.work:2/1h",
+            "--events",
+            "methods+threads+lines",
+        ];
+        for (name, options) in [("second", &bursts[..]), ("third", &[]), ("fourth", &bursts)] {
+            let active = name == "third";
+            bench.attach(name, options).expect("it is taken");
+            let first = bench.ask(&format!("begin of {name}"));
+            assert_eq!(first, format!("{active}, done"), "{name}");
+            bench.ask(&format!("middle of {name}"));
+            bench.wait_until("the burst", || {
+                let status = bench.ctl(&["status"]).expect("answered");
+                status.contains("recording")
+            });
+            let last = bench.ask(&format!("end of {name}"));
+            assert_eq!(last, "true, done", "{name}");
+            bench.detach();
+            assert_eq!(bench.ask(&format!("behind {name}")), NO_AGENT);
+        }
+        let (folder, output) = bench.end();
+        assert!(output.stdout.contains("[sound]"), "{output}");
+        for (name, calls) in [("first", 1), ("second", 2), ("third", 3), ("fourth", 2)] {
+            let file = folder.path().join(name);
+            let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{name}: {e}\n{output}"));
+            trace.assert_sound(&output);
+            assert_eq!(trace.calls.get(WORK), Some(&calls), "{name}\n{output}");
+            let dump = outcome(&["dump", &file.display().to_string()]).expect("a trace");
+            let mark = match name {
+                "first" => "in the first".to_owned(),
+                _ => format!("end of {name}"),
+            };
+            assert!(dump.contains(&mark) && !dump.contains("behind"), "{name}");
+        }
+    }
+}
+
+/// A refusal is a failure for who asks for the agent, whatever `onerror` says; and nothing of it is
+/// left.
+#[test]
+fn refusals_leave_nothing() {
+    for jdk in Jdk::require(&few_versions()) {
+        let mut bench = Bench::new(&jdk, "harness.Attached");
+        for wish in ["continue", "stop"] {
+            for _ in 0..3 {
+                let error = bench
+                    .attach("none/trace", &["--onerror", wish])
+                    .expect_err("no folder");
+                assert!(error.contains("on the program's standard error"), "{error}");
+                assert!(bench.own_threads().is_empty() && !bench.path("socket").exists());
+            }
+        }
+        bench.attach("trace", &[]).expect("it is taken");
+        bench.work();
+        for wish in ["continue", "stop"] {
+            let error = bench
+                .attach("other", &["--onerror", wish])
+                .expect_err("there is one");
+            assert!(error.contains("on the program's standard error"), "{error}");
+        }
+        bench.work();
+        bench.detach();
+        let (folder, output) = bench.end();
+        assert!(!folder.path().join("other").exists());
+        assert_eq!(rounds(&folder.path().join("trace"), &output), 2);
+    }
+}
+
+/// `jtrail record` attaches, records, and leaves; where an agent is, that one records, and stays.
+#[test]
+fn a_recording_in_one_go() {
+    let library = agent();
+    let library = library.to_str().expect("text");
+    for jdk in Jdk::require(&few_versions()) {
+        let bench = Bench::new(&jdk, "harness.Cycles");
+        let (pid, socket) = (bench.pid(), bench.text("socket"));
+        let record = |name: &str, more: &[&str]| {
+            let file = bench.text(name);
+            let first = [
+                "record",
+                &pid,
+                "--for",
+                "300ms",
+                "-o",
+                &file,
+                "--control",
+                &socket,
+            ];
+            let args: Vec<&str> = first.iter().chain(more).copied().collect();
+            outcome(&args)
+        };
+        for name in ["first", "second"] {
+            let said = record(name, &["--agent", library]).expect("recorded");
+            let start = format!("jtrail: {}: trail, events: ", bench.text(name));
+            assert!(
+                said.starts_with(&start) && said.lines().count() == 1,
+                "{said}"
+            );
+            bench.wait_until("it is gone", || bench.own_threads().is_empty());
+        }
+        bench.attach("third", &[]).expect("it is taken");
+        let error = record("none", &[]).expect_err("busy");
+        assert!(error.contains("a trace is under way"), "{error}");
+        sleep(Duration::from_millis(300));
+        bench.ctl(&["stop"]).expect("stopped");
+        let error = record("none", &["--buffer", "1m"]).expect_err("no choice");
+        assert!(error.contains("an agent is there already"), "{error}");
+        let said = record("fourth", &["--format", "xml"]).expect("recorded");
+        assert!(said.contains(": xml, events: "), "{said}");
+        assert!(bench.ctl(&["status"]).expect("it stays").contains("idle"));
+        let (folder, output) = bench.end();
+        for name in ["first", "second", "third", "fourth"] {
+            let trace = Trace::read(&folder.path().join(name)).unwrap_or_else(|e| panic!("{e}"));
+            trace.assert_sound(&output);
+            // How many in that time is the machine's business.
+            assert!(trace.calls["harness.Cycles.step(I)J"] > 0, "{name}");
+        }
+    }
+}

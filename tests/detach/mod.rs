@@ -1,0 +1,4 @@
+//! An agent that leaves.
+
+mod leaving;
+mod moving_threads;

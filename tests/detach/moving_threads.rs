@@ -1,0 +1,89 @@
+//! Agents come and go while threads do: virtual ones that change carriers all the time, and native
+//! ones that attach and detach.
+
+use crate::support::attach::Bench;
+use crate::support::{Trace, few_versions, program};
+use jtrail_testkit::Jdk;
+use serde_json::Value;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// An agent that comes while virtual threads mount knows whose calls and whose CPU time are whose.
+#[test]
+fn virtual_threads_are_on_the_move() {
+    for jdk in Jdk::require(&few_versions()) {
+        if jdk.feature < 21 {
+            continue;
+        }
+        let run = program(&jdk, "harness.Mounting")
+            .jvm_arg("-Djdk.virtualThreadScheduler.parallelism=2")
+            .jvm_arg("-Djdk.virtualThreadScheduler.maxPoolSize=2");
+        let bench = Bench::of(run);
+        for turn in 0..12 {
+            let events = ["methods+threads+cpu", "methods+threads+cpu+mounts"][turn % 2];
+            let file = format!("trace-{turn}");
+            bench
+                .attach(&file, &["--events", events, "--buffer", "64m"])
+                .expect("it is taken");
+            sleep(Duration::from_millis(60));
+            bench.detach();
+        }
+        let (folder, output) = bench.end();
+        assert!(output.stdout.contains("[sound]"), "{output}");
+        for turn in 0..12 {
+            let file = folder.path().join(format!("trace-{turn}"));
+            let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{turn}: {e}\n{output}"));
+            assert!(
+                trace.faults.is_empty(),
+                "JDK {}, {turn}: {:?}",
+                jdk.feature,
+                trace.faults
+            );
+            trace.assert_sound(&output);
+            assert!(trace.calls["harness.Mounting.step(I)J"] > 0, "{turn}");
+            // What a virtual thread does is never its carrier's.
+            let carriers = trace.threads.iter().filter(|t| t.group == "CarrierThreads");
+            assert_eq!(carriers.map(|t| t.steps.len()).sum::<usize>(), 0, "{turn}");
+        }
+    }
+}
+
+/// Native threads attach and detach all the time, while agents come and go: each finds its way, and
+/// the JVM lives on.
+#[test]
+fn native_threads_attach_and_detach() {
+    for jdk in Jdk::require(&few_versions()) {
+        let bench = Bench::of_native(&jdk);
+        let kinds = ["methods+threads+monitors+gc", "methods+threads+alloc"];
+        const TURNS: usize = 12;
+        for turn in 0..TURNS {
+            let file = format!("trace-{turn}");
+            bench
+                .attach(&file, &["--events", kinds[turn % 2]])
+                .expect("it is taken");
+            sleep(Duration::from_millis(60));
+            // More than what three threads that attached before can have to say: enters and leaves
+            // of three calls each.
+            bench.wait_until("calls of threads that attach", || {
+                let status = bench.ctl(&["status", "--json"]).expect("answered");
+                let status: Value = serde_json::from_str(&status).expect("JSON");
+                status["counts"]["calls"].as_u64() > Some(2 * 3 * 3)
+            });
+            bench.detach();
+        }
+        let (folder, output) = bench.end();
+        assert!(!output.stderr.contains("jtrail: "), "{output}");
+        for turn in 0..TURNS {
+            let file = folder.path().join(format!("trace-{turn}"));
+            let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{turn}: {e}\n{output}"));
+            trace.assert_sound(&output);
+            let calls = trace.calls.get("harness.Threads.step(I)I");
+            assert!(
+                calls.is_some(),
+                "JDK {}, {turn}: {:?}\n{output}",
+                jdk.feature,
+                trace.calls
+            );
+        }
+    }
+}

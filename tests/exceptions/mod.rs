@@ -1,0 +1,4 @@
+//! Throws and catches.
+
+mod handlers;
+mod throws;

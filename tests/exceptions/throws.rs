@@ -1,0 +1,42 @@
+//! Exceptions, and the calls that they leave, held against what the programs know.
+
+use crate::support::one_version;
+use crate::support::truth::{traced, with_each_collector};
+use jtrail_testkit::Jdk;
+
+#[test]
+fn exceptions() {
+    with_each_collector("harness.Throws", "+exceptions", &[]);
+}
+
+/// Which calls an exception left, method by method and thread by thread: over several frames,
+/// through `finally`, out of synchronized methods, constructors and static initialisers, past
+/// frames of the library and native ones, and with an overflow of the stack. The programs ask the
+/// JVM where they throw who is on the stack.
+#[test]
+fn calls_left_by_exceptions() {
+    const PROGRAMS: [&str; 4] = [
+        "harness.Exceptions",
+        "harness.Implicit",
+        "harness.Overflow",
+        "harness.Throws",
+    ];
+    // The JVM's own events say so of all calls that come behind an exception which nobody caught.
+    const HANDLER: &str = "harness.Throws.handle(Ljava/lang/Thread;Ljava/lang/Throwable;)V";
+    for jdk in Jdk::require(&one_version()) {
+        for name in PROGRAMS {
+            for engine in ["bytecode", "jvmti"] {
+                let options = format!("format=trail,engine={engine},exclude=harness.Expect*");
+                let (output, facts) = traced(&jdk, name, &options, |run| run);
+                let truth = output.truth();
+                assert!(!truth.left.is_empty(), "{output}");
+                let mut differences = facts.left_differences(&truth);
+                let all = differences.len();
+                differences.retain(|difference| !difference.contains(HANDLER));
+                assert!(differences.is_empty(), "{differences:#?}\n{output}");
+                let is_behind = name == "harness.Throws" && engine == "jvmti";
+                assert_eq!(all, usize::from(is_behind), "{output}");
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Calls that are under way when collection pauses, goes on, ends and begins, as the files of the
+//! formats have them.
+
+use crate::support::control::Bench;
+use crate::support::jinsight::raw;
+use crate::support::{FILTER, agent, at_once, program};
+use jtrail_testkit::{Jdk, Output, temp_dir};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Time enough for threads to come back to where they wait for work; one that takes longer is no
+/// failure.
+const QUIET: Duration = Duration::from_millis(300);
+/// What threads of the program wait in, outermost first.
+const MAIN: &[&str] = &["main"];
+const WAITING: &[&str] = &["run", "outer", "next"];
+const WORKING: &[&str] = &["run", "outer"];
+
+/// The program does its work: once in each part of the trace, and once in the second pause. Its
+/// workers take their tasks in `next`, in `outer`, in `run`, so they are in these calls all the
+/// time, and leave and enter `next` with each task. Then another trace begins, of the same work.
+fn run(jdk: &Jdk, format: &str) -> (tempfile::TempDir, Output) {
+    let mut bench = Bench::new(jdk, &format!("format={format},events=methods+threads"));
+    bench.work();
+    sleep(QUIET);
+    bench.ctl(&["pause"]);
+    bench.ctl(&["resume"]);
+    bench.work();
+    sleep(QUIET);
+    bench.ctl(&["pause"]);
+    bench.work();
+    sleep(QUIET);
+    bench.ctl(&["resume"]);
+    bench.work();
+    sleep(QUIET);
+    bench.ctl(&["stop"]);
+    let second = format!("file={}", bench.text("second"));
+    bench.ctl(&["start", &second]);
+    bench.work();
+    bench.end()
+}
+
+/// How many threads wait for work, or are about to.
+fn workers(jdk: &Jdk) -> usize {
+    if jdk.feature >= 21 { 6 } else { 3 }
+}
+
+/// Calls of each thread, outermost first.
+type Stacks = BTreeMap<u64, Vec<String>>;
+
+/// How many of them are these calls.
+fn count(stacks: &Stacks, calls: &[&str]) -> usize {
+    stacks.values().filter(|stack| *stack == calls).count()
+}
+
+/// A part of a trace that is recorded in one go.
+#[derive(Default, Debug)]
+struct Part {
+    /// Calls that it begins with, made up.
+    entered: Stacks,
+    /// Calls that are made up to end with it.
+    left: Stacks,
+    /// How often the work was begun.
+    rounds: usize,
+}
+
+/// The bursts of a JinsightLive trace, from its records.
+fn bursts(file: &Path) -> Vec<Part> {
+    const CLASS_LOAD: u8 = 0x6e;
+    const ENTER: u8 = 0x5b;
+    const LEAVE: u8 = 0x1f;
+    const BEGIN_BURST: u8 = 0x65;
+    const END_BURST: u8 = 0x66;
+    let mut methods: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    let mut open = Stacks::new();
+    let mut parts: Vec<Part> = Vec::new();
+    let (mut begin, mut inside) = (0, false);
+    let mut last: Vec<(u64, u64, String)> = Vec::new();
+    for record in raw::records(&std::fs::read(file).expect("a file")) {
+        let field = |at| record.number(at);
+        match record.kind {
+            CLASS_LOAD => {
+                // Number of methods, and a name, a descriptor and flags of each.
+                let count = field(4) as usize;
+                let name = |nth| record.text(5 + 3 * nth).to_owned();
+                methods.insert(field(1), (0..count).map(name).collect());
+            }
+            BEGIN_BURST => {
+                assert!(!inside && open.values().all(Vec::is_empty));
+                parts.push(Part::default());
+                (begin, inside) = (record.ticks(), true);
+            }
+            ENTER => {
+                assert!(inside);
+                let part = parts.last_mut().expect("inside of one");
+                let (thread, name) = (field(1), &methods[&field(2)][field(3) as usize]);
+                if record.ticks() == begin {
+                    part.entered.entry(thread).or_default().push(name.clone());
+                }
+                part.rounds += usize::from(name == "round");
+                open.entry(thread).or_default().push(name.clone());
+            }
+            LEAVE => {
+                assert!(inside);
+                let thread = field(2);
+                let name = open.get_mut(&thread).and_then(Vec::pop);
+                last.push((record.ticks(), thread, name.expect("it was entered")));
+            }
+            END_BURST => {
+                assert!(inside && open.values().all(Vec::is_empty), "{open:?}");
+                let part = parts.last_mut().expect("inside of one");
+                let end = record.ticks();
+                for (_, thread, name) in last.drain(..).filter(|(ticks, ..)| *ticks == end) {
+                    part.left.entry(thread).or_default().insert(0, name);
+                }
+                inside = false;
+            }
+            _ => {}
+        }
+    }
+    assert!(!inside);
+    parts
+}
+
+/// A burst's end has made-up leaves of all calls that are open, the next one's begin made-up enters
+/// of those that are under way then, with the ticks of the burst's records.
+#[test]
+fn bursts_leave_and_enter_open_calls() {
+    at_once(|jdk| {
+        let (folder, output) = run(jdk, "jinsight");
+        let all = workers(jdk);
+        let parts = bursts(&folder.path().join("first"));
+        let [first, second, third] = &parts[..] else {
+            panic!("{parts:?}\n{output}");
+        };
+        assert_eq!([1; 3], [first, second, third].map(|part| part.rounds));
+        // Nothing is made up at the trace's begin.
+        assert_eq!(first.entered, Stacks::new());
+        assert_eq!(count(&first.left, MAIN), 1, "{first:?}");
+        let waiting = count(&first.left, WAITING);
+        assert!(waiting > 0, "{first:?}");
+        assert_eq!(waiting + count(&first.left, WORKING), all, "{first:?}");
+        // Nothing happened in the first pause, so all goes on.
+        assert_eq!(second.entered, first.left);
+        assert!(count(&second.left, WAITING) > 0, "{second:?}");
+        // In the second one, each worker left its call of `next`. The next such call began in the
+        // pause, and is there as well: a burst begins with whole stacks.
+        assert_eq!(third.entered.keys().len(), all + 1, "{third:?}");
+        let waiting = count(&third.entered, WAITING);
+        assert!(waiting > 0, "{third:?}");
+        assert_eq!(waiting + count(&third.entered, WORKING), all, "{third:?}");
+        assert_eq!(count(&third.entered, MAIN), 1, "{third:?}");
+        // The trace's end is a burst's end as well.
+        assert!(count(&third.left, WAITING) > 0, "{third:?}");
+
+        // A trace that begins meanwhile has nothing of calls that are under way.
+        let parts = bursts(&folder.path().join("second"));
+        let [only] = &parts[..] else {
+            panic!("{parts:?}\n{output}");
+        };
+        assert_eq!((&only.entered, only.rounds), (&Stacks::new(), 1));
+    });
+}
+
+/// Of a burst that begins by itself, nobody saw the calls that are under way begin in the trace. It
+/// begins with them all the same, and they end as other calls do.
+#[test]
+fn bursts_by_themselves_begin_with_whole_stacks() {
+    at_once(|jdk| {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let triggers = [
+            "call:harness.Bursts.round:50/20",
+            "slow:harness.Bursts.slow:300ms/1",
+        ];
+        let [rounds, slow] = triggers.map(|burst| {
+            let options = format!(
+                "format=jinsight,{FILTER},burst={burst},file={}",
+                file.display()
+            );
+            let work = if burst.starts_with("slow") {
+                "slow"
+            } else {
+                "rounds"
+            };
+            let run = program(jdk, "harness.Bursts").arg(work);
+            run.agent(agent(), options).output().assert_exit(0);
+            bursts(&file)
+        });
+        let entered = |parts: &[Part]| -> Vec<Vec<String>> {
+            let all = parts.iter().flat_map(|part| part.entered.values());
+            all.cloned().collect()
+        };
+        assert_eq!(entered(&rounds), [["main", "rounds"]], "{rounds:?}");
+        assert_eq!(entered(&slow), [["main", "slow"]], "{slow:?}");
+        // What stands before the first pause is empty.
+        assert_eq!((rounds.len(), rounds[1].rounds), (2, 3), "{rounds:?}");
+        let left: Vec<_> = slow[1].left.values().flatten().collect();
+        assert_eq!(left, ["main", "slow", "inner"], "{slow:?}");
+    });
+}
+
+/// The parts of a trace log between its pauses, from its lines. Calls are made up to end where a
+/// pause begins, and none is made up behind it.
+fn parts_of_log(text: &str) -> Vec<Part> {
+    let mut names: BTreeMap<u64, &str> = BTreeMap::new();
+    let mut open = Stacks::new();
+    let mut parts = vec![Part::default()];
+    let mut is_paused = false;
+    // Time, thread and calls of stacks that were emptied.
+    let mut emptied: Vec<(u64, u64, Vec<String>)> = Vec::new();
+    let number = |word: &str| match word.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).expect(word),
+        None => word.parse().expect(word),
+    };
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["fun", "nam", iid, name, ..] => {
+                let name = name.trim_matches('"').rsplit('.').next();
+                names.insert(number(iid), name.expect("one at least"));
+            }
+            ["sam", "str", thread, ms, _, depth, ref frames @ ..] => {
+                assert!(!is_paused, "{line}");
+                let (kept, size) = depth.split_once(':').expect("two");
+                let stack = open.entry(number(thread)).or_default();
+                assert_eq!(stack.len() as u64, number(size), "{line}");
+                if kept == "0" && frames.is_empty() {
+                    emptied.push((number(ms), number(thread), stack.clone()));
+                }
+                stack.truncate(kept.parse().expect("a number"));
+                let part = parts.last_mut().expect("one at least");
+                for frame in frames {
+                    let name = names[&number(frame)];
+                    part.rounds += usize::from(name == "round");
+                    stack.push(name.to_owned());
+                }
+            }
+            ["prf", "tps", ms] => {
+                assert!(!is_paused && open.values().all(Vec::is_empty), "{open:?}");
+                is_paused = true;
+                let part = parts.last_mut().expect("one at least");
+                let now = emptied.drain(..).filter(|(at, ..)| *at == number(ms));
+                part.left = now.map(|(_, thread, stack)| (thread, stack)).collect();
+            }
+            ["prf", "trs", _] => {
+                assert!(is_paused);
+                is_paused = false;
+                parts.push(Part::default());
+            }
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// At a pause all stacks are emptied, with its time; what was open does not come again.
+#[test]
+fn pauses_of_trace_logs_empty_the_stacks() {
+    at_once(|jdk| {
+        let (folder, output) = run(jdk, "tracelog");
+        let all = workers(jdk);
+        let read = |name| std::fs::read_to_string(folder.path().join(name)).expect("text");
+        let parts = parts_of_log(&read("first"));
+        let [first, second, third] = &parts[..] else {
+            panic!("{parts:?}\n{output}");
+        };
+        assert_eq!([1; 3], [first, second, third].map(|part| part.rounds));
+        assert_eq!(count(&first.left, MAIN), 1, "{first:?}");
+        let waiting = count(&first.left, WAITING);
+        assert!(waiting > 0, "{first:?}");
+        assert_eq!(waiting + count(&first.left, WORKING), all, "{first:?}");
+        // Of the calls in the second part, those of `next` that followed the tasks are all that is
+        // open.
+        assert_eq!(count(&second.left, &["next"]), second.left.len());
+        assert!(!second.left.is_empty(), "{second:?}");
+
+        let parts = parts_of_log(&read("second"));
+        let [only] = &parts[..] else {
+            panic!("{parts:?}\n{output}");
+        };
+        assert_eq!(only.rounds, 1);
+    });
+}

@@ -1,0 +1,4 @@
+//! Garbage collections.
+
+mod collections;
+mod sizes;

@@ -1,0 +1,84 @@
+//! Snapshots of the heap where compiled code does without objects: HotSpot makes them on the thread
+//! that walks, and tells of them.
+
+use crate::support::heap_dumps::dumps;
+use crate::support::{Trace, agent, few_versions, program};
+use jtrail_testkit::{Jdk, temp_dir};
+
+/// How often the program collects.
+const COLLECTIONS: usize = 5;
+const PAIR: &str = "harness.Unmade$Pair";
+
+/// The objects are in the snapshots, and have an allocation where those are told. 11 leaves them as
+/// they are.
+#[test]
+fn objects_that_compiled_code_does_without() {
+    for jdk in Jdk::require(&few_versions()) {
+        for kinds in ["gc+heap", "gc+alloc+heap"] {
+            let folder = temp_dir();
+            let file = folder.path().join("trace");
+            let output = program(&jdk, "harness.Unmade")
+                .jvm_arg("-Xbatch") // compiled before it is called once more
+                .arg(COLLECTIONS.to_string())
+                .agent(
+                    agent(),
+                    format!(
+                        "format=binary,events={kinds},heap=gc,file={}",
+                        file.display()
+                    ),
+                )
+                .output();
+            output.assert_exit(0);
+            assert_eq!(output.stdout.trim(), "held");
+            Trace::read(&file).expect("sound").assert_sound(&output);
+            let (dumps, made) = dumps(&file);
+            // The end may come in the middle of the last ones.
+            let while_held: Vec<_> = dumps.iter().take(COLLECTIONS / 2).collect();
+            assert_eq!(while_held.len(), COLLECTIONS / 2);
+            for dump in while_held {
+                assert!(dump.is_complete());
+                let pairs: Vec<_> = dump
+                    .objects
+                    .iter()
+                    .filter_map(|(object, (class, _))| (class == PAIR).then_some(object))
+                    .collect();
+                let expected = if jdk.feature < 17 { 0 } else { 2 };
+                assert_eq!(pairs.len(), expected, "{kinds}, JDK {}", jdk.feature);
+                let have_allocations = pairs.iter().all(|pair| made.contains_key(pair));
+                assert_eq!(
+                    have_allocations,
+                    kinds.contains("alloc") || pairs.is_empty(),
+                    "{kinds}, JDK {}",
+                    jdk.feature
+                );
+            }
+        }
+    }
+}
+
+/// Where such objects are made, virtual threads are held in the middle of taking carriers or
+/// leaving them. What asks for a stack then waits for them, and they for the walk.
+#[test]
+fn objects_are_made_while_virtual_threads_change_their_carriers() {
+    for jdk in Jdk::require(&[21, 25]) {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let events = "events=gc+alloc+heap+mounts,allocsites=true,heap=gc";
+        let output = program(&jdk, "harness.UnmadeVirtually")
+            .jvm_arg("-Xbatch")
+            .arg("60")
+            .agent(
+                agent(),
+                format!("format=binary,{events},file={}", file.display()),
+            )
+            .output();
+        output.assert_exit(0);
+        assert_eq!(output.stdout.trim(), "held");
+        Trace::read(&file).expect("sound").assert_sound(&output);
+        let (dumps, made) = dumps(&file);
+        let pairs = dumps.iter().flat_map(|dump| dump.objects.iter());
+        let mut pairs = pairs.filter(|(_, (class, _))| class == PAIR).peekable();
+        assert!(pairs.peek().is_some(), "no object was made");
+        assert!(pairs.all(|(pair, _)| made.contains_key(pair)));
+    }
+}

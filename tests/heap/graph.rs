@@ -1,0 +1,8 @@
+//! Objects and references of heap snapshots, held against what the program knows.
+
+use crate::support::truth::with_each_collector;
+
+#[test]
+fn heaps() {
+    with_each_collector("harness.HeapGraph", "threads+heap", &[]);
+}

@@ -1,0 +1,331 @@
+//! What a trace says, held against what the JVM's own tools say of the same run: its histogram of
+//! classes, its heap dump, its flight recorder, its clocks of threads. On JVMs that have these
+//! tools.
+
+use crate::support::agent;
+use crate::support::heap_dumps::{dumps, wait_for};
+use crate::support::hprof::Hprof;
+use crate::support::jvm_tools::{Counts, SOURCES, jcmd, tool_program, with_tools_and};
+use crate::support::observed::read;
+use jtrail_model::{Event, ObjectId};
+use jtrail_testkit::temp_dir;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What the compiler works over with that collector: it takes long, so that it does so with one
+/// only.
+fn sources(collector: &str) -> &'static str {
+    match collector {
+        "-XX:+UseG1GC" => SOURCES,
+        _ => "-",
+    }
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.expect("a clock").as_nanos() as i64
+}
+
+/// The name of a class without what tells hidden classes apart, which each tool has its own way
+/// for: a separator, and an address or a number.
+pub(crate) fn plain(class: &str) -> String {
+    let end = class.match_indices(['/', '.', '+']).find(|(at, _)| {
+        let rest = class[at + 1..].trim_end_matches(';');
+        !rest.is_empty() && (rest.starts_with("0x") || rest.bytes().all(|b| b.is_ascii_digit()))
+    });
+    class[..end.map_or(class.len(), |(at, _)| at)].to_owned()
+}
+
+/// Objects of each class in the JVM's histogram.
+fn histogram(text: &str) -> Counts {
+    let mut counts = Counts::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let [number, count, _, class, ..] = words[..]
+            && number.ends_with(':')
+        {
+            *counts.entry(plain(class)).or_default() += count.parse::<i64>().expect(line);
+        }
+    }
+    counts
+}
+
+/// The class that an array is made of, at last; nothing for numbers.
+fn element(class: &str) -> Option<&str> {
+    match class.strip_prefix('[') {
+        None => Some(class),
+        Some(array) => array
+            .trim_start_matches('[')
+            .strip_prefix('L')
+            .map(|name| name.trim_end_matches(';')),
+    }
+}
+
+/// What a trace says of objects, up to a moment.
+#[derive(Default)]
+struct Alive {
+    classes: HashMap<u64, String>,
+    /// Those that were prepared when Java code could run already; all of their objects are younger
+    /// than the trace.
+    young: HashSet<String>,
+    ready: bool,
+    /// Class, and whether it was made before that moment.
+    objects: HashMap<ObjectId, (u64, bool)>,
+    allocated: u64,
+    defined: u64,
+    smallest: u64,
+    largest: u64,
+    /// Why there were collections.
+    causes: Vec<String>,
+}
+
+impl Alive {
+    fn take(&mut self, event: &Event<'_>, moment: i64) {
+        match event {
+            Event::GcDetail(e) => self.causes.push(e.cause.to_string()),
+            Event::RuntimeInitDone(_) => self.ready = true,
+            Event::ClassDef(e) => {
+                self.classes.insert(e.class.0, e.name.to_string());
+            }
+            Event::ClassDetail(e) if self.ready => {
+                self.young.insert(plain(&self.classes[&e.class.0]));
+            }
+            Event::ObjectAlloc(e) => {
+                self.allocated += 1;
+                self.number(e.object.0);
+                let before = e.time.0 <= moment;
+                self.objects.insert(e.object, (e.class.0, before));
+            }
+            Event::ObjectDef(e) => {
+                self.defined += 1;
+                self.number(e.object.0);
+                self.objects.insert(e.object, (e.class.0, true));
+            }
+            Event::ObjectFree(e) => {
+                self.objects.remove(&e.object);
+            }
+            _ => {}
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        if self.largest == 0 {
+            self.smallest = number;
+        }
+        self.smallest = self.smallest.min(number);
+        self.largest = self.largest.max(number);
+    }
+
+    /// Objects by class: those made before the moment, and those made behind it.
+    fn counts(&self) -> [Counts; 2] {
+        let mut counts = [Counts::new(), Counts::new()];
+        for (class, before) in self.objects.values() {
+            let name = plain(&self.classes[class]);
+            *counts[usize::from(!before)].entry(name).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// The program is still, the JVM collects all garbage and counts what is left. For each class of
+/// which all objects are younger than the trace, that is what the trace says was made and not
+/// freed. Left out by this rule: classes that were prepared before Java code could run, numbers'
+/// arrays, and arrays of such classes. The tool itself makes the JVM make objects: as many may be
+/// more of a class as the trace has behind the quiet moment.
+#[test]
+fn live_counts_are_the_histogram() {
+    let (mut runs, mut all_compared) = (0, 0);
+    for (jdk, collector) in with_tools_and(&["Serial", "Parallel", "G1"]) {
+        // 21 does not tell of objects that are made while a virtual thread takes or leaves its
+        // carrier.
+        let without_virtual_threads = jdk.feature == 21;
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let options = format!(
+            "format=binary,events=threads+gc+details+alloc+free,file={}",
+            file.display()
+        );
+        let source = include_str!("Still.java");
+        let mut run = tool_program(&jdk, "Still", source, folder.path())
+            .agent(agent(), options)
+            .arg(sources(&collector))
+            .jvm_arg("-XX:+UnlockExperimentalVMOptions")
+            .jvm_arg(&collector)
+            // Else full collections leave a few dead objects where they are, to save work.
+            .jvm_arg("-XX:MarkSweepDeadRatio=0");
+        if without_virtual_threads {
+            run = run.arg("plain");
+        }
+        let mut running = run.spawn().expect("it starts");
+        running.wait_ready();
+        sleep(Duration::from_millis(300));
+        let moment = now();
+        let theirs = histogram(&jcmd(&jdk, &running, "GC.class_histogram"));
+        sleep(Duration::from_millis(300));
+        let output = running.wait().expect("it ends");
+        output.assert_exit(0);
+        let mut alive = Alive::default();
+        read(&file, |event| alive.take(event, moment));
+        // With Serial and Parallel, the JVM (before 25) says nothing of the collection that it
+        // makes for this. Parallel empties the young generation first; 11 tells of dead objects in
+        // between.
+        let causes = alive.causes.iter();
+        let made = causes.filter(|cause| *cause == "Heap Inspection Initiated GC");
+        let most = if jdk.feature == 11 && collector.contains("Parallel") {
+            2
+        } else {
+            1
+        };
+        assert!(
+            (1..=most).contains(&made.count()),
+            "{collector}: {:?}",
+            alive.causes
+        );
+        // Every number from 1 on stands for an object that the trace tells of.
+        assert_eq!(alive.smallest, 1);
+        let numbers = alive.largest + 1 - alive.smallest;
+        assert_eq!(alive.allocated + alive.defined, numbers);
+        let [ours, later] = alive.counts();
+
+        let names: HashSet<&String> = ours.keys().chain(theirs.keys()).collect();
+        let (mut compared, mut objects) = (0, 0);
+        let mut wrong = Vec::new();
+        for name in names {
+            if !element(name).is_some_and(|class| alive.young.contains(class)) {
+                continue;
+            }
+            let of = |counts: &Counts| counts.get(name).copied().unwrap_or(0);
+            let (ours, theirs) = (of(&ours), of(&theirs));
+            if !(ours..=ours + of(&later)).contains(&theirs) {
+                wrong.push(format!(
+                    "{name}: {ours} (and {} later), the JVM has {theirs}",
+                    of(&later)
+                ));
+            }
+            compared += 1;
+            objects += theirs;
+        }
+        wrong.sort();
+        eprintln!(
+            "JDK {}, {collector}: {compared} classes with {objects} objects alike, of {} and {}; {} allocations",
+            jdk.feature,
+            theirs.len(),
+            theirs.values().sum::<i64>(),
+            alive.allocated
+        );
+        assert!(
+            wrong.is_empty(),
+            "JDK {}, {collector}: {wrong:#?}",
+            jdk.feature
+        );
+        // On a slow machine, fewer classes are younger than the trace.
+        assert!(compared > 25 && objects > 15_000);
+        (runs, all_compared) = (runs + 1, all_compared + compared);
+    }
+    assert!(all_compared > 50 * runs, "{all_compared} of {runs} runs");
+}
+
+/// The program is still; we take a snapshot, the JVM dumps its heap, we take another one. Classes
+/// of which both snapshots have the same number of objects did not move meanwhile; the others must
+/// lie between. The same for references, less the one of each object to its class, which the JVM's
+/// dump does not count. `java.lang.Class` is left out: the dump has classes as such, without the
+/// fields of their objects. What only the JVM's own hidden fields of classes lead to may be in ours
+/// or not ([`Hprof`]): a walk comes to some of it.
+#[test]
+fn a_snapshot_is_the_heap_dump() {
+    for (jdk, collector) in with_tools_and(&["Serial", "Parallel", "G1", "Z", "Shenandoah"]) {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let options = format!(
+            "format=binary,events=threads+gc+heap,heap=request,file={}",
+            file.display()
+        );
+        let source = include_str!("Still.java");
+        let mut running = tool_program(&jdk, "Still", source, folder.path())
+            .agent(agent(), options)
+            .arg(sources(&collector))
+            .jvm_arg("-XX:+UnlockExperimentalVMOptions")
+            .jvm_arg(&collector)
+            .spawn()
+            .expect("it starts");
+        running.wait_ready();
+        // The first one of each has the JVM load what it needs for it.
+        jcmd(&jdk, &running, "GC.class_histogram");
+        jcmd(&jdk, &running, "JVMTI.data_dump");
+        let theirs = folder.path().join("heap.hprof");
+        jcmd(
+            &jdk,
+            &running,
+            &format!("GC.heap_dump {}", theirs.display()),
+        );
+        jcmd(&jdk, &running, "JVMTI.data_dump");
+        wait_for(&file, "heapdump2");
+        let output = running.wait().expect("it ends");
+        output.assert_exit(0);
+        let theirs = Hprof::parse(&fs::read(&theirs).expect("a dump"));
+        let (ours, _) = dumps(&file);
+        let [before, after] = &ours[..] else {
+            panic!("{} dumps", ours.len());
+        };
+
+        let counts = |dump: &crate::support::heap_dumps::Dump| {
+            let mut objects = Counts::new();
+            let mut references = Counts::new();
+            for (class, _) in dump.objects.values() {
+                *objects.entry(plain(class)).or_default() += 1;
+                // That to the class is not counted.
+                *references.entry(plain(class)).or_default() -= 1;
+            }
+            for (source, _) in &dump.references {
+                let class = plain(&dump.objects[source].0);
+                *references.entry(class).or_default() += 1;
+            }
+            [objects, references]
+        };
+        let (before, after) = (counts(before), counts(after));
+        // What we must have seen, and what we may.
+        let mut least = [Counts::new(), Counts::new()];
+        let mut most = [Counts::new(), Counts::new()];
+        let objects = theirs.objects.keys().map(|object| (0, object));
+        let sources = theirs.references.iter().map(|(source, _)| (1, source));
+        for (kind, object) in objects.chain(sources) {
+            let class = plain(&theirs.objects[object]);
+            if theirs.sure.contains(object) {
+                *least[kind].entry(class.clone()).or_default() += 1;
+            }
+            if theirs.possible.contains(object) {
+                *most[kind].entry(class).or_default() += 1;
+            }
+        }
+        let mut wrong = Vec::new();
+        for (kind, what) in ["objects", "references"].into_iter().enumerate() {
+            let names: HashSet<&String> = before[kind].keys().chain(least[kind].keys()).collect();
+            let (mut compared, mut exact, mut all) = (0, 0, 0);
+            for name in names.into_iter().filter(|name| *name != "java.lang.Class") {
+                let of = |counts: &[Counts; 2]| counts[kind].get(name).copied().unwrap_or(0);
+                let (a, b, least, most) = (of(&before), of(&after), of(&least), of(&most));
+                if least > a.max(b) || most < a.min(b) {
+                    wrong.push(format!(
+                        "{what} of {name}: {a} and {b}, the JVM has {least} to {most}"
+                    ));
+                }
+                compared += 1;
+                exact += i32::from(a == b && least == most);
+                all += least;
+            }
+            eprintln!(
+                "JDK {}, {collector}: {compared} classes with {all} {what} compared, {exact} of them to the last",
+                jdk.feature
+            );
+            assert!(exact > compared / 2 && all > 50_000);
+        }
+        wrong.sort();
+        assert!(
+            wrong.is_empty(),
+            "JDK {}, {collector}: {wrong:#?}",
+            jdk.feature
+        );
+    }
+}

@@ -1,0 +1,403 @@
+//! What a trace says of monitors, parks, exceptions and allocations, held against the JVM's flight
+//! recorder, which watches the same run; and CPU times, against those that the program asks for.
+
+use crate::support::compile::compile;
+use crate::support::jvm_tools::{SOURCES, tool_program};
+use crate::support::observed::read;
+use crate::support::{agent, harness};
+use jtrail_model::{Event, ObjectId, ThreadId};
+use jtrail_testkit::{Jdk, Run, temp_dir};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+/// Kind, thread and class.
+type Key = (&'static str, String, String);
+
+/// When something began, and whether it timed out.
+type Told = BTreeMap<Key, Vec<(i64, bool)>>;
+
+/// Threads of the program that begin and end inside of the recording.
+fn is_watched(thread: &str) -> bool {
+    thread.starts_with("busy-") || thread.starts_with("checkout-")
+}
+
+/// Of a hidden class, its name without what the JVM puts behind it: an address and a hash, which
+/// the recorder of each JVM spells in another way.
+fn without_address(class: &str) -> &str {
+    let begins = |(at, _): &(usize, char)| {
+        let rest = &class[*at..];
+        rest.starts_with(['/', '+'])
+            || rest.starts_with('.') && rest[1..].starts_with(|next: char| next.is_ascii_digit())
+    };
+    let end = class.char_indices().find(begins);
+    end.map_or(class, |(at, _)| &class[..at])
+}
+
+#[derive(Default)]
+struct Ours {
+    classes: HashMap<u64, String>,
+    names: HashMap<ThreadId, String>,
+    objects: HashMap<ObjectId, String>,
+    waiting: HashMap<ThreadId, (i64, String)>,
+    thrown: HashSet<ObjectId>,
+    told: Told,
+    /// Objects by thread and class.
+    allocated: BTreeMap<(String, String), u64>,
+    /// By thread.
+    bytes: BTreeMap<String, u64>,
+}
+
+impl Ours {
+    fn tell(&mut self, kind: &'static str, thread: ThreadId, class: String, at: (i64, bool)) {
+        let thread = self.names.get(&thread).cloned().unwrap_or_default();
+        if is_watched(&thread) {
+            let key = (kind, thread, class);
+            self.told.entry(key).or_default().push(at);
+        }
+    }
+
+    fn class_of(&self, object: ObjectId) -> String {
+        match object.is_none() {
+            true => "-".into(),
+            false => self.objects[&object].clone(),
+        }
+    }
+
+    fn take(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ThreadStart(e) => {
+                self.names.insert(e.thread, e.name.to_string());
+            }
+            Event::ClassDef(e) => {
+                self.classes
+                    .insert(e.class.0, without_address(&e.name).to_owned());
+            }
+            Event::ObjectDef(e) => {
+                self.objects
+                    .insert(e.object, self.classes[&e.class.0].clone());
+            }
+            Event::ObjectAlloc(e) => {
+                let class = self.classes[&e.class.0].clone();
+                self.objects.insert(e.object, class.clone());
+                let thread = self.names.get(&e.thread).cloned().unwrap_or_default();
+                *self.bytes.entry(thread.clone()).or_default() += e.size as u64;
+                *self.allocated.entry((thread, class)).or_default() += 1;
+            }
+            Event::MonitorContendedEnter(e) => {
+                self.tell(
+                    "JavaMonitorEnter",
+                    e.thread,
+                    self.class_of(e.object),
+                    (e.time.0, false),
+                );
+            }
+            Event::MonitorWait(e) => {
+                let class = self.class_of(e.object);
+                self.waiting.insert(e.thread, (e.time.0, class));
+            }
+            Event::MonitorWaited(e) => {
+                // The JVM's own waits, for the end of a class's initialisation, have no begin.
+                let own = (e.time.0, self.class_of(e.object));
+                let (time, class) = self.waiting.remove(&e.thread).unwrap_or(own);
+                self.tell("JavaMonitorWait", e.thread, class, (time, e.timed_out != 0));
+            }
+            Event::ThreadPark(e) => {
+                self.tell(
+                    "ThreadPark",
+                    e.thread,
+                    self.class_of(e.object),
+                    (e.time.0, false),
+                );
+            }
+            Event::ExceptionThrow(e) if self.thrown.insert(e.object) => {
+                let class = self.classes[&e.class.0].clone();
+                self.tell("JavaExceptionThrow", e.thread, class, (e.time.0, false));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A recording, by the JVM's own reader.
+#[derive(Default)]
+struct Theirs {
+    told: Told,
+    /// Objects by thread and class that it tells of: that took a new area to allocate in, or had no
+    /// room in one (`area`); and samples of them, which JVMs after 11 have (`sample`).
+    sampled: BTreeMap<Key, u64>,
+    /// By thread.
+    bytes: BTreeMap<String, Bytes>,
+}
+
+/// What the recorder says of the bytes that a thread allocated.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bytes {
+    /// Of the thread's areas, and of objects outside of them.
+    areas: u64,
+    /// Of its largest area.
+    largest_area: u64,
+    /// Weights of all samples: each has the bytes since the one before.
+    weight: u64,
+}
+
+const PAIRED: [&str; 4] = [
+    "JavaMonitorEnter",
+    "JavaMonitorWait",
+    "ThreadPark",
+    "JavaExceptionThrow",
+];
+
+impl Theirs {
+    fn read(jdk: &Jdk, folder: &Path, recording: &Path) -> Self {
+        compile("Recorded", include_str!("Recorded.java"), folder);
+        let output = Run::new(jdk, "Recorded")
+            .class_path(folder)
+            .arg(recording)
+            .output();
+        output.assert_exit(0);
+        let mut theirs = Self::default();
+        for line in output.stdout.lines() {
+            let [kind, thread, begin, _, class, figure] = line.split('\t').collect::<Vec<_>>()[..]
+            else {
+                panic!("{line}");
+            };
+            let class = without_address(class);
+            let figure: u64 = figure.parse().expect("a number");
+            if !is_watched(thread) {
+                continue;
+            }
+            if let Some(kind) = PAIRED.into_iter().find(|paired| *paired == kind) {
+                let key = (kind, thread.to_owned(), class.to_owned());
+                let at = (begin.parse().expect("a time"), figure == 1);
+                theirs.told.entry(key).or_default().push(at);
+                continue;
+            }
+            let bytes = theirs.bytes.entry(thread.to_owned()).or_default();
+            let way = if kind == "ObjectAllocationSample" {
+                bytes.weight += figure;
+                "sample"
+            } else {
+                if kind == "ObjectAllocationInNewTLAB" {
+                    bytes.largest_area = bytes.largest_area.max(figure);
+                }
+                bytes.areas += figure;
+                "area"
+            };
+            let key = (way, thread.to_owned(), class.to_owned());
+            *theirs.sampled.entry(key).or_default() += 1;
+        }
+        theirs.told.values_mut().for_each(|all| all.sort_unstable());
+        theirs
+    }
+
+    /// Whether all throws have one and the same time, and so none.
+    fn throws_have_no_time(&self) -> bool {
+        let throws = self
+            .told
+            .iter()
+            .filter(|(key, _)| key.0 == "JavaExceptionThrow");
+        let times: HashSet<i64> = throws
+            .flat_map(|(_, all)| all)
+            .map(|(time, _)| *time)
+            .collect();
+        times.len() == 1
+    }
+}
+
+/// Class of the locks that the JVM initialises classes under.
+const CLASS_LOCK: &str = "[I";
+
+/// Class of the locks that the JVM takes when it ends a thread. By then the thread has ended for
+/// tools.
+const THREAD_LOCK: (&str, &str) = ("JavaMonitorEnter", "java.lang.Thread");
+
+/// Both watch threads that begin and end inside of the recording. Blocks, waits, parks and
+/// exceptions are the same, one for one, by thread and class; the median is that they begin within
+/// two milliseconds of each other. (Of the others: the machine may take the processor away in
+/// between. And all of the recorder's times are early by the same part of a millisecond on JVMs
+/// that know the begin of a recording in whole ones.) The recorder tells of an exception when it is
+/// made, we when it is first thrown; the program throws all that it makes. But the JVM makes errors
+/// when it looks for a method for its own purposes, and swallows them: of errors the recorder may
+/// have more. Allocations: the recorder has samples, of lambdas too. We have seen each thread make
+/// at least as many objects of each class as there are samples of them. The bytes that we have
+/// counted fit into the areas that the recorder saw the thread take, and the objects outside of
+/// them. On JVMs after 11, the samples' weights add up to these bytes, less what came behind the
+/// thread's last sample: what is in its last area, and outside of areas no more than another one.
+#[test]
+fn the_flight_recorder_sees_the_same() {
+    for jdk in Jdk::require(&crate::support::few_versions()) {
+        let folder = temp_dir();
+        let (file, recording) = (folder.path().join("trace"), folder.path().join("r.jfr"));
+        let options = format!(
+            "format=binary,events=threads+alloc+monitors+parks+exceptions,stackdepth=4,file={}",
+            file.display()
+        );
+        let source = include_str!("Busy.java");
+        let output = tool_program(&jdk, "Busy", source, folder.path())
+            .agent(agent(), options)
+            .arg(&recording)
+            .output();
+        output.assert_exit(0);
+        let theirs = Theirs::read(&jdk, folder.path(), &recording);
+        let mut ours = Ours::default();
+        read(&file, |event| ours.take(event));
+
+        // The recorder of 25 gives no time to events that it can throttle and that have no
+        // duration.
+        let theirs_no_times = theirs.throws_have_no_time();
+        assert!(!theirs_no_times || jdk.feature >= 25);
+
+        let mut wrong = Vec::new();
+        let mut distances = Vec::new();
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let keys: HashSet<&Key> = ours.told.keys().chain(theirs.told.keys()).collect();
+        for key in keys {
+            // The JVM tells us of the end of such a wait only, and that is left out.
+            if key.2 == CLASS_LOCK && key.0 == "JavaMonitorWait" {
+                continue;
+            }
+            if (key.0, &*key.2) == THREAD_LOCK {
+                continue;
+            }
+            let of = |told: &Told| told.get(key).cloned().unwrap_or_default();
+            let (ours, theirs) = (of(&ours.told), of(&theirs.told));
+            *seen.entry(key.0).or_default() += theirs.len();
+            let swallowed = key.2.ends_with("Error") && ours.len() < theirs.len();
+            if ours.len() != theirs.len() && !swallowed {
+                wrong.push(format!(
+                    "{key:?}: {}, the recorder has {}",
+                    ours.len(),
+                    theirs.len()
+                ));
+            } else if ours.iter().zip(&theirs).any(|(a, b)| a.1 != b.1) {
+                wrong.push(format!("{key:?}: other waits timed out"));
+            }
+            let timeless = key.0 == "JavaExceptionThrow" && theirs_no_times;
+            if key.2 == CLASS_LOCK || swallowed || timeless {
+                continue;
+            }
+            distances.extend(ours.iter().zip(&theirs).map(|(a, b)| a.0 - b.0));
+        }
+        wrong.sort();
+        distances.sort_unstable();
+        let [low, median, high] = [10, 50, 90].map(|part| distances[distances.len() * part / 100]);
+        eprintln!(
+            "JDK {}: {seen:?}; ours are {low}, {median}, {high} ns later",
+            jdk.feature
+        );
+        for (key, count) in &theirs.sampled {
+            let (_, thread, class) = key.clone();
+            let made = ours.allocated.get(&(thread, class)).copied().unwrap_or(0);
+            if made < *count {
+                wrong.push(format!(
+                    "{key:?}: {made} made, the recorder has {count} samples"
+                ));
+            }
+        }
+        for (thread, theirs) in &theirs.bytes {
+            let bytes = ours.bytes[thread];
+            eprintln!("{thread}: {bytes} bytes, {theirs:?}");
+            let least = match jdk.feature {
+                ..=11 => 0,
+                _ => bytes.saturating_sub(2 * theirs.largest_area),
+            };
+            let most = bytes + bytes / 100;
+            if bytes > theirs.areas || !(least..=most).contains(&theirs.weight) {
+                wrong.push(format!(
+                    "{thread}: {bytes} bytes, the recorder has {theirs:?}"
+                ));
+            }
+        }
+        assert!(wrong.is_empty(), "JDK {}: {wrong:#?}", jdk.feature);
+        let close = -1_000_000..=2_000_000;
+        assert!(close.contains(&median), "{median} ns");
+        assert!(PAIRED.iter().all(|kind| seen[kind] > 0), "{seen:?}");
+        let mut sampled = theirs.sampled.keys().map(|(_, _, class)| class);
+        assert!(
+            sampled.any(|class| class.starts_with("Busy$$Lambda")),
+            "JDK {}",
+            jdk.feature
+        );
+    }
+}
+
+/// A thread's time by the program's own question is between our figures directly before and
+/// directly behind the question, with 5 % more. Times below 100 ms are passed over: of those, 5 %
+/// are less than what a thread uses between two moments that can be told apart. When the program
+/// asked is known by the trace's own clock, from the calls before and behind each question: Java's
+/// may be elsewhere by then.
+#[test]
+fn cpu_times_are_those_of_the_thread_bean() {
+    for jdk in Jdk::require(&crate::support::few_versions()) {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let options = format!(
+            "format=binary,events=+cpu,include=org.example.*,include=Clocks,include=com.sun.tools.javac.comp.Attr,file={}",
+            file.display()
+        );
+        let source = include_str!("Clocks.java");
+        let output = tool_program(&jdk, "Clocks", source, folder.path())
+            .arg(SOURCES)
+            .agent(agent(), options)
+            .output();
+        output.assert_exit(0);
+        let mut names: HashMap<ThreadId, String> = HashMap::new();
+        let mut figures: BTreeMap<String, Vec<(i64, i64)>> = BTreeMap::new();
+        let (mut marks, mut moments) = (HashSet::new(), Vec::new());
+        read(&file, |event| {
+            let (thread, time, cpu) = match event {
+                Event::ThreadStart(e) => {
+                    names.insert(e.thread, e.name.to_string());
+                    return;
+                }
+                Event::MethodDef(e) => {
+                    marks.extend((e.name == "mark").then_some(e.method));
+                    return;
+                }
+                Event::MethodEnter(e) => {
+                    moments.extend(marks.contains(&e.method).then_some(e.time.0));
+                    (e.thread, e.time, e.cpu_time)
+                }
+                Event::MethodLeave(e) => (e.thread, e.time, e.cpu_time),
+                Event::ThreadCpu(e) => (e.thread, e.time, e.cpu_time),
+                _ => return,
+            };
+            let name = names[&thread].clone();
+            figures.entry(name).or_default().push((time.0, cpu.0));
+        });
+        let (mut compared, mut of_compiler) = (0, 0);
+        let answers = output.stdout.lines();
+        let answers: Vec<_> = answers
+            .filter_map(|line| line.strip_prefix("cpu\t")?.split_once('\t'))
+            .collect();
+        assert_eq!(moments.len(), 2 * answers.len(), "JDK {}", jdk.feature);
+        for ((thread, theirs), asked) in answers.into_iter().zip(moments.chunks(2)) {
+            let theirs: i64 = theirs.parse().expect("a number");
+            let figures = &figures[thread];
+            if theirs < 100_000_000 {
+                continue;
+            }
+            let before = figures.partition_point(|(time, _)| *time < asked[0]);
+            let behind = figures.partition_point(|(time, _)| *time <= asked[1]);
+            let before = before.checked_sub(1).and_then(|at| figures.get(at));
+            let (Some((_, low)), Some((_, high))) = (before, figures.get(behind)) else {
+                continue;
+            };
+            let extra = theirs / 20;
+            assert!(
+                (low - extra..=high + extra).contains(&theirs),
+                "JDK {}, {thread}: {low} to {high}, the bean says {theirs} at {asked:?}",
+                jdk.feature
+            );
+            compared += i32::from(high - low < extra);
+            of_compiler += i32::from(high - low < extra && thread == "javac");
+        }
+        eprintln!(
+            "JDK {}: {compared} questions compared, {of_compiler} of the compiler's thread",
+            jdk.feature
+        );
+        assert!(compared >= 20, "JDK {}: {compared}", jdk.feature);
+        assert_eq!(jdk.javac.is_some(), of_compiler > 0);
+        assert!(harness().has(&jdk, "org.example.shop.Main"));
+    }
+}

@@ -1,0 +1,4 @@
+//! Monitors, waits and parks.
+
+mod contention;
+mod flight_recorder;

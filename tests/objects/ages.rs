@@ -1,0 +1,100 @@
+//! Ages of objects that are found dead: how many collections each has lived through.
+
+use crate::support::compile::compile;
+use crate::support::observed::read;
+use crate::support::{agent, at_once, program};
+use jtrail_model::Event;
+use jtrail_testkit::{Jdk, temp_dir};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// Gives up objects of one class before each collection, and leaves the JVM time to tell that they
+/// are dead before the next. Some objects are made when there were collections already: these are
+/// as young as they are, however old the program is.
+const SOURCE: &str = include_str!("Ages.java");
+
+/// How many objects of a class died at each age.
+type Ages = BTreeMap<(String, i64), u64>;
+
+fn truth() -> Ages {
+    let lived = (0..4).map(|age| ((format!("Ages$Lived{age}"), age), 10));
+    let late = [0, 2].map(|age| ((format!("Ages$Late{age}"), age), 1));
+    lived.chain(late).collect()
+}
+
+/// What a trace tells.
+#[derive(Default)]
+struct Told {
+    ages: Ages,
+    /// The same, by how many finishes of collections stand between an object's begin and its end,
+    /// less that of the one which found it dead.
+    survived: Ages,
+    has_collections: bool,
+}
+
+impl Told {
+    fn read(file: &Path) -> Self {
+        let mut told = Self::default();
+        let (mut classes, mut objects) = (HashMap::new(), HashMap::new());
+        let mut finished = 0_i64;
+        read(file, |event| match event {
+            Event::ClassDef(e) => _ = classes.insert(e.class, e.name.to_string()),
+            Event::ObjectAlloc(e) => _ = objects.insert(e.object, (e.class, finished)),
+            Event::ObjectFree(e) => {
+                let Some((class, before)) = objects.get(&e.object) else {
+                    return;
+                };
+                let class: &String = &classes[class];
+                if class.starts_with("Ages$") {
+                    *told.ages.entry((class.clone(), e.age)).or_default() += 1;
+                    let survived = (class.clone(), finished - before - 1);
+                    *told.survived.entry(survived).or_default() += 1;
+                }
+            }
+            Event::GcFinish(_) => finished += 1,
+            Event::GcStart(_) | Event::GcDetail(_) => told.has_collections = true,
+            _ => {}
+        });
+        told
+    }
+}
+
+fn check(jdk: &Jdk, classes: &Path, collector: &str, gc: &str, alloc: &str) {
+    let what = format!("{collector}, alloc={alloc}{gc}, JDK {}", jdk.feature);
+    let folder = temp_dir();
+    let file = folder.path().join("trace");
+    let options = format!(
+        "format=binary,events=alloc+free{gc},alloc={alloc},file={}",
+        file.display()
+    );
+    // Room enough that no collection comes but those that the program asks for.
+    let output = ["-Xmx256m", "-Xmn128m", "-XX:MetaspaceSize=256m"]
+        .iter()
+        .fold(program(jdk, "Ages"), |run, arg| run.jvm_arg(*arg))
+        .jvm_arg(format!("-XX:+Use{collector}GC"))
+        .class_path(classes)
+        .agent(agent(), options)
+        .output();
+    output.assert_exit(0);
+    let told = Told::read(&file);
+    assert_eq!(told.ages, truth(), "{what}\n{output}");
+    assert_eq!(told.has_collections, !gc.is_empty(), "{what}");
+    if told.has_collections {
+        assert_eq!(told.survived, truth(), "{what}\n{output}");
+    }
+}
+
+/// Whether collections are asked for or not, an object has its age; and only then are they in the
+/// trace.
+#[test]
+fn an_object_has_its_age_with_and_without_collections() {
+    let folder = temp_dir();
+    compile("Ages", SOURCE, folder.path());
+    at_once(|jdk| {
+        for collector in ["Serial", "Parallel", "G1"] {
+            for (gc, alloc) in [("", "jvm"), ("+gc", "jvm"), ("", "sites"), ("+gc", "sites")] {
+                check(jdk, folder.path(), collector, gc, alloc);
+            }
+        }
+    });
+}

@@ -1,0 +1,146 @@
+//! Objects that native code makes, those of threads, and whose objects live.
+
+use crate::support::cli::outcome;
+use crate::support::embedded::Made;
+use crate::support::observed::{observed, read};
+use crate::support::{agent, embedded, few_versions, program};
+use jtrail_model::{ClassId, Event, ObjectId};
+use jtrail_testkit::{Jdk, differences, temp_dir};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Objects and arrays that come from JNI: each once, with its class, its size and its thread.
+#[test]
+fn native_code_makes_objects() {
+    for jdk in Jdk::require(&few_versions()) {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let options = format!("format=binary,events=threads+alloc,file={}", file.display());
+        embedded::run(&jdk, "objects", &options);
+        let mut classes = HashMap::new();
+        let mut maker = None;
+        // By class and size, of the thread that makes them.
+        let mut made: BTreeMap<(String, i64), u64> = BTreeMap::new();
+        // By class, of all threads.
+        let mut all: BTreeMap<String, u64> = BTreeMap::new();
+        read(&file, |event| match event {
+            Event::ThreadStart(e) if e.name == "maker" => {
+                assert_eq!(maker.replace(e.thread), None, "{event:?}");
+            }
+            Event::ClassDef(e) => {
+                classes.insert(e.class, e.name.to_string());
+            }
+            Event::ObjectAlloc(e) => {
+                let class: &String = &classes[&e.class];
+                *all.entry(class.clone()).or_default() += 1;
+                if Some(e.thread) == maker {
+                    *made.entry((class.clone(), e.size)).or_default() += 1;
+                }
+            }
+            _ => {}
+        });
+        let class = Made::CLASS.replace('/', ".");
+        let array = format!("[L{class};");
+        // A header of 12 bytes and the fields; for an array 16 bytes and the elements, 4 bytes
+        // each, up to the next 8.
+        let plain = (class.clone(), 12 + 4 + 8);
+        let size = (16 + 4 * i64::from(Made::LENGTH) + 7) / 8 * 8;
+        let arrays = [array.clone(), "[I".into()].map(|class| (class, size));
+        assert_eq!(made.get(&plain), Some(&Made::OBJECTS), "{made:#?}");
+        let counts = arrays.map(|key| made.get(&key).copied());
+        assert_eq!(
+            counts,
+            [Some(Made::ARRAYS), Some(Made::NUMBERS)],
+            "{made:#?}"
+        );
+        assert_eq!((all[&class], all[&array]), (Made::OBJECTS, Made::ARRAYS));
+    }
+}
+
+/// A thread has the object that the program made for it, or that was there before the trace, where
+/// objects have numbers.
+#[test]
+fn threads_have_their_objects() {
+    for jdk in Jdk::require(&few_versions()) {
+        for events in ["threads+alloc+free", "threads+monitors", "threads+parks"] {
+            let mut classes = HashMap::new();
+            let mut made: HashMap<ObjectId, ClassId> = HashMap::new();
+            let mut defined: HashMap<ObjectId, ClassId> = HashMap::new();
+            let mut threads: HashMap<String, ObjectId> = HashMap::new();
+            let options = format!("format=binary,events={events}");
+            let run = observed(
+                program(&jdk, "harness.Groups"),
+                &options,
+                |_, event| match event {
+                    Event::ClassDef(e) => _ = classes.insert(e.class, e.name.to_string()),
+                    Event::ObjectAlloc(e) => _ = made.insert(e.object, e.class),
+                    Event::ObjectDef(e) => _ = defined.insert(e.object, e.class),
+                    Event::ThreadStart(e) => _ = threads.insert(e.name.to_string(), e.object),
+                    _ => {}
+                },
+            );
+            let truth = run.output.truth();
+            let names = || truth.groups.keys().chain(truth.renamed.keys());
+            for name in names() {
+                let object = threads[name];
+                assert!(!object.is_none(), "{name}, {events}, JDK {}", jdk.feature);
+                // `main` is older than the trace; the others are made before everyone's eyes, if
+                // these are open.
+                let are_made = name != "main" && events.contains("alloc");
+                let class = if are_made { &made } else { &defined }.get(&object);
+                let class = class.map(|class| &*classes[class]);
+                assert_eq!(class, Some("java.lang.Thread"), "{name}, {events}");
+            }
+            let objects: HashSet<ObjectId> = names().map(|name| threads[name]).collect();
+            let names: HashSet<&String> = names().collect();
+            assert!(
+                names.len() > 5 && names.len() == objects.len(),
+                "{threads:?}"
+            );
+        }
+    }
+}
+
+/// The report's table of live objects by class and thread has what the program tells, and no thread
+/// more.
+#[test]
+fn the_report_tells_whose_objects_live() {
+    for jdk in Jdk::require(&few_versions()) {
+        let folder = temp_dir();
+        let file = folder.path().join("trace");
+        let options = format!(
+            "format=binary,events=threads+gc+alloc+free,file={}",
+            file.display()
+        );
+        let run = program(&jdk, "harness.Frees").agent(agent(), options);
+        let output = run.output();
+        output.assert_exit(0);
+        let file = file.to_str().expect("text");
+        let args = ["report", "--live", "--top", "0", "--format", "tsv", file];
+        let report = outcome(&args).expect("sound");
+        let table = report.lines().skip_while(|line| *line != "# live_counts");
+        let rows = table.skip(2).take_while(|line| !line.is_empty());
+        let mut reported: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for row in rows {
+            let [live, peak, _, thread, class] = row.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{row}");
+            };
+            let [live, peak]: [u64; 2] = [live, peak].map(|n| n.parse().expect("a number"));
+            assert!(live <= peak, "{row}");
+            *reported.entry((class.into(), thread.into())).or_default() += live;
+        }
+        let truth = output.truth();
+        let is_told = |class: &String| truth.live_threads.keys().any(|(told, _)| told == class);
+        let told = reported
+            .iter()
+            .filter(|((class, _), live)| is_told(class) && **live > 0);
+        let told: BTreeMap<_, _> = told.map(|(key, live)| (key.clone(), *live)).collect();
+        assert_eq!(told, truth.live_threads, "JDK {}\n{output}", jdk.feature);
+        // Of the others, all objects of all threads together.
+        let mut live: BTreeMap<String, u64> = BTreeMap::new();
+        for ((class, _), count) in reported {
+            *live.entry(class).or_default() += count;
+        }
+        let wrong = differences("live", &truth.live, &live);
+        assert!(wrong.is_empty(), "{wrong:#?}\n{output}");
+    }
+}

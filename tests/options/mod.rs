@@ -1,0 +1,4 @@
+//! The agent's options.
+
+mod chosen;
+mod disabled_events;

@@ -1,0 +1,100 @@
+//! A program that is killed at any moment leaves a trail from which everything that was written is
+//! recovered, also without a spool.
+
+use crate::support::cli::{events, jtrail, verify};
+use crate::support::compile::compile;
+use crate::support::{agent, one_version, program};
+use jtrail_testkit::Jdk;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+use std::{fs, thread};
+
+/// Kills a JVM with busy threads so long after they began. Its trail stays.
+fn killed(jdk: &Jdk, classes: &Path, file: &Path, after: Duration) {
+    let options = format!("format=trail,spool=false,file={}", file.display());
+    let run = program(jdk, "Crowd").class_path(classes);
+    let mut running = run.agent(agent(), options).spawn().expect("it starts");
+    running.wait_ready();
+    thread::sleep(after);
+    running.signal("KILL").expect("it is there");
+    running.wait().expect("it ends");
+}
+
+/// Recovers a trail, of which something is missing. Answers what was said, and what `verify` says
+/// of the new one.
+fn recovered(file: &Path, out: &Path) -> (String, String) {
+    let [from, to] = [file, out].map(|path| path.to_str().expect("text"));
+    let (code, _, said) = jtrail(&["recover", from, "-o", to]);
+    let expected = format!("{:?}", ExitCode::from(3));
+    assert_eq!(format!("{code:?}"), expected, "{said}");
+    let (_, verdict) = verify(out);
+    assert!(verdict.contains(": truncated (trail, "), "{verdict}");
+    (said, verdict)
+}
+
+/// How many events are lost, as `recover` says it.
+fn lost(said: &str) -> String {
+    let (_, behind) = said.rsplit_once("lost: ").expect("it says so");
+    let (lost, _) = behind.split_once(", calls open").expect("and what is open");
+    lost.to_owned()
+}
+
+/// How many definitions are taken from their copies, as `recover` says it.
+fn copied(said: &str) -> usize {
+    let Some((before, _)) = said.split_once(" definitions are taken from their copies") else {
+        return 0;
+    };
+    let (_, count) = before.rsplit_once(' ').expect("it says how many");
+    count.replace(',', "").parse().expect("a number")
+}
+
+/// The events of a trail that breaks off, without those that tell of losses.
+fn recorded(file: &Path) -> Vec<String> {
+    let mut events = events(file, true);
+    events.retain(|event| !event.contains("jtrail lost"));
+    events
+}
+
+#[test]
+fn what_a_killed_program_wrote_is_recovered() {
+    let folder = jtrail_testkit::temp_dir();
+    compile("Crowd", include_str!("Crowd.java"), folder.path());
+    let [file, out] = ["killed.trail", "out.trail"].map(|name| folder.path().join(name));
+    for jdk in Jdk::require(&one_version()) {
+        let mut most = 0;
+        for after in [0, 40, 130, 411] {
+            killed(&jdk, folder.path(), &file, Duration::from_millis(after));
+            let (said, verdict) = recovered(&file, &out);
+            assert!(said.contains("the trace breaks off"), "{said}");
+            // What the kill has cut a write of in the middle is lost, as far as its header says.
+            let lost = lost(&said);
+            assert_eq!(lost != "0", said.contains(" are missing"), "{said}");
+            assert!(
+                verdict.contains(&format!("events lost: {lost})")),
+                "{verdict}"
+            );
+            // Definitions of the segment that was cut are there a second time, before it.
+            let (written, found) = (recorded(&file), recorded(&out));
+            assert_eq!(found[..written.len()], written);
+            assert_eq!(found.len() - written.len(), copied(&said), "{said}");
+            most = most.max(written.len());
+        }
+        assert!(most > 10_000, "JDK {}: {most} events", jdk.feature);
+
+        let (whole, bytes) = (recorded(&file), fs::read(&file).expect("a trail"));
+        let damaged_file = folder.path().join("damaged.trail");
+        for part in 1..6 {
+            let mut damaged = bytes.clone();
+            let at = bytes.len() * part / 7;
+            damaged[at..bytes.len().min(at + 4096)].fill(0);
+            fs::write(&damaged_file, damaged).expect("written");
+            let (said, _) = recovered(&damaged_file, &out);
+            assert!(said.contains(" bytes are damaged, "), "{said}");
+            let mut all = whole.iter();
+            for event in recorded(&out) {
+                assert!(all.any(|one| *one == event), "made up: {event}");
+            }
+        }
+    }
+}

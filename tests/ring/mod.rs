@@ -1,0 +1,5 @@
+//! The flight recorder (`overflow=ring`).
+
+mod clients;
+mod killed;
+mod saving;

@@ -1,0 +1,30 @@
+/**
+ * Works at the bottom of deep stacks. Arguments: calls of `down` on the main thread, and on the
+ * thread `deeper` behind it; milliseconds of work for each.
+ */
+public final class Deep {
+    static volatile long sink;
+
+    static void down(int calls, long ms) {
+        if (calls > 1) {
+            down(calls - 1, ms);
+        } else {
+            spin(ms);
+        }
+    }
+
+    static void spin(long ms) {
+        for (long end = System.nanoTime() + ms * 1_000_000; System.nanoTime() < end; ) {
+            sink++;
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        int calls = Integer.parseInt(args[1]);
+        long ms = Long.parseLong(args[2]);
+        down(Integer.parseInt(args[0]), ms);
+        Thread thread = new Thread(null, () -> down(calls, ms), "deeper", 64 << 20);
+        thread.start();
+        thread.join();
+    }
+}

@@ -1,0 +1,5 @@
+//! Stack samples.
+
+mod deep_stacks;
+mod stacks;
+mod thread_states;

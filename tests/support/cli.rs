@@ -1,0 +1,85 @@
+//! The command line, run in the process of the test.
+
+use jtrail_formats::{Item, Reader, Severity};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs `jtrail` in this process: its exit code, output, and messages.
+pub(crate) fn jtrail(args: &[&str]) -> (ExitCode, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let args = std::iter::once("jtrail")
+        .chain(args.iter().copied())
+        .map(Into::into);
+    let code = jtrail_cli::main_with(args, &mut out, &mut err);
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (code, text(out), text(err))
+}
+
+/// What a command says, and its messages; the messages alone if it fails.
+pub(crate) fn outcome(args: &[&str]) -> Result<String, String> {
+    let (code, out, err) = jtrail(args);
+    match code == ExitCode::SUCCESS {
+        true => Ok(out + &err),
+        false => Err(err),
+    }
+}
+
+/// All events of a trace, as text; it may break off only if that is said.
+pub(crate) fn events(file: &Path, breaks_off: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut reader = Reader::new(std::fs::File::open(file).expect("there")).expect("a trace");
+    reader
+        .for_each(|item| {
+            match item {
+                Item::Event { event, .. } => all.push(format!("{event:?}")),
+                Item::Remark(remark) => {
+                    let allowed = breaks_off && remark.severity == Severity::Truncated;
+                    assert!(allowed, "{remark:?}");
+                }
+            }
+            ControlFlow::<()>::Continue(())
+        })
+        .expect("sound");
+    all
+}
+
+/// What `jtrail verify` answers.
+pub(crate) fn verify(file: &Path) -> (ExitCode, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let file = file.to_str().expect("text");
+    let args = ["jtrail", "verify", file].map(Into::into);
+    let code = jtrail_cli::main_with(args, &mut out, &mut err);
+    (code, String::from_utf8_lossy(&out).into_owned())
+}
+
+pub(crate) fn assert_verified(file: &Path) {
+    let (code, out) = verify(file);
+    assert!(code == ExitCode::SUCCESS, "{out}");
+}
+
+/// Writes the trace as a log profile of a data version.
+pub(crate) fn write_mlpd(from: &Path, to: &Path, version: &str) {
+    let (from, to) = (from.to_str().expect("text"), to.to_str().expect("text"));
+    let (code, out, err) = jtrail(&["convert", "--to", "mlpd", "--mlpd", version, from, to]);
+    assert_eq!(code, ExitCode::SUCCESS, "{out}{err}");
+}
+
+/// A row of a table, by the names of its columns.
+pub(crate) type Row = BTreeMap<String, String>;
+
+/// A table of a report, with all of its rows.
+pub(crate) fn table(file: &Path, arguments: &[&str], name: &str) -> Vec<Row> {
+    let file = file.to_str().expect("text");
+    let fixed = ["report", "--top", "0", "--format", "tsv"];
+    let report = outcome(&[&fixed, arguments, &[file]].concat()).expect("sound");
+    let title = format!("# {name}");
+    let mut lines = report.lines().skip_while(|line| *line != title).skip(1);
+    let columns: Vec<&str> = lines.next().expect(name).split('\t').collect();
+    let row = |line: &str| -> Row {
+        let names = columns.iter().map(ToString::to_string);
+        names.zip(line.split('\t').map(str::to_owned)).collect()
+    };
+    lines.take_while(|line| !line.is_empty()).map(row).collect()
+}

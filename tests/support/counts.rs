@@ -1,0 +1,19 @@
+//! Calls of each method, held against what the program counted.
+
+use super::Traced;
+
+pub(crate) fn assert_counts(run: &Traced, packages: &[&str]) {
+    let Traced { output, trace } = run;
+    output.assert_exit(0);
+    trace.assert_sound(output);
+    // Classes that the JVM makes for lambdas are hidden; only its own events see their methods.
+    let hidden: Vec<&str> = trace
+        .calls
+        .keys()
+        .filter(|key| key.contains("$$"))
+        .map(String::as_str)
+        .collect();
+    output
+        .counts()
+        .assert_matches(&trace.calls, &trace.uncovered, packages, &hidden);
+}

@@ -1,0 +1,4 @@
+//! Threads, platform and virtual.
+
+mod lifecycle;
+mod names_and_carriers;
