@@ -53,19 +53,19 @@ pub(crate) struct Span {
     #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
     pub(crate) from: Option<Moment>,
     /// Only up to this moment, told in the same way
-    #[arg(long, visible_alias = "until", value_name = "TIME", value_parser = Moment::parse)]
-    pub(crate) to: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
+    pub(crate) until: Option<Moment>,
 }
 
 impl Span {
     pub(crate) fn is_all(&self) -> bool {
-        self.from.is_none() && self.to.is_none()
+        self.from.is_none() && self.until.is_none()
     }
 
     /// The first and the last time of it, in a trace whose first is `origin`.
     fn bounds(&self, origin: Timestamp) -> [i64; 2] {
-        let [from, to] = [self.from, self.to].map(|m| m.map(|m| m.at(origin)));
-        [from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX)]
+        let [from, until] = [self.from, self.until].map(|m| m.map(|m| m.at(origin)));
+        [from.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX)]
     }
 }
 

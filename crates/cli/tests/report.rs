@@ -456,9 +456,9 @@ fn dump_shows_the_events_asked_for() {
         (&["--from", "0.009"], |l| {
             l.starts_with("0.009") || l.starts_with("0.01")
         }),
-        (&["--to", "0.000002"], |l| l < "0.000002001"),
+        (&["--until", "0.000002"], |l| l < "0.000002001"),
         (
-            &["--from", "0.005", "--to", "0.0055", "--thread", "1"],
+            &["--from", "0.005", "--until", "0.0055", "--thread", "1"],
             |l| l.contains(" #1 ") && l.starts_with("0.005"),
         ),
     ];
@@ -467,7 +467,7 @@ fn dump_shows_the_events_asked_for() {
         let dump = dump();
         let expected: Vec<&str> = dump
             .lines()
-            .filter(|l| keep(l) && !(l.starts_with('-') && args.contains(&"--to")))
+            .filter(|l| keep(l) && !(l.starts_with('-') && args.contains(&"--until")))
             .collect();
         assert_eq!(
             jtrail(&args).out.lines().collect::<Vec<_>>(),

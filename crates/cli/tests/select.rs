@@ -54,20 +54,20 @@ fn trail(events: &[Event<'_>]) -> Vec<u8> {
 }
 
 const PARTS: [&[&str]; 9] = [
-    &["--from", "21ms", "--to", "22ms"],
+    &["--from", "21ms", "--until", "22ms"],
     &["--from", "0.0255"],
     &["--until", "20500us"],
     &["--from", "9s"],
     &["--thread", "77"],
     &["--thread", "late-*"],
-    &["--thread", "2", "--from", "0.021", "--to", "0.0251"],
+    &["--thread", "2", "--from", "0.021", "--until", "0.0251"],
     &[
         "--from",
         "2023-11-14T22:13:20.0222Z",
-        "--to",
+        "--until",
         "2023-11-14T22:13:20.0223Z",
     ],
-    &["--thread", "77", "--to", "1ms"],
+    &["--thread", "77", "--until", "1ms"],
 ];
 
 #[test]
@@ -110,15 +110,11 @@ fn a_part_is_converted_to_a_sound_trace() {
     let whole = folder.put("x.trail", &trail(&events));
     let other = folder.put("x.trcbin", &encode(Format::TptpBinary, &events));
     for part in PARTS {
-        let part: Vec<&str> = part
-            .iter()
-            .map(|word| if *word == "--to" { "--until" } else { word })
-            .collect();
         for to in ["trail", "trcbin"] {
             let made = [&whole, &other].map(|file| {
                 let out = folder.at("out").with_extension(to);
                 let out = out.to_str().expect("UTF-8");
-                let done = jtrail(&[&["convert", file, out], &part[..]].concat());
+                let done = jtrail(&[&["convert", file, out], part].concat());
                 assert_eq!(done.code, 0, "{part:?}: {}", done.err);
                 let verified = jtrail(&["verify", out]);
                 assert_eq!(verified.code, 0, "{part:?}: {}", verified.out);

@@ -45,8 +45,12 @@ fn wrong_command_lines_say_what_is_wrong() {
             "write a time since the trace's first, like 1.5s, 20ms or 7 for seconds",
         ),
         (
-            &["report", "x", "--to", "2026-02-30T00:00:00Z"],
+            &["report", "x", "--until", "2026-02-30T00:00:00Z"],
             "or one in UTC, like 2026-01-31T12:00:00Z",
+        ),
+        (
+            &["report", "x", "--to", "5ms"],
+            "unexpected argument '--to'",
         ),
         (&["dump", "x", "--class", ""], "a class name is needed"),
         (&["dump", "x", "--colour"], "unexpected argument '--colour'"),

@@ -3,7 +3,7 @@
 use crate::input::{Ending, Input, Seen, same_file};
 use crate::outcome::Streams;
 use crate::output::OutputFile;
-use crate::select::{Moment, Selection, Span, ThreadSelector};
+use crate::select::{Selection, Span, ThreadSelector};
 use anyhow::{Context, anyhow, bail};
 use jtrail_analysis::Names;
 use jtrail_formats::trail::Part;
@@ -30,12 +30,8 @@ pub(crate) struct Args {
     /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc, .mlpd, .log, .xml)
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
-    /// Only what happened from this moment on: since the trace's first (1.5s, 20ms, 7 for seconds), or in UTC (2026-01-31T12:00:00.5Z)
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
-    from: Option<Moment>,
-    /// Only what happened up to this moment, told in the same way
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
-    until: Option<Moment>,
+    #[command(flatten)]
+    span: Span,
     /// Only what this thread did: an id, or a name with * for any text (repeatable)
     #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
     thread: Vec<ThreadSelector>,
@@ -65,11 +61,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         Format::ProfilerJ if opens => opening().into(),
         _ => Vec::new(),
     };
-    let span = Span {
-        from: args.from,
-        to: args.until,
-    };
-    let mut cut = Cut::new(Selection::new(&span, &args.thread));
+    let mut cut = Cut::new(Selection::new(&args.span, &args.thread));
     let mut sizes = Sizes::between(input.format(), format);
     let ending = if to_stdout {
         encode(
